@@ -15,22 +15,22 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// Boosts change the final scores of the first stage, after the scores of link lists have been lowered. They therefore
+// Boosts change the first stage's final scores, after the scores of link lists have been lowered. They therefore
 // influence which candidates are reranked, and they change the reranker's scores in the same way.
 
-// If scores are boosted, the search depth is multiplied by boostDepth. A document that a boost lifts into the result
-// may rank low without it.
+// Multiplier for the search depth when scores are boosted, because a document lifted into the result by a boost may
+// rank low without it.
 const boostDepth = 5
 
-// boostedDocument holds the factors for a document's scores.
+// boostedDocument holds a document's boost factors.
 type boostedDocument struct {
 	factors []float64 // one per boost of its datastore
 	product float64
 }
 
-// boost applies the boosts to the candidates of a leg and sorts the candidates again. If a document has a value that a
-// boost cannot use, boost usually fails with domain.CodeInvalid. It only returns a note if the boost comes from the
-// settings, or if the value comes from the document itself.
+// boost applies the boosts to a leg's candidates and sorts them again. If a document has a value that a boost cannot
+// use, boost usually fails with domain.CodeInvalid. It only returns a note if the boost comes from the settings or the
+// value comes from the document itself.
 func (q *query) boost(all []*candidate) (notes []string, err error) {
 	if !slices.ContainsFunc(q.Datastores, func(ds domain.Datastore) bool { return len(q.boosts(&ds)) > 0 }) {
 		return nil, nil
@@ -59,7 +59,7 @@ func (q *query) boost(all []*candidate) (notes []string, err error) {
 					return nil, err
 				case q.Boosts != nil && !strings.HasPrefix(s[i].Key, documentPrefix):
 					return nil, domain.Invalid(field, "%s", wrong.Error())
-				default: // the caller cannot change what a file says, or has not named the boost
+				default: // the caller cannot change what a file says, or did not name the boost
 					notes = appendNote(notes, field+" "+wrong.Error())
 				}
 			}
@@ -86,7 +86,7 @@ func appendNote(notes []string, note string) []string {
 	return notes
 }
 
-// rerankBoosted applies the boosts to the reranker's scores, and sorts the candidates again.
+// rerankBoosted applies the boosts to the reranker's scores and sorts the candidates again.
 func rerankBoosted(reranked []*candidate) {
 	if !slices.ContainsFunc(reranked, func(c *candidate) bool { return c.boost != nil }) {
 		return
@@ -102,10 +102,10 @@ func rerankBoosted(reranked []*candidate) {
 	}
 }
 
-// documentPrefix begins the keys of metadata that was read from a document's file.
+// documentPrefix is the prefix of metadata keys read from a document's file.
 const documentPrefix = "document."
 
-// documentValues returns the values of a key in the current metadata and properties of a datasource.
+// documentValues returns a key's values in a datasource's current metadata and properties.
 func documentValues(d *domain.ActiveDatasource, key string) []filter.Value {
 	switch {
 	case filter.IsProperty(key):
@@ -119,8 +119,8 @@ func documentValues(d *domain.ActiveDatasource, key string) []filter.Value {
 	return index.ValuesOf(d.Metadata, key)
 }
 
-// property returns a built-in property of a datasource, in the form that filters compare, or "" if the datasource has
-// no such property.
+// property returns a datasource's built-in property in the form that filters compare, or "" if there is no such
+// property.
 func property(d *domain.ActiveDatasource, key string) string {
 	switch key {
 	case filter.PropertyID:
@@ -162,7 +162,7 @@ func explainBoosts(boosts []boost.Boost) json.RawMessage {
 	return text
 }
 
-// factors returns the factors of a candidate, or nil if nothing is boosted.
+// factors returns a candidate's boost factors, or nil if nothing is boosted.
 func (c *candidate) factors() []float64 {
 	if c.boost == nil {
 		return nil

@@ -8,9 +8,9 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// A query ranks hundreds of candidates and returns copies of a few, so the candidates' memory is pooled.
+// A query ranks hundreds of candidates but returns copies of only a few, so the candidates' memory is pooled.
 
-// buffer holds the hits from one search and the candidates made from them.
+// buffer holds a search's hits and the candidates made from them.
 type buffer struct {
 	found      index.Result
 	candidates []candidate // empty, with capacity for all hits
@@ -39,16 +39,16 @@ func (res *datastoreResult) release() {
 	}
 }
 
-// maxPooled is the maximum capacity, in candidates, of a pooled buffer.
+// maxPooled is the maximum capacity of a pooled buffer, in candidates.
 const maxPooled = 4096
 
-// datasourceHits is a datasource that has hits.
+// datasourceHits is a datasource with hits.
 type datasourceHits struct {
 	*domain.ActiveDatasource      // empty if the datasource no longer exists
 	current                  bool // whether it has hits in its active generation
 }
 
-// deletedDatasource represents the state of a datasource that no longer exists.
+// deletedDatasource is the state of a datasource that no longer exists.
 var deletedDatasource = &domain.ActiveDatasource{}
 
 // datasourceSet maps hits to their datasources.
@@ -71,13 +71,12 @@ func (o *datasourceSet) release() {
 	datasourceSetPool.Put(o)
 }
 
-// find collects the ids of the datasources that the hits belong to. Each of these datasources counts as deleted until
-// the caller has looked it up.
+// find collects the ids of the hits' datasources. Until the caller has looked one up, it counts as deleted.
 func (o *datasourceSet) find(hits []index.Hit) {
 	o.of, o.owners, o.ids = slices.Grow(o.of[:0], len(hits))[:len(hits)], o.owners[:0], o.ids[:0]
 	for i := range hits {
 		id := hits[i].DatasourceID
-		if i > 0 && hits[i-1].DatasourceID == id { // hits from a datasource are often adjacent
+		if i > 0 && hits[i-1].DatasourceID == id { // hits from the same datasource are often adjacent
 			o.of[i] = o.of[i-1]
 			continue
 		}

@@ -16,7 +16,7 @@ type ChunkReader struct {
 	Index func(domain.Engine) (index.Index, error)
 }
 
-// Chunks returns at most `limit` chunks of a datasource, starting at the given ordinal. If the datastore moves or the
+// Chunks returns at most `limit` of a datasource's chunks, starting at the given ordinal. If the datastore moves or the
 // datasource gets a new active generation during the call, the chunks are read again.
 func (c ChunkReader) Chunks(ctx context.Context, d domain.Datasource, from, limit int) ([]domain.Chunk, error) {
 	for {

@@ -7,11 +7,11 @@ import (
 )
 
 // Search depths, in candidates per leg. The full depth is enough if nearly all rows belong to active generations. If an
-// index holds many other rows, as after a resync of everything, the search goes deeper.
+// index holds many other rows, as after a full resync, the search goes deeper.
 //
 // The lexical leg always has the full depth, because only candidates count towards a window's score (see document.go).
-// Candidates of the vector leg cost more, so it first searches only for the nearest TopK rows and spareVectors more. On
-// test collections, rankings are the same as with the full depth. If duplicates or inactive rows leave too few
+// The vector leg's candidates cost more, so it first searches only for the nearest TopK rows and spareVectors more. On
+// test collections, this gives the same rankings as the full depth. If duplicates or inactive rows leave too few
 // fragments, the search is repeated with the full depth.
 const (
 	minDepth     = 100
@@ -19,7 +19,7 @@ const (
 	maxDepth     = 10_000 // the maximum of index.Query.Limit
 	depthPerTop  = 4      // candidates per requested fragment
 	spareVectors = 20
-	// Maximum number of inactive rows among the hits of a search that is not repeated with the full depth.
+	// Maximum number of inactive rows among a search's hits before it is repeated with the full depth.
 	maxInactive = spareVectors / 4
 )
 
@@ -30,7 +30,7 @@ func Depths(topK int) (lexical, vectors int) {
 	return full, min(full, topK+spareVectors)
 }
 
-// depths returns the depth of a full search in a datastore, and the depth of the vector leg in the first search.
+// depths returns the depth of a full search in a datastore, and the vector leg's depth in the first search.
 func (q *query) depths(boosted bool) (full, vectors int) {
 	full, vectors = Depths(q.TopK)
 	if boosted {
@@ -42,28 +42,28 @@ func (q *query) depths(boosted bool) (full, vectors int) {
 	return full, vectors
 }
 
-// needsAllCandidates reports whether the candidates that do not become fragments matter, too. They do if the request
-// counts their documents, limits the fragments per document, or reranks them.
+// needsAllCandidates reports whether candidates that do not become fragments matter, too. They do if the request counts
+// their documents, limits the fragments per document, or reranks them.
 func (r *Retriever) needsAllCandidates(req Request) bool {
 	return len(req.Facets) > 0 || req.MaxPerDatasource > 0 || r.reranks(req)
 }
 
-// isShallow reports whether a deeper search by vector may find more candidates.
+// isShallow reports whether a deeper vector search may find more candidates.
 func isShallow(legs []leg) bool {
 	return slices.ContainsFunc(legs, func(l leg) bool {
 		return slices.ContainsFunc(l.found, func(f datastoreResult) bool { return f.shallow })
 	})
 }
 
-// cosineSample holds the number of cosines in a sample, their sum, and the sum of their squares.
+// cosineSample holds the number of cosines in a sample, their sum and the sum of their squares.
 type cosineSample struct{ n, sum, squares float64 }
 
 func (s cosineSample) plus(other cosineSample) cosineSample {
 	return cosineSample{s.n + other.n, s.sum + other.sum, s.squares + other.squares}
 }
 
-// unseenCosines estimates the cosines that a vector leg of the full depth would have found in addition to the nearest
-// `depth` rows. Scores are relative to the mean and the spread of the candidates' cosines (see fuse), and should not
+// unseenCosines estimates which further cosines a vector leg of the full depth would have found beyond the nearest
+// `depth` rows. Scores are relative to the mean and the spread of the candidates' cosines (see fuse) and should not
 // depend on the depth. Among the nearest rows, cosines fall roughly linearly with the logarithm of the rank.
 func unseenCosines(candidates []candidate, depth, full int) cosineSample {
 	if len(candidates) < depth || depth < 4 || depth >= full {

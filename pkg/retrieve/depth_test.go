@@ -16,10 +16,11 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// limits are the limits of one search.
+// limits are a search's limits.
 type limits struct{ Lexical, Vectors int }
 
-// recordLimits records the limits of all searches. The fixture's vector leg then returns no more hits than its limit.
+// recordLimits records the limits of all searches. From then on, the fixture's vector leg returns no more hits than its
+// limit.
 func (w *fixture) recordLimits() *[]limits {
 	var asked []limits
 	found := w.search
@@ -33,7 +34,7 @@ func (w *fixture) recordLimits() *[]limits {
 	return &asked
 }
 
-// manyHits returns n hits of different documents, best first.
+// manyHits returns n hits from different documents, best first.
 func manyHits(n int) []index.Hit {
 	var hits []index.Hit
 	for i := range n {
@@ -124,14 +125,14 @@ func repeatText(hits []index.Hit) {
 	}
 }
 
-// deactivate marks the documents of the hits as deleted.
+// deactivate marks the hits' documents as deleted.
 func (w *fixture) deactivate(hits []index.Hit) {
 	for _, h := range hits {
 		delete(w.active, h.DatasourceID)
 	}
 }
 
-// TestScoresDoNotDependOnTheDepth compares the estimates from the nearest cosines with the values of all cosines.
+// TestScoresDoNotDependOnTheDepth compares estimates from the nearest cosines with the values for all cosines.
 func TestScoresDoNotDependOnTheDepth(t *testing.T) {
 	t.Parallel()
 	const depth, full = 30, 100
@@ -141,7 +142,7 @@ func TestScoresDoNotDependOnTheDepth(t *testing.T) {
 	for rank := 1; rank <= full; rank++ {
 		c := cosine(rank)
 		all = all.plus(cosineSample{1, c, c * c})
-		if rank <= depth || rank == 50 { // the lexical leg finds one of the others too
+		if rank <= depth || rank == 50 { // the lexical leg also finds one of the others
 			nearest = nearest.plus(cosineSample{1, c, c * c})
 			found = append(found, candidate{hit: &index.Hit{Dense: c}})
 		}

@@ -9,28 +9,28 @@ import (
 
 // A document usually covers a subject in several chunks. If only its best chunk counted, a long document would rank
 // below a short one that says less but has the query's words close together. The lexical score therefore has two parts:
-// the score of the chunk, and the score of its window. The window consists of the chunk and its neighbours in the
-// document. Only chunks that are candidates count towards a window's score. A short document fits in one window; in a
-// book, only the text near the chunk counts.
+// the chunk's own score and that of its window, which consists of the chunk and its neighbours in the document. Only
+// chunks that are candidates count towards a window's score. A short document fits in one window; in a book, only the
+// text near the chunk counts.
 const (
 	// windowReach is the number of chunks on each side of a chunk that belong to its window. Below 4, articles and
-	// abstracts of up to ten chunks rank worse than with BM25 over whole documents. Passages of long documents rank
+	// abstracts of up to ten chunks rank worse than with BM25 over whole documents. Passages from long documents rank
 	// better with smaller windows; 3 is best for them.
 	windowReach = 4
 	// documentShare is the window's weight in the lexical score. Below 0.4, articles and abstracts rank worse than with
 	// BM25 over whole documents. Above 0.6, documents with several subjects often rank with the wrong passage.
 	documentShare = 0.5
-	// The parameters k1 and b of BM25 for windows. The length of a window includes only chunks that are candidates. An
-	// irrelevant window has few candidates, so it is short, and a large b would favour it.
+	// BM25 parameters k1 and b for windows. A window's length includes only chunks that are candidates. An irrelevant
+	// window has few candidates and is therefore short, so a large b would favour it.
 	documentK1 = 1.2
 	documentB  = 0.2
 	// Minimum weight of a term.
 	minTermWeight = 0.05
 )
 
-// weighDocuments sets the document scores of the candidates of one space. The candidates must be in the order that
-// byDocument returns. The map `weights` contains the weight of each query term in the space. If the engine returns no
-// term counts or the query has no terms, the document score is the chunk's own lexical score.
+// weighDocuments computes the document scores of one space's candidates, which must be in byDocument's order. `weights`
+// contains each query term's weight in the space. If the engine returns no term counts or the query has no terms, the
+// document score is the chunk's own lexical score.
 func weighDocuments(order []*candidate, weights map[string]float64) {
 	words := slices.Sorted(maps.Keys(weights))
 	length := 0
@@ -50,7 +50,7 @@ func weighDocuments(order []*candidate, weights map[string]float64) {
 		highest += w * (documentK1 + 1)
 	}
 	around := window{counts: make([]float64, len(words))}
-	from, to := 0, 0 // the candidates in the window
+	from, to := 0, 0 // bounds of the candidates in the window
 	for _, c := range order {
 		for ; to < len(order) && isInWindow(order[to], c); to++ {
 			around.add(order[to], 1)
@@ -62,8 +62,8 @@ func weighDocuments(order []*candidate, weights map[string]float64) {
 	}
 }
 
-// byDocument returns the candidates grouped by document, in document order within each group. The order of the groups
-// does not matter, so documents are sorted by candidate.number, which is cheaper to compare than an id. Candidates
+// byDocument returns the candidates grouped by document, in document order within each group. Since the order of the
+// groups does not matter, documents are sorted by candidate.number, which is cheaper to compare than an id. Candidates
 // often arrive in this order already.
 func byDocument(found []candidate) []*candidate {
 	order := make([]*candidate, len(found))
@@ -76,14 +76,14 @@ func byDocument(found []candidate) []*candidate {
 	return order
 }
 
-// isInWindow reports whether the two candidates are in each other's window.
+// isInWindow reports whether the two candidates are in each other's windows.
 func isInWindow(a, b *candidate) bool {
 	return a.number == b.number && max(a.hit.Ordinal-b.hit.Ordinal, b.hit.Ordinal-a.hit.Ordinal) <= windowReach
 }
 
-// numberWords sets candidate.numbers. This slice holds, for each term of the candidate, the index of the term in
-// `words`. The index is -1 if `words` does not contain the term, or if the engine returned no count for it. Candidates
-// that share a slice of terms share the result.
+// numberWords fills in candidate.numbers, which maps each of the candidate's terms to its index in `words`. The index
+// is -1 if the term is not in `words` or the engine returned no count for it. Candidates that share a slice of terms
+// share the result.
 func numberWords(order []*candidate, words []string) {
 	number := make(map[string]int, len(words))
 	for i, w := range words {
@@ -113,10 +113,10 @@ func numberWords(order []*candidate, words []string) {
 	}
 }
 
-// window sums up the candidates in a part of a document. All values are integers, so adding and later subtracting a
+// window sums up the candidates in part of a document. All values are integers, so adding and later subtracting a
 // candidate leaves no rounding error.
 type window struct {
-	counts []float64 // number of times that each query term occurs
+	counts []float64 // number of occurrences of each query term
 	length float64   // number of terms in the candidates
 }
 
@@ -142,16 +142,16 @@ func (s *window) score(idf []float64, average float64) (sum float64) {
 	return sum
 }
 
-// documentWeights estimates the inverse document frequency of each term over windows instead of chunks, and the average
+// documentWeights estimates each term's inverse document frequency over windows instead of chunks, and the average
 // window length. It divides each document into consecutive windows.
 //
-// The engine's weights count chunks. A long document repeats terms about its subject in many chunks, so the weights of
-// these terms are too low. documentWeights therefore raises the weight of a term that occurs in more chunks per window
-// than the average, and lowers the weight of a term that occurs in fewer.
+// The engine's weights count chunks. A long document repeats terms about its subject in many chunks, so these terms'
+// weights are too low. documentWeights therefore raises the weights of terms that occur in more chunks per window than
+// the average, and lowers those of terms that occur in fewer.
 func documentWeights(order []*candidate, words []string, weights map[string]float64) (idf []float64, average float64) {
 	const size = 2*windowReach + 1
-	chunks, having := make([]float64, len(words)), make([]float64, len(words)) // number of chunks and of windows that contain each term
-	last := make([]int, len(words))                                            // last window that contained each term
+	chunks, having := make([]float64, len(words)), make([]float64, len(words)) // number of chunks and windows with each term
+	last := make([]int, len(words))                                            // last window with each term
 	windows, length := 0, 0
 	for i, c := range order {
 		if i == 0 || order[i-1].number != c.number || order[i-1].hit.Ordinal/size != c.hit.Ordinal/size {

@@ -10,9 +10,9 @@ import (
 )
 
 // Two texts are near-duplicates if the Jaccard similarity of their shingles is at least minShared. A shingle is a
-// window of windowRunes letters and digits. Short texts keep all their shingles. Longer texts keep a sample of about
-// 1/sampleRate. A shingle's hash decides whether it is in the sample, so long texts that share a shingle either all
-// keep it or all drop it.
+// window of windowRunes letters and digits. Short texts keep all their shingles, while longer texts keep a sample of
+// about 1/sampleRate. A shingle is sampled according to its hash, so it is either kept or dropped in all long texts
+// that contain it.
 const (
 	windowRunes = 8 // one byte each, so that a shingle fits into a uint64
 	sampleRate  = 8
@@ -23,9 +23,9 @@ const (
 // textFingerprint is the fingerprint of a text's letters and digits. It ignores case, spacing and punctuation.
 type textFingerprint struct {
 	whole   uint64    // hash of all letters and digits in order
-	numbers uint64    // hash of all numbers in order: texts with different numbers are not duplicates
+	numbers uint64    // hash of all numbers in order, because texts with different numbers are not duplicates
 	windows []uint64  // hashes of the sampled shingles
-	marks   [8]uint64 // a bitmap with one bit for each shingle
+	marks   [8]uint64 // a bitmap with one bit per shingle
 	sorted  bool      // whether `windows` is sorted and without duplicates
 }
 
@@ -56,7 +56,7 @@ var foldASCII = func() (table [utf8.RuneSelf]byte) {
 // letters seldom match.
 func hashNonASCII(r rune) byte { return 0x80 | byte(uint32(r)*0x9E3779B1>>25) }
 
-// fingerprint returns the fingerprint of a text. It is valid until f is released.
+// fingerprint returns a text's fingerprint, which is valid until f is released.
 func (f *duplicateFinder) fingerprint(text string) *textFingerprint {
 	o := new(textFingerprint)
 	if f.buffer == nil {
@@ -111,12 +111,12 @@ func (f *duplicateFinder) fingerprint(text string) *textFingerprint {
 	return o
 }
 
-// maxUnshared returns the maximum number of shingles that only one of two near-duplicates has. The argument n is the
-// sum of both texts' shingle counts. At similarity s, exactly n(1-s)/(1+s) shingles are unshared.
+// maxUnshared returns the maximum number of shingles found in only one of two near-duplicates. n is the sum of both
+// texts' shingle counts. At similarity s, exactly n(1-s)/(1+s) shingles are unshared.
 func maxUnshared(n int) int { return int(float64(n) * (1 - minShared) / (1 + minShared)) }
 
-// differsFrom reports whether the bitmaps alone prove that the texts differ too much to be near-duplicates. A bit that
-// is set in only one bitmap stands for at least one shingle that the other text lacks.
+// differsFrom reports whether the bitmaps alone prove that the texts differ too much to be near-duplicates. Each bit
+// set in only one bitmap stands for at least one shingle that the other text lacks.
 func (o *textFingerprint) differsFrom(other *textFingerprint) bool {
 	alone := 0
 	for i, m := range o.marks {
@@ -125,7 +125,7 @@ func (o *textFingerprint) differsFrom(other *textFingerprint) bool {
 	return alone > maxUnshared(len(o.windows)+len(other.windows))
 }
 
-// distinct returns the shingles sorted, without duplicates.
+// distinct returns the shingles, sorted and without duplicates.
 func (o *textFingerprint) distinct() []uint64 {
 	if !o.sorted {
 		slices.Sort(o.windows)
@@ -134,8 +134,8 @@ func (o *textFingerprint) distinct() []uint64 {
 	return o.windows
 }
 
-// isDuplicate reports whether the two texts are duplicates or near-duplicates. Texts that contain different numbers,
-// such as two prices, are never duplicates.
+// isDuplicate reports whether the two texts are duplicates or near-duplicates. Texts with different numbers, such as
+// two prices, are never duplicates.
 func (o *textFingerprint) isDuplicate(other *textFingerprint) bool {
 	switch {
 	case o.numbers != other.numbers:
@@ -175,7 +175,7 @@ type duplicateFinder struct {
 	buffer   *fingerprintBuffer // nil until needed
 }
 
-// release returns the memory of the fingerprints to the pool. The finder must not be used afterwards.
+// release returns the fingerprints' memory to the pool. The finder must not be used afterwards.
 func (f *duplicateFinder) release() {
 	if f.buffer != nil && cap(f.buffer.letters) <= maxPooledLetters {
 		f.buffer.hashes = f.buffer.hashes[:0]
@@ -184,7 +184,7 @@ func (f *duplicateFinder) release() {
 	f.buffer, f.outlines, f.of = nil, nil, nil
 }
 
-// fingerprintBuffer is the memory that the fingerprints of a result need.
+// fingerprintBuffer is the memory for a result's fingerprints.
 type fingerprintBuffer struct {
 	letters, digits []byte
 	hashes          []uint64 // in use up to its length
@@ -208,8 +208,8 @@ func (b *fingerprintBuffer) take(capacity int) []uint64 {
 }
 
 // isRepeated reports whether the candidate repeats a better one: their texts are near-duplicates, and the better one
-// contains every query term that the candidate contains. If so, isRepeated sets c.duplicateOf. The result is cached in
-// the candidate.
+// contains all of the candidate's query terms. If so, isRepeated sets c.duplicateOf. The result is cached in the
+// candidate.
 func (f *duplicateFinder) isRepeated(c *candidate) bool {
 	if c.compared {
 		return c.duplicateOf != nil

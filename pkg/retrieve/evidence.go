@@ -12,21 +12,21 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// A model's weight says how much its vectors help on average. Whether they help with one query also depends on the
-// query and its candidates, so the weight is adjusted by evidence from them.
+// A model's weight says how much its vectors help on average. How much they help with a particular query also depends
+// on the query and its candidates, so the weight is adjusted by evidence from them.
 
 // evidence says how much the vectors may help with a query. All values are from 0 to 1.
 type evidence struct {
 	average float64 // weight of the dense leg before the adjustment
 	// symbols is high if the best candidates by words consist of numbers and symbols, as tables and code do. Such texts
-	// have similar vectors, but different words. It is 0 up to a share of minSymbols of the text, and 1 from maxSymbols.
+	// have similar vectors but different words. It is 0 if at most a share of minSymbols of the text are symbols, and 1
+	// from maxSymbols.
 	symbols float64
-	// rarest is 1 if the best candidate by words contains the query's rarest word, and otherwise 0. If it contains that
-	// word, the words have probably found the right text.
+	// rarest is 1 if the best candidate by words contains the query's rarest word, which means that the words have
+	// probably found the right text. Otherwise it is 0.
 	rarest float64
-	// agreement is the share of documents that both legs find: the number of documents that are among the best
-	// `agreeing` candidates of both legs, divided by `agreeing`. The higher it is, the less the vectors can add to the
-	// words.
+	// agreement is the share of documents found by both legs: the number of documents among the best `agreeing`
+	// candidates of both, divided by `agreeing`. The higher it is, the less the vectors can add to the words.
 	agreement float64
 }
 
@@ -41,29 +41,29 @@ const (
 )
 
 const (
-	// Shares of symbols, which are characters other than letters and marks, not counting white space. Up to minSymbols,
-	// evidence.symbols is 0; from maxSymbols, it is 1.
+	// Bounds on the share of symbols in a text. Symbols are characters other than letters and marks, and white space
+	// does not count. Up to minSymbols, evidence.symbols is 0; from maxSymbols, it is 1.
 	minSymbols = 0.04
 	maxSymbols = 0.2
 	// Symbols are counted in the texts of the best examinedTexts candidates by words, in the first examinedBytes of
 	// each text.
 	examinedTexts = 5
 	examinedBytes = 2000
-	// Number of the best candidates of each leg that are compared to compute evidence.agreement.
+	// Number of each leg's best candidates compared to compute evidence.agreement.
 	agreeing = 10
-	// Minimum number of candidates for evidence. With fewer, the best candidates of both legs share many documents by
+	// Minimum number of candidates for evidence. With fewer, the two legs' best candidates share many documents by
 	// chance.
 	minEvidence = 4 * agreeing
 )
 
-// adjusted returns the weight of the dense leg.
+// adjusted returns the dense leg's weight.
 func (e evidence) adjusted() float64 {
 	odds := e.average / (1 - e.average) * math.Exp(evidenceBase+evidenceSymbols*e.symbols+evidenceRarest*e.rarest+evidenceAgreement*e.agreement)
 	return odds / (1 + odds)
 }
 
-// weighEvidence adjusts the dense leg's weight for each kind of candidates. It stores the new weights in `vectors` and
-// in `found`. Weights of 0 and 1 stay the same.
+// weighEvidence adjusts the dense leg's weight for each kind of candidates and stores the new weights in `vectors` and
+// `found`. Weights of 0 and 1 stay the same.
 func weighEvidence(ctx context.Context, found []datastoreResult, groups map[comparableKind][]*candidate, vectors map[comparableKind]queryVector) {
 	for k, group := range groups {
 		qv := vectors[k]
@@ -82,9 +82,8 @@ func weighEvidence(ctx context.Context, found []datastoreResult, groups map[comp
 	}
 }
 
-// evidenceOf gathers the evidence of candidates that have scores from both legs. It reads the texts of the best few,
-// most of which become fragments. Texts that cannot be read are left out, because choosing the fragments will report
-// the error.
+// evidenceOf gathers evidence from candidates with scores from both legs. It reads the texts of the best few, most of
+// which become fragments. Texts that cannot be read are left out, because choosing the fragments will report the error.
 func evidenceOf(ctx context.Context, group []*candidate) evidence {
 	words := bestBy(group, agreeing, (*candidate).words)
 	near := bestBy(group, agreeing, func(c *candidate) float64 { return c.hit.Dense })
@@ -107,7 +106,7 @@ func evidenceOf(ctx context.Context, group []*candidate) evidence {
 	return e
 }
 
-// commonDocuments returns the number of documents that have candidates in both lists.
+// commonDocuments returns the number of documents with candidates in both lists.
 func commonDocuments(a, b []*candidate) (n int) {
 	type document struct {
 		ds     *domain.Datastore
@@ -127,8 +126,8 @@ func commonDocuments(a, b []*candidate) (n int) {
 	return n
 }
 
-// symbolShare returns the share of characters in a text that are neither letters nor marks, not counting white space.
-// `ok` is false if the text is empty or has not been read.
+// symbolShare returns the share of a text's characters that are neither letters nor marks, ignoring white space. `ok`
+// is false if the text is empty or has not been read.
 func symbolShare(h *index.Hit) (share float64, ok bool) {
 	var symbols, all float64
 	for _, r := range bounded.Prefix(h.Text, examinedBytes) {
@@ -172,7 +171,7 @@ func rarestTerm(weights map[string]float64) (rarest string) {
 	return rarest
 }
 
-// explained returns the evidence for an explanation, or nil if there is none.
+// explained returns the evidence in the form used by explanations, or nil if there is none.
 func (e *evidence) explained() *domain.ExplainedEvidence {
 	if e == nil {
 		return nil

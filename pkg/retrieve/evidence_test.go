@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// legsOf returns a fixture with n hits in as many documents, without neighbours. The words rank them in order, and the
+// legsOf returns a fixture with n hits in as many documents, without neighbours. The words rank the hits in order; the
 // vectors rank them in the order of `near`. Hit 0 has the given text and terms.
 func legsOf(n int, near func(i int) int, text string, terms ...string) *fixture {
 	hits := make([]index.Hit, n)

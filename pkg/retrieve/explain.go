@@ -52,8 +52,8 @@ func explain(req Request, found []datastoreResult, all []*candidate, s *selectio
 	return e
 }
 
-// explainQuery returns the part of the explanation that is known before the search. The argument `selected` is the
-// number of datasources that the filter selects, or nil if the filter does not restrict them.
+// explainQuery returns the part of the explanation known before the search. `selected` is the number of datasources
+// selected by the filter, or nil if the filter does not restrict them.
 func explainQuery(req Request, selected *int) *domain.Explanation {
 	return &domain.Explanation{
 		Query: req.Query, Parts: req.Parts, Mode: req.Mode, TopK: req.TopK, MaxPerDatasource: req.MaxPerDatasource,
@@ -70,7 +70,7 @@ func whereOf(req Request) json.RawMessage {
 	return json.RawMessage(req.Where.Canonical().String())
 }
 
-// topTerms returns the terms with the largest weights, at most domain.MaxExplainedTerms.
+// topTerms returns the terms with the largest weights, at most domain.MaxExplainedTerms of them.
 func topTerms(weights map[string]float64) map[string]float64 {
 	if len(weights) <= domain.MaxExplainedTerms {
 		return maps.Clone(weights)
@@ -85,8 +85,8 @@ func topTerms(weights map[string]float64) map[string]float64 {
 	return out
 }
 
-// stageRanks holds the 1-based rank of each candidate at each stage. A candidate that was not found by the lexical or
-// the dense leg is not in that leg's map.
+// stageRanks holds each candidate's 1-based rank at each stage. Candidates not found by the lexical or the dense leg
+// are missing from that leg's map.
 type stageRanks struct{ lexical, dense, fused, first map[*candidate]int }
 
 func rankStages(all []*candidate) stageRanks {
@@ -101,7 +101,7 @@ func rankStages(all []*candidate) stageRanks {
 }
 
 // ranks sorts the candidates by score, highest first, and returns the rank of each. Candidates with equal scores keep
-// the order that they have in `all`. A candidate gets no rank if `counts` returns false for its score.
+// their order in `all`. A candidate gets no rank if `counts` returns false for its score.
 func ranks(all []*candidate, score func(*candidate) float64, counts func(float64) bool) map[*candidate]int {
 	order := slices.Clone(all)
 	slices.SortStableFunc(order, func(a, b *candidate) int { return cmp.Compare(score(b), score(a)) })

@@ -20,8 +20,7 @@ const (
 	MaxFacetValues     = 1000
 )
 
-// FacetRequest asks for the values of metadata keys in one datastore. The caller must have checked that the datastore
-// may be read.
+// FacetRequest asks for the values of metadata keys in one datastore, which the caller must be allowed to read.
 type FacetRequest struct {
 	Datastore domain.Datastore
 	Filters   domain.Filters
@@ -30,7 +29,8 @@ type FacetRequest struct {
 	Limit     int            // values per key, 1 to MaxFacetValues; 0 means DefaultFacetValues
 }
 
-// Facets counts the documents that match a filter by the values of metadata keys. It fails in the same way as Retrieve.
+// Facets counts the documents that match a filter by the values of metadata keys. It returns the same errors as
+// Retrieve.
 func (r *Retriever) Facets(ctx context.Context, req FacetRequest) (domain.Facets, error) {
 	faults := facetFaults("keys", req.Keys)
 	if len(req.Keys) == 0 {
@@ -65,7 +65,7 @@ func (r *Retriever) Facets(ctx context.Context, req FacetRequest) (domain.Facets
 	return *facets(counts, req.Keys, limit), nil
 }
 
-// facetFaults returns the faults in a list of metadata keys.
+// facetFaults returns the errors in a list of metadata keys.
 func facetFaults(field string, keys []string) (faults []domain.FieldError) {
 	if len(keys) > MaxFacetKeys {
 		faults = append(faults, domain.FieldError{Field: field, Message: fmt.Sprintf("has %d keys; the maximum is %d", len(keys), MaxFacetKeys)})
@@ -86,8 +86,8 @@ func facetFaults(field string, keys []string) (faults []domain.FieldError) {
 	return faults
 }
 
-// facetsOf counts the values of the requested metadata keys. It counts a document only if the search has ranked at
-// least one of its chunks.
+// facetsOf counts the values of the requested metadata keys. A document counts only if the search has ranked at least
+// one of its chunks.
 func (r *Retriever) facetsOf(ctx context.Context, legs []leg, req Request, f index.Filter) (*domain.Facets, error) {
 	found := make(map[string]bool)
 	stores := make(map[string]domain.Datastore)
@@ -122,7 +122,7 @@ func (r *Retriever) facetsOf(ctx context.Context, legs []leg, req Request, f ind
 }
 
 // count counts values in the place (engine and embedding model) that serves a datastore. If the datastore moves in the
-// meantime, count counts again in the new place.
+// meantime, it counts again in the new place.
 func (r *Retriever) count(ctx context.Context, ds domain.Datastore, f index.Filter, keys []string) (index.Counts, error) {
 	for places := 1; ; places++ {
 		counts, err := r.countIn(ctx, ds, f, keys)
@@ -141,7 +141,7 @@ func (r *Retriever) count(ctx context.Context, ds domain.Datastore, f index.Filt
 	}
 }
 
-// countIn counts values in one place of a datastore, given by ds.Type and ds.EmbeddingModel.
+// countIn counts values in one of a datastore's places, given by ds.Type and ds.EmbeddingModel.
 func (r *Retriever) countIn(ctx context.Context, ds domain.Datastore, f index.Filter, keys []string) (index.Counts, error) {
 	engine, err := r.deps.Indexes.Index(ds.Type)
 	if err != nil {
@@ -173,7 +173,7 @@ func (r *Retriever) countIn(ctx context.Context, ds domain.Datastore, f index.Fi
 	return counts, nil
 }
 
-// spaceOf returns the space of a datastore's rows.
+// spaceOf returns the space with a datastore's rows.
 func (r *Retriever) spaceOf(ctx context.Context, ds domain.Datastore) (space index.Space, err error) {
 	space = index.Space{DatastoreID: ds.ID, Model: ds.EmbeddingModel}
 	if ds.EmbeddingModel != "" {
@@ -203,7 +203,7 @@ func emptyFacets(keys []string) *domain.Facets {
 	return facets(index.Counts{}, keys, 1)
 }
 
-// facets returns the most frequent values of each key, at most `limit`. Values with equal counts are sorted by value.
+// facets returns each key's most frequent values, up to `limit`. Values with equal counts are sorted by value.
 func facets(counts index.Counts, keys []string, limit int) *domain.Facets {
 	out := &domain.Facets{Documents: counts.Documents, Facets: make([]domain.Facet, 0, len(keys))}
 	for _, key := range keys {

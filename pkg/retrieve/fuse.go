@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// comparableKind identifies a group of candidates whose scores can be compared directly. They have the same embedding
-// model, and either all or none of them have lexical scores.
+// comparableKind identifies a group of candidates with directly comparable scores. They have the same embedding model,
+// and either all or none of them have lexical scores.
 type comparableKind struct {
 	model string
 	words bool
@@ -86,15 +86,14 @@ func (c *candidate) compare(other *candidate) int {
 	return strings.Compare(c.hit.Key, other.hit.Key)
 }
 
-// displayScore maps a final score to the score for callers, 0 to 1. The curve is monotonic and spreads the middle of
-// the range, where relevant fragments are.
+// displayScore maps a final score to the score shown to callers, from 0 to 1. The curve is monotonic and spreads the
+// middle of the range, where relevant fragments are.
 func displayScore(final float64) float64 {
 	x := 1 - min(max(final, 0), 1)
 	return 1 - x*x
 }
 
-// fragment converts a merged fragment to the form that callers receive. Its position and score are those of its best
-// chunk.
+// fragment converts a merged fragment to the form that callers receive. It has its best chunk's position and score.
 func (p *mergedFragment) fragment() domain.Fragment {
 	text, runs := p.text()
 	metadata := domain.FragmentMetadata(maps.Clone(p.source.Metadata), p.source.Document) // cloned: the source is shared

@@ -12,21 +12,20 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// A question of several parts is rarely answered by one passage, and a search for the whole question finds only
+// A question with several parts is rarely answered by one passage, and a search for the whole question finds only
 // passages about the part with the rarest words. So each part is searched separately, and the result takes fragments
 // from each part in turn.
 
-// leg is the search for a part of the query, or for the whole query.
+// leg is the search for the whole query or one of its parts.
 type leg struct {
 	query  string
 	found  []datastoreResult
 	ranked []*candidate // best first
-	notes  []string     // values that boosts cannot use
+	notes  []string     // notes about values that boosts cannot use
 }
 
-// searchLegs searches for the whole query, and for each part of it. The first leg is the search for the whole query.
-// The request's own permit allows one search at a time. Further legs are searched concurrently only if there are more
-// permits.
+// searchLegs searches for the whole query, which is the first leg, and for each of its parts. The request's own permit
+// allows one search at a time. The other legs are searched concurrently only if there are more permits.
 func (r *Retriever) searchLegs(ctx context.Context, req Request, filter index.Filter, deep bool) ([]leg, error) {
 	legs := make([]leg, 1, 1+len(req.Parts))
 	legs[0].query = req.Query
@@ -80,12 +79,12 @@ func (r *Retriever) searchLegs(ctx context.Context, req Request, filter index.Fi
 
 // Permits limits the number of concurrent searches.
 type Permits interface {
-	// TryEnter takes a permit for a search of the workspace if one is free, and reports whether it did. The caller must
-	// then call `leave` once.
+	// TryEnter takes a permit for one of the workspace's searches if one is free, and reports whether it did. The
+	// caller must then call `leave` once.
 	TryEnter(workspace string) (leave func(), ok bool)
 }
 
-// enter reports whether the search for another part of the query may run concurrently. If so, the caller must call
+// enter reports whether the search for another of the query's parts may run concurrently. If so, the caller must call
 // `leave` after that search.
 func (r *Retriever) enter(workspace string) (leave func(), ok bool) {
 	if r.deps.Permits == nil {
@@ -104,7 +103,7 @@ func release(legs []leg) {
 }
 
 // rerankLegs reranks each leg's candidates by that leg's query. All legs together rerank at most as many candidates as
-// a single leg would. The argument s is the selection that will choose the fragments.
+// a single leg would. s is the selection that will choose the fragments.
 func (r *Retriever) rerankLegs(ctx context.Context, legs []leg, s *selection, req Request) (domain.ExplainedRerank, error) {
 	if len(legs) == 1 {
 		var second domain.ExplainedRerank
@@ -135,9 +134,9 @@ func (r *Retriever) rerankLegs(ctx context.Context, legs []leg, s *selection, re
 	return total, err
 }
 
-// share merges the ranked candidates from all legs into one list, without duplicates. First comes the best candidate
-// for the whole query. Then come the candidates of the parts, one from each part in turn, and then the rest. A
-// candidate's score is its highest score in any leg.
+// share merges the ranked candidates from all legs into one list, without duplicates. It starts with the best candidate
+// for the whole query, continues with one candidate from each part in turn, and ends with the rest. A candidate's score
+// is its highest score in any leg.
 func share(legs []leg) []*candidate {
 	if len(legs) == 1 {
 		return legs[0].ranked
@@ -153,7 +152,7 @@ func share(legs []leg) []*candidate {
 			b.displayScore, b.final = max(b.displayScore, c.displayScore), max(b.final, c.final)
 			return
 		}
-		c.compared = c.duplicateOf != nil // candidates of other legs are compared with it too
+		c.compared = c.duplicateOf != nil // candidates from other legs are compared with it, too
 		best[c.hit.Key], out = c, append(out, c)
 	}
 	whole, parts := legs[0].ranked, legs[1:]

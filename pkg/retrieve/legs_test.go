@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// searchBy makes the fixture return the given hits for each query text. The returned function returns the texts
+// searchBy makes the fixture return the given hits for each query text. The function it returns lists the texts
 // searched so far.
 func searchBy(w *fixture, byText map[string][]index.Hit) func() []string {
 	var mu sync.Mutex
@@ -169,7 +169,7 @@ func TestAllPartsAreEmbeddedInOneCall(t *testing.T) {
 	}
 }
 
-// permits grants a limited number of permits, and counts those granted and returned.
+// permits grants a limited number of permits, and counts how many were granted and returned.
 type permits struct{ free, entered, left atomic.Int64 }
 
 func (p *permits) TryEnter(string) (func(), bool) {

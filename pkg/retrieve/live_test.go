@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded"
 )
 
-// movingDatastore is a datastore in a real index that moves from model to model. Each move has the same steps as in
+// movingDatastore is a datastore in a real index that moves from model to model. Each move takes the same steps as in
 // production: rows are written to the new place, the catalog switches readers, and the old place is swept.
 type movingDatastore struct {
 	*embedded.Index
@@ -63,7 +63,7 @@ func (w *movingDatastore) datastore() domain.Datastore {
 	return domain.Datastore{ID: "ds", WorkspaceID: "ws", Type: w.place.Engine, EmbeddingModel: w.place.Model}
 }
 
-// move moves the datastore, which has three datasources, to another model.
+// move moves the datastore and its three datasources to another model.
 func (w *movingDatastore) move(ctx context.Context, generation uint64) error {
 	old, to := w.datastore().Serving(), domain.Place{Engine: domain.EngineEmbedded, Model: fmt.Sprint("model-", generation)}
 	var rows []index.Row

@@ -8,23 +8,23 @@ import (
 )
 
 // Limits on merging adjacent chunks into one fragment. A chunk is not merged if it ranks more than mergeWithin places
-// behind the best chunk of the fragment. Up to a limit of 5, merging helps: results with five fragments contain 4 to 7
+// behind the fragment's best chunk. Up to a limit of 5, merging helps: results with five fragments contain 4 to 7
 // percentage points more of the answers. With a larger limit, merged chunks contain fewer answers than separate
-// fragments of the same total length.
+// fragments with the same total length.
 const (
 	maxMerged      = 3    // chunks
 	maxMergedBytes = 4096 // bytes of text in total; larger chunks are not merged
 	mergeWithin    = 5    // ranks
 )
 
-// Bounds, in bytes, on the overlap of two adjacent chunks. A shorter match counts as a coincidence. Longer overlaps are
-// not searched for.
+// Bounds, in bytes, on the overlap of two adjacent chunks. A shorter match counts as a coincidence, and longer overlaps
+// are not searched for.
 const (
 	minOverlap = 16
 	maxOverlap = 2048
 )
 
-// mergedFragment is a fragment under construction: its best chunk, and the adjacent chunks merged into it.
+// mergedFragment is a fragment under construction: its best chunk and the adjacent chunks merged into it.
 type mergedFragment struct {
 	*candidate
 	rank   int          // rank of the candidate
@@ -32,7 +32,7 @@ type mergedFragment struct {
 	bytes  int
 }
 
-// isAdjacent reports whether the candidate may be added to the fragment, judging by position and rank only. It must be
+// isAdjacent reports whether the candidate may be added to the fragment, judging only by position and rank. It must be
 // next to the fragment's chunks and rank at most mergeWithin behind the best of them. The fragment must have fewer than
 // maxMerged chunks.
 func (p *mergedFragment) isAdjacent(c *candidate, rank int) bool {
@@ -44,8 +44,7 @@ func (p *mergedFragment) isAdjacent(c *candidate, rank int) bool {
 		(c.hit.Ordinal == first.hit.Ordinal-1 || c.hit.Ordinal == last.hit.Ordinal+1) && max(1, len(p.chunks)) < maxMerged
 }
 
-// canMerge reports whether an adjacent candidate has the same heading as the fragment, and is short enough to be added
-// to it.
+// canMerge reports whether an adjacent candidate has the fragment's heading and is short enough to be added.
 func (p *mergedFragment) canMerge(c *candidate) bool {
 	return c.hit.Heading == p.hit.Heading && p.bytes+len(c.hit.Text) <= maxMergedBytes
 }
@@ -73,8 +72,8 @@ func (p *mergedFragment) anchor() string {
 	return p.hit.Anchor
 }
 
-// text returns the texts of the fragment's chunks in reading order, and the location of this text in the document. Text
-// that is repeated between adjacent chunks occurs only once.
+// text returns the texts of the fragment's chunks in reading order, together with their location in the document. Text
+// repeated between adjacent chunks appears only once.
 func (p *mergedFragment) text() (string, domain.TextRuns) {
 	if len(p.chunks) == 0 {
 		return p.hit.Text, p.runs()
@@ -97,8 +96,8 @@ func (c *candidate) runs() domain.TextRuns {
 	return domain.DecodeTextRuns(c.hit.Runs, c.hit.Offset, len(c.hit.Text))
 }
 
-// overlapOf returns the text that separates b from the preceding adjacent chunk, a. It also returns the number of bytes
-// at the beginning of b that are repeated: the chunker repeats the end of the preceding chunk, or a table header.
+// overlapOf returns the separator between b and the preceding adjacent chunk, a. It also returns how many bytes at the
+// beginning of b are repeated: the chunker repeats the end of the preceding chunk, or a table header.
 func overlapOf(a, b *candidate) (separator string, repeated int) {
 	text, before := b.hit.Text, a.hit.Text
 	if header, _, ok := strings.Cut(text, "\n"); ok && strings.Contains(header, "\t") && hasLine(before, header) {
@@ -127,7 +126,7 @@ func hasLine(text, line string) bool {
 	return false
 }
 
-// overlap returns the number of bytes at the end of a that are also the beginning of b, or 0 if there are too few.
+// overlap returns the number of bytes that both end a and begin b, or 0 if there are too few.
 func overlap(a, b string) int {
 	for n := min(len(a), len(b), maxOverlap); n >= minOverlap; n-- {
 		if a[len(a)-n] == b[0] && a[len(a)-n:] == b[:n] {

@@ -15,7 +15,7 @@ import (
 
 func mode(m domain.SearchMode) func(*Request) { return func(r *Request) { r.Mode = m } }
 
-// legs makes the fixture answer as an engine does: it returns the hits of the query's legs, with the scores of these
+// legs makes the fixture answer as an engine does: it returns the hits from the query's legs, with scores from these
 // legs only.
 func (w *fixture) legs(hits ...index.Hit) {
 	w.search = func(_ context.Context, _ index.Space, q index.Query) (index.Result, error) {
@@ -59,8 +59,8 @@ func TestAModeRanksByItsLegAlone(t *testing.T) {
 	}
 }
 
-// In a hybrid search, neighbouring hits raise the rank of a chunk. In a dense search, only the similarity of the
-// vectors counts.
+// In a hybrid search, neighbouring hits raise a chunk's rank. In a dense search, only the similarity of the vectors
+// counts.
 func TestADenseSearchRanksByTheVectorsAlone(t *testing.T) {
 	t.Parallel()
 	hits := []index.Hit{hit("a", 0, 0, 0.700), hit("a", 5, 0, 0.699), hit("a", 6, 0, 0.698), hit("a", 7, 0, 0.697)}

@@ -17,8 +17,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// movingFixture simulates a datastore that moves, with its engines, its models and the catalog. The test decides when
-// each step happens.
+// movingFixture simulates a moving datastore, with its engines, its models and the catalog. The test decides when each
+// step happens.
 type movingFixture struct {
 	mu           sync.Mutex
 	serving      domain.Place
@@ -42,7 +42,7 @@ func newMovingFixture() *movingFixture {
 	return t
 }
 
-// fill adds the rows of all datasources to a place.
+// fill adds all datasources' rows to a place.
 func (t *movingFixture) fill(p domain.Place) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -56,7 +56,7 @@ func (t *movingFixture) move(to domain.Place) {
 	t.serving = to
 }
 
-// sweep removes the rows of some datasources from a place.
+// sweep removes some datasources' rows from a place.
 func (t *movingFixture) sweep(p domain.Place, ids ...string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -65,7 +65,7 @@ func (t *movingFixture) sweep(p domain.Place, ids ...string) {
 	}
 }
 
-// datastore returns the datastore in its current state.
+// datastore returns the datastore's current state.
 func (t *movingFixture) datastore() domain.Datastore {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -110,7 +110,7 @@ func (x movingIndex) Rows(context.Context, index.Space, string, uint64, int, int
 	return nil, errors.New("not used")
 }
 
-// Fill reads the rows of those hits that still exist.
+// Fill reads the rows of hits that still exist.
 func (x movingIndex) Fill(_ context.Context, s index.Space, hits []*index.Hit) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()

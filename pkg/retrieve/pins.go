@@ -10,9 +10,9 @@ import (
 	"github.com/sluice/sluice/pkg/searchsettings"
 )
 
-// Pins apply after the ranking. A pinned document is shown first, with the score 1, even if the search has not found
-// it. It must match the filters of the query, however. Hidden documents are removed from the hits of each search, so
-// that other documents take their places.
+// Pins apply after the ranking. A pinned document is shown first, with a score of 1, even if the search has not found
+// it. However, it must match the query's filters. Hidden documents are removed from each search's hits, so that other
+// documents take their places.
 
 // pinned is a document to show first.
 type pinned struct {
@@ -21,7 +21,7 @@ type pinned struct {
 	chunk *int   // number of the chunk to show; nil: the best
 }
 
-// addPins finds the pins in a datastore's settings that match the query, and adds their pinned and hidden documents to
+// addPins finds the pins that match the query in a datastore's settings, and adds their pinned and hidden documents to
 // c.
 func (r *Retriever) addPins(ctx context.Context, c *control, ds *domain.Datastore, req Request) error {
 	first, blocked := c.settings[ds.ID].Pinned(append([]string{req.Query}, req.Parts...)...)
@@ -48,7 +48,7 @@ func (r *Retriever) addPins(ctx context.Context, c *control, ds *domain.Datastor
 	return nil
 }
 
-// isBlocked reports whether a pin hides a datasource or the site that the datasource belongs to.
+// isBlocked reports whether a pin hides a datasource or its site.
 func (c *control) isBlocked(d *domain.ActiveDatasource) bool {
 	return len(c.blocked) > 0 && (c.blocked[d.ID] || c.blocked[d.GroupID])
 }
@@ -74,7 +74,7 @@ func (r *Retriever) pin(ctx context.Context, req Request, f index.Filter, ranked
 		}
 		seen[positionOf(c)] = true
 		c.pinned, c.displayScore = true, 1
-		if better := c.duplicateOf; better != nil { // the better candidate repeats the pinned one
+		if better := c.duplicateOf; better != nil { // the better candidate is a repeat of the pinned one
 			c.duplicateOf = nil
 			better.duplicateOf, better.compared = c, true
 		}
@@ -84,9 +84,9 @@ func (r *Retriever) pin(ctx context.Context, req Request, f index.Filter, ranked
 	return append(first, slices.DeleteFunc(slices.Clone(ranked), func(c *candidate) bool { return taken[c] })...), nil
 }
 
-// pinnedCandidate returns the candidate to show for a pinned document. This is the chunk that the pin names or, if it
-// names none, the best ranked chunk of the document. If the search has not found it, the chunk (by default the first)
-// is read from the index. The result is nil if there is no such chunk, or if the filter does not select the document.
+// pinnedCandidate returns the candidate to show for a pinned document. This is the chunk named by the pin or, if it
+// names none, the document's best-ranked chunk. If the search has not found it, the chunk (by default the first) is
+// read from the index. The result is nil if there is no such chunk or the filter does not select the document.
 func (r *Retriever) pinnedCandidate(ctx context.Context, req Request, f index.Filter, p pinned, ranked []*candidate) (*candidate, error) {
 	for _, c := range ranked {
 		if c.hit.DatasourceID == p.id && (p.chunk == nil || c.hit.Ordinal == *p.chunk) {

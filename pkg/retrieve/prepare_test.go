@@ -21,7 +21,7 @@ func (p prepared) Prepare(ctx context.Context, space index.Space, q index.Query)
 	return p.prepare(ctx, space, q)
 }
 
-// cachingEmbedder is a model that has the vectors of all texts in its cache.
+// cachingEmbedder is a model whose cache has the vectors for all texts.
 type cachingEmbedder struct{ embedder }
 
 func (cachingEmbedder) IsCached(string) bool { return true }

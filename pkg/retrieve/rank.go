@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// rank ranks the candidates from all legs and returns the best fragments. If a reranker is used, it determines the
+// rank ranks the candidates from all legs and returns the best fragments. If there is a reranker, it determines the
 // final order.
 func (r *Retriever) rank(ctx context.Context, legs []leg, req Request, f index.Filter, selected *int) (Result, error) {
 	res := Result{TermWeights: make(map[string]float64), Rules: req.rules(&req.Datastores[0])}
@@ -63,20 +63,20 @@ func (r *Retriever) rank(ctx context.Context, legs []leg, req Request, f index.F
 	return res, nil
 }
 
-// degrade adds a note to Degraded, unless it is there already.
+// degrade adds a note to Degraded, unless it is already there.
 func (res *Result) degrade(note string) {
 	if note != "" && !strings.Contains(res.Degraded, note) {
 		res.Degraded = strings.TrimPrefix(res.Degraded+"; "+note, "; ")
 	}
 }
 
-// reranks reports whether the result of a request is reranked.
+// reranks reports whether a request's result is reranked.
 func (r *Retriever) reranks(req Request) bool {
 	return r.deps.Reranker != nil && (req.Rerank == nil || *req.Rerank) && req.Query != ""
 }
 
 // rerank reranks the best n candidates, or all if there are fewer. It returns them in the reranker's order, followed by
-// the other candidates in their previous order. These include the candidates that the reranker had no time for.
+// the remaining candidates in their previous order, including those the reranker had no time for.
 func (r *Retriever) rerank(ctx context.Context, all []*candidate, s *selection, n int, req Request) ([]*candidate, domain.ExplainedRerank, error) {
 	var second domain.ExplainedRerank
 	if len(all) == 0 || !r.reranks(req) {
@@ -129,7 +129,7 @@ func (r *Retriever) rerank(ctx context.Context, all []*candidate, s *selection, 
 	return ranked, second, nil
 }
 
-// passage returns the text that the reranker reads for a candidate: its title, headings and text.
+// passage returns a candidate's text for the reranker: its title, headings and text.
 func passage(c *candidate) string {
 	if c.hit.Context == "" {
 		return c.hit.Text
@@ -138,7 +138,7 @@ func passage(c *candidate) string {
 }
 
 // checkOrder returns an error unless the order is a valid result for n passages. It must contain at least one passage
-// and none twice. The scores must be between 0 and 1, and must not increase from one passage to the next.
+// and none twice. The scores must be between 0 and 1 and must not increase from one passage to the next.
 func checkOrder(order []Reranked, n int) error {
 	seen := make([]bool, n)
 	last := 1.0

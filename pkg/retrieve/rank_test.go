@@ -24,7 +24,7 @@ func (j rerankFunc) Rerank(ctx context.Context, query string, passages []string,
 	return j(ctx, passages)
 }
 
-// backwards reverses the order of the passages.
+// backwards reverses the passages' order.
 func backwards(_ context.Context, passages []string) ([]Reranked, error) {
 	var out []Reranked
 	for i := range passages {

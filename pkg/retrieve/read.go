@@ -14,21 +14,20 @@ import (
 // Number of candidates read at once after the first read.
 const readAhead = 8
 
-// unreadRowsError means that the rows of candidates could not be read, so the search must be repeated. Either the
-// engine failed, or the rows were removed after the search because the datasource got a new generation or the datastore
-// moved.
+// unreadRowsError means that candidates' rows could not be read, so the search must be repeated. Either the engine
+// failed, or the rows were removed after the search because the datasource got a new generation or the datastore moved.
 type unreadRowsError struct{ error }
 
 // Unwrap returns the underlying error, which the caller gets if repeating the search does not help.
 func (u unreadRowsError) Unwrap() error { return u.error }
 
-// reader reads the rows of candidates in the order they will be needed.
+// reader reads the candidates' rows in the order they will be needed.
 type reader struct {
 	ranked []*candidate
 	first  int // number of candidates in the first read
 }
 
-// row reads the row of candidate i, together with those of the following candidates, unless it has already been read.
+// row reads the row of candidate i together with the rows of the next few candidates, unless it has already been read.
 func (r *reader) row(ctx context.Context, i int) error {
 	if r.ranked[i].hit.Complete {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// hitsOfDatasources returns n hits of n different datasources, from best to worst.
+// hitsOfDatasources returns n hits from n different datasources, best first.
 func hitsOfDatasources(n int) []index.Hit {
 	hits := make([]index.Hit, n)
 	for i := range hits {

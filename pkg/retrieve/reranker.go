@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// MaxReranked is the maximum number of first-stage candidates that are reranked.
+// MaxReranked is the maximum number of first-stage candidates to rerank.
 const MaxReranked = 50
 
 // Reranker is the second stage of ranking: a model that reads query and passage together.
 type Reranker interface {
 	// Rerank returns the passages, best first. Scores are between 0 and 1 and never increase. Unless `until` is zero,
-	// Rerank stops at that time: it returns the passages scored so far, or fails if there are none. Rerank should score
-	// the passages in the given order.
+	// Rerank stops at that time and returns the passages scored so far, or fails if there are none. It should score the
+	// passages in the given order.
 	Rerank(ctx context.Context, query string, passages []string, until time.Time) ([]Reranked, error)
-	// Model returns the name of the model.
+	// Model returns the model's name.
 	Model() string
 }
 

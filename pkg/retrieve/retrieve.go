@@ -1,9 +1,9 @@
-// Package retrieve answers a query with fragments. It searches the datastores, drops rows of inactive generations, and
+// Package retrieve answers a query with fragments. It searches the datastores, drops rows of inactive generations and
 // ranks the remaining rows by combining their lexical and dense scores.
 //
-// Every candidate has exact scores from both legs, whichever leg found it. The two scores are divided by their standard
-// deviation over the candidates, and summed with weights. If one leg is much weaker, as the built-in dense model is,
-// this ranks much better on test collections than rank fusion.
+// Every candidate has exact scores from both legs, whichever leg found it. Each of the two scores is divided by its
+// standard deviation over the candidates, and their weighted sum is the candidate's score. If one leg is much weaker,
+// as the built-in dense model is, this ranks much better on test collections than rank fusion.
 //
 // The lexical score covers a chunk and the part of its document around it. A short article therefore ranks as if it had
 // not been cut into chunks, and a passage in a book ranks by its own text and the text near it.
@@ -36,13 +36,13 @@ const (
 	MaxDatastores      = 64
 )
 
-// Indexes provides the index of each engine.
+// Indexes provides each engine's index.
 type Indexes interface {
 	// Index fails with domain.CodeUnavailable if the engine is not configured.
 	Index(engine domain.Engine) (Searcher, error)
 }
 
-// Searcher is the part of an index that queries use.
+// Searcher is the part of an index used by queries.
 type Searcher interface {
 	Search(ctx context.Context, space index.Space, q index.Query) (index.Result, error)
 	CountValues(ctx context.Context, space index.Space, q index.CountQuery) (index.Counts, error)
@@ -50,34 +50,34 @@ type Searcher interface {
 	Fill(ctx context.Context, space index.Space, hits []*index.Hit) error
 }
 
-// Embedders provides the embedder of each model.
+// Embedders provides each model's embedder.
 type Embedders interface {
 	Embedder(model string) (embed.Embedder, error)
 }
 
 // Catalog provides the current state of datasources and datastores. Its answers must be up to date, because outdated
-// rows are removed at once and can no longer be read: rows of inactive generations, and rows in a place that a
-// datastore has left.
+// rows are removed at once and can no longer be read. Rows are outdated if their generation is inactive or their
+// datastore has left the place they are in.
 type Catalog interface {
-	// ActiveOf returns the active state of each datasource, with nil for a datasource that does not exist. The results
-	// are shared: callers must not change them.
+	// ActiveOf returns each datasource's active state, or nil if it does not exist. The results are shared, so callers
+	// must not change them.
 	ActiveOf(ctx context.Context, datasourceIDs []string) ([]*domain.ActiveDatasource, error)
 	// ServingPlace returns the engine and the embedding model that serve a datastore. It fails with domain.CodeNotFound
 	// if there is no such datastore.
 	ServingPlace(ctx context.Context, datastoreID string) (domain.Place, error)
 	// ResolveFilters returns the ids of the datasources that the filter selects by custom id or datasource id,
-	// including the pages of a selected site. It returns nil if the filter contains no ids of either kind, and an empty
-	// slice if nothing matches.
+	// including the pages of a selected site. If the filter contains no ids of either kind, it returns nil; if nothing
+	// matches, it returns an empty slice.
 	ResolveFilters(ctx context.Context, datastoreIDs []string, f domain.Filters) ([]string, error)
 }
 
-// Deps are the dependencies of a Retriever. All but the Reranker, Settings and Permits are required.
+// Deps are a Retriever's dependencies. All but the Reranker, Settings and Permits are required.
 type Deps struct {
 	Indexes   Indexes
 	Embedders Embedders
 	Catalog   Catalog
 	Reranker  Reranker       // nil: no reranking
-	Settings  SettingsReader // nil: datastores have no settings for searches
+	Settings  SettingsReader // nil: datastores have no search settings
 	Permits   Permits        // for concurrent searches of a query's parts; nil: no limit
 }
 
@@ -85,22 +85,22 @@ type Deps struct {
 type Options struct {
 	Timeout time.Duration // time limit for one call to Retrieve; default 15 s
 
-	// Weights holds the dense leg's weight, 0 to 1, by embedding model id. The lexical leg gets the rest. Models that
-	// are not listed have DefaultDenseWeight or, if they are built in, BuiltinDenseWeight.
+	// Weights holds the dense leg's weight, from 0 to 1, by embedding model id. The lexical leg gets the rest. Unlisted
+	// models have DefaultDenseWeight or, if they are built in, BuiltinDenseWeight.
 	Weights map[string]float64
 
-	Now func() time.Time // clock for the ages of boosted documents; nil: time.Now
+	Now func() time.Time // clock for computing the age of boosted documents; nil: time.Now
 
-	// RerankBudget is the maximum time that a query spends on reranking. When it is used up, the candidates that have
-	// been scored are reordered, and the others follow in their previous order. 0 means no limit.
+	// RerankBudget is the maximum time a query spends on reranking. When it is used up, the candidates scored so far
+	// are reordered, and the others follow in their previous order. 0 means no limit.
 	RerankBudget time.Duration
 
-	// LexicalFallback lets a hybrid search continue with words alone if its embedding model is unreachable. By default
+	// LexicalFallback lets a hybrid search continue with words alone if its embedding model is unreachable. By default,
 	// the search fails with domain.CodeUnavailable, since results that depend on a server's health are surprising.
 	LexicalFallback bool
 }
 
-// Default weights for the dense leg. The vectors of a transformer model weigh as much as the lexical leg; the built-in
+// Default weights for the dense leg. A transformer model's vectors weigh as much as the lexical leg; the built-in
 // static vectors weigh less.
 const (
 	DefaultDenseWeight = 0.5
@@ -108,21 +108,21 @@ const (
 	builtinPrefix      = "builtin-en-" // of the static models
 )
 
-// Request is a query. The caller must have checked that the datastores may be read.
+// Request is a query. The caller must be allowed to read the datastores.
 type Request struct {
 	WorkspaceID string // every datastore must belong to it
 	Datastores  []domain.Datastore
-	// Query has 1 to MaxQueryCharacters characters, also after normalisation (see analysis.NormalLength). It may be empty if
-	// Mode is dense and Vector is set.
+	// Query has 1 to MaxQueryCharacters characters, also after normalisation (see analysis.NormalLength). It may be
+	// empty if Mode is dense and Vector is set.
 	Query string
 	// Vector is the query's embedding, if the caller has computed it with the datastores' model. The retriever then
-	// does not call the model for Query. Vector cannot be used with Mode lexical. If Vector is set, Query is not split
-	// into parts; only the given Parts are searched.
+	// does not call the model for Query. Vector cannot be combined with Mode lexical. If Vector is set, Query is not
+	// split into parts; only the given Parts are searched.
 	Vector []float32
 
-	// Parts are the questions that Query consists of, at most question.MaxParts. The parts are searched in addition to
-	// Query. Together, all these searches return at most TopK fragments. If Parts is nil, question.Parts finds them; if
-	// it is empty, Query is searched as one question.
+	// Parts are the questions contained in Query, at most question.MaxParts. They are searched in addition to Query,
+	// and all these searches together return at most TopK fragments. If Parts is nil, question.Parts finds them; if it
+	// is empty, Query is searched as one question.
 	Parts []string
 
 	TopK    int // 1 to MaxTopK; 0 means DefaultTopK
@@ -132,15 +132,15 @@ type Request struct {
 	Rerank  *bool             // nil: rerank if possible; true: fail if that is not possible; false: do not rerank
 	Explain bool              // fill Result.Explanation
 
-	// Boosts holds at most boost.MaxBoosts rules that change the scores of documents. If it is nil, the boosts in each
+	// Boosts holds at most boost.MaxBoosts rules that change documents' scores. If it is nil, the boosts in each
 	// datastore's settings apply; an empty list means no boosts.
 	Boosts []boost.Boost
 
 	// MaxPerDatasource is the maximum number of fragments from one datasource, 1 to MaxTopK; 0 means no limit.
 	MaxPerDatasource int
 
-	// Facets holds at most MaxFacetKeys metadata keys whose values are counted. Only documents with a ranked candidate
-	// are counted.
+	// Facets holds at most MaxFacetKeys metadata keys whose values are to be counted. Only documents with a ranked
+	// candidate are counted.
 	Facets []string
 
 	control control
@@ -151,27 +151,27 @@ type Result struct {
 	// Fragments holds at most TopK fragments, sorted by Score, best first. Adjacent chunks are merged into one
 	// fragment. Of near-duplicates, only the best is returned.
 	//
-	// Scores are comparable between responses. A score of 1 means that a fragment contains every word of the query many
-	// times and has the same meaning. Without relevant content, all scores are low.
+	// Scores are comparable between responses. A score of 1 means that a fragment contains every word in the query many
+	// times and has the same meaning. If there is no relevant content, all scores are low.
 	//
-	// In a reranked result, Score is the reranker's score. Only the best MaxReranked candidates are reranked. For any
-	// other fragment, Score is its first score, multiplied by the lowest score of the reranked candidates.
+	// In a reranked result, Score is the reranker's score. Only the best MaxReranked candidates are reranked. Any other
+	// fragment's Score is its first score multiplied by the lowest score of the reranked candidates.
 	Fragments []domain.Fragment
 	// FirstScores holds each fragment's score before reranking. It is nil if the result is not reranked.
 	FirstScores []float64
-	// TermWeights holds the weight of each analysed word of the query (see index.Result). If several spaces were
-	// searched, a word has the highest of its weights in these spaces.
+	// TermWeights holds the weight of each analysed query word (see index.Result). If several spaces were searched, it
+	// is the word's highest weight in any of them.
 	TermWeights map[string]float64
-	// Candidates is the number of chunks that were ranked. In a small datastore, all chunks are ranked.
+	// Candidates is the number of ranked chunks. In a small datastore, all chunks are ranked.
 	Candidates int
-	// Degraded is "" unless something is missing from the result. It then says what happened: LexicalFallback was used,
-	// the reranker failed, or the mode is dense and a model knows none of the words in the query.
+	// Degraded is "" unless something is missing from the result. In that case, it says what happened: LexicalFallback
+	// was used, the reranker failed, or the mode is dense and a model knows none of the query's words.
 	Degraded string
 	// Explanation is nil unless Request.Explain is set.
 	Explanation *domain.Explanation
 	// Facets is nil unless Request.Facets is set.
 	Facets *domain.Facets
-	// Rules holds the synonyms and stop words of the first datastore; nil: none.
+	// Rules holds the first datastore's synonyms and stop words; nil: none.
 	Rules *analysis.Rules
 }
 
@@ -202,7 +202,7 @@ func New(deps Deps, opts Options) *Retriever {
 
 // Retrieve returns the best fragments for a query.
 //
-// It fails with domain.CodeInvalid if the request is invalid, naming every fault; with domain.CodeNotFound if a
+// It fails with domain.CodeInvalid if the request is invalid, listing every error; with domain.CodeNotFound if a
 // datastore belongs to another workspace; and with domain.CodeUnavailable if an index or an embedding model does not
 // answer in time. If the caller cancels ctx, it returns that error.
 func (r *Retriever) Retrieve(ctx context.Context, req Request) (Result, error) {
@@ -275,7 +275,7 @@ func (r *Retriever) retrieve(ctx context.Context, req Request) (Result, error) {
 	}
 }
 
-// validate returns the request with defaults applied, or an error that names every fault.
+// validate returns the request with defaults applied, or an error that lists everything wrong with it.
 func (r *Retriever) validate(req Request) (Request, error) {
 	var faults []domain.FieldError
 	req.Query, req.Mode = strings.TrimSpace(req.Query), cmp.Or(req.Mode, domain.SearchHybrid)

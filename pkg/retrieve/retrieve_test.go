@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fixture simulates everything that a Retriever depends on. Each part is a function that a test can replace.
+// fixture simulates everything a Retriever depends on. Each part is a function that tests can replace.
 type fixture struct {
 	search  func(ctx context.Context, space index.Space, q index.Query) (index.Result, error)
 	embed   func(ctx context.Context, texts []string) ([][]float32, error)
@@ -32,14 +32,14 @@ type fixture struct {
 	mu     sync.Mutex
 	rows   []index.Row     // rows of all hits
 	filled int             // number of hits whose rows were requested
-	gone   map[string]bool // keys of rows that were removed after they had been found
-	unread error           // error of reading rows
-	stored []index.Row     // rows that Rows returns
+	gone   map[string]bool // keys of rows removed after being found
+	unread error           // error from reading rows
+	stored []index.Row     // rows returned by Rows
 }
 
 func (w *fixture) Index(domain.Engine) (Searcher, error) { return w, nil }
 
-// Search calls w.search, but returns only the data of a hit that an index must return. Fill provides the rest.
+// Search calls w.search, but returns only the data that an index has to return with a hit. Fill provides the rest.
 func (w *fixture) Search(ctx context.Context, space index.Space, q index.Query) (index.Result, error) {
 	res, err := w.search(ctx, space, q)
 	w.mu.Lock()
@@ -109,8 +109,8 @@ func (e embedder) Embed(ctx context.Context, texts []string, _ embed.Purpose) ([
 
 var store = domain.Datastore{ID: "ds", WorkspaceID: "ws", Type: domain.EngineEmbedded, EmbeddingModel: "openai:x"}
 
-// newFixture returns a fixture that finds the hits in every space. Unless a hit says otherwise, it belongs to
-// generation 1. The hits' datasources are active text datasources.
+// newFixture returns a fixture that finds the hits in every space. A hit belongs to generation 1 unless it says
+// otherwise. The hits' datasources are active text datasources.
 func newFixture(hits ...index.Hit) *fixture {
 	w := &fixture{active: make(map[string]domain.ActiveDatasource)}
 	for i := range hits {
@@ -246,7 +246,7 @@ func TestRetrieveSearchesDeeperWhileInactiveRowsFillTheTop(t *testing.T) {
 	var hits []index.Hit
 	for i := range 2500 {
 		h := hit("a", i, 9, 0.9)
-		h.Generation = 7 // a generation that is written but not yet active
+		h.Generation = 7 // a generation being written but not yet active
 		hits = append(hits, h)
 	}
 	hits = append(hits, hit("b", 0, 1, 0))

@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// Lower bounds on the standard deviations of the lexical and the dense scores. Each leg's scores are divided by their
+// Lower bounds on the standard deviations of the lexical and dense scores. Each leg's scores are divided by their
 // standard deviation, and a smaller divisor would amplify the noise among nearly equal scores.
 const (
 	minLexicalSpread = 0.1
 	minDenseSpread   = 0.02
 )
 
-// The dense score is the cosine minus a floor, divided by the standard deviation of the cosines. The floor is the
-// cosine of unrelated texts. Floor and standard deviation differ between models, so they are estimated from the
-// candidates, most of which are unrelated to the query.
+// The dense score is the cosine minus a floor, divided by the cosines' standard deviation. The floor is the cosine of
+// unrelated texts. Floor and standard deviation differ between models, so they are estimated from the candidates, most
+// of which are unrelated to the query.
 //
-// A few candidates give a poor estimate, so the floor is computed as if there were priorCosines more candidates with
-// the cosine priorCosine. The standard deviation is computed as if there were priorSpreads more candidates with the
-// standard deviation priorSpread, but only if this makes it larger. docs/retrieval.md has measurements.
+// A few candidates give a poor estimate, so the floor is computed as if there were priorCosines more candidates, each
+// with the cosine priorCosine. The standard deviation is computed as if there were priorSpreads more candidates with
+// the standard deviation priorSpread, but only if this makes it larger. docs/retrieval.md has measurements.
 const (
 	priorCosine  = 0.2
 	priorCosines = 5
@@ -28,10 +28,10 @@ const (
 	priorSpreads = 20
 )
 
-// fuse sets the scores of the candidates. A score is the weighted sum of the scores of both legs, each divided by its
-// standard deviation over the candidates. The sum is then divided by the score of a perfect candidate, which gives it
-// an absolute meaning: 0 is unrelated text, and 1 is a row in which every query term is saturated and whose vector
-// equals the query's. If the engine returned no lexical scores, only the dense leg counts.
+// fuse computes the candidates' scores. A score is the weighted sum of both legs' scores, each divided by its standard
+// deviation over the candidates. Dividing the sum by a perfect candidate's score gives it an absolute meaning: 0 is
+// unrelated text, and 1 is a row in which every query term is saturated and whose vector equals the query's. If the
+// engine returned no lexical scores, only the dense leg counts.
 //
 // Lexical scores are comparable between models, so their standard deviation is computed over all candidates. Cosines
 // are not, so theirs is computed for each model. All scores are divided by the same average perfect score.
@@ -73,8 +73,9 @@ func (k comparableKind) compare(other comparableKind) int {
 	return strings.Compare(k.model, other.model)
 }
 
-// legWeights holds the numbers that combine the two scores of a candidate of one kind. First, cosineFloor is subtracted
-// from the dense score. Then the lexical score is multiplied by `words`, and the dense score by `dense`.
+// legWeights holds the numbers for combining a candidate's two scores. First, cosineFloor is subtracted from the dense
+// score. Then the lexical score is multiplied by `words` and the dense score by `dense`. All candidates of one kind
+// have the same weights.
 type legWeights struct{ words, dense, cosineFloor float64 }
 
 func legWeightsOf(group []*candidate, qv queryVector, words bool, lexSpread float64) legWeights {
@@ -125,13 +126,13 @@ func (c *candidate) words() float64 {
 	return (1-documentShare)*c.lexical + documentShare*c.document
 }
 
-// neighbourShare is the share of an adjacent chunk's score that the function smooth adds to a chunk's score. An answer
-// is often next to the sentence that names the subject.
+// neighbourShare is the share of an adjacent chunk's score that smooth adds to a chunk's score. An answer is often next
+// to the sentence that names the subject.
 const neighbourShare = 0.05
 
-// smooth raises the score of each candidate in a space by a share of the scores of its neighbours in the document. This
-// may raise the best score of a document. The increase is then subtracted from the scores of all chunks of this
-// document, so that long documents have no advantage. The candidates must be in the order that byDocument returns.
+// smooth raises the score of each candidate in a space by a share of its neighbours' scores in the document. If this
+// raises a document's best score, the increase is subtracted from the scores of all its chunks, so that long documents
+// have no advantage. The candidates must be in byDocument's order.
 func smooth(order []*candidate) {
 	for len(order) > 0 {
 		n := 1

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// crowd returns 400 candidates, of which every 40th is right. Right candidates have higher scores by words and by
+// crowd returns 400 candidates, every 40th of which is right. Right candidates have higher scores by words and by
 // meaning, but both scores contain random errors.
 func crowd() (all []*candidate, meaning []float64) {
 	r := rand.New(rand.NewPCG(7, 7))
@@ -43,13 +43,13 @@ func TestFuse_ranks_content_that_is_split_between_models_nearly_as_one(t *testin
 	t.Parallel()
 	type model struct {
 		kind       comparableKind
-		low, scale float64 // cosine of a candidate: low + scale*meaning
+		low, scale float64 // a candidate's cosine: low + scale*meaning
 		weight     float64 // 0: no vectors
 	}
 	one := model{comparableKind{"one", true}, 0, 1, 0.3}
 	for name, test := range map[string]struct {
 		other model
-		same  int // minimum number of the ten best candidates that stay among the best ten
+		same  int // minimum number of the ten best candidates that must stay in the top ten
 	}{
 		"the same model under another name":           {model{comparableKind{"other", true}, 0, 1, 0.3}, 10},
 		"a model all of whose cosines are high":       {model{comparableKind{"other", true}, 0.7, 0.3, 0.3}, 9},
@@ -96,7 +96,7 @@ func TestFuse_ranks_content_that_is_split_between_models_nearly_as_one(t *testin
 	}
 }
 
-// unknowing is a model that knows a tenth of the words of every query.
+// unknowing is a model that knows a tenth of every query's words.
 type unknowing struct{ embedder }
 
 func (unknowing) Coverage(string) float64 { return 0.1 }
@@ -129,13 +129,13 @@ func TestRetrieve_searches_by_a_vector_that_tells_little_when_no_word_matches(t 
 	}
 }
 
-// With only a few candidates, the usual cosine of unrelated texts is hard to estimate. The resulting noise must not
+// With only a few candidates, the typical cosine of unrelated texts is hard to estimate. The resulting noise must not
 // outweigh words.
 func TestFuse_scores_what_holds_the_words_as_relevant_in_a_small_datastore(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		cosines  []float64 // the first cosine belongs to the right candidate
-		words    float64   // word score of the right candidate; the others have none
+		words    float64   // the right candidate's word score; the others have none
 		relevant bool
 	}{
 		"both words in one of four chunks":  {[]float64{0.166, 0.136, 0.1, 0.11}, 0.46, true},
@@ -160,5 +160,5 @@ func TestFuse_scores_what_holds_the_words_as_relevant_in_a_small_datastore(t *te
 	}
 }
 
-// relevantScore is the minimum score of the fragments that an agent reads.
+// relevantScore is the minimum score of fragments read by an agent.
 const relevantScore = 0.25

@@ -17,7 +17,7 @@ type candidate struct {
 	from   *origin
 	ds     *domain.Datastore
 	source *domain.ActiveDatasource
-	number int // number of its datasource among those with hits in the space
+	number int // its datasource's number among those with hits in the space
 
 	numbers []int // indexes of the hit's terms among the query's terms; see numberWords
 
@@ -27,29 +27,29 @@ type candidate struct {
 	final    float64          // score plus the neighbours' share, minus the deduction for link lists, boosted
 	taken    float64          // deduction from the final score for a link list
 	boost    *boostedDocument // nil: not boosted
-	boosted  float64          // change of the final score by boosts
+	boosted  float64          // change in the final score due to boosts
 
 	second       int        // rank by the reranker, from 1; 0: not reranked
 	reranked     float64    // score by the reranker, 0 to 1
-	displayScore float64    // score for callers, 0 to 1; never increases from rank to rank
+	displayScore float64    // score shown to callers, 0 to 1; never increases from rank to rank
 	pinned       bool       // shown first because of a pin
 	compared     bool       // whether duplicateOf has been determined
 	duplicateOf  *candidate // a better candidate with nearly the same text, or nil
 }
 
-// datastoreResult is the search result of one datastore.
+// datastoreResult is the result of searching one datastore.
 type datastoreResult struct {
 	candidates  []candidate
 	vector      queryVector
-	evidence    *evidence // nil: the weight of the vectors was not adjusted
+	evidence    *evidence // nil: the vectors' weight was not adjusted
 	degraded    string
 	words       bool // whether the engine compared the query's words
 	nearest     bool // mode dense: only the distance to the query's vector counts
 	termWeights map[string]float64
-	blocked     int // hits of documents that a pin hides
-	dropped     int // hits of inactive generations or deleted datasources
-	// outdated reports whether all hits of some datasource belong to older generations. Its new generation may have
-	// become active only after the index was read. In this case, the candidates contain no rows from the datasource.
+	blocked     int // hits from documents hidden by a pin
+	dropped     int // hits from inactive generations or deleted datasources
+	// outdated reports whether some datasource has only hits from older generations. Its new generation may have become
+	// active just after the index was read. In this case, the candidates include no rows from the datasource.
 	outdated bool
 	// confirmed is true if the catalog still names the searched place (engine and model) for a datasource with hits. If
 	// it names another place for such a datasource, servedFrom is that place.
@@ -58,24 +58,24 @@ type datastoreResult struct {
 	ds         domain.Datastore // the datastore, with the place that was searched
 	depth      int              // depth of the last search, in candidates per leg
 	shallow    bool             // whether a deeper vector leg may find more candidates
-	unseen     cosineSample     // estimate of the cosines that it would find
+	unseen     cosineSample     // estimate of the cosines a deeper leg would find
 	buffer     *buffer          // the candidates' memory; nil if there are none
 }
 
-// origin is the index that hits come from and that holds their rows.
+// origin is the index where hits were found, which holds their rows.
 type origin struct {
 	engine Searcher
 	space  index.Space
 	rarest string // the query's term with the largest weight
 }
 
-// query is one search of several datastores.
+// query is one search in several datastores.
 type query struct {
 	*Retriever
 	Request
 	filter index.Filter
 	deep   bool                                  // whether all legs have the full depth
-	embed  func(model string) (embedding, error) // returns the query's vector, which is made once per model
+	embed  func(model string) (embedding, error) // returns the query's vector, which is computed once per model
 }
 
 func (q *query) search(ctx context.Context) ([]datastoreResult, error) {
@@ -100,11 +100,11 @@ func (q *query) search(ctx context.Context) ([]datastoreResult, error) {
 // Maximum number of places (pairs of engine and embedding model) to search if a datastore moves during the search.
 const maxPlaces = 4
 
-// datastore searches a datastore in its current place, that is, with the engine and embedding model that serve it. The
-// datastore may move during the search, and the old place is then emptied. After the search, datastore therefore asks
-// the catalog for the current place. If the place has changed, the result is discarded, and the new place is searched.
-// The catalog is also asked after a failed search, because the datastore may have moved away from an engine or model
-// that is failing.
+// datastore searches a datastore in its current place, meaning with the engine and embedding model that serve it. The
+// datastore may move during the search, after which the old place is emptied. So once the search is done, datastore
+// asks the catalog for the current place. If it has changed, the result is discarded and the new place is searched. The
+// catalog is also asked after a failed search, because the datastore may have moved away from a failing engine or
+// model.
 func (q *query) datastore(ctx context.Context, ds domain.Datastore) (datastoreResult, error) {
 	for places := 1; ; places++ {
 		res, err := q.place(ctx, ds)
@@ -132,7 +132,7 @@ func (q *query) serving(ctx context.Context, ds domain.Datastore, res datastoreR
 	}
 	now, err := q.deps.Catalog.ServingPlace(ctx, ds.ID)
 	switch {
-	case domain.CodeOf(err) == domain.CodeNotFound: // deleted: it has no content
+	case domain.CodeOf(err) == domain.CodeNotFound: // deleted, so it has no content
 		return ds.Serving(), nil
 	case err != nil:
 		return ds.Serving(), fmt.Errorf("looking up the place of datastore %q: %w", ds.ID, err)
@@ -140,9 +140,9 @@ func (q *query) serving(ctx context.Context, ds domain.Datastore, res datastoreR
 	return now, nil
 }
 
-// place searches a datastore in one place, that is, with one engine and embedding model. If too many hits have to be
-// dropped, it searches again for more hits. If the result is outdated, it repeats the search once. The repeated search
-// finds the new rows, because all rows of a generation are written before the generation becomes active.
+// place searches a datastore with one engine and embedding model. If too many hits have to be dropped, it searches
+// again for more. If the result is outdated, it repeats the search once. The repeated search finds the new rows,
+// because all of a generation's rows are written before it becomes active.
 func (q *query) place(ctx context.Context, ds domain.Datastore) (datastoreResult, error) {
 	engine, err := q.deps.Indexes.Index(ds.Type)
 	if err != nil {

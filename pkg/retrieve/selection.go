@@ -12,14 +12,14 @@ type chunkPosition struct {
 	ordinal    int
 }
 
-// selection chooses fragments that differ from one another.
+// selection chooses fragments that differ from each other.
 type selection struct {
 	topK          int
 	perDatasource int // maximum number of fragments per datasource; 0: no limit
 	duplicates    duplicateFinder
 
 	picks  []*mergedFragment
-	at     map[chunkPosition]*mergedFragment // the fragment of each chunk
+	at     map[chunkPosition]*mergedFragment // each chunk's fragment
 	counts map[string]int                    // fragments by datasource
 
 	explain bool
@@ -33,7 +33,7 @@ func newSelection(req Request) *selection {
 	}
 }
 
-// distinct returns the best n candidates that do not repeat one another.
+// distinct returns the best n candidates that do not repeat each other.
 func (s *selection) distinct(ctx context.Context, sorted []*candidate, n int) ([]*candidate, error) {
 	var out []*candidate
 	rows := reader{ranked: sorted, first: n}
@@ -51,9 +51,8 @@ func (s *selection) distinct(ctx context.Context, sorted []*candidate, n int) ([
 	return out, nil
 }
 
-// choose goes through the candidates, best first. It merges each candidate that is adjacent to a fragment, drops each
-// that repeats a better one, and turns the others into fragments until there are topK. It reads the rows of candidates
-// only as needed.
+// choose goes through the candidates, best first. It merges those adjacent to a fragment, drops those that repeat a
+// better one, and turns the others into fragments until there are topK. It reads the candidates' rows only as needed.
 func (s *selection) choose(ctx context.Context, ranked []*candidate) error {
 	rows := &reader{ranked: ranked, first: s.topK + s.topK/4}
 	for i, c := range ranked {
@@ -103,7 +102,7 @@ func (s *selection) dropRest(ctx context.Context, rows *reader, i int) error {
 	return nil
 }
 
-// canListDrops reports whether the explanation still has space to list a dropped candidate.
+// canListDrops reports whether the explanation has room for another dropped candidate.
 func (s *selection) canListDrops() bool {
 	return s.explain && len(s.dropped.Chunks) < domain.MaxExplainedDrops
 }
@@ -120,9 +119,8 @@ func (s *selection) mergeTarget(c *candidate, rank int) *mergedFragment {
 	return nil
 }
 
-// hasMergeTarget reports whether there is a fragment that the candidate may be merged into, judging by position and
-// rank only. The method mergeTarget makes the final decision. It needs the candidate's row, which must have been read
-// by then.
+// hasMergeTarget reports whether there is a fragment the candidate may be merged into, judging only by position and
+// rank. mergeTarget makes the final decision. It needs the candidate's row, which must have been read by then.
 func (s *selection) hasMergeTarget(c *candidate, rank int) bool {
 	for _, step := range []int{-1, 1} {
 		if p := s.at[chunkPosition{c.hit.DatasourceID, c.hit.Ordinal + step}]; p != nil && p.isAdjacent(c, rank) {
@@ -132,7 +130,7 @@ func (s *selection) hasMergeTarget(c *candidate, rank int) bool {
 	return false
 }
 
-// drop counts a candidate that does not become a fragment, and lists it in the explanation if there is space.
+// drop counts a candidate that does not become a fragment and, if there is room, lists it in the explanation.
 func (s *selection) drop(c *candidate, rank int, reason domain.DropReason) {
 	if c.duplicateOf != nil {
 		reason = domain.DropDuplicate // found before the reranking
@@ -163,9 +161,8 @@ func (s *selection) drop(c *candidate, rank int, reason domain.DropReason) {
 	s.dropped.Chunks = append(s.dropped.Chunks, d)
 }
 
-// representative returns the key of the chunk that the explanation names in place of the duplicate c. If c repeats a
-// chunk of a fragment, this is the key of the fragment's best chunk. Otherwise, it is the key of the chunk that c
-// repeats.
+// representative returns the key of the chunk named in the explanation in place of the duplicate c. If c repeats a
+// chunk in a fragment, this is the fragment's best chunk. Otherwise, it is the chunk repeated by c.
 func (s *selection) representative(c *candidate) string {
 	if p := s.at[positionOf(c.duplicateOf)]; p != nil {
 		return p.hit.Key

@@ -112,8 +112,7 @@ func words(seed uint64, n int) []string {
 	return out
 }
 
-// characters returns 300 ideographs derived from the seed. `replaced` is the number of ideographs that are then
-// replaced by others.
+// characters returns 300 ideographs derived from the seed, `replaced` of which are then replaced by others.
 func characters(seed uint64, replaced int) string {
 	r := rand.New(rand.NewPCG(seed, 1))
 	out := make([]rune, 300)

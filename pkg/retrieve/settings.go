@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/searchsettings"
 )
 
-// SettingsReader provides the settings that control the searches of a datastore.
+// SettingsReader provides the settings for searches in a datastore.
 type SettingsReader interface {
 	// Settings returns the given version of a datastore's settings. It fails with domain.CodeNotFound if that version
 	// is no longer stored.
@@ -25,7 +25,7 @@ type control struct {
 	blocked  map[string]bool // ids of hidden datasources
 }
 
-// controlOf reads the settings of the request's datastores, and finds the pins that match the query.
+// controlOf reads the settings of the request's datastores and finds the pins that match the query.
 func (r *Retriever) controlOf(ctx context.Context, req Request) (control, error) {
 	var c control
 	if r.deps.Settings == nil {
@@ -37,7 +37,7 @@ func (r *Retriever) controlOf(ctx context.Context, req Request) (control, error)
 			continue
 		}
 		s, err := r.deps.Settings.Settings(ctx, ds.ID, ds.SearchVersion)
-		if domain.CodeOf(err) == domain.CodeNotFound { // the datastore was deleted, or has since had many other versions
+		if domain.CodeOf(err) == domain.CodeNotFound { // the datastore was deleted or has many newer versions
 			continue
 		}
 		if err != nil {
@@ -54,8 +54,7 @@ func (r *Retriever) controlOf(ctx context.Context, req Request) (control, error)
 	return c, nil
 }
 
-// boosts returns the boosts that apply to a datastore: those of the request unless they are nil, otherwise those of the
-// datastore's settings.
+// boosts returns the boosts that apply to a datastore: the request's own or, if nil, those in the datastore's settings.
 func (req *Request) boosts(ds *domain.Datastore) []boost.Boost {
 	if req.Boosts != nil {
 		return req.Boosts
@@ -66,7 +65,7 @@ func (req *Request) boosts(ds *domain.Datastore) []boost.Boost {
 	return nil
 }
 
-// rules returns the synonyms and stop words of a datastore, or nil.
+// rules returns a datastore's synonyms and stop words, or nil.
 func (req *Request) rules(ds *domain.Datastore) *analysis.Rules {
 	if s := req.control.settings[ds.ID]; s != nil {
 		return s.Rules

@@ -24,8 +24,7 @@ func (s settingsOf) Settings(_ context.Context, id string, version int64) (*sear
 	return s.Compiled, nil
 }
 
-// controlled returns a retriever for w, in which the datastore has the given settings, and a function that sends a
-// query to it.
+// controlled returns a retriever for w whose datastore has the given settings, and a function that sends it a query.
 func controlled(t *testing.T, w *fixture, settings string) (*Retriever, func(...func(*Request)) Result) {
 	t.Helper()
 	s, faults := searchsettings.Parse([]byte(settings))

@@ -9,8 +9,8 @@ import (
 )
 
 // source returns a fragment's origin. For a web page, this is the address with the heading's anchor. For a file, it is
-// the file's name, with the page number or the time in a recording if there is one. For a text, it is the metadata
-// field "source" or, without such a field, the name.
+// the file's name, with the page number or the time in a recording if there is one. For a text, it is the "source"
+// metadata field or, failing that, the name.
 func source(d domain.ActiveDatasource, page int, anchor string) string {
 	named, _ := d.Metadata["source"].(string)
 	switch {
