@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Sealer encrypts the headers of protected sites for the API, and decrypts them for the crawler.
+// Sealer encrypts protected sites' headers for the API and decrypts them for the crawler.
 type Sealer struct{ box *Box }
 
 // NewSealer returns a Sealer with the given key, or nil if the key is empty.
