@@ -8,7 +8,7 @@ import (
 )
 
 // Cache compiles search settings and caches the results. It never has to invalidate an entry, because callers ask for a
-// version and versions do not change.
+// specific version and versions do not change.
 type Cache struct {
 	read func(ctx context.Context, datastoreID string, version int64) ([]byte, error)
 
@@ -23,11 +23,11 @@ type cached struct {
 	bytes    int
 }
 
-// Maximum total size of the cached settings, in bytes of JSON. Compiled settings take several times as much memory.
+// Maximum total size of cached settings, in bytes of JSON. Compiled settings take several times as much memory.
 const maxCachedBytes = 4 << 20
 
-// NewCache returns a cache of compiled settings. For a version that is not cached, it calls `read`, which returns the
-// settings as JSON.
+// NewCache returns a cache of compiled settings. To get a version that is not cached, it calls `read`, which returns
+// the settings as JSON.
 func NewCache(read func(ctx context.Context, datastoreID string, version int64) ([]byte, error)) *Cache {
 	return &Cache{read: read, kept: make(map[string]cached)}
 }
@@ -56,8 +56,8 @@ func (c *Cache) Settings(ctx context.Context, datastoreID string, version int64)
 	return compiled, nil
 }
 
-// keep caches an entry for a datastore, unless a newer version is already cached. If the cache is full, it removes the
-// settings of other datastores, chosen arbitrarily.
+// keep caches an entry for a datastore, unless a newer version is already cached. If the cache is full, it evicts other
+// datastores' settings, chosen arbitrarily.
 func (c *Cache) keep(datastoreID string, entry cached) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

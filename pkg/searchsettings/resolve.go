@@ -56,8 +56,8 @@ func Resolve(ctx context.Context, c Datasources, datastoreID string, documents [
 	return out, nil
 }
 
-// Missing returns a warning for each document in the pins that does not exist in the datastore. The field of the
-// warning is the path of the document in the settings, such as pins[0].documents[1].
+// Missing returns a warning for each document that the pins name but the datastore does not have. A warning's field is
+// the document's path in the settings, such as pins[0].documents[1].
 func (s Settings) Missing(ctx context.Context, c Datasources, datastoreID string) ([]domain.FieldError, error) {
 	var documents []Document
 	var fields []string

@@ -1,6 +1,6 @@
-// Package searchsettings holds the settings that control the search of a datastore: synonyms, stop words, boosts and
-// pinned documents. See docs/retrieval.md. Settings are stored as JSON, with a number for each version, and compiled
-// when a query needs them.
+// Package searchsettings holds the settings that control the search in a datastore: synonyms, stop words, boosts and
+// pinned documents. See docs/retrieval.md. Settings are stored as JSON in numbered versions and compiled when a query
+// needs them.
 package searchsettings
 
 import (
@@ -16,29 +16,29 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Limits on the settings of a datastore.
+// Limits on a datastore's settings.
 const (
-	MaxBytes         = 256 << 10 // of all settings as JSON
+	MaxBytes         = 256 << 10 // all settings as JSON
 	MaxSynonyms      = 5000      // rules
-	MaxRuleTexts     = 30        // words and phrases of a rule
-	MaxTextBytes     = 200       // of a word, a phrase or the query of a pin
-	MaxTextWords     = 10        // of a word or phrase
+	MaxRuleTexts     = 30        // words and phrases per rule
+	MaxTextBytes     = 200       // per word, phrase or pin query
+	MaxTextWords     = 10        // per word or phrase
 	MaxStopWords     = 1000      // words to drop, and words to keep
 	MaxPins          = 1000
-	MaxPinDocuments  = 20 // documents that one pin shows, and documents that it blocks
+	MaxPinDocuments  = 20 // per pin, both for documents to show and for documents to block
 	MaxVersions      = 20 // kept versions
 	maxReportedFault = 20
 )
 
-// Settings control the search of a datastore.
+// Settings control the search in a datastore.
 type Settings struct {
 	// Synonyms are rules in Solr's format, such as "car, automobile" or "laptop => notebook, portable computer".
 	Synonyms []string `json:"synonyms"`
-	// StopWords are left out of queries, in addition to the function words of the language.
+	// StopWords are left out of queries, in addition to the language's function words.
 	StopWords []string `json:"stopWords"`
 	// KeepWords are function words that stay in queries.
 	KeepWords []string `json:"keepWords"`
-	// Boosts apply to every query that specifies no boosts itself.
+	// Boosts apply to every query that has no boosts of its own.
 	Boosts json.RawMessage `json:"boosts"`
 	Pins   []Pin           `json:"pins"`
 }
@@ -46,13 +46,13 @@ type Settings struct {
 // Match says which queries a pin is for.
 type Match string
 
-// Ways to compare a query with the query of a pin. Case, diacritics and punctuation do not matter.
+// Ways to compare a query with a pin's query. Case, diacritics and punctuation do not matter.
 const (
 	Exact    Match = "exact"    // the same words in the same order
-	Contains Match = "contains" // the words of the pin, adjacent and in order, possibly among others
+	Contains Match = "contains" // the pin's words, adjacent and in order, possibly among others
 )
 
-// Pin puts documents first, or hides them, for some queries.
+// Pin puts documents first or hides them for some queries.
 type Pin struct {
 	Query     string     `json:"query"`
 	Match     Match      `json:"match"`
@@ -60,7 +60,7 @@ type Pin struct {
 	Block     []Document `json:"block"`     // hidden
 }
 
-// Document names a datasource by its id or its custom id.
+// Document identifies a datasource by its id or its custom id.
 type Document struct {
 	DatasourceID string `json:"datasourceId,omitempty"`
 	CustomID     string `json:"customId,omitempty"`
@@ -73,7 +73,7 @@ type Version struct {
 	CreatedAt time.Time
 }
 
-// Parse reads settings from JSON that the schema of the API accepts. Missing fields are empty.
+// Parse reads settings from JSON that has passed the API's schema. Missing fields are empty.
 func Parse(data []byte) (Settings, []domain.FieldError) {
 	var s Settings
 	if err := json.Unmarshal(data, &s); err != nil {
@@ -90,7 +90,7 @@ func Parse(data []byte) (Settings, []domain.FieldError) {
 	return s, nil
 }
 
-// normal returns the settings with defaults, and with empty lists in place of nil.
+// normal returns the settings with defaults filled in and empty lists instead of nil.
 func (s Settings) normal() Settings {
 	s.Synonyms, s.StopWords, s.KeepWords = append([]string{}, s.Synonyms...), append([]string{}, s.StopWords...), append([]string{}, s.KeepWords...)
 	s.Pins = append([]Pin{}, s.Pins...)
@@ -122,7 +122,7 @@ func (s Settings) Encode() ([]byte, error) {
 	return data, nil
 }
 
-// Check returns the faults in the settings.
+// Check returns the errors in the settings.
 func (s Settings) Check() []domain.FieldError {
 	c := &checker{}
 	c.count("synonyms", len(s.Synonyms), MaxSynonyms)
@@ -258,8 +258,8 @@ func (s Settings) Compile() (*Compiled, error) {
 	return out, nil
 }
 
-// Pinned returns the documents that pins put first for the given queries, in order, and the documents that pins hide.
-// Both lists are nil if no pin matches. c may be nil.
+// Pinned returns the documents that pins put first for the given queries, in order, and the documents they hide. Both
+// lists are nil if no pin matches. c may be nil.
 func (c *Compiled) Pinned(queries ...string) (first, blocked []Document) {
 	if c == nil || len(c.pins) == 0 {
 		return nil, nil

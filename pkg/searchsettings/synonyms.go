@@ -9,14 +9,14 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// Rule is a synonym rule: a query that contains one of the texts in From also finds rows that contain one of the texts
-// in To. If To is nil, the texts in From are synonyms of each other.
+// Rule is a synonym rule: a query that contains one of the texts in From also finds rows with one of the texts in To.
+// If To is nil, the texts in From are synonyms of each other.
 type Rule struct{ From, To []string }
 
-// arrow separates the two sides of a rule that applies in one direction only.
+// arrow separates the two sides of a one-way rule.
 const arrow = "=>"
 
-// ParseRule reads a rule in Solr's format. In "a, b", each text is a synonym of the other; "a => b, c" works only in
+// ParseRule reads a rule in Solr's format. In "a, b", the texts are synonyms of each other; "a => b, c" works only in
 // the direction of the arrow. A backslash makes the next character part of a text.
 func ParseRule(line string) (Rule, error) {
 	sides, err := splitRule(line)
