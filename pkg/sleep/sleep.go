@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// For waits for the duration d. If ctx is done first, For returns ctx.Err().
+// For waits for d. If ctx is done first, it returns ctx.Err().
 func For(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
