@@ -11,11 +11,11 @@ import (
 // Context).
 const Header = "traceparent"
 
-// carriers reads and writes trace contexts in headers. It drops a caller's baggage header.
+// carriers reads and writes trace contexts in headers. It drops any baggage header from the caller.
 var carriers = propagation.TraceContext{}
 
-// Inject returns the context's trace as text, so that another process can continue the trace. It returns "" if there is
-// none.
+// Inject returns the context's trace as text, so that another process can continue it. If there is none, Inject returns
+// "".
 func Inject(ctx context.Context) string {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return ""
@@ -25,8 +25,8 @@ func Inject(ctx context.Context) string {
 	return carried[Header]
 }
 
-// Extract returns a context that continues the carried trace, so that later spans become part of it. `carried` is the
-// text that Inject returned.
+// Extract returns a context that continues a trace from `carried`, the text returned by Inject. Later spans become part
+// of that trace.
 func Extract(ctx context.Context, carried string) context.Context {
 	if carried == "" {
 		return ctx
@@ -34,7 +34,7 @@ func Extract(ctx context.Context, carried string) context.Context {
 	return carriers.Extract(ctx, propagation.MapCarrier{Header: carried})
 }
 
-// IDs returns the ids of the context's trace and span for logs, or empty strings if there are none.
+// IDs returns the context's trace and span ids for logs, or empty strings if there are none.
 func IDs(ctx context.Context) (traceID, spanID string) {
 	sc := trace.SpanContextFromContext(ctx)
 	if !sc.IsValid() {

@@ -8,8 +8,7 @@ import (
 )
 
 // RedactingHandler returns a handler that removes API keys and secrets from messages and attributes. It also adds the
-// context's attributes (WithLogAttrs) and trace ids. No code should log a key, but an error from a library may contain
-// one.
+// context's attributes (WithLogAttrs) and trace ids. No code should log a key, but a library's error may contain one.
 func RedactingHandler(next slog.Handler, secrets domain.Secrets) slog.Handler {
 	return redactingHandler{next, secrets}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Attribute is an attribute of a span.
+// Attribute is a span attribute.
 type Attribute = attribute.KeyValue
 
 // Text returns an attribute with a text value.

@@ -48,7 +48,7 @@ func TestTracesAreOffUnlessTheyHaveSomewhereToGo(t *testing.T) {
 	stop()
 }
 
-// TestATraceContinuesInAnotherProcess follows a request to a job and to the event of the job.
+// TestATraceContinuesInAnotherProcess follows a request to a job and on to the job's event.
 func TestATraceContinuesInAnotherProcess(t *testing.T) {
 	t.Parallel()
 	recorder := tracetest.NewSpanRecorder()

@@ -13,7 +13,7 @@ import (
 )
 
 // Jobs returns a handler that traces each run of a job as a span, in the trace of the request that created the job.
-// Events that a run publishes belong to its span. Failed runs are logged with the trace's id.
+// Events published during a run belong to its span. Failed runs are logged with the trace id.
 func Jobs(traces *telemetry.Traces, log *slog.Logger, next jobs.Handler) jobs.Handler {
 	next = withJobAttrs(next)
 	if traces == nil {
@@ -33,15 +33,15 @@ func Jobs(traces *telemetry.Traces, log *slog.Logger, next jobs.Handler) jobs.Ha
 	}
 }
 
-// withJobAttrs adds the ids of the job and its datasource to every line that is logged while the job is processed.
+// withJobAttrs adds the ids of the job and its datasource to every line logged while the job is being processed.
 func withJobAttrs(next jobs.Handler) jobs.Handler {
 	return func(ctx context.Context, job domain.Job) error {
 		return next(telemetry.WithLogAttrs(ctx, slog.String("datasource", job.DatasourceID), slog.String("job", job.ID)), job)
 	}
 }
 
-// States wraps a control.States. It gives each applied event a span in the trace of its job, and measures how long the
-// events take to apply.
+// States wraps a control.States. It gives each applied event a span in its job's trace and measures how long the events
+// take to apply.
 func (s *Stages) States(next control.States, traces *telemetry.Traces) control.States {
 	return tracedStates{next, traces, s}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// JobMetrics counts the jobs that this process worked on, by outcome.
+// JobMetrics counts the jobs processed here, by outcome.
 type JobMetrics struct {
 	ended  *prometheus.CounterVec
 	failed *prometheus.CounterVec
@@ -68,13 +68,13 @@ type Backlogs struct {
 	log     *slog.Logger
 }
 
-// scrapeTimeout is the total time limit for the reads of one scrape.
+// scrapeTimeout is the total time limit for the reads in one scrape.
 const scrapeTimeout = 3 * time.Second
 
-// laneOutbox is the value of the lane label for jobs that wait in the catalog until the stream has room for them.
+// laneOutbox is the lane label's value for jobs that wait in the catalog until the stream has room for them.
 const laneOutbox = "outbox"
 
-// NewBacklogs returns the collector of backlogs.
+// NewBacklogs returns the backlog collector.
 func NewBacklogs(b *jobs.Broker, c *catalog.Catalog, now func() time.Time, log *slog.Logger) *Backlogs {
 	lane := []string{"lane"}
 	return &Backlogs{
@@ -92,7 +92,7 @@ func (b *Backlogs) Describe(ch chan<- *prometheus.Desc) {
 	ch <- b.oldest
 }
 
-// Collect implements prometheus.Collector. It omits values that it cannot read.
+// Collect implements prometheus.Collector. It omits values it cannot read.
 func (b *Backlogs) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()

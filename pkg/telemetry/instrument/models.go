@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// Names of the spans for calls to models. Metrics measure only whole stages; these spans show which call in a stage
-// took the time.
+// Names of the spans for model calls. Metrics measure only whole stages; these spans show which call in a stage took
+// the time.
 const (
 	spanChat   = "chat"
 	spanEmbed  = "embed query"
@@ -28,7 +28,7 @@ func (t tracedChat) Complete(ctx context.Context, p chat.Prompt, emit func(strin
 	return t.Provider.Complete(ctx, p, emit)
 }
 
-// ChatModels wraps chat models to trace each of their calls as a span.
+// ChatModels wraps chat models so that each call is traced as a span.
 func ChatModels(next chat.Models) chat.Models { return tracedModels{next} }
 
 type tracedModels struct{ next chat.Models }
@@ -42,7 +42,7 @@ func (t tracedModels) Models(name string) []chat.Model {
 	return models
 }
 
-// QueryEmbedders wraps embedders for queries to trace each of their calls as a span.
+// QueryEmbedders wraps query embedders so that each call is traced as a span.
 func QueryEmbedders(next retrieve.Embedders) retrieve.Embedders { return tracedQueries{next} }
 
 type tracedQueries struct{ retrieve.Embedders }

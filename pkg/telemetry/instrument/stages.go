@@ -1,6 +1,6 @@
-// Package instrument measures the components of a process: it times their work, counts outcomes and creates spans. It
-// wraps most components. A few call it themselves, through an interface such as ingest.Measure. Unlike the telemetry
-// package, it may import the packages of the components. Only the app package imports it.
+// Package instrument measures a process's components: it times their work, counts outcomes and creates spans. It wraps
+// most components. A few call it themselves, through an interface such as ingest.Measure. Unlike the telemetry package,
+// it may import the components' packages. Only the app package imports it.
 package instrument
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// Timed stages, in addition to the stages of jobs.
+// Timed stages, in addition to those of jobs.
 const (
 	stageApply    = "apply"    // storing the changes that events report
 	stageRetrieve = "retrieve" // a query, including embedding and reranking
@@ -35,8 +35,8 @@ const (
 	tokensCompletion = "completion"
 )
 
-// Stages measures the stages of work in this process: it records how long they take, counts their failures by cause,
-// and traces them as spans.
+// Stages measures the stages of work in this process: it records how long they take, counts their failures by cause and
+// traces them as spans.
 type Stages struct {
 	took   *prometheus.HistogramVec
 	failed *prometheus.CounterVec
@@ -71,7 +71,7 @@ func NewStages(r prometheus.Registerer) *Stages {
 	return s
 }
 
-// Begin starts a stage. The caller must call `end` with the stage's error, or nil. The method can be used as an
+// Begin starts a stage. The caller must call `end` with the stage's error, or nil. Begin can be used as an
 // ingest.Measure.
 func (s *Stages) Begin(ctx context.Context, stage string, attributes ...telemetry.Attribute) (inner context.Context, end func(error)) {
 	began := time.Now()
@@ -85,7 +85,7 @@ func (s *Stages) Begin(ctx context.Context, stage string, attributes ...telemetr
 	}
 }
 
-// Events wraps `next` and counts the tokens that workers report.
+// Events wraps `next` to count the tokens reported by workers.
 func (s *Stages) Events(next ingest.Events) ingest.Events { return countedEvents{next, s} }
 
 type countedEvents struct {
@@ -104,7 +104,7 @@ func (c countedEvents) Emit(ctx context.Context, ev domain.Event) error {
 // Retriever returns a retriever that times queries.
 func (s *Stages) Retriever(next *retrieve.Retriever) TimedRetriever { return TimedRetriever{next, s} }
 
-// TimedRetriever times the queries of a retrieve.Retriever.
+// TimedRetriever wraps a retrieve.Retriever and times its queries.
 type TimedRetriever struct {
 	next   *retrieve.Retriever
 	stages *Stages
@@ -127,7 +127,7 @@ func (t TimedRetriever) Facets(ctx context.Context, r retrieve.FacetRequest) (fo
 // Answerer wraps `next` to time its answers and count their tokens.
 func (s *Stages) Answerer(next *answer.Answerer) TimedAnswerer { return TimedAnswerer{next, s} }
 
-// TimedAnswerer times the answers of an answer.Answerer.
+// TimedAnswerer wraps an answer.Answerer and times its answers.
 type TimedAnswerer struct {
 	next   *answer.Answerer
 	stages *Stages
