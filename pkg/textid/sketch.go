@@ -10,16 +10,16 @@ import (
 
 const (
 	sketchBins = 128 // number of values in a sketch; the standard error of an estimate near minSimilarity is 0.035
-	shingle    = 3   // number of words in a shingle
-	// maxShingles bounds the work on one text.
+	shingle    = 3   // words per shingle
+	// maxShingles bounds the work for one text.
 	maxShingles = 200_000
-	// minSimilarity is the share of shingles that two texts must have in common to count as similar. A page and its
-	// print version reach this share; two pages that use the same template do not.
+	// minSimilarity is the share of shingles that similar texts must have in common. A page and its print version reach
+	// this share; two pages with the same template do not.
 	minSimilarity = 0.8
 )
 
-// Hash returns a hash of a text and its title. Texts that differ only in parts that RemoveVolatile removes have the
-// same hash. The hash of a text without letters or digits is "".
+// Hash returns a hash of a text and its title. Texts that differ only in parts deleted by RemoveVolatile have the same
+// hash. If a text has no letters or digits, its hash is "".
 func Hash(title, text string) string { return hashStable(title, RemoveVolatile(text)) }
 
 func hashStable(title, steady string) string {
@@ -33,8 +33,8 @@ func hashStable(title, steady string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Identify returns a Hash of a page's title and text, and a Sketch of the text. The Sketch is computed from `own`: the
-// part of the text that does not occur in other pages, or the whole text.
+// Identify returns a Hash of a page's title and text, and a Sketch computed from `own`: the part of the text that is
+// not shared with other pages, or the whole text.
 func Identify(title, text, own string) (hash string, sketch []byte) {
 	steady := RemoveVolatile(text)
 	hash = hashStable(title, steady)
@@ -48,8 +48,8 @@ func hasWords(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
 }
 
-// Sketch returns a summary of a text, 128 bytes long, that IsSimilar can compare. It is nil for a text without letters
-// or digits.
+// Sketch returns a 128-byte summary of a text for comparison with IsSimilar. It is nil for a text without letters or
+// digits.
 func Sketch(text string) []byte { return sketchStable(RemoveVolatile(text)) }
 
 func sketchStable(steady string) []byte {

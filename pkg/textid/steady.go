@@ -8,11 +8,10 @@ import (
 	"github.com/sluice/sluice/pkg/bounded"
 )
 
-// RemoveVolatile examines at most maxLine bytes at the start of each line, to bound the time that the regular
-// expressions take.
+// RemoveVolatile examines at most the first maxLine bytes of each line, to bound the regular expressions' running time.
 const maxLine = 2_000
 
-// Parts of the regular expressions below, which are applied to text in lower case.
+// Parts of the regular expressions below, which are applied to lower-case text.
 const (
 	months   = `(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mär|mai|okt|dez|janv|févr|mars|avr|juin|juil|août|déc|ene|abr|ago|dic)\pL*\.?`
 	weekdays = `(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,?`
@@ -25,7 +24,7 @@ const (
 	epoch             = `1\d{9}(?:\d{3})?(?:\.\d+)?`
 	// second is a date with a time of day, a time of day with seconds, or a Unix time.
 	second = `(?:` + date + dateTimeSeparator + clock + `|` + clock + `,? (?:on )?` + date + `|` + weekdays + ` ` + months + ` +\d{1,2} ` + exact + ` \d{4}|` + exact + `|` + epoch + `)`
-	// instant is like the pattern `second`, except that the time of day after a date must include seconds.
+	// instant is like second, except that the time of day after a date must include seconds.
 	instant   = `(?:` + date + dateTimeSeparator + exact + `|` + exact + `(?:,? (?:on )?` + date + `)?|` + weekdays + ` ` + months + ` +\d{1,2} ` + exact + ` \d{4}|` + epoch + `)`
 	moment    = `(?:` + second + `|` + date + `|` + clock + `)`
 	wordEnd   = `(?:\b|$)`
@@ -46,11 +45,11 @@ type volatilePattern struct {
 }
 
 // perUnit matches text such as the "per month" in "10,000 views per month". If such text follows a number of views, the
-// number is part of an offer. It is then content, not a counter.
+// number belongs to an offer and is content rather than a counter.
 var perUnit = regexp.MustCompile(`^\s*(?:per\b|/|€|\$|%|an? \pL|each\b|every\b|pro\b|par\b|por\b|im monat|included|for\b)`)
 
-// strictPatterns lists the patterns of text that changes with every response. A time matches only after words about the
-// server or its page. Times after "Time:", "printed", "as of" or "last updated" stay, because they may be content.
+// strictPatterns lists the patterns for text that changes with every response. A time matches only after words about
+// the server or its page. Times after "Time:", "printed", "as of" or "last updated" stay, because they may be content.
 var strictPatterns = []volatilePattern{
 	// Matches "Page generated at 13:04" and "Server time: 13:04".
 	{anyOf: []string{"page", "response", "seite", "página", "server"},
@@ -90,13 +89,13 @@ var lenientPatterns = slices.Concat(strictPatterns, []volatilePattern{
 
 // RemoveVolatile returns the text in lower case, with single spaces, and without the parts that a server changes in
 // every response: the time at which the page was generated, durations, ages ("3 minutes ago"), counters, tokens and
-// request ids. Every other date, time and number stays, because a change there is a change of the content. Use
+// request ids. All other dates, times and numbers stay, because a change in them is a change in content. Use
 // RemoveVolatile to compare two pages.
 func RemoveVolatile(text string) string { return removeMatches(text, lenientPatterns) }
 
-// RemoveVolatileStrict removes less than RemoveVolatile: ages and counters of visits stay, because they may be facts.
-// Use it to compare a page with its earlier version. RemoveVolatile could make a changed page look unchanged, so that
-// the page would not be indexed again.
+// RemoveVolatileStrict removes less than RemoveVolatile: ages and visit counters stay, because they may be facts. Use
+// it to compare a page with an earlier version of itself. RemoveVolatile could make a changed page look unchanged, so
+// that the page would not be indexed again.
 func RemoveVolatileStrict(text string) string { return removeMatches(text, strictPatterns) }
 
 func removeMatches(text string, parts []volatilePattern) string {
@@ -116,7 +115,7 @@ func removeMatches(text string, parts []volatilePattern) string {
 	return b.String()
 }
 
-// cleanLine removes the changing parts from the first maxLine bytes of a line.
+// cleanLine removes volatile parts from the first maxLine bytes of a line.
 func cleanLine(line string, parts []volatilePattern) string {
 	rest := ""
 	if len(line) > maxLine {
