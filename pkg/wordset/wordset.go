@@ -1,10 +1,10 @@
-// Package wordset builds sets of words from lists in source code. It imports no other package from the module, so any
+// Package wordset builds sets of words from lists in source code. It imports no other package in this module, so any
 // package may import it.
 package wordset
 
 import "strings"
 
-// Of returns the set of the words in a list. White space separates the words.
+// Of returns the set of words in a list separated by white space.
 func Of(list string) map[string]bool {
 	out := make(map[string]bool)
 	for word := range strings.FieldsSeq(list) {
