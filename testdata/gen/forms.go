@@ -17,7 +17,7 @@ func (p *pageText) cells(font string, at []float64, cells ...string) {
 	p.y = y - 14
 }
 
-// claimPDF returns a form with two label-value pairs in each row, followed by tables.
+// claimPDF returns a form with two label-value pairs per row, followed by tables.
 func claimPDF() ([]byte, error) {
 	one := &pageText{y: 780}
 	one.heading(16, "Penhallow Motor Insurance")
@@ -67,7 +67,7 @@ func claimPDF() ([]byte, error) {
 	return pdfOf("Vehicle damage estimate", "en", one), nil
 }
 
-// billPDF returns a bill of two pages with a form, tables and notes.
+// billPDF returns a two-page bill with a form, tables and notes.
 func billPDF() ([]byte, error) {
 	one := &pageText{y: 780}
 	one.heading(16, "Tarnfell Power")
@@ -138,7 +138,7 @@ func docxOf(body string) ([]byte, error) {
 	})
 }
 
-// instructionDocx returns a work instruction in German.
+// instructionDocx returns a German work instruction.
 func instructionDocx() ([]byte, error) {
 	return docxOf(wordParagraph("Title", "Dienstanweisung Lager 04/2025") +
 		wordParagraph("", "Diese Dienstanweisung gilt für alle Beschäftigten der Halberg Logistik am Standort Wörth. Sie ersetzt die Dienstanweisung 02/2023.") +
@@ -158,7 +158,7 @@ func instructionDocx() ([]byte, error) {
 		wordParagraph("", "Die Stichtagsinventur findet am 28. November 2025 statt. Gezählt wird zu zweit; Abweichungen über 100 Euro werden ein zweites Mal gezählt. Während der Inventur nimmt das Lager keine Ware an."))
 }
 
-// offerDocx returns an offer in German with a form and a price table.
+// offerDocx returns a German offer with a form and a price table.
 func offerDocx() ([]byte, error) {
 	return docxOf(wordParagraph("Title", "Angebot K-2025-0092") +
 		wordParagraph("", "Küchenstudio Ahrens, Deichstraße 51, 26723 Emden, für Familie Oltmanns, Aurich") +
@@ -179,7 +179,7 @@ func offerDocx() ([]byte, error) {
 		wordItem("Der Zugang muss mindestens 85 cm breit sein."))
 }
 
-// stockXlsx returns a workbook of two sheets in Portuguese.
+// stockXlsx returns a Portuguese workbook with two sheets.
 func stockXlsx() ([]byte, error) {
 	stock := sheetXML([][]any{
 		{"Referência", "Produto", "Armazém", "Prateleira", "Quantidade", "Mínimo", "Preço (EUR)"},

@@ -1,5 +1,5 @@
-// Command gen writes the documents of testdata/documents: small files about a made-up company, in every format that
-// Sluice reads. Each file contains facts that no other file contains. It also writes the PDF and Office documents of
+// Command gen writes the documents in testdata/documents: small files about a made-up company, in every format that
+// Sluice reads. Each file contains facts found in no other file. It also writes the PDF and Office documents in
 // testdata/answers; the other documents there are plain text. Its output is the same on every run.
 //
 //	go run ./testdata/gen

@@ -42,7 +42,7 @@ const (
 	office = "application/vnd.openxmlformats-officedocument."
 )
 
-// types returns the part that lists content types. `pairs` alternates the names of parts and their types.
+// types returns the part that lists content types. `pairs` alternates between part names and their types.
 func types(pairs ...string) part {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<Types xmlns="%s"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/>`, typeNS)
@@ -53,8 +53,8 @@ func types(pairs ...string) part {
 	return part{"[Content_Types].xml", b.String()}
 }
 
-// relations returns a relationships part. `pairs` alternates the kinds and targets of the relationships, which get the
-// ids rId1, rId2, …
+// relations returns a relationships part. `pairs` alternates between the kinds and targets of the relationships, which
+// get the ids rId1, rId2, …
 func relations(name string, pairs ...string) part {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<Relationships xmlns="%s">`, relNS)

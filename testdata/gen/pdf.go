@@ -23,7 +23,7 @@ func (w *pdfWriter) stream(data string) int {
 	return w.object(fmt.Sprintf("<< /Length %d >>\nstream\n%s\nendstream", len(data), data))
 }
 
-// finish writes cross references and trailer.
+// finish writes the cross references and the trailer.
 func (w *pdfWriter) finish(root, info int) []byte {
 	at := w.buf.Len()
 	fmt.Fprintf(&w.buf, "xref\n0 %d\n0000000000 65535 f \n", len(w.offsets)+1)
@@ -68,7 +68,7 @@ func (p *pageText) row(cells ...string) {
 	}
 }
 
-// manualPDF returns a manual of two pages with headings, a list and a table.
+// manualPDF returns a two-page manual with headings, a list and a table.
 func manualPDF() ([]byte, error) {
 	one := &pageText{y: 760}
 	one.heading(22, "Aurora X2 Product Manual")

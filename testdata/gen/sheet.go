@@ -26,7 +26,7 @@ func sheetXML(rows [][]any) string {
 	return b.String()
 }
 
-// pricesXlsx returns a workbook of two sheets with a title row above the header row.
+// pricesXlsx returns a workbook with two sheets. The first one has a title row above the header row.
 func pricesXlsx() ([]byte, error) {
 	prices := sheetXML([][]any{
 		{"Price list, valid from 1 July 2025"},

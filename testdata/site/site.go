@@ -1,4 +1,4 @@
-// Package site is a small web site about a company that does not exist. Tests crawl it, and the demo serves it.
+// Package site is a small web site about a fictitious company. Tests crawl it, and the demo serves it.
 package site
 
 import (
@@ -25,8 +25,8 @@ var types = map[string]string{
 	".md":   "text/markdown; charset=utf-8",
 }
 
-// Handler serves the site from its root, "/". It replaces {{base}} in the files with the scheme and host of the
-// request, so that absolute addresses, as in sitemaps, are right wherever the site runs. Pages carry ETags.
+// Handler serves the site from its root, "/". It replaces {{base}} in the files with the request's scheme and host, so
+// that absolute addresses, as in sitemaps, are right wherever the site runs. Pages carry ETags.
 func Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name := path.Join("pages", path.Clean("/"+r.URL.Path))
