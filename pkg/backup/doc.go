@@ -34,7 +34,7 @@ const (
 	damagedPath   = "damaged/"
 )
 
-// digestRecord is the name of the header record that contains the hex SHA-256 of a member's content.
+// digestRecord is the name of the header record with the hex SHA-256 of a member's content.
 const digestRecord = "SLUICE.sha256"
 
 // Header describes an archive.
@@ -42,7 +42,7 @@ type Header struct {
 	Format    int       `json:"format"`
 	Program   string    `json:"program"`   // version of the program that wrote it
 	Schema    int64     `json:"schema"`    // version of the catalog's schema
-	Catalog   string    `json:"catalog"`   // id of the catalog
+	Catalog   string    `json:"catalog"`   // the catalog's id
 	CreatedAt time.Time `json:"createdAt"` // time of the catalog's state
 }
 
@@ -50,7 +50,7 @@ type Header struct {
 type Loss struct {
 	Key        string `json:"key"`
 	Datasource string `json:"datasource"`
-	Name       string `json:"name"`   // name of the file, or address of the page
+	Name       string `json:"name"`   // file name or page address
 	Reason     string `json:"reason"` // human-readable
 }
 
@@ -60,7 +60,7 @@ const (
 	ReasonDamaged = "damaged"
 )
 
-// Report describes the content of an archive.
+// Report describes an archive's content.
 type Report struct {
 	Header
 	CatalogBytes   int64  `json:"catalogBytes"`

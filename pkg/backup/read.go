@@ -15,12 +15,12 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Sink receives the content of an archive. The content may turn out to be damaged, so a sink must not use it before
-// Read has succeeded.
+// Sink receives an archive's content. The content may turn out to be damaged, so a sink must not use it before Read has
+// succeeded.
 type Sink interface {
-	// Catalog receives the catalog. It need not read `content` to the end.
+	// Catalog receives the catalog. It does not have to read `content` to the end.
 	Catalog(ctx context.Context, h Header, content io.Reader) error
-	// Original receives an original file of the given size. It need not read `content` to the end.
+	// Original receives an original file of the given size. It does not have to read `content` to the end.
 	Original(ctx context.Context, key string, size int64, content io.Reader) error
 	// Drop removes an original that the sink has already received. Read calls it if the file was damaged before the backup
 	// was written.
@@ -73,8 +73,8 @@ type reading struct {
 	opts   Options
 	sink   Sink
 	report Report
-	sums   hash.Hash // digest of the expected content of SHA256SUMS
-	last   string    // name of the current member
+	sums   hash.Hash // digest of SHA256SUMS's expected content
+	last   string    // the current member's name
 
 	mismatched string // member that does not match its digest; the next member may declare it as damaged
 }
