@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/filter"
 )
 
-// Type is the type of a boost.
+// Type is a boost's type.
 type Type string
 
 // Types of boosts.
