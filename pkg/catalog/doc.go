@@ -30,7 +30,7 @@
 //   - resources: datastores, datasources and agents as users see them;
 //   - maintenance: snapshots, repairs, jobs taken over from the job log, audits.
 //
-// A method that takes a workspace id returns domain.NotFound for unknown ids and for ids of another workspace.
+// A method that takes a workspace id returns domain.NotFound for unknown ids and for ids from another workspace.
 //
 // # Moves
 //

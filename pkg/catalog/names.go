@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/sites"
 )
 
-// Aliases of the types in the stores' method signatures, so that users of a Catalog need not import the stores'
+// Aliases of the types in the stores' method signatures, so that users of a Catalog do not have to import the stores'
 // packages.
 type (
 	// ActiveState is maintenance.ActiveState.

@@ -118,7 +118,7 @@ type benchSite struct {
 	pages int
 	seq   uint64
 	jobs  []domain.Job // published, not yet ended
-	crawl domain.Job   // job of the site
+	crawl domain.Job   // the site's job
 }
 
 func newBenchSite(b *testing.B, pages int) *benchSite {

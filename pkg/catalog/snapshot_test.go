@@ -11,7 +11,7 @@ import (
 )
 
 // TestASnapshotListsEachOriginalOnce shares a file's original between two datastores. A backup must contain it once. It
-// must also contain the originals of files and parts that no datasource uses.
+// must also contain the originals for files and parts that no datasource uses.
 func TestASnapshotListsEachOriginalOnce(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

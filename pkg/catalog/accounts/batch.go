@@ -55,7 +55,7 @@ func (y *usageQueue) count(ctx context.Context, a domain.Account, uses map[domai
 	return own.errs[a]
 }
 
-// store calls the parameter `store` once with the whole batch. If that fails, it calls `store` separately for each
+// store calls its `store` parameter once with the whole batch. If that fails, it calls `store` separately for each
 // account, so that an error with one account does not lose the usage of the others.
 func (t *usageBatch) store(ctx context.Context, store func(context.Context, []accountUses) error) {
 	t.done = true

@@ -18,7 +18,7 @@ func (c *Accounts) EnsureWorkspace(ctx context.Context, id, name string) error {
 	})
 }
 
-// WorkspaceName returns the name of a workspace.
+// WorkspaceName returns a workspace's name.
 func (c *Accounts) WorkspaceName(ctx context.Context, id string) (name string, err error) {
 	err = c.db.Read.QueryRow(ctx, `SELECT name FROM workspaces WHERE id = ?`, id).Scan(&name)
 	return name, db.MapNotFound(err, "workspace", id)

@@ -11,7 +11,7 @@ import (
 )
 
 // Limits returns the limits stored by SetLimits for the account: those of the key if a.KeyID is set, otherwise those of
-// the workspace. It does not include Options.Limits. The key need not exist.
+// the workspace. It does not include Options.Limits. The key does not have to exist.
 func (c *Accounts) Limits(ctx context.Context, a domain.Account) (domain.Limits, error) {
 	return readLimits(ctx, c.db.Read, a)
 }

@@ -299,7 +299,7 @@ func (h *history) drain() {
 }
 
 // checkPages requires that every site counts its pages correctly and has its final status only if no page is waiting.
-// No two pages of a site may have the same content. The page that replaces a duplicate must exist.
+// No two pages on a site may have the same content. The page that replaces a duplicate must exist.
 func (h *history) checkPages() {
 	h.T.Helper()
 	for _, id := range h.alive {

@@ -27,7 +27,7 @@ func testScans(t *testing.T, open world.Open) {
 		text := w.CreateFile()
 		full := pipeline.NewWindow(0, 1, map[string]int{}).WithScans(2, map[string]int{})
 		jobs := world.Must(w.Next(w.Ctx, full, 0))(t)
-		world.Equal(t, 1, len(jobs)) // one slot stays free for scans of other workspaces
+		world.Equal(t, 1, len(jobs)) // one slot stays free for other workspaces' scans
 		job := jobs[0]
 		world.Equal(t, []any{domain.JobScan, domain.LaneLocalScan, true, true}, []any{job.Kind, job.Lane(), job.Force, job.Original != nil})
 		w.Seq++

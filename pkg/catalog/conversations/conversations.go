@@ -59,8 +59,8 @@ func scanMessage(s db.Scanner) (m domain.Message, err error) {
 	return m, err
 }
 
-// EnsureConversation stores v as a new conversation with its first messages, and returns it with CreatedAt and
-// UpdatedAt set. If the conversation exists, it adds the messages and returns the stored conversation. It stores either
+// EnsureConversation stores v as a new conversation with its first messages and returns it with CreatedAt and UpdatedAt
+// set. If the conversation exists, it adds the messages and returns the stored conversation. It stores either
 // everything or nothing. It fails with domain.NotFound if the agent does not exist, if the conversation belongs to
 // another workspace or agent, or if there are messages and the conversation belongs to another visitor.
 func (c *Store) EnsureConversation(ctx context.Context, v domain.Conversation, first ...domain.Message) (have domain.Conversation, err error) {

@@ -38,7 +38,7 @@ type DB struct {
 
 	dialect  dialect
 	name     string // for messages, without secrets
-	scope    string // distinguishes locks and notices of this catalog from those of other catalogs in the same database
+	scope    string // distinguishes this catalog's locks and notices from those of other catalogs in the same database
 	write    *sql.DB
 	writer   *Pool
 	Read     *Pool

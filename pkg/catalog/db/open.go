@@ -109,14 +109,14 @@ func (d *DB) Ready(ctx context.Context) error {
 // IsShared reports whether other processes may write concurrently.
 func (d *DB) IsShared() bool { return d.dialect.shared }
 
-// Now returns the time of the database's clock.
+// Now returns the time on the database's clock.
 func (d *DB) Now() time.Time { return d.clock() }
 
-// GuardedNow returns the time of the clock for deleting old rows; see Options.
+// GuardedNow returns the time on the clock used for deleting old rows; see Options.
 func (d *DB) GuardedNow() time.Time { return d.guardedClock() }
 
 // Stamp returns the time in microseconds. Within a process, every result is greater than the one before, so that lists
-// and queues keep the order of creation. Do not compare stamps of different processes, because they depend on the
+// and queues keep the order of creation. Do not compare stamps from different processes, because they depend on the
 // processes' clocks.
 func (d *DB) Stamp() int64 {
 	for {

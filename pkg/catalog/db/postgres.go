@@ -68,7 +68,7 @@ func openPostgres(ctx context.Context, o Options) (*DB, error) {
 		db.SetConnMaxIdleTime(connectionIdle)
 		return db
 	}
-	// Reads have their own pool, so that they need not wait when transactions use all connections.
+	// Reads have their own pool, so that they do not have to wait when transactions use all connections.
 	write, read := open(conns/2), open(conns-conns/2)
 	d := &DB{
 		dialect: postgresDialect,
@@ -192,7 +192,7 @@ func explain(err error, cfg *pgx.ConnConfig) error {
 	return &domain.Error{Code: domain.CodeUnavailable, Message: "PostgreSQL at " + address(cfg) + " (DATABASE_URL) cannot be reached: start it, or correct the address", Err: err}
 }
 
-// address returns the address of the database without the password, for messages.
+// address returns the database's address without the password, for messages.
 func address(cfg *pgx.ConnConfig) string {
 	return fmt.Sprintf("postgres://%s@%s/%s", cfg.User, net.JoinHostPort(cfg.Host, strconv.Itoa(int(cfg.Port))), cfg.Database)
 }

@@ -129,7 +129,8 @@ func (t *Tx) UpdateRow(ctx context.Context, text string, r Row, id string) error
 	return err
 }
 
-// destination returns the argument of Scan for the variable `at`, which converts stored values if necessary.
+// destination returns the argument to Scan that reads a column into `at`, a pointer to a variable. It converts stored
+// values if necessary.
 func destination(at any) any {
 	switch at := at.(type) {
 	case *string, *int, *int64:

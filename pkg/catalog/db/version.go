@@ -9,7 +9,7 @@ import (
 )
 
 // versionReader reads the version of an SQLite database. It has its own connection, because SQLite's data_version only
-// counts commits of other connections, in this process and others.
+// counts commits from other connections, in this process and others.
 type versionReader struct {
 	conn *sql.Conn
 

@@ -195,7 +195,7 @@ func (c *Files) FilesOfStore(ctx context.Context, ws, datastoreID string, status
 	return out, more, err
 }
 
-// UnfinishedFiles counts the files of a datastore that are not processed yet, up to `limit`.
+// UnfinishedFiles counts a datastore's files that are not processed yet, up to `limit`.
 func (c *Files) UnfinishedFiles(ctx context.Context, datastoreID string, limit int) (n int, err error) {
 	err = c.db.Read.QueryRow(ctx, `SELECT COUNT(*) FROM (SELECT 1 FROM datasources
 		WHERE datastore_id = ? AND status IN ('unsynched', 'pending', 'running') LIMIT ?) AS unfinished`, datastoreID, limit).Scan(&n)

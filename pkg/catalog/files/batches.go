@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// CreateBatch adds files to a datastore as AddFile does, and records them as a batch, all in one transaction. Files
-// that do not exist are recorded as missing. CreateBatch fails with domain.CodeConflict if the id exists.
+// CreateBatch adds files to a datastore as AddFile does and records them as a batch, all in one transaction. Files that
+// do not exist are recorded as missing. CreateBatch fails with domain.CodeConflict if the id exists.
 func (c *Files) CreateBatch(ctx context.Context, ws, datastoreID, id string, files []NewFile) (domain.FileBatch, error) {
 	err := c.db.Update(ctx, "adding files to a vector store", func(t *db.Tx) error {
 		return c.accounts.WithinStorage(ctx, t, ws, func() error {

@@ -95,7 +95,7 @@ func insertFile(ctx context.Context, t *db.Tx, f domain.File, keepFor time.Durat
 	return f, db.MapConflict(n, err, "file", f.ID)
 }
 
-// File returns one file of the workspace.
+// File returns one of the workspace's files.
 func (c *Files) File(ctx context.Context, ws, id string) (domain.File, error) {
 	f, err := scanFile(c.db.Read.QueryRow(ctx, `SELECT `+fileColumns+` FROM files WHERE workspace_id = ? AND id = ? AND deleted_at = 0`, ws, id))
 	return f, db.MapNotFound(err, "file", id)

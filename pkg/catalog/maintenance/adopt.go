@@ -40,7 +40,7 @@ func (c *Maintenance) Adopt(ctx context.Context, job domain.Job) (Adopted, error
 	if job.Move != "" || job.Kind.Ingests() && job.Original == nil || job.Kind == domain.JobCrawl && job.Crawl == nil {
 		return what, nil // such a job adds nothing to earlier jobs
 	}
-	// Check first without a transaction: this runs for every job of the log, and most datasources are known.
+	// Check first without a transaction: this runs for every job in the log, and most datasources are known.
 	r, err := record.Scan(c.db.Read.QueryRow(ctx, `SELECT `+record.Columns+` FROM datasources WHERE id = ?`, job.DatasourceID))
 	switch {
 	case err == nil && includesJob(&r, job):
@@ -165,7 +165,7 @@ func isDeleted(ctx context.Context, t *db.Tx, job domain.Job) (bool, error) {
 	})
 }
 
-// adoptStore returns the datastore for a job with an unknown datasource, and creates it if necessary. It returns nil if
+// adoptStore returns the datastore for a job with an unknown datasource, creating it if necessary. It returns nil if
 // the datastore is being deleted or belongs to another workspace.
 func adoptStore(ctx context.Context, t *db.Tx, job domain.Job) (*domain.Datastore, error) {
 	store, err := record.ShareDatastore(ctx, t, job.DatastoreID)

@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// ActiveState is the state of a datasource for comparison with the index.
+// ActiveState is a datasource's state, for comparison with the index.
 type ActiveState struct {
 	DatasourceID string
 	Generation   uint64 // active generation; 0 if there is none yet

@@ -24,7 +24,7 @@ func requestRow(r *RepairRequest) db.Row {
 	return db.Row{db.ReadOnly("id", &r.ID), db.ReadOnly("prune", &r.Prune), db.ReadOnly("requested_at", &r.RequestedAt)}
 }
 
-// RepairState is the state of a repair.
+// RepairState is a repair's state.
 type RepairState struct {
 	RepairRequest
 	Holder     string // last process to work on the repair; "" if there was none

@@ -40,7 +40,7 @@ func CheckFile(ctx context.Context, path string) error {
 type Snapshot struct {
 	Path   string
 	Schema int64  // schema version
-	ID     string // id of the catalog
+	ID     string // the catalog's id
 	file   *sql.DB
 }
 

@@ -24,7 +24,7 @@ type Applied struct {
 	Changed    bool              // whether the datasource's row, its site's row or its site's list of pages has changed
 	Datasource domain.Datasource // state after the event
 	Site       *domain.Datasource
-	NewPages   int      // pages of the site put into the outbox
+	NewPages   int      // number of the site's pages put into the outbox
 	Removed    bool     // whether the event has removed the datasource; Datasource is then its last state
 	Others     []string // ids of other datasources in the datastore that changed
 }
@@ -243,7 +243,8 @@ func stoppedSince(ctx context.Context, t *db.Tx, page record.Record) (bool, erro
 	return site.Crawl.Stopped() && page.QueuedAt <= db.Micros(site.Crawl.StoppedAt), nil
 }
 
-// queueSiteWork queues the work on a site's pages that becomes necessary when a job of the site or of a page finishes.
+// queueSiteWork queues the work on a site's pages that becomes necessary when a job for the site or for a page
+// finishes.
 func queueSiteWork(ctx context.Context, t *db.Tx, before, after record.Record) error {
 	if after.Type == domain.TypeWebSite {
 		if !after.DiscoveryDone || before.DiscoveryDone {

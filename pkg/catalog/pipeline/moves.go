@@ -92,7 +92,7 @@ func endMoveJobs(ctx context.Context, t *db.Tx, datastoreID string) error {
 	return nil
 }
 
-// Moving returns all datastores of all workspaces that are being moved.
+// Moving returns all workspaces' datastores that are being moved.
 func (c *Pipeline) Moving(ctx context.Context) ([]domain.Datastore, error) {
 	stores, err := db.Collect(ctx, c.db.Read, record.ScanDatastore,
 		`SELECT `+record.DatastoreColumns+` FROM datastores WHERE move_id <> '' AND deleted_at = 0 ORDER BY id`)
@@ -102,7 +102,7 @@ func (c *Pipeline) Moving(ctx context.Context) ([]domain.Datastore, error) {
 	return stores, nil
 }
 
-// SettledDatastores checks up to `limit` datastores of all workspaces, in id order after the id `after`. It returns
+// SettledDatastores checks up to `limit` datastores across all workspaces, in id order after the id `after`. It returns
 // those that use the given embedding model, are not being moved, and have content. Datastores with content that is
 // waiting to be read or was added after `since` are left out. `next` is the id to continue after, or "" after the last
 // datastore.
@@ -205,7 +205,7 @@ func (c *Pipeline) IssueMovesWithin(ctx context.Context, datastoreID, moveID str
 	return issued, nil
 }
 
-// MoveProgress returns the progress of the datastore's move, or all zeros if there is none.
+// MoveProgress returns the progress of moving the datastore, or all zeros if there is none.
 func (c *Pipeline) MoveProgress(ctx context.Context, datastoreID string) (domain.MoveProgress, error) {
 	var p domain.MoveProgress
 	d, err := record.DatastoreByID(ctx, c.db.Read, datastoreID)

@@ -34,10 +34,10 @@ func (c *Pipeline) Outbox(ctx context.Context, limit int) ([]domain.Job, error) 
 }
 
 // Next returns up to `limit` due jobs in the order of publication: by priority, then round robin by workspace, then
-// oldest first. It skips workspaces that have used up their share of the window, and counts the returned jobs towards
-// the window. Scan jobs have a window of their own; those that fit are returned in addition to the limit. Without a
-// window, scan jobs count towards the limit. The round robin continues where the last call ended, so a small limit is
-// as fair as a large one. Jobs stay in the outbox until Published is called.
+// oldest first. It skips workspaces that have used up their share of the window and counts the returned jobs towards
+// the window. Scan jobs have a window of their own; those that fit are returned in addition to the limit. If there is
+// no window, scan jobs count towards the limit. The round robin continues where the last call ended, so a small limit
+// is as fair as a large one. Jobs stay in the outbox until Published is called.
 func (c *Pipeline) Next(ctx context.Context, w *Window, limit int) ([]domain.Job, error) {
 	var jobs []domain.Job
 	for _, p := range []record.Priority{record.PriorityFresh, record.PriorityPages, record.PriorityReplay} {
@@ -65,7 +65,7 @@ func (c *Pipeline) Next(ctx context.Context, w *Window, limit int) ([]domain.Job
 	return append(jobs, scans...), nil
 }
 
-// roundRobin reads up to `limit` jobs of one priority. It finds workspaces and jobs through the index outbox_turn and
+// roundRobin reads up to `limit` jobs of one priority. It finds workspaces and jobs through the outbox_turn index and
 // reads only jobs that it returns, so the cost does not grow with the outbox.
 func (c *Pipeline) roundRobin(ctx context.Context, p record.Priority, w *Window, limit int) ([]domain.Job, error) {
 	c.lastMu.Lock()
@@ -250,7 +250,7 @@ func recordPublished(ctx context.Context, t *db.Tx, j domain.Job) error {
 }
 
 // DeferJob delays a job in the outbox, so that a job that cannot be published does not block other jobs of the
-// workspace. It does nothing if a newer job of the datasource has replaced the job.
+// workspace. It does nothing if a newer job for the same datasource has replaced it.
 func (c *Pipeline) DeferJob(ctx context.Context, job domain.Job, until time.Time) error {
 	return c.db.Update(ctx, "deferring a job", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE outbox SET not_before = ? WHERE datasource_id = ? AND job_id = ?`,
@@ -332,7 +332,7 @@ func (c *Pipeline) MarkStored(generation uint64) {
 	}
 }
 
-// withoutDeletedSites drops the jobs for pages of deleted sites.
+// withoutDeletedSites drops the jobs for deleted sites' pages.
 func (c *Pipeline) withoutDeletedSites(ctx context.Context, jobs []domain.Job) ([]domain.Job, error) {
 	if !slices.ContainsFunc(jobs, func(j domain.Job) bool { return j.GroupID != "" }) {
 		return jobs, nil

@@ -1,7 +1,7 @@
-// Package pipeline stores the jobs of datasources and their results. It contains the outbox, applies events from
-// workers, replaces lost jobs, and queues sweeps, replays, refreshes and moves of datastores. domain.Apply decides how
-// an event changes a datasource; the pipeline stores the change and its consequences, such as the next job, in one
-// transaction. It imports db, record, accounts and sites.
+// Package pipeline stores datasources' jobs and their results. It contains the outbox, applies events from workers,
+// replaces lost jobs, and queues sweeps, replays, refreshes and moves of datastores. domain.Apply decides how an event
+// changes a datasource; the pipeline stores the change and its consequences, such as the next job, in one transaction.
+// It imports db, record, accounts and sites.
 package pipeline
 
 import (
@@ -31,7 +31,7 @@ func New(d *db.DB, s *sites.Sites) *Pipeline {
 
 // OutboxWake returns a channel that receives a value when there may be jobs to publish: after opening, after a commit
 // that adds a job to the outbox, and after a commit of this process that ends a published job, which frees capacity.
-// With PostgreSQL, it also signals new jobs of other processes. Several signals may be combined into one, and signals
+// With PostgreSQL, it also signals new jobs from other processes. Several signals may be combined into one, and signals
 // from other processes may be lost, so callers must poll as well.
 func (c *Pipeline) OutboxWake() <-chan struct{} { return c.db.Topic(record.TopicOutbox) }
 

@@ -20,7 +20,7 @@ type Refresh struct {
 	Schedule     string // see domain.DatasourceConfig.Refresh
 }
 
-// Refreshes returns up to `limit` schedules of all workspaces after the cursor, ordered by datasource id. The first
+// Refreshes returns up to `limit` schedules across all workspaces after the cursor, ordered by datasource id. The first
 // cursor is "". `next` is the cursor of the next call, or "" after the last schedule.
 func (c *Pipeline) Refreshes(ctx context.Context, cursor string, limit int) (out []Refresh, next string, err error) {
 	out, err = db.Collect(ctx, c.db.Read, db.Scan(func(r *Refresh) []any { return []any{&r.WorkspaceID, &r.DatastoreID, &r.DatasourceID, &r.Schedule} }), `SELECT workspace_id, datastore_id, id, refresh FROM datasources WHERE refresh <> '' AND id > ? AND `+record.NotDeleted+` ORDER BY id LIMIT ?`, cursor, limit)

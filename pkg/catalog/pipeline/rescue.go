@@ -54,7 +54,7 @@ func (c *Pipeline) Stuck(ctx context.Context, before time.Time, limit int) ([]St
 	return out, nil
 }
 
-// Reissue puts the given job into the outbox in place of a lost one, and reports whether it did. It does nothing if the
+// Reissue puts the given job into the outbox in place of a lost one and reports whether it did. It does nothing if the
 // datasource is gone, is not waiting for a job, or has a newer job than expectJobID.
 func (c *Pipeline) Reissue(ctx context.Context, datasourceID, expectJobID string, job domain.Job) (bool, error) {
 	reissued := false

@@ -38,7 +38,7 @@ func (w *Window) FreeScans() int {
 	return max(w.scans.free, 0)
 }
 
-// take adds a job of the workspace to the window. It returns false if the workspace has used up its share.
+// take adds one of the workspace's jobs to the window. It returns false if the workspace has used up its share.
 func (w *Window) take(workspace string) bool {
 	if w == nil {
 		return true

@@ -85,7 +85,7 @@ const Live = `status IN ('unsynched', 'pending', 'running')`
 type encodedParts struct {
 	target  domain.Target // generation 0 means none
 	resume  domain.Resume // status "" means none
-	touched int64         // time of the last activity of the datasource or its job, in microseconds
+	touched int64         // last activity of the datasource or its job, in microseconds
 }
 
 // row returns the columns of a datasource for reading and storing.

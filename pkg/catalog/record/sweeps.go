@@ -18,7 +18,7 @@ const (
 // AllGenerations stands for domain.AllGenerations in the database, whose column is signed.
 const AllGenerations = -1
 
-// Values of a sweep's `jobs` column. With SweepCrawls, the sweep deletes crawl jobs with generations below
+// Values of a sweep's `jobs` column. If SweepCrawls is set, the sweep deletes crawl jobs with generations below
 // from_generation.
 const (
 	sweepNoJobs  = 0

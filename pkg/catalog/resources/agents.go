@@ -45,7 +45,7 @@ const ownAgent = `workspace_id = ? AND id = ?`
 var scanAgent = db.ScanRow(agentRow)
 
 // CreateAgent stores an agent and sets CreatedAt and UpdatedAt. It fails with domain.CodeConflict if the agent's id
-// exists. If the workspace lacks one of the datastores, it fails with domain.CodeInvalid for the field datastoreIds[i].
+// exists. If the workspace lacks one of the datastores, it fails with domain.CodeInvalid for the datastoreIds[i] field.
 func (c *Resources) CreateAgent(ctx context.Context, a domain.Agent) (domain.Agent, error) {
 	at := c.db.Stamp()
 	a.CreatedAt, a.UpdatedAt = db.FromMicros(at), db.FromMicros(at)

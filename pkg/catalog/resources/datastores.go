@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// DatastoreCounts counts the datasources of a datastore by status, including pages of sites. Statuses without
-// datasources are absent.
+// DatastoreCounts counts a datastore's datasources by status, including pages of sites. Statuses without datasources
+// are absent.
 func (c *Resources) DatastoreCounts(ctx context.Context, ws, id string) (map[domain.Status]int64, error) {
 	if _, err := record.DatastoreOf(ctx, c.db.Read, ws, id, ""); err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (c *Resources) Datastores(ctx context.Context, ws string, p db.Page) ([]dom
 	return stores, next, nil
 }
 
-// EachDatastore calls f for every datastore of every workspace, for audits and sweeps. It stops at the first error from
+// EachDatastore calls f for every datastore in every workspace, for audits and sweeps. It stops at the first error from
 // f and returns it.
 func (c *Resources) EachDatastore(ctx context.Context, f func(domain.Datastore) error) error {
 	w := db.Walk[domain.Datastore]{

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// DeleteDatasource deletes the datasource and returns it. It also deletes the pages of a site; if there are many,
+// DeleteDatasource deletes the datasource and returns it. It also deletes a site's pages; if there are many,
 // RemoveDeleted removes the rest later. After the commit, the datasource is invisible, and sweeps of its rows,
 // originals and messages are queued. Only the next crawl of a site may add a deleted page again, not the current one.
 func (c *Resources) DeleteDatasource(ctx context.Context, ws, id string) (domain.Datasource, error) {

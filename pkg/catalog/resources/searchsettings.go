@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// SearchSettings returns a version of a datastore's search settings; 0 means the version in use. Without settings, the
-// result has version 0 and no JSON.
+// SearchSettings returns a version of a datastore's search settings; 0 means the version in use. If there are no
+// settings, the result has version 0 and no JSON.
 func (c *Resources) SearchSettings(ctx context.Context, ws, id string, version int64) (domain.SearchSettings, error) {
 	d, err := record.DatastoreOf(ctx, c.db.Read, ws, id, "")
 	if err != nil {

@@ -30,7 +30,7 @@ func New(d *db.DB) *Responses {
 	return &Responses{db: d, kept: MaxKept, due: map[string]int{}}
 }
 
-// prunes reports whether to delete the oldest responses of the workspace now; see MaxKept.
+// prunes reports whether to delete the workspace's oldest responses now; see MaxKept.
 func (s *Responses) prunes(ws string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,7 +91,7 @@ func (s *Responses) CreateResponse(ctx context.Context, r domain.StoredResponse,
 	})
 }
 
-// Response returns a response of the workspace.
+// Response returns one of the workspace's responses.
 func (s *Responses) Response(ctx context.Context, ws, id string) (domain.StoredResponse, error) {
 	r, err := scan(s.db.Read.QueryRow(ctx, `SELECT `+columns+` FROM responses WHERE workspace_id = ? AND id = ?`, ws, id))
 	return r, db.MapNotFound(err, "response", id)
@@ -138,7 +138,7 @@ func (s *Responses) CancelResponse(ctx context.Context, ws, id string) (r domain
 	return r, err
 }
 
-// DeleteResponse deletes a response of the workspace. If the response is being answered, its holder stops.
+// DeleteResponse deletes one of the workspace's responses. If the response is being answered, its holder stops.
 func (s *Responses) DeleteResponse(ctx context.Context, ws, id string) error {
 	return s.db.Update(ctx, "deleting a response", func(t *db.Tx) error {
 		n, err := t.Exec(ctx, `DELETE FROM responses WHERE workspace_id = ? AND id = ?`, ws, id)

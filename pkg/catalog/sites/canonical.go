@@ -14,7 +14,7 @@ import (
 //
 // r is skipped only if both pages have similar text, or if the text of the other page is still unknown. If r has
 // content and the other page does not, r is kept until the other page has content; see QueueYield. If neither has
-// content, r is skipped, and is fetched again if the texts turn out to differ; see the method release.
+// content, r is skipped, and is fetched again if the texts turn out to differ; see the release method.
 func (c *Sites) canonical(ctx context.Context, t *db.Tx, site, r record.Record, store domain.Datastore, f domain.Fetched) (string, error) {
 	id, said := domain.ChildID(site.ID, f.Canonical), r.Config
 	said.Canonical, said.TextHash, said.Sketch = f.Canonical, f.TextHash, f.Sketch

@@ -24,7 +24,7 @@ type verdict struct {
 const maxEqualPages = 16
 
 // Judge decides whether a fetched page is kept. A page that names another page of the site as canonical may be replaced
-// by it; see the method canonical. Among pages with the same content, only the one with the best address is kept; the
+// by it; see the canonical method. Among pages with the same content, only the one with the best address is kept; the
 // others are skipped.
 func (c *Sites) Judge(ctx context.Context, t *db.Tx, r record.Record, store domain.Datastore, f domain.Fetched, at time.Time) (verdict, error) {
 	site, exists, err := record.Find(ctx, t, r.GroupID)

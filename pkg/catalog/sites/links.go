@@ -16,12 +16,13 @@ import (
 )
 
 const (
-	// Limits on the stored links of a page: 2,000 addresses and 640 KiB before compression.
+	// Limits on a page's stored links: 2,000 addresses and 640 KiB before compression.
 	maxLinkParts     = 10
 	maxLinkPartBytes = 64 << 10
 )
 
-// StoreLinks stores one part of the links from a page's last fetch. The parts replace the links of the previous fetch.
+// StoreLinks stores one part of the links from a page's last fetch. The parts replace the links from the previous
+// fetch.
 func StoreLinks(ctx context.Context, t *db.Tx, ev domain.Event) error {
 	if ev.Part < 0 || ev.Part >= min(ev.Parts, maxLinkParts) {
 		return nil
@@ -89,8 +90,8 @@ func pagesWithLinks(ctx context.Context, t *db.Tx, pageIDs []string) (map[string
 	return known, nil
 }
 
-// FollowStored follows the stored links of an unchanged page, because a fetch that finds a page unchanged reports no
-// links. It returns the number of jobs queued.
+// FollowStored follows an unchanged page's stored links, because a fetch that finds a page unchanged reports no links.
+// It returns the number of jobs queued.
 func (c *Sites) FollowStored(ctx context.Context, t *db.Tx, page record.Record, store domain.Datastore, ev domain.Event) (int, error) {
 	site, exists, err := record.Find(ctx, t, page.GroupID)
 	if err != nil || !exists {
@@ -110,7 +111,7 @@ func (c *Sites) FollowStored(ctx context.Context, t *db.Tx, page record.Record, 
 	return c.addStoredLinks(ctx, t, &site, store, found)
 }
 
-// addStoredLinks adds the targets of stored links as pages, and sets Capped if the site has reached its page limit. It
+// addStoredLinks adds the targets of stored links as pages and sets Capped if the site has reached its page limit. It
 // does not count rejected links, because the crawl that found them has already done so. It returns the number of jobs
 // queued.
 func (c *Sites) addStoredLinks(ctx context.Context, t *db.Tx, site *record.Record, store domain.Datastore, found []foundLink) (int, error) {

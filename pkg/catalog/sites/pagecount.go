@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Begin prepares a site for a new crawl if the job starts one. It discards the queued work of older crawls.
+// Begin prepares a site for a new crawl if the job starts one. It discards work queued by older crawls.
 func Begin(ctx context.Context, t *db.Tx, r *record.Record, job domain.Job) error {
 	if r.Type != domain.TypeWebSite || job.Kind != domain.JobCrawl {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// RemovePages removes one batch of pages of a deleted site and reports whether there are more. Removing all pages of a
+// RemovePages removes one batch of a deleted site's pages and reports whether there are more. Removing all pages of a
 // large site in one transaction would block other writers for too long. If more pages are left, RemovePages therefore
 // marks the site: its pages become invisible with the commit, and RemoveDeleted removes them later.
 func RemovePages(ctx context.Context, t *db.Tx, siteID string) (more bool, err error) {
@@ -49,7 +49,7 @@ func nextDoomed(ctx context.Context, q db.Querier) (siteID string, err error) {
 	return db.ScanString(q.QueryRow(ctx, `SELECT site_id FROM doomed_sites ORDER BY site_id LIMIT 1`))
 }
 
-// RemoveDoomed removes the next pages of deleted sites, and reports whether there are more.
+// RemoveDoomed removes the next batch of deleted sites' pages and reports whether there are more.
 func (c *Sites) RemoveDoomed(ctx context.Context) (more bool, err error) {
 	return record.RemoveNext(ctx, c.db, "removing pages of deleted sites", nextDoomed, func(t *db.Tx, siteID string) error {
 		_, err := RemovePages(ctx, t, siteID)

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// Number of pages per transaction when changed settings are applied to the pages of a site.
+	// Number of pages per transaction when changed settings are applied to a site's pages.
 	scopeBatch = 50
 	// Number of addresses per transaction when stored links are evaluated. Only a single page with more addresses exceeds
 	// it.

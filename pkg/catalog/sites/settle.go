@@ -15,9 +15,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// SettleSite updates the status of a site from its pages. The site becomes synched once discovery is complete and no
-// page is waiting, and running if a page is waiting again. SettleSite returns the site if it has changed, and otherwise
-// nil.
+// SettleSite updates a site's status from its pages. The site becomes synched once discovery is complete and no page is
+// waiting, and running if a page is waiting again. SettleSite returns the site if it has changed, and otherwise nil.
 func (c *Sites) SettleSite(ctx context.Context, t *db.Tx, siteID string, at time.Time) (*domain.Datasource, error) {
 	if siteID == "" {
 		return nil, nil
@@ -58,7 +57,7 @@ func (c *Sites) SettleSite(ctx context.Context, t *db.Tx, siteID string, at time
 	return storeSite(ctx, t, site, at)
 }
 
-// hasWaiting reports whether a page of the site is waiting for a job other than a move job.
+// hasWaiting reports whether any of the site's pages is waiting for a job other than a move job.
 func hasWaiting(ctx context.Context, t *db.Tx, siteID string) (bool, error) {
 	var waiting int
 	if err := t.QueryRow(ctx, `SELECT COUNT(*) FROM (SELECT 1 AS one FROM datasources

@@ -23,5 +23,5 @@ type Sites struct {
 func New(d *db.DB, maxPages int) *Sites { return &Sites{db: d, maxPages: maxPages} }
 
 // SiteWake returns a channel that receives a value once after opening, and after each commit of this process that
-// queues work on a site. It does not announce the work of other processes, so callers must poll as well.
+// queues work on a site. It does not announce other processes' work, so callers must poll as well.
 func (c *Sites) SiteWake() <-chan struct{} { return c.db.Topic(record.TopicSites) }

@@ -51,7 +51,7 @@ type siteTask struct {
 // SiteTask is queued work on a site's pages. WorkOnSite performs it, one batch at a time.
 type SiteTask struct{ siteTask }
 
-// SiteID returns the id of the site.
+// SiteID returns the site's id.
 func (t SiteTask) SiteID() string { return t.siteID }
 
 // SiteBatch is the result of one batch of work on a site.

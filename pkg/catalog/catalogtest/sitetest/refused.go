@@ -24,7 +24,7 @@ func testRefused(t *testing.T, open world.Open) {
 	warning := func(limit int) []string {
 		return []string{fmt.Sprintf("The site has more pages than its limit of %d; the rest were skipped.", limit)}
 	}
-	// mixed returns a site whose root links to nine tag pages and then to six posts, and the addresses of the posts.
+	// mixed returns a site whose root links to nine tag pages and then to six posts, and the posts' addresses.
 	mixed := func() (world.Pages, []string) {
 		p, tags := fan("tag", 9)
 		posts, urls := fan("post", 6)

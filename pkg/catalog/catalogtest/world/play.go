@@ -8,7 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/textid"
 )
 
-// Pages maps each address of a site to the response that simulated workers get for it. Other addresses do not exist.
+// Pages maps each of a site's addresses to the response that simulated workers get for it. Other addresses do not
+// exist.
 type Pages map[string]Answer
 
 // Answer is the result of fetching an address.

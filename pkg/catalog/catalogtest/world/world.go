@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// ProgressOf returns the progress of a site.
+// ProgressOf returns a site's progress.
 func (w *World) ProgressOf(id string) domain.SiteProgress {
 	w.T.Helper()
 	p := Must(w.SiteProgress(w.Ctx, id))(w.T)
