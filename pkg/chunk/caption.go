@@ -108,7 +108,7 @@ func lastSentence(text string) string {
 	return text[s.Start:s.End]
 }
 
-// rowLabel returns the text of a row that has a single, short cell, and "" for other rows.
+// rowLabel returns the text of a row with a single, short cell, and "" for other rows.
 func rowLabel(text string) string {
 	text = strings.TrimSpace(text)
 	if text == "" || len(text) > maxGroupBytes || strings.ContainsAny(text, "\t\n;") || strings.Contains(strings.TrimRight(text, ": "), ": ") ||

@@ -21,7 +21,7 @@ type Options struct {
 	MaxChunks    int // a document with more chunks is rejected; default DefaultMaxChunks
 
 	// Sentences returns the sentences of a text in reading order, without overlap. Text between two sentences belongs to
-	// the earlier one. The default is the function Sentences.
+	// the earlier one. The default is the Sentences function.
 	Sentences func(text string) []analysis.Span
 }
 

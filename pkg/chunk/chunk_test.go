@@ -26,7 +26,7 @@ func row(text string) domain.Block {
 	return domain.Block{Kind: domain.BlockTableRow, Text: text}
 }
 
-// text returns the text of a document; Chunk.Offset refers to this text.
+// text returns a document's text; Chunk.Offset refers to this text.
 func text(doc *domain.Document) string {
 	parts := make([]string, len(doc.Blocks))
 	for i, b := range doc.Blocks {
@@ -436,7 +436,7 @@ func checkRuns(t *testing.T, full string, c domain.Chunk) {
 	}
 }
 
-// covered returns where the text of a chunk ends in the document. White space between blocks may differ, and a repeated
+// covered returns where a chunk's text ends in the document. White space between blocks may differ, and a repeated
 // table header is ignored.
 func covered(t *testing.T, full string, c domain.Chunk) int {
 	t.Helper()

@@ -18,7 +18,7 @@ import (
 // Limits on section labels.
 const (
 	maxRunInBytes   = 80  // of a title at the start of a paragraph
-	maxSectionBytes = 240 // of the labels of all levels in total
+	maxSectionBytes = 240 // of all levels' labels in total
 	sectionLevels   = 5
 	maxSectionText  = 4 << 10 // of text that a label applies to if no other label follows
 )
