@@ -37,7 +37,7 @@ const (
 	GroupProcess = "process"
 )
 
-// Root returns the program's command tree. Without a command on the command line, the program runs `serve`.
+// Root returns the program's command tree. If the command line names no command, the program runs `serve`.
 func (p *Program) Root(serve *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	var showVersion bool
 	file, _, _ := strings.Cut(p.Name, " ")
@@ -189,7 +189,7 @@ func walk(cmd *cobra.Command, visit func(*cobra.Command)) {
 }
 
 // noSuchCommand is the argument check of a command without arguments. It treats the first argument as a mistyped
-// command, and suggests a similar command if there is one.
+// command and suggests a similar command if there is one.
 func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -310,8 +310,8 @@ func (p *Program) PrintJSON(v any) error {
 	return nil
 }
 
-// ProgressWriter returns the writer for progress messages. With --json this is standard error, to keep standard output
-// for the result.
+// ProgressWriter returns the writer for progress messages. If --json is set, this is standard error, to keep standard
+// output for the result.
 func (p *Program) ProgressWriter() io.Writer {
 	if p.JSON {
 		return p.Err

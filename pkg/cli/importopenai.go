@@ -136,7 +136,7 @@ func (p *Program) importStore(ctx context.Context, f importOpenAIFlags, account 
 	return missing
 }
 
-// verify checks whether all files of the vector store are in the datastore. `missing` is an error that says how many
+// verify checks whether the datastore contains all files in the vector store. `missing` is an error that says how many
 // are not. err is set only if the comparison itself fails.
 func (a *accountFiles) verify(ctx context.Context, s *upload) (missing, err error) {
 	now, err := a.account.VectorStore(ctx, a.store.ID)
@@ -200,7 +200,7 @@ type accountFiles struct {
 	ids     []string // of the listed files
 }
 
-// documents yields one unit per file of the vector store. A file is fetched when its unit is sent; several are fetched
+// documents yields one unit per file in the vector store. A file is fetched when its unit is sent; several are fetched
 // concurrently.
 func (a *accountFiles) documents(ctx context.Context) iter.Seq2[[]*document, error] {
 	return func(yield func([]*document, error) bool) {
@@ -217,7 +217,7 @@ func (a *accountFiles) documents(ctx context.Context) iter.Seq2[[]*document, err
 	}
 }
 
-// document returns the document for a file of the vector store. The content is fetched later.
+// document returns the document for a file in the vector store. The content is fetched later.
 func (a *accountFiles) document(f openaiaccount.StoreFile) *document {
 	d := &document{name: f.ID, kind: client.DatasourceTypeFile, key: customID(f.ID), found: true}
 	for name, value := range f.Attributes {

@@ -18,7 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// ingestOptions are the flags of all commands that add documents.
+// ingestOptions are the flags shared by all commands that add documents.
 type ingestOptions struct {
 	where     ConnectionFlags
 	datastore string
@@ -64,7 +64,7 @@ func (p *Program) open(ctx context.Context, f ingestOptions) (*upload, error) {
 	return s, err
 }
 
-// printOutcome prints the results of a run and returns the command's error.
+// printOutcome prints a run's results and returns the command's error.
 func (p *Program) printOutcome(ctx context.Context, s *upload, err error) error {
 	if bar, ok := s.show.(*progressBar); ok {
 		s.draw()
@@ -260,7 +260,7 @@ func (f sourceFlags) present(args []string) error {
 	return nil
 }
 
-// addArguments adds the documents named by the arguments, and returns the custom ids of those that are files.
+// addArguments adds the documents named by the arguments and returns the custom ids of those that are files.
 func (p *Program) addArguments(ctx context.Context, s *upload, sources sourceFlags, args []string) (seen map[string]bool, err error) {
 	seen = map[string]bool{}
 	var mu sync.Mutex

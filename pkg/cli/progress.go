@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Progress shows the progress of an operation.
+// Progress shows an operation's progress.
 type Progress interface {
 	// Update shows how many of `total` parts have finished. `done` includes failed parts.
 	Update(done, failed, total int64)

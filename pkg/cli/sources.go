@@ -21,7 +21,7 @@ import (
 // Maximum length of a custom id in characters, as limited by the service.
 const maxCustomID = 200
 
-// skippedExtensions lists extensions of files without text, which are not sent if they are found in a folder.
+// skippedExtensions lists extensions of files without text. Such files are not sent if they are found in a folder.
 var skippedExtensions = func() map[string]bool {
 	all := map[string]bool{}
 	for _, ending := range strings.Fields(`gif ico bmp psd mp3 mp4 m4a mov avi mkv wav flac ogg webm
@@ -145,7 +145,7 @@ func page(address string, site bool, config client.DatasourceConfigCreate) (*doc
 	return d, nil
 }
 
-// isSitemap reports whether the address looks like the address of a sitemap.
+// isSitemap reports whether the address looks like a sitemap's address.
 func isSitemap(u *url.URL) bool {
 	name := strings.ToLower(u.Path[strings.LastIndex(u.Path, "/")+1:])
 	return strings.HasSuffix(strings.TrimSuffix(name, ".gz"), ".xml") && strings.Contains(name, "sitemap")

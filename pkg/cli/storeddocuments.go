@@ -19,7 +19,7 @@ type document struct {
 
 	path     string                   // of a file
 	digest   string                   // SHA-256 of the content; "" if the content was not read yet or the service fetches it
-	text     *client.Document         // content of a text
+	text     *client.Document         // a text's content
 	create   *client.DatasourceCreate // request that creates a web page or site
 	metadata map[string]any           // of a file
 	found    bool                     // found in a folder rather than named as an argument
@@ -78,7 +78,7 @@ func documentKeyOf(d client.Datasource) documentKey {
 	}
 }
 
-// siteKey returns the key of a web site.
+// siteKey returns a web site's key.
 func siteKey(root, sitemap string) string {
 	if root == "" && sitemap == "" {
 		return ""
@@ -116,7 +116,8 @@ func (l *storedDocuments) find(d *document) (same *storedDocument, others []stor
 	return same, all
 }
 
-// equals reports whether the stored document k has the content and metadata of d, so that d need not be sent again.
+// equals reports whether the stored document k has the content and metadata of d, so that d does not have to be sent
+// again.
 func (d *document) equals(k storedDocument) bool {
 	switch d.kind {
 	case client.DatasourceTypeFile:

@@ -30,8 +30,8 @@ type uploadResult struct {
 	err       error
 }
 
-// send sends the documents of a unit that are not stored yet. A failure of one document is part of its result; an error
-// from send itself ends the run. `salt` makes the idempotency keys differ from those of earlier requests.
+// send sends those of a unit's documents that are not stored yet. A failure of one document is part of its result; an
+// error from send itself ends the run. `salt` makes the idempotency keys differ from those of earlier requests.
 func (s *upload) send(ctx context.Context, unit []*document, salt string) ([]uploadResult, error) {
 	var batch []uploadResult
 	var texts []*document

@@ -12,7 +12,7 @@ import (
 // Maximum number of datasources to ask about one by one. Beyond that, the whole list is read.
 const maxSingleRequests = 50
 
-// listen passes the datastore's changes to `news`, and reconnects when the stream breaks.
+// listen passes the datastore's changes to `news` and reconnects when the stream breaks.
 func (s *upload) listen(ctx context.Context, news chan<- client.Change) {
 	for ctx.Err() == nil {
 		changes, err := s.client.WatchDatastore(ctx, s.storeID)
@@ -72,7 +72,7 @@ func (s *upload) requestState(id string) task {
 	}
 }
 
-// requestAllStates requests the state of all pending datasources.
+// requestAllStates requests all pending datasources' states.
 func (s *upload) requestAllStates(ctx context.Context) func() error {
 	// Only the main loop may access s.waiting. It calls the returned function; the code outside runs concurrently.
 	return func() error {
@@ -187,7 +187,7 @@ func (s *upload) delete(d *document, id string) task {
 	}
 }
 
-// requestSiteResult requests the results of a site's pages.
+// requestSiteResult requests the results for a site's pages.
 func (s *upload) requestSiteResult(n int) task {
 	site := s.out.Documents[n].ID
 	return func(ctx context.Context) func() error {

@@ -36,8 +36,8 @@ const (
 	formatChunks = "chunks"
 )
 
-// Extract returns the command that prints the text of files as ingestion reads it. `open` returns an extractor and a
-// chunker for the settings.
+// Extract returns the command that prints files' text as ingestion reads it. `open` returns an extractor and a chunker
+// for the settings.
 func Extract(p *cli.Program, open func(config.Config) (*extract.Extractor, *chunk.Chunker)) *cobra.Command {
 	return p.Plain("extract FILE…", "Print files as ingestion reads them", func(ctx context.Context, args []string) error {
 		return runExtract(ctx, p, open, args)

@@ -265,7 +265,7 @@ type backupReport struct {
 	backup.Report
 }
 
-// printBackup prints the content of an archive and returns an error if originals are missing.
+// printBackup prints an archive's content and returns an error if originals are missing.
 func (p commands) printBackup(out io.Writer, done, file string, r backup.Report, took time.Duration) error {
 	if p.JSON {
 		encoder := json.NewEncoder(out)

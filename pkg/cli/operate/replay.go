@@ -111,8 +111,8 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 // replayProgress returns how many datasources a replay has, and how many of them are synched and failed.
 type replayProgress func(ctx context.Context, id string) (total, done, failed int64, err error)
 
-// watchReplay shows the progress of the replay until it is complete or ctx is done; the replay then continues.
-// Datasources that are deleted or queued again during the replay no longer count.
+// watchReplay shows the replay's progress until it is complete or ctx is done; the replay then continues. Datasources
+// that are deleted or queued again during the replay no longer count.
 func watchReplay(ctx context.Context, progress replayProgress, id string, show cli.Progress) error {
 	tick := time.NewTicker(commandPoll)
 	defer tick.Stop()
