@@ -44,7 +44,7 @@ func WithIdleTimeout(d time.Duration) Option { return func(s *sender) { s.idleTi
 // WithMaxBody sets the maximum size, in bytes, of a JSON answer and of one event in a stream. The default is 64 MiB.
 func WithMaxBody(n int64) Option { return func(s *sender) { s.maxBody = n } }
 
-// WithUserAgent sets the header User-Agent.
+// WithUserAgent sets the User-Agent header.
 func WithUserAgent(name string) Option { return func(s *sender) { s.agent = name } }
 
 // New returns a client for the service at an address such as http://127.0.0.1:8080, which may end in /api. The API key

@@ -70,8 +70,8 @@ func (c *Client) GetOriginal(ctx context.Context, id string) (*Original, error) 
 	return &Original{resp.Body, disposition["filename"], resp.Header.Get("Content-Type"), resp.ContentLength}, nil
 }
 
-// GetText opens the text of a datasource, which can be read until the context is done. The caller must close it.
-// Positions in the text are byte offsets.
+// GetText opens a datasource's text, which can be read until the context is done. The caller must close it. Positions
+// in the text are byte offsets.
 func (c *Client) GetText(ctx context.Context, id string) (io.ReadCloser, error) {
 	if err := check(id); err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Error codes of the service.
+// The service's error codes.
 const (
 	CodeInvalid          = ProblemErrorINVALIDREQUEST
 	CodeUsageLimit       = ProblemErrorUSAGELIMIT
@@ -27,12 +27,12 @@ const (
 
 // Error is an error answer from the service.
 type Error struct {
-	Status     int           // HTTP status; 200 if a stream had already started or only some documents of a batch were rejected
+	Status     int           // HTTP status; 200 if a stream had already started or only part of a batch was rejected
 	Code       ProblemError  // such as CodeNotFound; "" if another server answered or a stream was interrupted
 	Message    string        // what is wrong and what to do
 	Fields     []FieldError  // all invalid fields of the request
 	RetryAfter time.Duration // time to wait before the next attempt; 0 if unknown
-	RequestID  string        // id of the request in the service's log
+	RequestID  string        // the request's id in the service's log
 }
 
 // Error implements error. The text names every invalid field.
@@ -97,7 +97,7 @@ var codesByStatus = map[int]ProblemError{
 	http.StatusTooManyRequests: CodeRateLimit, http.StatusInternalServerError: CodeInternal, http.StatusServiceUnavailable: CodeUnavailable,
 }
 
-// retryAfter parses both forms of the header Retry-After (RFC 9110, section 10.2.3).
+// retryAfter parses both forms of the Retry-After header (RFC 9110, section 10.2.3).
 func retryAfter(h http.Header) time.Duration {
 	given := h.Get("Retry-After")
 	if seconds, err := strconv.ParseUint(given, 10, 31); err == nil {

@@ -26,11 +26,11 @@ const (
 // ErrIdleTimeout means that a request has transferred no data for the time set by [WithIdleTimeout].
 var ErrIdleTimeout = errors.New("timed out waiting for data from the service")
 
-// errContent means that the content of an upload could not be read, or not read again for a retry.
+// errContent means that an upload's content could not be read, or not read again for a retry.
 var errContent = errors.New("reading the content to upload")
 
-// sender performs the requests of the generated code. It adds the key, retries failed requests, and turns error answers
-// into errors.
+// sender performs the generated code's requests. It adds the key, retries failed requests, and turns error answers into
+// errors.
 type sender struct {
 	http             *http.Client
 	base, key, agent string
@@ -81,7 +81,7 @@ func (s *sender) Do(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// dress adds the headers of all requests.
+// dress adds the headers that all requests have.
 func (s *sender) dress(req *http.Request, opts requestOptions) {
 	if s.key != "" {
 		req.Header.Set("Authorization", "Bearer "+s.key)
@@ -93,8 +93,8 @@ func (s *sender) dress(req *http.Request, opts requestOptions) {
 	key, given := req.Context().Value(idempotencyContext).(string)
 	if !given {
 		if s.attempts == 1 || opts.read {
-			// The service need not recognise retries of a search or of a request that is never retried. Storing a key costs it
-			// two commits, more than the search.
+			// The service does not have to recognise retries of a search or of a request that is never retried. Storing a key
+			// costs it two commits, more than the search.
 			return
 		}
 		key = uuid.NewString()
@@ -102,8 +102,8 @@ func (s *sender) dress(req *http.Request, opts requestOptions) {
 	req.Header.Set("Idempotency-Key", key)
 }
 
-// attempt performs one attempt. Without an error, the response is a success, and its body has been read unless it is a
-// stream.
+// attempt performs one attempt. If it returns no error, the response is a success, and its body has been read unless it
+// is a stream.
 func (s *sender) attempt(req *http.Request, opts requestOptions) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
 	moving := &idleTimer{limit: s.idleTimeout, timer: time.AfterFunc(s.idleTimeout, func() { cancel(ErrIdleTimeout) })}

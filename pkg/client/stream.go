@@ -91,7 +91,7 @@ func (c *Client) events(body io.Reader) iter.Seq2[sse.Event, error] {
 // Change reports that a datasource has a new state or was deleted.
 type Change struct {
 	Datasource *DatasourceEvent // nil if it was deleted
-	DeletedID  string           // id of the deleted datasource
+	DeletedID  string           // the deleted datasource's id
 }
 
 // WatchDatastore streams the changes to a datastore's datasources. It returns once the service is watching, so a caller
@@ -118,7 +118,7 @@ func (c *Client) WatchDatastore(ctx context.Context, id string) (iter.Seq2[Chang
 				var gone struct{ ID string }
 				err = json.Unmarshal([]byte(event.Data), &gone)
 				change.DeletedID = gone.ID
-			default: // an event of a newer service
+			default: // an event from a newer service
 				continue
 			}
 			if !yield(change, err) || err != nil {

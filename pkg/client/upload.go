@@ -21,7 +21,7 @@ type File struct {
 	// Content is read from its current position to the end. If it is an io.Seeker, its length is sent and failed attempts
 	// are retried. Otherwise, an attempt that has read from Content is not retried.
 	Content io.Reader
-	// CustomID is an id of the caller's choice, for filters. It may be "".
+	// CustomID is an id chosen by the caller, for filters. It may be "".
 	CustomID string
 	// Metadata is used by filters and returned with fragments. It may be nil.
 	Metadata map[string]any
@@ -117,7 +117,7 @@ func (u *upload) write(datastoreID string) error {
 	return nil
 }
 
-// into sets the multipart form as the body of the request.
+// into sets the multipart form as the request body.
 func (u *upload) into(_ context.Context, req *http.Request) error {
 	req.ContentLength = -1
 	if u.size >= 0 {
@@ -129,7 +129,7 @@ func (u *upload) into(_ context.Context, req *http.Request) error {
 	return err
 }
 
-// body returns a body that sends the form from the beginning. It stops the body of an earlier attempt.
+// body returns a body that sends the form from the beginning. It stops an earlier attempt's body.
 func (u *upload) body() (io.ReadCloser, error) {
 	wasRead := u.release()
 	switch {
