@@ -272,7 +272,7 @@ func (c Config) HasEmbeddedIndex() bool {
 // later.
 const EmbedAuto = "auto"
 
-// builtinPrefix is the prefix of the names of all built-in embedding models.
+// builtinPrefix is the prefix of all built-in embedding models' names.
 const builtinPrefix = "builtin-"
 
 // ServerEmbedModel returns the name of the embedding model on the OpenAI-compatible server, or "" if none is configured.

@@ -46,7 +46,7 @@ func Groups() []Group {
 	return groups(&c)
 }
 
-// Settings returns the settings of all groups.
+// Settings returns the settings in all groups.
 func Settings() []Setting {
 	c := newConfig()
 	return settingsOf(&c)
