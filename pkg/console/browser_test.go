@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// shared is the browser for the tabs of all tests.
+// shared is the browser for all tests' tabs.
 var shared struct {
 	sync.Once
 	ctx  context.Context
@@ -158,7 +158,7 @@ func open(s *service) *tab {
 	return openWithSite(s, "")
 }
 
-// openWithSite opens a tab that may also open pages of another web site.
+// openWithSite opens a tab that may also open pages on another web site.
 func openWithSite(s *service, pages string) *tab {
 	s.Helper()
 	path := engines.ChromiumForTest(s)

@@ -128,8 +128,8 @@ func (t *tab) focus(css string) {
 	t.Fatalf("Tab never comes to %s", css)
 }
 
-// TestAWebSiteEmbedsTheChat asks questions on a page of another origin with the keyboard only. The page's policy allows
-// nothing but the script and its requests.
+// TestAWebSiteEmbedsTheChat asks questions on a page from another origin with the keyboard only. The page's policy
+// allows nothing but the script and its requests.
 func TestAWebSiteEmbedsTheChat(t *testing.T) {
 	t.Parallel()
 	e := embed(t, tag, nil)

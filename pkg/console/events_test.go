@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// eventBlocker is a proxy that withholds the events of datasources. It accepts requests for events but sends none. Each
+// eventBlocker is a proxy that withholds datasources' events. It accepts requests for events but sends none. Each
 // accepted request signals begun and lasts until cut receives a value. While held is true, requests for events fail.
 type eventBlocker struct {
 	*httptest.Server

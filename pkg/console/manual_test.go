@@ -77,7 +77,7 @@ func TestTheDocumentationIsReadByKeyboard(t *testing.T) {
 			t.Errorf("%s: %s", path, wrong)
 		}
 	}
-	// A fragment in the address need not be an element's id.
+	// A fragment in the address is not always an element's id.
 	for _, hash := range []string{"#x", "#1", "#a/b%zz", "#>", "#listDatastores"} {
 		c.reads("/docs/api" + hash)
 		if text := value[string](c, `document.querySelector('main').textContent`); !strings.Contains(text, "/datastores") {
