@@ -31,7 +31,7 @@ type AuditCatalog interface {
 
 // Leases let only one of several processes perform a task.
 type Leases interface {
-	// Lease acquires or renews the lease for the holder, and reports whether the holder has it.
+	// Lease acquires or renews the lease for the holder and reports whether the holder has it.
 	Lease(ctx context.Context, name, holder string, ttl time.Duration) (bool, error)
 	// Release gives up the lease if the holder has it.
 	Release(ctx context.Context, name, holder string) error
@@ -75,8 +75,8 @@ type Auditor struct {
 
 // Scope is the extent of an audit. Periodic audits use the zero value.
 type Scope struct {
-	// Thorough makes the audit verify all checksums in the index and the digests of all originals. This finds damage
-	// before a query or reader does.
+	// Thorough makes the audit verify all checksums in the index and all originals' digests. This finds damage before a
+	// query or reader does.
 	Thorough bool
 	// Prune makes the audit delete datasources that have neither rows nor an original.
 	Prune bool
@@ -89,7 +89,7 @@ type Report struct {
 	Adopted          int   // datasources that were missing or outdated in the catalog
 	Missing          int   // datasources with missing rows; their originals are processed again
 	Refetched        int   // web pages without an original, which are fetched again
-	StrayRows        int64 // rows of no active generation, which are swept
+	StrayRows        int64 // rows not in any active generation, which are swept
 	StrayOriginals   int   // originals without a datasource, which are swept
 	MissingOriginals int   // datasources with rows but no original, which cannot be re-indexed
 	DamagedOriginals int   // datasources whose original is damaged on all servers, which cannot be re-indexed

@@ -146,7 +146,7 @@ func (a *placeAudit) sweep(ctx context.Context, datasourceID string, from, below
 }
 
 // expected returns the generation of the datasource that the place must contain, and its number of rows. Both are 0 if
-// the place need not contain any.
+// the place does not have to contain any.
 func (a *placeAudit) expected(state catalog.ActiveState) (generation uint64, rows int64) {
 	switch {
 	case a.place == a.store.Serving():

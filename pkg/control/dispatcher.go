@@ -35,8 +35,8 @@ type Publisher interface {
 }
 
 // Dispatcher publishes jobs from the outbox to the stream. The stream has at most Window unfinished jobs and always has
-// room for workspaces with few jobs there. The other jobs wait in the outbox and are published fairly: an upload need
-// not wait for the bulk import of another workspace.
+// room for workspaces with few jobs there. The other jobs wait in the outbox and are published fairly: an upload does
+// not have to wait for another workspace's bulk import.
 type Dispatcher struct {
 	Outbox Outbox
 	Jobs   Publisher
@@ -47,7 +47,7 @@ type Dispatcher struct {
 }
 
 const (
-	// Polling interval of the outbox. OutboxWake does not fire when a postponed job becomes due, and may miss jobs of
+	// Polling interval of the outbox. OutboxWake does not fire when a postponed job becomes due, and may miss jobs from
 	// other api processes. The interval is short, because otherwise a crawl with thousands of postponed pages would often
 	// pause.
 	outboxPoll = 500 * time.Millisecond

@@ -11,9 +11,9 @@ type Watchers interface {
 	Changed(datastoreID, datasourceID string)
 }
 
-// Hub notifies watchers in this process of stored changes to datasources and passes the changes on to the hubs of other
-// processes. Changes that occur while a watcher is busy are combined and delivered later, so a watcher never misses the
-// last state of a datasource and never blocks other watchers.
+// Hub notifies watchers in this process of stored changes to datasources and passes the changes on to other processes'
+// hubs. Changes that occur while a watcher is busy are combined and delivered later, so a watcher never misses the last
+// state of a datasource and never blocks other watchers.
 type Hub struct {
 	announce func(datastoreID, datasourceID string) // nil if no other process has a hub
 
@@ -30,8 +30,8 @@ type watcher struct {
 	signal      chan struct{}
 }
 
-// NewHub returns a Hub without watchers. announce must send a change to the hubs of other processes and must not block.
-// It may send the change back to this hub. A nil announce means that no other process has a hub.
+// NewHub returns a Hub without watchers. announce must send a change to other processes' hubs and must not block. It
+// may send the change back to this hub. A nil announce means that no other process has a hub.
 func NewHub(announce func(datastoreID, datasourceID string)) *Hub {
 	return &Hub{announce: announce, watchers: map[*watcher]struct{}{}, closed: make(chan struct{})}
 }
@@ -39,7 +39,7 @@ func NewHub(announce func(datastoreID, datasourceID string)) *Hub {
 // Close ends all watches. Later calls of Watch return closed channels. Close may be called twice.
 func (h *Hub) Close() { h.once.Do(func() { close(h.closed) }) }
 
-// Changed notifies the datastore's watchers in this process and the hubs of other processes. It never blocks.
+// Changed notifies the datastore's watchers in this process and other processes' hubs. It never blocks.
 func (h *Hub) Changed(datastoreID, datasourceID string) {
 	h.ChangedElsewhere(datastoreID, datasourceID)
 	if h.announce != nil {
@@ -67,8 +67,8 @@ func (h *Hub) ChangedElsewhere(datastoreID, datasourceID string) {
 	}
 }
 
-// Watch returns a channel of the ids of the datastore's changed datasources. The channel is closed when ctx is done or
-// the hub is closed.
+// Watch returns a channel with the ids of the datastore's changed datasources. The channel is closed when ctx is done
+// or the hub is closed.
 func (h *Hub) Watch(ctx context.Context, datastoreID string) (<-chan string, error) {
 	w := &watcher{datastoreID: datastoreID, changed: map[string]struct{}{}, signal: make(chan struct{}, 1)}
 	h.mu.Lock()

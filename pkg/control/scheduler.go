@@ -84,7 +84,7 @@ type Reconciled struct {
 	Removed int // schedules of content that is no longer refreshed
 }
 
-// Reconcile makes the schedules match the catalog. It logs and skips invalid schedules, and fails with
+// Reconcile makes the schedules match the catalog. It logs and skips invalid schedules and fails with
 // jobs.ErrNoSchedules if the servers do not support schedules. Several processes may call Reconcile at once.
 func (s *Scheduler) Reconcile(ctx context.Context) (done Reconciled, err error) {
 	// Read the schedules before the catalog. Then a schedule that the catalog lacks was removed; in the opposite order, it

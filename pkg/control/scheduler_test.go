@@ -104,7 +104,7 @@ func openJobs(t *testing.T) (*jobs.Broker, *jobs.Conn) {
 	return b, conn
 }
 
-// patterns returns the patterns of all schedules by datasource.
+// patterns returns all schedules' patterns by datasource.
 func patterns(t *testing.T, b *jobs.Broker) map[string]string {
 	t.Helper()
 	found := map[string]string{}

@@ -20,8 +20,8 @@ type Sites interface {
 }
 
 // SiteWorker performs changes that affect too many pages of a site for one transaction. It refetches or removes pages
-// that the last crawl did not find, refetches the duplicates of removed pages, and cancels the queued pages of a
-// stopped crawl. The catalog records the remaining work, so it continues after a restart and in other processes.
+// that the last crawl did not find, refetches the duplicates of removed pages, and cancels pages queued by a stopped
+// crawl. The catalog records the remaining work, so it continues after a restart and in other processes.
 type SiteWorker struct {
 	Sites Sites
 	Hub   Watchers // nil if nobody watches
@@ -29,7 +29,7 @@ type SiteWorker struct {
 }
 
 const (
-	// Polling interval for tasks of other api processes, which do not trigger SiteWake here.
+	// Polling interval for tasks from other api processes, which do not trigger SiteWake here.
 	sitePoll = 2 * time.Second
 	// Maximum number of tasks read at a time.
 	siteTasks = 100

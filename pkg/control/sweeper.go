@@ -16,7 +16,7 @@ type Sweeps interface {
 	FinishSweep(ctx context.Context, ids ...string) error
 	DeferSweep(ctx context.Context, id string, until time.Time, cause string) error
 	SweepWake() <-chan struct{}
-	// RemoveDeleted removes the next batch of records of deleted datastores.
+	// RemoveDeleted removes the next batch of deleted datastores' records.
 	RemoveDeleted(ctx context.Context) (more bool, err error)
 	// ForgetConversations deletes the next batch of conversations without messages since the given time.
 	ForgetConversations(ctx context.Context, since time.Time) (more bool, err error)
