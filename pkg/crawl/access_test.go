@@ -21,7 +21,7 @@ type guarded struct {
 	*httptest.Server
 	pages map[string]string
 	mu    sync.Mutex
-	asked []string // path, password, cookies and language of each request
+	asked []string // each request's path, password, cookies and language
 }
 
 const password = "Basic dXNlcjpwYXNz"

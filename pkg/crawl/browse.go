@@ -42,7 +42,7 @@ type browsing struct {
 func (c *client) browse(ctx context.Context, a response) *browsing {
 	b := &browsing{
 		client: c, transport: accessing{c.outer}, page: a.url, delay: a.crawlDelay, bytes: maxRenderBytes,
-		access: accessTo(ctx, a.url), // depends on the page's address: a page of another origin must not make the browser send the headers
+		access: accessTo(ctx, a.url), // depends on the page's address: a page from another origin must not make the browser send the headers
 	}
 	if a.private {
 		b.guard, b.transport = c.guard, accessing{c.transport}

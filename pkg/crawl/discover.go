@@ -182,7 +182,7 @@ func (d *discovery) readGiven(ctx context.Context, at string, derived bool) erro
 	return permanent(at, "the sitemap %s is empty", at)
 }
 
-// search reads the site's sitemaps. Without any, it emits the root and sets Discovery.Follow.
+// search reads the site's sitemaps. If there are none, it emits the root and sets Discovery.Follow.
 func (d *discovery) search(ctx context.Context) error {
 	root := d.scope.Root
 	err := ignoreLimitReached(d.sitemapsOf(ctx, root))

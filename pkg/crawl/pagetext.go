@@ -68,7 +68,7 @@ var inlineElements = map[atom.Atom]bool{
 	atom.Tt: true, atom.U: true, atom.Var: true, atom.Wbr: true, atom.Ins: true, atom.Del: true, atom.Img: true, atom.Output: true,
 }
 
-// walk adds the text of n and its descendants. Its recursion is safe because the parser limits the nesting.
+// walk adds the text in n and its descendants. Its recursion is safe because the parser limits the nesting.
 func (t *textWalk) walk(n *html.Node, linked bool) {
 	if n == nil || t.all.Len() > maxPageText {
 		return

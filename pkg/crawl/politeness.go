@@ -55,7 +55,7 @@ func newPoliteness(o Options) *politeness {
 // to `slot` for a slot.
 type maxWaits struct{ slot, queue time.Duration }
 
-// Maximum wait in a queue. A longer wait would block a worker that could fetch pages of other hosts.
+// Maximum wait in a queue. A longer wait would block a worker that could fetch pages from other hosts.
 const maxQueueWait = 500 * time.Millisecond
 
 // inProgressKey marks the context of a fetch that has had a slot before or is part of a larger operation. Such a fetch

@@ -12,8 +12,8 @@ import (
 // slotstest has tests for all implementations.
 type HostSlots interface {
 	// Reserve reserves the host's next slot if it starts within maxWait. It does not wait for that start: the caller must
-	// wait for HostSlot.Wait before it sends the request. Without a slot, HostSlot.Wait is positive and says when to ask
-	// again; this uses no capacity.
+	// wait for HostSlot.Wait before it sends the request. If no slot is free, HostSlot.Wait is positive and says when to
+	// ask again; this uses no capacity.
 	Reserve(ctx context.Context, host string, pace domain.Pace, maxWait time.Duration) (domain.HostSlot, error)
 	// Hold blocks all slots at the host until the given time. It never shortens a hold.
 	Hold(ctx context.Context, host string, until time.Time) error

@@ -214,7 +214,7 @@ func TestFetch_reaches_nothing_inside_by_any_trick(t *testing.T) {
 				t.Parallel()
 				for _, trick := range list {
 					c, u := crawler(t), fill(trick)
-					for range 3 { // the addresses of names change
+					for range 3 { // names' addresses change
 						p, _, err := fetch(t, c, PageRequest{URL: u, WantLinks: true, Scope: scope})
 						if e := new(Error); !errors.As(err, &e) {
 							t.Errorf("%q brought %+v, %v", u, p, err)

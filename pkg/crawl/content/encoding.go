@@ -98,7 +98,7 @@ func Unpack(br *bufio.Reader, layer string) (io.Reader, error) {
 	case IsGzip(head):
 		return gzip.NewReader(br)
 	case bytes.HasPrefix(head, zstdMagic):
-		// With a concurrency of 1, the decoder starts no goroutine and needs no Close.
+		// If the concurrency is 1, the decoder starts no goroutine and needs no Close.
 		return zstd.NewReader(br, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxZstdWindow))
 	}
 	switch layer {

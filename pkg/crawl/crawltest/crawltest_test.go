@@ -65,7 +65,7 @@ func TestASiteIsTheSameEachTime(t *testing.T) {
 	}
 }
 
-// words returns the code words of pages by path.
+// words returns pages' code words by path.
 func words(pages map[string]string, root string) map[string]string {
 	out := make(map[string]string, len(pages))
 	for u, token := range pages {

@@ -29,8 +29,7 @@ type page struct {
 	answer   func(*exchange)           // nil answers with the page as HTML
 }
 
-// link is a link as it is written in a page. {own} stands for the site's scheme and host, {foreign} for those of
-// another site.
+// link is a link as it is written in a page. {own} stands for the site's scheme and host, {foreign} for another site's.
 type link struct {
 	href string
 	rel  string

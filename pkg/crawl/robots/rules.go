@@ -53,7 +53,7 @@ func (r rule) specificity() int {
 }
 
 // matches reports whether the rule matches an address from addressOf. It looks for the first occurrence of each part
-// between two asterisks. Other occurrences need not be tried, which bounds the time for any number of asterisks.
+// between two asterisks. There is no need to try other occurrences, which bounds the time for any number of asterisks.
 func (r rule) matches(path string) bool {
 	part, rest, more := strings.Cut(r.pattern, "*")
 	path, ok := strings.CutPrefix(path, part)

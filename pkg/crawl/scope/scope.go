@@ -45,7 +45,7 @@ type Scope struct {
 	patterns domain.Patterns
 	maxDepth int
 	Now      time.Time // start of the crawl; an archive's links to later dates are rejected
-	Listed   bool      // whether the addresses come from a sitemap, so that traps need not be checked
+	Listed   bool      // whether the addresses come from a sitemap, so that no check for traps is needed
 }
 
 // New returns a Scope. It fails if the root of the site is not a web address.

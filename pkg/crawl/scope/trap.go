@@ -26,7 +26,7 @@ const (
 )
 
 // isTrap recognises traps by address: relative links that accumulate segments (/a/b/a/b/…), parameters that accumulate
-// with every click, and calendars of another century.
+// with every click, and calendars for another century.
 func isTrap(u *url.URL) bool {
 	segments := strings.Split(strings.Trim(u.EscapedPath(), "/"), "/")
 	if len(segments) > maxSegments || hasRepeatedSegments(segments) {

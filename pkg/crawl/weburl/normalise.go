@@ -1,4 +1,4 @@
-// Package weburl parses web addresses like browsers, and normalises them so that all spellings of a page's address
+// Package weburl parses web addresses like browsers and normalises them so that all spellings of a page's address
 // become equal. It is the lowest of the crawler's packages: all others may import it.
 package weburl
 
