@@ -11,7 +11,7 @@ import (
 // Visibility determines whether an agent or datastore can be queried without a key.
 type Visibility string
 
-// Values of Visibility. Without a key, only public resources can be queried.
+// Values of Visibility. Callers without a key can query only public resources.
 const (
 	Public  Visibility = "public"
 	Private Visibility = "private"

@@ -1,7 +1,8 @@
 package domain
 
-// HasCanonical reports whether a page of the site d names the page with this id as canonical. Some sites wrongly name
-// their root on every page, so the root does not count unless the page has the same address (see SameAddress).
+// HasCanonical reports whether `page`, which belongs to the site d, names the page with this id as canonical. Some
+// sites wrongly name their root on every page, so the root does not count unless the page has the same address (see
+// SameAddress).
 func (d *Datasource) HasCanonical(page DatasourceConfig, id string) bool {
 	root := d.Config.Scope(false).Root
 	return page.Canonical != "" && ChildID(d.ID, page.Canonical) == id &&

@@ -2,7 +2,7 @@ package domain
 
 import "time"
 
-// DatasourceType is the kind of content of a datasource.
+// DatasourceType is a datasource's kind of content.
 type DatasourceType string
 
 // Types of datasources. A page of a web site is a web_page whose GroupID is the site's id.
@@ -14,7 +14,7 @@ const (
 	TypeQA      DatasourceType = "qa" // a question and its answer
 )
 
-// Status is the processing state of a datasource.
+// Status is a datasource's processing state.
 type Status string
 
 // Statuses: unsynched (accepted) → pending (in the job stream) → running → synched, error or skipped. A resync starts
@@ -63,13 +63,13 @@ type Datasource struct {
 	Processing
 }
 
-// Processing is the internal processing state of a datasource. Users see what is derived from it: Status, Progress and
+// Processing is a datasource's internal processing state. Users see what is derived from it: Status, Progress and
 // Error.
 type Processing struct {
 	DiscoveryDone bool   // web_site: the sitemap or root page has been read
 	FollowLinks   bool   // web_site: pages are found by following links, not in a sitemap
 	Unchanged     bool   // web_page: the newest fetch found no change
-	DuplicateOf   string // skipped page of a site: id of the page with the same content, if that is why it was skipped
+	DuplicateOf   string // skipped site page: id of the page with the same content, if that is why it was skipped
 
 	JobID            string // the newest accepted job; events from other jobs do not change Status
 	Runs             int    // number of ingest jobs queued so far; if it exceeds 1, earlier jobs may have left rows behind
@@ -110,7 +110,7 @@ const MaxMetadataBytes = 16 << 10
 // DatasourceConfig holds the caller's settings and properties found in the content.
 type DatasourceConfig struct {
 	SourceURL string   `json:"source_url,omitempty"` // web_page: address; web_site: start of discovery
-	Sitemap   string   `json:"sitemap,omitempty"`    // web_site: address of a sitemap
+	Sitemap   string   `json:"sitemap,omitempty"`    // web_site: a sitemap's address
 	Include   []string `json:"include,omitempty"`    // web_site: glob patterns of paths to include; empty: all
 	Exclude   []string `json:"exclude,omitempty"`    // web_site: glob patterns of paths to exclude
 	MaxPages  int      `json:"max_pages,omitempty"`  // web_site: maximum number of pages; 0 means the configured limit

@@ -19,7 +19,7 @@ type Datastore struct {
 	Description    string
 	Type           Engine
 	Visibility     Visibility
-	EmbeddingModel string // id of the embedding model
+	EmbeddingModel string // the embedding model's id
 	Chunking       Chunking
 	OCRLanguages   OCRLanguages // of scans
 	// Since is set by a move. Where readers are served, only rows with generations above Since are valid. Lower ones are

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// BlockKind is the kind of a block.
+// BlockKind is a block's kind.
 type BlockKind string
 
 // Kinds of blocks.
@@ -17,7 +17,7 @@ const (
 	BlockCode      BlockKind = "code"
 )
 
-// Block is a piece of a document's text in reading order. Text is valid UTF-8 without NUL, and contains more than white
+// Block is a piece of a document's text in reading order. Text is valid UTF-8 without NUL and contains more than white
 // space.
 type Block struct {
 	Kind  BlockKind `json:"k"`
@@ -44,8 +44,8 @@ const TimeAnchor = "t="
 // BlockSeparator separates the blocks in a document's text.
 const BlockSeparator = "\n\n"
 
-// JoinBlocks returns the text of the blocks for people to read. Consecutive table rows and list items are on adjacent
-// lines; empty lines separate all other blocks.
+// JoinBlocks returns the blocks' text for people to read. Consecutive table rows and list items are on adjacent lines;
+// empty lines separate all other blocks.
 func JoinBlocks(blocks []Block) string {
 	var text strings.Builder
 	for i, b := range blocks {
@@ -133,7 +133,7 @@ const (
 	MetaDescription = "description"   // summary in the document
 	MetaKeywords    = "keywords"      // joined by "; "
 	MetaURL         = "canonical_url" // of a page: its canonical address
-	MetaSite        = "site"          // of a page: name of the site
+	MetaSite        = "site"          // of a page: the site's name
 )
 
 // Limits on Document.Metadata. Excess entries are dropped and longer values cut.

@@ -59,7 +59,7 @@ func TestCrawlJobAsksConditionallyOnlyForWhatIsIndexed(t *testing.T) {
 	equal(t, "", NewCrawlJob(d, settled()).Crawl.ETag)
 	d.ActiveGeneration = 3
 	for _, s := range []Status{StatusUnsynched, StatusPending, StatusRunning, StatusError} {
-		d.Status = s // readers may not see the content of the last fetch in these states
+		d.Status = s // readers may not see the last fetch's content in these states
 		equal(t, "", NewCrawlJob(d, settled()).Crawl.ETag)
 	}
 	d.Status = StatusSynched

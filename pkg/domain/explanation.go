@@ -34,7 +34,7 @@ const (
 
 // ExplainedFilters are the filters applied to a query.
 type ExplainedFilters struct {
-	Datasources *int           // number of datasources selected by custom ids and datasource ids, including pages of sites; nil if there is no such filter
+	Datasources *int           // number of datasources selected by custom ids and datasource ids, including sites' pages; nil if there is no such filter
 	Metadata    map[string]any // required values by key
 	// Where is the request's condition on metadata (see package filter) as canonical JSON, or nil.
 	Where json.RawMessage
@@ -89,7 +89,7 @@ type ExplainedFragment struct {
 	Neighbours   float64   // score that adjacent chunks add, minus what they add to the best chunk of the document
 	LinkList     float64   // score deducted because the page is a list of links; otherwise 0
 	Boost        float64   // change of the score by boosts
-	BoostFactors []float64 // factor of each boost of the datastore
+	BoostFactors []float64 // factor of each of the datastore's boosts
 	Pinned       bool      // moved to the top by a pin
 	Rank         int       // rank in the first stage
 	Reranked     float64
@@ -113,7 +113,7 @@ const (
 // ExplainedDrops counts the dropped candidates and lists the best of them.
 type ExplainedDrops struct {
 	Inactive   int // rows found that belong to no active generation
-	Blocked    int // rows found of documents hidden by a pin
+	Blocked    int // rows found in documents hidden by a pin
 	Duplicates int
 	Merged     int
 	OverMax    int

@@ -103,7 +103,7 @@ type FileBatch struct {
 // exist when the batch was created.
 type StoredFile struct {
 	Datasource
-	MissingFileID string // id of a file that did not exist; "" for a datasource
+	MissingFileID string // id of a missing file; "" for a datasource
 }
 
 // Owner returns the id of the datasource or file that the original was stored for, which is the first part of its key.
@@ -120,7 +120,7 @@ func (o *Original) Owner() string {
 }
 
 // FileID returns the id of the datasource's File, or "". If the datasource was restored from the job log, Config.FileID
-// is empty, and FileID returns the owner of the original instead.
+// is empty, and FileID returns the original's owner instead.
 func (d *Datasource) FileID() string {
 	if d.Config.FileID != "" || d.Type != TypeFile {
 		return d.Config.FileID
@@ -138,7 +138,7 @@ func (d *Datasource) SharesOriginal() bool {
 	return owner != "" && owner == d.FileID()
 }
 
-// AttachedID returns the id of the datasource for a file in a datastore. It depends only on the arguments, so adding
+// AttachedID returns the id that a file's datasource has in a datastore. It depends only on the arguments, so adding
 // the file again creates no second datasource.
 func AttachedID(datastoreID, fileID string) string {
 	return DerivedID("attached", datastoreID, fileID)

@@ -15,6 +15,7 @@ type HostSlot struct {
 	// If a slot was granted, Wait is how long to wait before starting the request. If not, it is how long to wait before
 	// asking again.
 	Wait time.Duration
-	// Release releases a granted slot. Call it exactly once when the request is complete. Without a slot, Release is nil.
+	// Release releases a granted slot. Call it exactly once when the request is complete. Release is nil if no slot was
+	// granted.
 	Release func()
 }

@@ -28,7 +28,7 @@ func DerivedID(parts ...string) string {
 	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(strings.Join(parts, "\x1f"))).String()
 }
 
-// ChildID returns the id of the datasource for a page of a web site, the same in every crawl.
+// ChildID returns the id of a site page's datasource, the same in every crawl.
 func ChildID(siteID, pageURL string) string { return DerivedID("page", siteID, pageURL) }
 
 // IngestJobID returns the id of the ingest job for a page fetched by a crawl job.

@@ -33,18 +33,18 @@ type Job struct {
 	Previous     *Version       `json:"previous,omitempty"`  // ingest: the active version; vectors of unchanged text are copied from it
 	Force        bool           `json:"force,omitempty"`     // ingest: write rows even if nothing has changed
 	Chunking     Chunking       `json:"chunking,omitzero"`   // chunk sizes
-	Languages    OCRLanguages   `json:"languages,omitempty"` // ingest: languages of scanned pages
+	Languages    OCRLanguages   `json:"languages,omitempty"` // ingest: scanned pages' languages
 	Original     *Original      `json:"original,omitempty"`  // ingest: the content to read
 	Crawl        *CrawlSpec     `json:"crawl,omitempty"`     // crawl: the address to fetch
-	CreatedAt    time.Time      `json:"created_at,omitzero"` // when the datasource was created; zero in jobs of earlier versions
+	CreatedAt    time.Time      `json:"created_at,omitzero"` // when the datasource was created; zero in jobs from earlier versions
 	ChangedAt    time.Time      `json:"changed_at,omitzero"` // when its content or description last changed; zero if not since its creation
 	Tries        int            `json:"tries,omitempty"`     // crawl: failed fetches by the postponed jobs before this one
 	Since        time.Time      `json:"since,omitzero"`      // crawl: time of the first failed fetch
 
 	Trace string `json:"trace,omitempty"` // trace of the request, in W3C Trace Context format; "" if not traced
 
-	// Generation is the sequence number of the job's message in the stream. It grows with every job, so that results of
-	// older jobs can be recognised and discarded.
+	// Generation is the sequence number of the job's message in the stream. It grows with every job, so that older jobs'
+	// results can be recognised and discarded.
 	Generation uint64 `json:"-"`
 	// Delivery is the number of deliveries of this message, including this one.
 	Delivery int `json:"-"`
@@ -63,7 +63,7 @@ type Version struct {
 type CrawlSpec struct {
 	URL     string `json:"url,omitempty"`     // web_page: the page; web_site: the root
 	Sitemap string `json:"sitemap,omitempty"` // web_site
-	// Site is the site's scope, set in jobs of sites and of their pages.
+	// Site is the site's scope, set in jobs for sites and for their pages.
 	Site         *SiteScope `json:"site,omitempty"`
 	Depth        int        `json:"depth,omitempty"` // links from the site's root
 	ETag         string     `json:"etag,omitempty"`
@@ -127,7 +127,7 @@ type Event struct {
 	Complete bool `json:"complete,omitempty"`
 	// LeftOut counts skipped addresses by reason, in discovered events and in a site's synched event.
 	LeftOut map[string]int `json:"left_out,omitempty"`
-	// Force is the Force field of the job, in the postponed event of an ingest job.
+	// Force is the job's Force field, in the postponed event of an ingest job.
 	Force bool `json:"force,omitempty"`
 	// The next fields are set in the postponed events of crawl jobs. Until is when the next job is due. Tries is the
 	// number of failed fetches so far, and Since the time of the first, or zero. Crawl is the job's CrawlSpec.
@@ -139,7 +139,7 @@ type Event struct {
 	Bytes  int64      `json:"bytes,omitempty"`  // synched: text bytes
 	// EmbedTokens, in synched events, counts the tokens that this run computed new embeddings for.
 	EmbedTokens int64  `json:"embed_tokens,omitempty"`
-	MIMEType    string `json:"mime_type,omitempty"` // synched: detected type of the content
+	MIMEType    string `json:"mime_type,omitempty"` // synched: the content's detected type
 	// Document, in synched events, describes the content and how it was read.
 	Document *DocumentInfo `json:"document,omitempty"`
 	// Fingerprint, in synched events, is the fingerprint of the rows written (see Version). In an unchanged event it is

@@ -33,7 +33,7 @@ func (d *Datasource) jobName() string {
 	return d.Name
 }
 
-// nameProgramPrefixes are prefixes that programs add to the name of a printed file.
+// nameProgramPrefixes are prefixes that programs add to a printed file's name.
 var nameProgramPrefixes = []string{"microsoft word - ", "microsoft powerpoint - ", "microsoft excel - "}
 
 // defaultTitles are titles that programs give to untitled documents.
@@ -43,13 +43,13 @@ var defaultTitles = map[string]bool{
 	"slide 1": true, "book1": true, "sheet1": true, "workbook": true, "unbenannt": true, "dokument1": true, "sans titre": true,
 }
 
-// documentFiles are file name extensions. A title that ends in one is only the name of the document's source file.
+// documentFiles are file name extensions. A title that ends in one is only the document's source file name.
 var documentFiles = map[string]bool{
 	".doc": true, ".docx": true, ".dot": true, ".dotx": true, ".ppt": true, ".pptx": true, ".xls": true, ".xlsx": true, ".pdf": true, ".eml": true, ".mht": true, ".mhtml": true,
 	".rtf": true, ".odt": true, ".ods": true, ".odp": true, ".indd": true, ".qxd": true, ".tex": true, ".dvi": true, ".ps": true, ".txt": true, ".html": true, ".tmp": true,
 }
 
-// usefulTitle returns the title as a name, or "" if it is only a program's placeholder or the name of the source file.
+// usefulTitle returns the title as a name, or "" if it is only a program's placeholder or the source file's name.
 func usefulTitle(title string) string {
 	title = strings.Join(strings.Fields(strings.ToValidUTF8(title, "")), " ")
 	for _, w := range nameProgramPrefixes {

@@ -21,7 +21,7 @@ func newIngestJob(id string, d Datasource, store Datastore) Job {
 	return j
 }
 
-// NewMoveJob returns a job that copies the active content of a datasource to the place that its datastore is moving to.
+// NewMoveJob returns a job that copies a datasource's active content to the place its datastore is moving to.
 func NewMoveJob(d Datasource, store Datastore) Job {
 	j := NewIngestJob(d, store)
 	j.Places, j.Move = []Place{store.Move.To}, store.Move.ID
@@ -39,8 +39,7 @@ func newScanJob(id string, force bool, move string, d Datasource, store Datastor
 }
 
 // NewCrawlJob returns a job that fetches a page or discovers a site's pages. The request for a page is conditional only
-// if readers see the content of the last fetch. Otherwise a "not modified" response would leave them with older
-// content.
+// if readers see the last fetch's content. Otherwise a "not modified" response would leave them with older content.
 func NewCrawlJob(d Datasource, store Datastore) Job {
 	j := newJob(NewID(), JobCrawl, d, store)
 	j.Crawl = &CrawlSpec{URL: d.Config.SourceURL, Depth: d.Config.Depth, Access: d.Config.Access}
@@ -55,8 +54,8 @@ func NewCrawlJob(d Datasource, store Datastore) Job {
 	return j
 }
 
-// NewPageJob returns the job that fetches a page of a site. Its id is derived from the site's job and the page, so that
-// a crawl that finds the page twice adds only one job. If the page's links are needed but not stored, the request is
+// NewPageJob returns the job that fetches a site's page. Its id is derived from the site's job and the page, so that a
+// crawl that finds the page twice adds only one job. If the page's links are needed but not stored, the request is
 // unconditional.
 func NewPageJob(site, page Datasource, siteJobID string, store Datastore) Job {
 	j := NewCrawlJob(page, store)

@@ -27,7 +27,7 @@ type Move struct {
 	StartedAt time.Time
 }
 
-// MoveProgress is the progress of a move. The move ends when Done equals Total.
+// MoveProgress is a move's progress. The move ends when Done equals Total.
 type MoveProgress struct {
 	Total  int64  // datasources with active content
 	Done   int64  // datasources whose content is also in the new place

@@ -2,7 +2,7 @@ package domain
 
 import "time"
 
-// ResponseStatus is the status of a response, by OpenAI's name.
+// ResponseStatus is a response's status, by OpenAI's name.
 type ResponseStatus string
 
 // Statuses of a response. A queued response or one in progress is answered in the background.

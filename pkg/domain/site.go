@@ -73,13 +73,13 @@ func (d *Datasource) crawl(at time.Time) *Crawl {
 	return &c
 }
 
-// Removed records that pages of the site were removed from the datastore.
+// Removed records that some of the site's pages were removed from the datastore.
 func (d *Datasource) Removed(pages int64) { d.crawl(d.UpdatedAt).Removed += pages }
 
 // CrawlWidened records that the site's settings came to include more pages after its newest crawl had started.
 func (d *Datasource) CrawlWidened() { d.crawl(d.UpdatedAt).Widened = true }
 
-// CrawlStopped stops the crawl of a site: no more pages are added, and events of a running discovery are ignored.
+// CrawlStopped stops the crawl of a site: no more pages are added, and events from a running discovery are ignored.
 func (d *Datasource) CrawlStopped(at time.Time) {
 	d.crawl(at).StoppedAt = at
 	if !d.DiscoveryDone && !d.Status.Terminal() {
@@ -101,9 +101,9 @@ func (d *Datasource) RestorePage(at time.Time) {
 	d.Error = "The crawl was stopped before this page was fetched."
 }
 
-// SiteProgress counts the pages of a site by state.
+// SiteProgress counts a site's pages by state.
 type SiteProgress struct {
-	Discovered int64 // all pages of the site
+	Discovered int64 // all of the site's pages
 	Waiting    int64 // waiting to be fetched or read
 	Fetched    int64 // with content processed after the newest fetch
 	Unchanged  int64 // with content that the newest fetch found unchanged
@@ -171,8 +171,8 @@ func (d *Datasource) SettlePages(pages SiteProgress, cause string, at time.Time)
 	return true
 }
 
-// Alive reports whether a page of a site has content or may still get it, so that duplicates can be skipped in favour
-// of it.
+// Alive reports whether a site's page has content or may still get it, so that duplicates can be skipped in favour of
+// it.
 func (d *Datasource) Alive() bool {
 	return d.Status != StatusSkipped && (d.Status != StatusError || d.ActiveGeneration > 0)
 }

@@ -1,10 +1,10 @@
 package domain
 
-// SiteReach decides which links become pages of a site, depending on its scope and its number of pages.
+// SiteReach decides which links become pages of a site, depending on its scope and number of pages.
 type SiteReach struct {
 	Scope    *SiteScope
 	Limit    int   // maximum number of searchable pages
-	Pages    int64 // pages of the site, including Refused
+	Pages    int64 // the site's pages, including Refused
 	Refused  int64 // pages excluded by the scope
 	Leads    int64 // refused pages that are still read for their links
 	patterns *Patterns

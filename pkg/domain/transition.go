@@ -125,7 +125,7 @@ func applyProgress(d *Datasource, ev Event, current bool) Outcome {
 	return Outcome{Changed: true}
 }
 
-// applyScanned handles the event of an ingest job that found scanned pages. A scan job takes over.
+// applyScanned handles an event from an ingest job that found scanned pages. A scan job takes over.
 func applyScanned(d *Datasource, store Datastore, ev Event, current bool) Outcome {
 	if !current || d.Status.Terminal() {
 		return Outcome{}
@@ -275,7 +275,7 @@ func applyError(d *Datasource, store Datastore, ev Event, current bool) Outcome 
 	out := Outcome{Changed: true, Settled: true}
 	d.Unchanged = false
 	if d.Fence = max(d.Fence, ev.Generation); ev.Generation > 0 {
-		// Sweep the rows of this run and of earlier runs that it overtook.
+		// Sweep the rows from this run and from earlier runs that it overtook.
 		for _, p := range ev.Places {
 			from := d.ActiveGeneration + 1
 			if store.Move != nil && p == store.Move.To {
@@ -307,8 +307,9 @@ func applyError(d *Datasource, store Datastore, ev Event, current bool) Outcome 
 	return out
 }
 
-// sweepOvertaken sweeps the rows of a failed job that a newer job has overtaken. It does nothing if the datasource is
-// waiting for a job or has content, because the end of a later job sweeps these rows with all older generations.
+// sweepOvertaken sweeps the rows written by a failed job that a newer job has overtaken. It does nothing if the
+// datasource is waiting for a job or has content, because the end of a later job sweeps these rows with all older
+// generations.
 func sweepOvertaken(d *Datasource, ev Event, current bool) (out Outcome) {
 	if current || !d.Status.Terminal() || d.ActiveGeneration > 0 || d.Target != nil {
 		return out

@@ -105,7 +105,7 @@ func refuse(d *Datasource, ev Event) (out Outcome) {
 	return out
 }
 
-// storeFetch stores the results of a fetch in the page's configuration.
+// storeFetch stores a fetch's results in the page's configuration.
 func (d *Datasource) storeFetch(f *Fetched) {
 	c := &d.Config
 	c.ETag, c.LastModified = f.ETag, f.LastModified
@@ -115,7 +115,7 @@ func (d *Datasource) storeFetch(f *Fetched) {
 	c.TextHash, c.Sketch, c.LinksKnown = f.TextHash, slices.Clone(f.Sketch), f.LinksKnown
 }
 
-// SetFinalURL records the final address of a fetch if it was redirected.
+// SetFinalURL records a fetch's final address if it was redirected.
 func (c *DatasourceConfig) SetFinalURL(address string) {
 	c.FinalURL = ""
 	if address != c.SourceURL {

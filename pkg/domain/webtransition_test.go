@@ -40,7 +40,7 @@ func brings(content string) func(*Event) {
 	}
 }
 
-// everywhere returns the sweep of older generations in all places.
+// everywhere returns the sweep that removes older generations in all places.
 func everywhere(below uint64) Sweep { return rows(Place{}, 0, below) }
 
 func original(key string) Sweep {
