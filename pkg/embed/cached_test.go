@@ -125,7 +125,7 @@ type wrapper struct{ embed.Embedder }
 
 func (b wrapper) Unwrap() embed.Embedder { return b.Embedder }
 
-// halfCovered is an embedder that knows half of every text.
+// halfCovered is an embedder that knows half the words in every text.
 type halfCovered struct{ *counting }
 
 func (halfCovered) Coverage(string) float64 { return 0.5 }

@@ -48,7 +48,7 @@ func files() map[string]string {
 	}
 }
 
-// Embedder is the embed.Embedder of the model. It is safe for concurrent use and need not be closed.
+// Embedder is the embed.Embedder of the model. It is safe for concurrent use and does not need to be closed.
 type Embedder struct{}
 
 var _ embed.Embedder = Embedder{}

@@ -11,7 +11,7 @@ import (
 // batch holds the texts of one request.
 type batch struct {
 	texts   []string
-	indexes []int // index of each text in the caller's slice
+	indexes []int // each text's index in the caller's slice
 }
 
 // batches divides the texts, in order, into batches within the configured limits on texts and tokens. It adds the

@@ -20,8 +20,8 @@ const (
 // overflowing.
 const maxTokens = 16_384
 
-// Embedder is the built-in embed.Embedder. It is safe for concurrent use and need not be closed. All embedders of a
-// process share one table.
+// Embedder is the built-in embed.Embedder. It is safe for concurrent use and does not need to be closed. All embedders
+// of a process share one table.
 type Embedder struct {
 	table *table
 }
@@ -68,8 +68,8 @@ type scratch struct {
 var scratchPool = sync.Pool{New: func() any { return new(scratch) }}
 
 // mean writes the weighted mean of the pieces' vectors, scaled to unit length, to `out`. Because of the scaling,
-// constant factors do not matter: the sums are computed exactly, with integers, and need not be divided by the sum of
-// the weights.
+// constant factors do not matter: the sums are computed exactly, with integers, and there is no need to divide them by
+// the sum of the weights.
 func (t *table) mean(out []float32, s *scratch) {
 	clear(s.sums[:])
 	// Add four rows at a time, to read and write the sums only a quarter as often.

@@ -37,7 +37,7 @@ type CrossEncoderConfig struct {
 }
 
 // CrossEncoder scores pairs of a query and a passage with a model of the BERT or XLM-RoBERTa family, such as
-// ms-marco-MiniLM-L6-v2 or bge-reranker-base. It is safe for concurrent use and need not be closed.
+// ms-marco-MiniLM-L6-v2 or bge-reranker-base. It is safe for concurrent use and does not need to be closed.
 type CrossEncoder struct {
 	network   *network
 	head      *head
@@ -260,7 +260,7 @@ func assembleHead(s *settings, n *network, tensors map[string]tensor, typed bool
 
 var errNotFinite = errors.New("the reranker returned a score that is not a finite number; the model's files may be damaged")
 
-// score computes the logit of each pair.
+// score computes each pair's logit.
 func (n *network) score(ctx context.Context, w *workspace, pairs []pair, h *head, logits []float32) error {
 	texts := make([][]int32, len(pairs))
 	for i, p := range pairs {

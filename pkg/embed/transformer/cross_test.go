@@ -85,7 +85,7 @@ func TestRerankersAgreeWithTheReferenceOnEveryKernel(t *testing.T) {
 }
 
 // TestARealRerankerAgreesWithItsModelCard tests a model too large for the repository, ms-marco-MiniLM-L6-v2 in the
-// directory SLUICE_TEST_RERANKER. Its model card publishes the logits of these pairs.
+// directory SLUICE_TEST_RERANKER. Its model card publishes these pairs' logits.
 func TestARealRerankerAgreesWithItsModelCard(t *testing.T) {
 	t.Parallel()
 	directory := os.Getenv("SLUICE_TEST_RERANKER")

@@ -76,9 +76,8 @@ func (n *network) fit(w *workspace, tokens, longest int) {
 	}
 }
 
-// run computes each text's vector from its tokens and writes it to `vectors`. The tokens of all texts form one matrix
-// without padding; only attention treats texts separately. run calls `between` before each layer. It fails only if ctx
-// is done.
+// run computes each text's vector from its tokens and writes it to `vectors`. All texts' tokens form one matrix without
+// padding; only attention treats texts separately. run calls `between` before each layer. It fails only if ctx is done.
 func (n *network) run(ctx context.Context, w *workspace, texts [][]int32, vectors [][]float32, between func(context.Context)) error {
 	n.fitTexts(w, texts)
 	n.lookUp(w.x, texts)

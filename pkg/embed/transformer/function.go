@@ -16,14 +16,14 @@ func relu(x []float32) {
 	}
 }
 
-// softmax replaces the scores by softmax weights before normalisation, and returns the sum of the weights.
+// softmax replaces the scores by softmax weights before normalisation and returns the sum of the weights.
 func (k *kernel) softmax(scores []float32) (sum float32) {
 	return k.exp(scores, k.largest(scores))
 }
 
-// The loops below keep several partial results, so that an operation need not wait for the previous one. They convert
-// products to float32 before adding them, because the compiler may otherwise fuse the operations, which changes the
-// result on some processors.
+// The loops below keep several partial results, so that an operation does not have to wait for the previous one. They
+// convert products to float32 before adding them, because the compiler may otherwise fuse the operations, which changes
+// the result on some processors.
 
 // maxOf returns the largest of the numbers. There must be at least one.
 func maxOf(x []float32) float32 {
