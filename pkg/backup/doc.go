@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// Format is the version of the archive format that this program writes. The program cannot read newer archives.
+// Format is the archive format version this program writes. The program cannot read newer archives.
 const Format = 1
 
 // Names of members.
@@ -71,7 +71,7 @@ type Report struct {
 	Losses         []Loss `json:"losses,omitempty"` // the first MaxLosses losses
 }
 
-// MaxLosses is the maximum number of losses that a report lists.
+// MaxLosses is the maximum number of losses listed in a report.
 const MaxLosses = 1000
 
 func (r *Report) addLoss(l Loss) {

@@ -22,8 +22,8 @@ type Sink interface {
 	Catalog(ctx context.Context, h Header, content io.Reader) error
 	// Original receives an original file of the given size. It does not have to read `content` to the end.
 	Original(ctx context.Context, key string, size int64, content io.Reader) error
-	// Drop removes an original that the sink has already received. Read calls it if the file was damaged before the backup
-	// was written.
+	// Drop removes an original the sink has already received. Read calls it if the file was damaged before the backup was
+	// written.
 	Drop(ctx context.Context, key string) error
 }
 
@@ -67,7 +67,7 @@ func Read(ctx context.Context, r io.Reader, o Options, sink Sink) (Report, error
 // Maximum padding after the end of a tar file, in bytes.
 const maxTrailer = 1 << 20
 
-// reading is the state of a call to Read.
+// reading is the state of one Read call.
 type reading struct {
 	tar    *tar.Reader
 	opts   Options

@@ -19,7 +19,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Content is a backup's content.
+// Content is the content of a backup.
 type Content struct {
 	Header Header // Format is set by Write
 	// Catalog is the path of the catalog copy.
