@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/filter"
 )
 
-// Type is a boost's type.
+// Type is the type of a boost.
 type Type string
 
 // Types of boosts.
