@@ -140,7 +140,7 @@ func TestProcessesThatShareAServer(t *testing.T) {
 					slices.Reverse(ids)
 				}
 				faults[i] = c.Transact(ctx, func(stored int) {
-					once.Do(func() { // in the first run, each transaction stores the row that the other needs next
+					once.Do(func() { // in the first run, each transaction stores the row the other needs next
 						both.Done()
 						both.Wait()
 					})

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Time that usage may stay in memory before it is stored. A process that is killed loses this usage.
+// Time that usage may stay in memory before it is stored. If the process is killed, this usage is lost.
 const deferDelay = 100 * time.Millisecond
 
 // deferredUsage buffers usage in memory and stores it in one transaction.
@@ -23,8 +23,8 @@ type deferredUsage struct {
 }
 
 // CountDeferred is like Count, but does not wait for the database. It buffers the uses and stores them within 100
-// milliseconds, or in Close if that comes first. Use it only for metrics without a limit, because a process that is
-// killed loses its buffer. Usage and KeyUsage of this process include the uses immediately. Errors are logged.
+// milliseconds, or in Close if that comes first. Use it only for metrics without a limit, because a killed process
+// loses its buffer. Usage and KeyUsage of this process include the uses immediately. Errors are logged.
 func (c *Accounts) CountDeferred(a domain.Account, uses map[domain.Metric]int64) {
 	c.deferred.mu.Lock()
 	defer c.deferred.mu.Unlock()

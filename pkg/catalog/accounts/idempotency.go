@@ -31,8 +31,8 @@ const (
 // Claim is the right to execute the request with an idempotency key. If the holder does not renew its claim in time,
 // another process may take it over. Executing the request twice is harmless, because the ids of new objects are derived
 // from the request, so each object is created only once. An execution that has lost its claim cannot commit anything;
-// see WithClaim. Otherwise, a process that was paused could undo a later request: replace newer content, or recreate
-// objects that have been deleted since.
+// see WithClaim. Otherwise, a paused process could undo a later request: replace newer content, or recreate objects
+// that have been deleted since.
 type Claim struct {
 	// Repeated says whether an earlier execution of the request ended without a response. It may have done all, some or
 	// none of the work.

@@ -140,7 +140,7 @@ type ConversationFilter struct {
 	VisitorID string
 	From      time.Time // started at or after this time
 	To        time.Time // started before
-	Search    string    // text that a message contains, ignoring case
+	Search    string    // text in a message, ignoring case
 }
 
 // Conversations returns a page of the workspace's conversations that match the filter, newest first, and the cursor of

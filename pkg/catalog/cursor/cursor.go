@@ -10,8 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// List is the list that a cursor belongs to. Cursors of other lists are rejected, because their positions are
-// meaningless.
+// List is the list a cursor belongs to. Cursors of other lists are rejected, because their positions are meaningless.
 type List string
 
 // The paginated lists.

@@ -5,8 +5,8 @@ import "context"
 type fenceKey struct{}
 
 // Fence runs in a transaction after its last statement. If it fails, the transaction is rolled back. A fence stops a
-// process that was taken for dead but is still running. For example, it locks and checks the process's lease, which
-// then cannot change before the commit.
+// process that was presumed dead but is still running. For example, it locks and checks the process's lease, which then
+// cannot change before the commit.
 type Fence func(ctx context.Context, t *Tx) error
 
 // WithFence returns a context whose transactions run the fence. A nil fence removes the fence of ctx.

@@ -10,7 +10,7 @@ import (
 const ClockSkew = 10 * time.Second
 
 // Lease acquires or renews a lease and reports whether the holder has it. Leases are for work that only one of several
-// processes should do. A lease that is not renewed expires after `ttl`. Lease uses the process's clock, so `ttl` must
+// processes should do. A lease expires after `ttl` unless it is renewed. Lease uses the process's clock, so `ttl` must
 // be much longer than the difference between clocks. If another holder's lease expires later than `ttl` plus ClockSkew
 // from now, the clock was set back, and the lease counts as free.
 func (d *DB) Lease(ctx context.Context, name, holder string, ttl time.Duration) (held bool, err error) {

@@ -167,8 +167,8 @@ func (c *Files) StoredFile(ctx context.Context, ws, datastoreID, fileID string) 
 	return r.Datasource, db.MapNotFound(err, "file", fileID)
 }
 
-// FileDatasource returns a datasource of the workspace that was created without a file. In lists of a vector store's
-// files it appears as a file with the datasource's id.
+// FileDatasource returns one of the workspace's datasources that was created without a file. In lists of a vector
+// store's files it appears as a file with the datasource's id.
 func (c *Files) FileDatasource(ctx context.Context, ws, fileID string) (domain.Datasource, error) {
 	r, err := record.Scan(c.db.Read.QueryRow(ctx, `SELECT `+record.Columns+` FROM datasources
 		WHERE id = ? AND file_id = '' AND workspace_id || '' = ? AND `+isFile+` AND `+record.InExistingStore, fileID, ws))

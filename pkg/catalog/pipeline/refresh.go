@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Refresh is the schedule of a datasource that is fetched repeatedly.
+// Refresh is the schedule of a repeatedly fetched datasource.
 type Refresh struct {
 	WorkspaceID  string
 	DatastoreID  string

@@ -102,8 +102,8 @@ func LockDatasourceOf(ctx context.Context, t *db.Tx, ws, id string) (Record, dom
 	return r, store, db.MapNotFound(err, "datasource", id)
 }
 
-// LockDatasources locks the rows of datasources that the transaction will write, after the rows of their sites. It
-// ignores unknown ids.
+// LockDatasources locks the rows of datasources the transaction will write, after the rows of their sites. It ignores
+// unknown ids.
 func LockDatasources(ctx context.Context, t *db.Tx, ids ...string) error {
 	if !t.IsShared() {
 		return nil

@@ -17,7 +17,7 @@ type Priority int
 // Priorities of jobs. A job that continues the work of another gets PriorityFresh, so that work in progress is finished
 // before new work begins.
 const (
-	PriorityFresh  Priority = 0 // content that a user has just added or changed
+	PriorityFresh  Priority = 0 // content a user has just added or changed
 	PriorityPages  Priority = 1 // pages found by crawling a site
 	PriorityReplay Priority = 2 // replays; the old content stays searchable meanwhile
 	PriorityScans  Priority = 3 // scan jobs, which have a window of their own

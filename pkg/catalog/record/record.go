@@ -228,7 +228,7 @@ func (r *Record) Store(ctx context.Context, t *db.Tx, touched int64) error {
 	return t.Queue(ctx, db.Write{Action: "storing datasource " + r.ID, Text: updateText, Args: args})
 }
 
-// Read reads a record that the transaction will write. It fails with sql.ErrNoRows if there is none.
+// Read reads a record the transaction will write. It fails with sql.ErrNoRows if there is none.
 func Read(ctx context.Context, t *db.Tx, id string) (Record, error) {
 	return Scan(t.QueryRow(ctx, `SELECT `+Columns+` FROM datasources WHERE id = ?`+t.Lock, id))
 }

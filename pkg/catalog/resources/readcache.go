@@ -12,9 +12,9 @@ import (
 const maxChanged = 4096
 
 // ReadCache caches the data that queries need. It is used only with SQLite, where a single process changes this data;
-// other processes, such as the commands for keys, repairs and replays, change nothing that is cached. The cache always
-// reflects the last commit. A commit invalidates only the rows it changes: invalidating everything after each upload
-// would cost a busy process a third of its time.
+// other processes, such as the commands for keys, repairs and replays, change no cached data. The cache always reflects
+// the last commit. A commit invalidates only the rows it changes: invalidating everything after each upload would cost
+// a busy process a third of its time.
 type ReadCache struct {
 	// commits is incremented before and after each commit that changes cacheable data, with mu held. It is odd during a
 	// commit, when a reader may see the state before or after it.

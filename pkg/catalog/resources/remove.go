@@ -55,7 +55,7 @@ func (c *Resources) removeInStore(ctx context.Context) (more bool, err error) {
 	})
 }
 
-// deleted is a datastore that is not fully removed yet.
+// deleted is a datastore not fully removed yet.
 type deleted struct{ id, workspace string }
 
 // nextDeleted returns a deleted datastore that is still to be removed, or sql.ErrNoRows.

@@ -76,7 +76,7 @@ func sameContent(keeper domain.DatasourceConfig) string {
 }
 
 // replaceByKeeper skips page p in favour of `keeper`, a fetched page with the same content and a better address. Pages
-// that were skipped in favour of p become duplicates of `keeper`.
+// skipped in favour of p become duplicates of `keeper`.
 func replaceByKeeper(ctx context.Context, t *db.Tx, p, keeper record.Record, at time.Time) error {
 	reason := sameContent(keeper.Config)
 	err := t.Queue(ctx, db.Write{
@@ -119,8 +119,8 @@ func Release(ctx context.Context, t *db.Tx, before, after domain.Datasource) err
 	return QueueRelease(ctx, t, after, change)
 }
 
-// QueueRelease queues work on the duplicates that were skipped in favour of the given page, which has changed. It does
-// nothing if there are none.
+// QueueRelease queues work on the duplicates skipped in favour of the given page, which has changed. It does nothing if
+// there are none.
 func QueueRelease(ctx context.Context, t *db.Tx, page domain.Datasource, change domain.PageChange) error {
 	stands, err := db.Exists(ctx, t, `SELECT 1 FROM datasources WHERE duplicate_of = ? AND duplicate_of <> '' LIMIT 1`, page.ID)
 	if err != nil || !stands {
