@@ -26,7 +26,7 @@ var (
 	unitNote = regexp.MustCompile(`(?i)\((?:[^()]{0,40}\b)?(?:in|en|em|w|in den)\s+[^()]{0,20}(?:thousand|million|billion|percent|dollars|euros?|pounds|tausend|mio|mrd|tsd|milli|millones|milhões|milioni|miles|tys|mln|%|\p{Sc})[^()]{0,60}\)`)
 )
 
-// tableCaption tracks the caption of the current table, and the group that its rows belong to.
+// tableCaption tracks the current table's caption and the group its rows belong to.
 type tableCaption struct {
 	before  [2]string // the last two blocks, most recent last; "" for blocks other than paragraphs
 	caption string

@@ -1,7 +1,7 @@
-// Package chunk splits an extracted document into the chunks that are indexed and returned. A chunk consists of whole
-// sentences, about 128 tokens in total. Headings stay with their text, and table rows with their header. Code is split
-// by lines. Small chunks measured better than large ones: for the same amount of returned text they contain more of the
-// answers. A chunk's title and heading path supply the context that a small chunk lacks.
+// Package chunk splits an extracted document into the chunks to index and return. A chunk consists of whole sentences,
+// about 128 tokens in total. Headings stay with their text, and table rows with their header. Code is split by lines.
+// Small chunks measured better than large ones: for the same amount of returned text they contain more of the answers.
+// A chunk's title and heading path supply the context that a small chunk lacks.
 //
 // Splitting is deterministic: the same document and options always give the same chunks.
 package chunk

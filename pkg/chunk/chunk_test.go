@@ -407,8 +407,7 @@ func checkInvariants(t *testing.T, opts Options, doc *domain.Document, chunks []
 }
 
 // checkRuns checks the runs of a chunk before and after encoding. They must cover the chunk's whole text, and each must
-// have the right position in the document. Parts that are adjacent both in the chunk and in the document must form one
-// run.
+// have the right position in the document. Parts adjacent both in the chunk and in the document must form one run.
 func checkRuns(t *testing.T, full string, c domain.Chunk) {
 	t.Helper()
 	encoded := c.Runs.Encode(c.Offset)

@@ -6,7 +6,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// context returns the text that is indexed in addition to the chunk's own: the title, the subject of the document, the
+// context returns the text to index in addition to the chunk's own: the title, the subject of the document, the
 // headings and the section labels. After a domain.ContextSeparator come the table caption and the terms that the chunk
 // defines. Labels and captions that the chunk's text contains are omitted, because a chunk with a longer context than
 // its neighbours would rank below them.
