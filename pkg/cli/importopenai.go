@@ -114,7 +114,7 @@ func (p *Program) importStores(ctx context.Context, f importOpenAIFlags, account
 
 // importStore imports one vector store into the datastore with the given id or name.
 func (p *Program) importStore(ctx context.Context, f importOpenAIFlags, account *openaiaccount.Account, store openaiaccount.VectorStore, datastore string) error {
-	f.datastore, f.create = datastore, f.create || f.datastore == "" // a datastore that the user has not named may be new
+	f.datastore, f.create = datastore, f.create || f.datastore == "" // a datastore not named by the user may be new
 	s, err := p.open(ctx, f.ingestOptions)
 	if err != nil {
 		return err

@@ -41,7 +41,7 @@ type upload struct {
 	lastEvent     time.Time
 }
 
-// task runs concurrently with the main loop of upload.run, which then calls the function that the task returns.
+// task runs concurrently with the main loop of upload.run, which then calls the function returned by the task.
 type task func(context.Context) func() error
 
 // run adds all documents to the datastore. The documents of a unit are sent together.

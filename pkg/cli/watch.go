@@ -92,7 +92,7 @@ func (w *watcher) follow(ctx context.Context) error {
 	defer regularly.Stop()
 	calm := time.NewTimer(0) // fires at once, for changes during the first check
 	defer calm.Stop()
-	var since time.Time // time of the first change that is not added yet
+	var since time.Time // time of the first change not added yet
 	for {
 		select {
 		case <-ctx.Done():
@@ -146,7 +146,7 @@ func (w *watcher) step(ctx context.Context) error {
 	return w.p.printWatchOutcome(ctx, w.s, err)
 }
 
-// addAll starts to watch all folders that are not yet watched.
+// addAll starts watching all folders not watched yet.
 func (w *watcher) addAll() error {
 	for _, root := range w.roots {
 		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {

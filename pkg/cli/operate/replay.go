@@ -112,7 +112,7 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 type replayProgress func(ctx context.Context, id string) (total, done, failed int64, err error)
 
 // watchReplay shows the replay's progress until it is complete or ctx is done; the replay then continues. Datasources
-// that are deleted or queued again during the replay no longer count.
+// deleted or queued again during the replay no longer count.
 func watchReplay(ctx context.Context, progress replayProgress, id string, show cli.Progress) error {
 	tick := time.NewTicker(commandPoll)
 	defer tick.Stop()
