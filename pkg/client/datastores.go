@@ -40,7 +40,7 @@ func (c *Client) DeleteDatastore(ctx context.Context, id string) error {
 	return deleteByID(ctx, id, c.endpoints.DeleteDatastore)
 }
 
-// QueryDatastore returns the fragments that are most similar to the query, best first.
+// QueryDatastore returns the fragments most similar to the query, best first.
 func (c *Client) QueryDatastore(ctx context.Context, id string, q DatastoreQuery) ([]Fragment, error) {
 	found, err := postByID[QueryDatastoreParams, DatastoreQuery, []Fragment](withOptions(ctx, requestOptions{read: true}), id, nil, q, c.endpoints.QueryDatastore)
 	return value(found), err
