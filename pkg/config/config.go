@@ -275,7 +275,7 @@ const EmbedAuto = "auto"
 // builtinPrefix is the prefix of all built-in embedding models' names.
 const builtinPrefix = "builtin-"
 
-// ServerEmbedModel returns the name of the embedding model on the OpenAI-compatible server, or "" if none is configured.
+// ServerEmbedModel returns the embedding model's name on the OpenAI-compatible server, or "" if none is configured.
 func (c Config) ServerEmbedModel() string {
 	if c.BuiltinEmbedModel() != "" {
 		return ""

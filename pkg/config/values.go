@@ -158,8 +158,8 @@ func httpAddresses(field *[]string) func(string) error {
 	}
 }
 
-// proxy returns a function that sets the field to the address of a proxy or "". Its errors do not quote the address,
-// which may contain a password.
+// proxy returns a function that sets the field to a proxy's address or "". Its errors do not quote the address, which
+// may contain a password.
 func proxy(field *string) func(string) error {
 	return func(v string) error {
 		if v != "" {

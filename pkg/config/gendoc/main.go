@@ -1,4 +1,4 @@
-// Command gendoc writes the documentation page of the settings.
+// Command gendoc writes the documentation page for the settings.
 package main
 
 import (
