@@ -246,7 +246,7 @@ func (t *tab) said() string {
 	return text
 }
 
-// at opens an address of the console and waits for its view. Until then, the previous view is still shown, and its
+// at opens one of the console's addresses and waits for its view. Until then, the previous view is still shown, and its
 // elements may match the same selectors.
 func (t *tab) at(hash string) {
 	t.Helper()

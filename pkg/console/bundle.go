@@ -63,7 +63,7 @@ func bundle(sources map[string][]byte, name string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// variable returns the name of the variable for a module's exports in a bundle.
+// variable returns the name of the variable that holds a module's exports in a bundle.
 func variable(module string) string {
 	return "$" + nonWordPattern.ReplaceAllString(strings.TrimSuffix(module, ".js"), "_")
 }

@@ -100,7 +100,7 @@ func pack(content []byte) []byte {
 	return b.Bytes()
 }
 
-// SetHeaders sets the security headers of a page.
+// SetHeaders sets a page's security headers.
 func SetHeaders(h http.Header, policy string) {
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")

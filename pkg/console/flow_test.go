@@ -187,7 +187,7 @@ func TestAWebPageIsShownNextToItsChunks(t *testing.T) {
 }
 
 // TestALinkCanSignIn opens a link like the demo's. The key must disappear from the address, and must not replace the
-// key of a user who is already signed in.
+// key if a user is already signed in.
 func TestALinkCanSignIn(t *testing.T) {
 	t.Parallel()
 	c := open(start(t))
