@@ -14,7 +14,7 @@ type damageable interface {
 	// Check reads a whole space. It fails with index.ErrCorrupt if a checksum does not match.
 	Check(ctx context.Context, space index.Space) error
 	Damaged() []index.Space
-	// Discard moves the files of a damaged space out of the way and reports whether it did. It leaves an intact space
+	// Discard moves a damaged space's files out of the way and reports whether it did. It leaves an intact space
 	// unchanged.
 	Discard(ctx context.Context, space index.Space) (bool, error)
 }

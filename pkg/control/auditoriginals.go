@@ -85,8 +85,8 @@ func (a *audit) datasourceOf(ctx context.Context, o catalog.OriginalRef) (domain
 	return d, err
 }
 
-// verifyOriginal checks the digest of an original in a thorough audit. It refetches a synched web page whose original
-// is damaged, and only reports other damage.
+// verifyOriginal checks an original's digest in a thorough audit. It refetches a synched web page whose original is
+// damaged, and only reports other damage.
 func (a *audit) verifyOriginal(ctx context.Context, o catalog.OriginalRef) error {
 	if !a.Thorough {
 		return nil

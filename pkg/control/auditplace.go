@@ -234,7 +234,7 @@ func (a *placeAudit) reread(ctx context.Context, state catalog.ActiveState) (d d
 	return d, same, nil
 }
 
-// count returns the current number of rows of a generation in the place.
+// count returns a generation's current number of rows in the place.
 func (a *placeAudit) count(ctx context.Context, datasourceID string, generation uint64) (sum int64, err error) {
 	idx, spaces, err := spacesIn(ctx, a.Engines, a.store.ID, a.place)
 	if err != nil {

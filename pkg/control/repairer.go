@@ -109,7 +109,7 @@ func (r *Repairer) repair(ctx context.Context, prune bool, note Note) error {
 	return fault
 }
 
-// reschedule restores schedules that were lost with their stream.
+// reschedule restores schedules lost with their stream.
 func (r *Repairer) reschedule(ctx context.Context, note Note) error {
 	if r.Scheduler == nil {
 		return nil

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 )
 
-// repairFixture simulates everything that a repair needs.
+// repairFixture simulates everything a repair needs.
 type repairFixture struct {
 	streams jobs.Repaired
 	made    bool         // whether the original store had to be recreated

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog"
 )
 
-// Sites is the part of the catalog that changes many pages of a site.
+// Sites is the part of the catalog that changes many of a site's pages.
 type Sites interface {
 	// SiteWork returns up to `limit` tasks after the task `after`.
 	SiteWork(ctx context.Context, after catalog.SiteTask, limit int) ([]catalog.SiteTask, error)
@@ -19,7 +19,7 @@ type Sites interface {
 	SiteWake() <-chan struct{}
 }
 
-// SiteWorker performs changes that affect too many pages of a site for one transaction. It refetches or removes pages
+// SiteWorker performs changes that affect too many of a site's pages for one transaction. It refetches or removes pages
 // that the last crawl did not find, refetches the duplicates of removed pages, and cancels pages queued by a stopped
 // crawl. The catalog records the remaining work, so it continues after a restart and in other processes.
 type SiteWorker struct {

@@ -25,8 +25,8 @@ type Marks interface {
 	MaxGeneration(ctx context.Context) (uint64, error)
 }
 
-// StreamKeeper keeps all streams in existence. While the service runs, it recreates streams that were deleted or lost
-// with their disk, and replaces the lost jobs.
+// StreamKeeper keeps all streams in existence. While the service runs, it recreates streams deleted or lost with their
+// disk, and replaces the lost jobs.
 type StreamKeeper struct {
 	Streams   Streams
 	Originals Store

@@ -18,13 +18,13 @@ const (
 	holdDelay = 15 * time.Second
 )
 
-// sweepGroup is the key for grouping sweeps. The engine removes the rows of a whole group in one call, which takes
-// about as long as a single sweep.
+// sweepGroup is the key for grouping sweeps. The engine removes a whole group's rows in one call, which takes about as
+// long as a single sweep.
 type sweepGroup struct {
 	attempts    int
 	datastoreID string // "" if no rows are removed
 	place       domain.Place
-	drops       string // id of a sweep that drops the datastore, which is not grouped
+	drops       string // id of the sweep that drops the datastore; such a sweep is not grouped
 }
 
 // grouped divides sweeps into groups, in the order of their first sweeps in `tasks`.
@@ -168,7 +168,7 @@ func (s *Sweeper) rows(ctx context.Context, group []catalog.SweepTask) error {
 	return nil
 }
 
-// drop removes all rows of a datastore from all engines.
+// drop removes all of a datastore's rows from all engines.
 func (s *Sweeper) drop(ctx context.Context, datastoreID string) error {
 	for _, e := range s.Engines.Engines() {
 		idx, err := s.Engines.Index(e)

@@ -28,7 +28,7 @@ type Upgrades interface {
 // If some of a datastore's content cannot be moved, the move is cancelled and not tried again for a day.
 type Upgrader struct {
 	Catalog  Upgrades
-	From, To string // ids of the models
+	From, To string // the models' ids
 	Log      *slog.Logger
 	Now      func() time.Time
 
@@ -39,7 +39,7 @@ type Upgrader struct {
 const (
 	upgradeInterval  = 5 * time.Second
 	upgradeQuietTime = 20 * time.Second // time without new content before a datastore is moved
-	refusedUpgrade   = 24 * time.Hour   // time before a move that was cancelled is tried again
+	refusedUpgrade   = 24 * time.Hour   // delay before a cancelled move is tried again
 	upgradePage      = 100              // number of datastores checked per round
 )
 
