@@ -53,7 +53,7 @@ func BenchmarkFetch(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "pages/s")
 }
 
-// BenchmarkPlainColly reads the title and links of the same pages with plain colly.
+// BenchmarkPlainColly reads the same pages' titles and links with plain colly.
 func BenchmarkPlainColly(b *testing.B) {
 	root := pageServer(b)
 	c := colly.NewCollector()

@@ -65,7 +65,7 @@ func TestFetch_unpacks_bodies(t *testing.T) {
 		"deflate":    zlibbed,
 		"identity":   func(b []byte) []byte { return b },
 		"gzip, gzip": func(b []byte) []byte { return crawltest.Gzip(crawltest.Gzip(b)) },
-		// Encodings that were not requested.
+		// Encodings not requested.
 		"br":         brotlied,
 		"zstd":       zstded,
 		"gzip, br":   func(b []byte) []byte { return brotlied(crawltest.Gzip(b)) },

@@ -23,7 +23,7 @@ type Discovery struct {
 	Complete bool
 	// Follow means that there is no sitemap: the root was emitted, and the links of the site's pages must be followed.
 	Follow bool
-	// Scope defines which addresses belong to the site. The crawl jobs of the site's pages need it.
+	// Scope defines which addresses belong to the site. The crawl jobs for the site's pages need it.
 	Scope domain.SiteScope
 	// Moved is the new address of a site that has moved, or "". A site has moved if its root redirects outside the site
 	// and the sitemaps list pages there.
@@ -239,9 +239,9 @@ func (d *discovery) sitemapsOf(ctx context.Context, root *url.URL) error {
 	return nil
 }
 
-// followMovedRoot returns the new address of the site's root, or nil if the site has not moved. The site has moved if
-// its root redirects to another place and its sitemaps list only pages there. followMovedRoot then adds the new address
-// to the scope and resets the results, so that the caller can read the sitemaps again.
+// followMovedRoot returns the site root's new address, or nil if the site has not moved. The site has moved if its root
+// redirects to another place and its sitemaps list only pages there. followMovedRoot then adds the new address to the
+// scope and resets the results, so that the caller can read the sitemaps again.
 func (d *discovery) followMovedRoot(ctx context.Context) (*url.URL, error) {
 	if d.result.Refused[scope.RefusedHost]+d.result.Refused[scope.RefusedPath] == 0 {
 		return nil, nil

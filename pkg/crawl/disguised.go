@@ -55,7 +55,7 @@ var notFoundWords = regexp.MustCompile(`(?i)^` + errorCode + `[.!]?$|^(?:` + err
 var apologyWords = regexp.MustCompile(`(?i)^(?:oops|whoops|uh[ -]oh|sorry|hoppla|ups|something went wrong|nothing (?:to see )?here|dead end|` +
 	`(?:looks like )?you(?: are|['’]re| seem)? (?:to be )?lost|server error(?: in .*)?|fehler|erreur|410 gone)\b[^\pL]*(?:nothing (?:to see )?here)?[^\pL]*$`)
 
-// titleParts matches the separators between the title of a page and the name of its site.
+// titleParts matches the separators between a page's title and its site's name.
 var titleParts = regexp.MustCompile(`\s+[|·•»«:–—-]+\s+|[|»«—]|: `)
 
 // isNotFoundText reports whether a title or a heading says that there is no such page.
@@ -149,7 +149,7 @@ func (p *pageReader) hiddenError(redirects []domain.Redirect, final *url.URL) er
 	return nil
 }
 
-// headingText returns the text of a heading, including nested elements.
+// headingText returns a heading's text, including nested elements.
 func headingText(n *html.Node) string {
 	var b strings.Builder
 	for c := range n.Descendants() {

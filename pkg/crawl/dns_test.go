@@ -138,7 +138,7 @@ func (n *names) add(m *dnsmessage.Message, q dnsmessage.Question, name string, u
 	}
 }
 
-// errOutside is the error of a connection to another machine that the guard has permitted.
+// errOutside is the error for a connection to another machine that the guard has permitted.
 var errOutside = errors.New("no test connects to the outside")
 
 // fence blocks and counts all connections to other machines that the guard has permitted.

@@ -136,7 +136,7 @@ func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error
 // Maximum length of a validator in bytes. Every job for the page and every event about it contains its validators.
 const maxValidatorBytes = 1 << 10
 
-// validator returns a header of a response for conditional requests, or "" if it is too long.
+// validator returns a response header for conditional requests, or "" if it is too long.
 func validator(h http.Header, name string) string {
 	if v := h.Get(name); len(v) <= maxValidatorBytes {
 		return v

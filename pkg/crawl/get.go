@@ -91,7 +91,7 @@ func (c *client) retrieve(ctx context.Context, r retrieval) (response, error) {
 	}
 }
 
-// step sends one request of the fetch. It returns the target if the response is a redirect, and otherwise nil.
+// step sends one of the fetch's requests. It returns the target if the response is a redirect, and otherwise nil.
 func (c *client) step(ctx context.Context, col *colly.Collector, h *hop, u *url.URL, header http.Header) (*url.URL, error) {
 	col.WithTransport(h)
 	hdr := make(http.Header)

@@ -52,7 +52,7 @@ func newPageReader(product string, req PageRequest, sc *scope.Scope) *pageReader
 	return &pageReader{product: product, req: req, scope: sc}
 }
 
-// reset clears the results of the last page.
+// reset clears the last page's results.
 func (p *pageReader) reset() { *p = pageReader{product: p.product, req: p.req, scope: p.scope} }
 
 // scripted reports whether the page has content only after its scripts have run.
@@ -61,8 +61,8 @@ func (p *pageReader) scripted() bool { return p.signs.needsScript() }
 // wantLinks reports whether the page's links are needed.
 func (p *pageReader) wantLinks() bool { return p.req.WantLinks && p.scope != nil && p.req.Scope.Follow }
 
-// read collects the results in one pass over the elements. It first clears the results of a page that has redirected to
-// this one.
+// read collects the results in one pass over the elements. It first clears the results from a page that has redirected
+// to this one.
 func (p *pageReader) read(root *html.Node) {
 	p.reset()
 	p.root = root
@@ -277,7 +277,7 @@ func (p *pageReader) addSelf(page *Page) {
 	}
 }
 
-// title returns the text of a title element.
+// title returns a title element's text.
 func title(n *html.Node) string {
 	var b strings.Builder
 	for c := range n.ChildNodes() {

@@ -37,7 +37,7 @@ func (p *pageReader) identify(page *Page) {
 	page.TextHash, page.Sketch = textid.Identify(p.title, all, own)
 }
 
-// textWalk collects the text of a part of a page, one line per block.
+// textWalk collects the text from part of a page, one line per block.
 type textWalk struct {
 	region *html.Node
 	whole  bool // whether to include the text around the main text

@@ -159,7 +159,7 @@ const (
 	planExcluded                  // not a page
 )
 
-// planResult is the result of a fetch without the body.
+// planResult is the result of a fetch, without the body.
 type planResult struct {
 	page    Page
 	hash    string // hash of the text or, without text, of the content

@@ -26,7 +26,7 @@ const (
 	kindLead      = "read only for its links"
 )
 
-// judge adds the links of a fetched page to the plan and decides on its outcome.
+// judge adds a fetched page's links to the plan and decides on its outcome.
 func (p *plan) judge(it *planned) error {
 	r := it.result
 	if r.err != nil {
@@ -138,7 +138,7 @@ func (p *plan) reportRejected() error {
 	return nil
 }
 
-// canonical returns the canonical page of a fetched page, or nil if that is the page itself. A new canonical address is
+// canonical returns a fetched page's canonical page, or nil if that is the page itself. A new canonical address is
 // added to the site at the same depth.
 func (p *plan) canonical(it *planned) *planned {
 	at := it.result.page.Canonical

@@ -151,8 +151,8 @@ func withGuardResult(ctx context.Context, v *guardResult) context.Context {
 	return context.WithValue(ctx, guardResultKey{}, v)
 }
 
-// setGuardResult records in the context's guardResult whether the target of a request is private. `targets` are the IP
-// addresses of the target's host. The target is private only if all of them are, because the proxy may connect to any.
+// setGuardResult records in the context's guardResult whether the target of a request is private. `targets` are the
+// target host's IP addresses. The target is private only if all of them are, because the proxy may connect to any.
 func setGuardResult(ctx context.Context, targets []netip.AddrPort) {
 	v, _ := ctx.Value(guardResultKey{}).(*guardResult)
 	if v == nil {

@@ -12,7 +12,7 @@ import (
 // Maximum number of redirects that a fetch follows.
 const maxRedirects = 10
 
-// redirectChain holds the redirects that a fetch has followed.
+// redirectChain holds the redirects a fetch has followed.
 type redirectChain struct {
 	first  *url.URL
 	hops   []domain.Redirect

@@ -44,7 +44,7 @@ func (f browserOf) Render(ctx context.Context, url string, via http.RoundTripper
 
 const shellPage = `<!doctype html><html><head><title>Shop</title></head><body><div id="root"></div><script src="/app.js"></script></body></html>`
 
-// shop starts a server with the shell of an application and the resources that its scripts need.
+// shop starts a server with the shell of an application and the resources its scripts need.
 func shop(t *testing.T) string {
 	return serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {

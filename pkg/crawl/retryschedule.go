@@ -17,7 +17,7 @@ const (
 // of a retry, the host may be free or busy, and deleted fetches are never retried.
 type retrySchedule struct {
 	mu    sync.Mutex
-	hosts map[string]time.Time // time of the last scheduled retry
+	hosts map[string]time.Time // when the last scheduled retry is due
 }
 
 // next returns the delay until the next retry, at least `wait`. Retries at the same host are at least `step` apart. If

@@ -191,7 +191,7 @@ func mentionsScripts(noscript *html.Node) bool {
 	}
 }
 
-// appRoots are ids of the elements that frameworks and templates fill with the page.
+// appRoots are the ids of elements that frameworks and templates fill with the page.
 var appRoots = map[string]bool{
 	"root": true, "app": true, "__next": true, "__nuxt": true, "__layout": true, "___gatsby": true, "svelte": true,
 	"sapper": true, "q-app": true, "react-root": true, "reactroot": true, "react-app": true, "react": true,

@@ -39,7 +39,7 @@ type LocalSlots struct {
 type localHost struct {
 	next   time.Time            // earliest start of the next request
 	held   time.Time            // end of the hold
-	leases map[uint64]time.Time // expiry of each slot that is not released yet
+	leases map[uint64]time.Time // expiry of each slot not released yet
 }
 
 // NewLocalSlots returns a LocalSlots that uses `now` as its clock.

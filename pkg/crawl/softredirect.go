@@ -105,7 +105,7 @@ func (l *softRedirects) readNoScript(text string) {
 	}
 }
 
-// redirectTarget returns the address that the page sends all visitors to, or nil if the page has content to read.
+// redirectTarget returns the address the page sends all visitors to, or nil if the page has content to read.
 func (p *pageReader) redirectTarget(header http.Header, at *url.URL) *url.URL {
 	own := weburl.NewBase(at.String())
 	base := p.documentBase(own)

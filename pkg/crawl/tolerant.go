@@ -85,7 +85,7 @@ func newTolerantTransport(of *http.Transport) *http.Transport {
 	return t
 }
 
-// cleanConn drops malformed lines from the header of the one response that it reads.
+// cleanConn drops malformed lines from the header of the one response it reads.
 type cleanConn struct {
 	net.Conn
 	in    *bufio.Reader
@@ -113,7 +113,7 @@ func (c *cleanConn) Read(p []byte) (int, error) {
 	return c.in.Read(p)
 }
 
-// cleanHeader reads the header of a response, and of any interim responses before it, without malformed lines. It fails
+// cleanHeader reads the headers of a response and of any interim responses before it, without malformed lines. It fails
 // for a header larger than maxHeaderBytes.
 func cleanHeader(in *bufio.Reader) ([]byte, error) {
 	var (

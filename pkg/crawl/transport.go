@@ -27,7 +27,7 @@ const sniffedBytes = 512
 // Number of bytes of a page searched for an encoding declaration if the header has none.
 const charsetBytes = 64 << 10
 
-// hop is colly's transport for one request of a fetch. It enforces robots.txt, waits for a slot at the host,
+// hop is colly's transport for one of a fetch's requests. It enforces robots.txt, waits for a slot at the host,
 // decompresses the body, limits its size and stores it. colly gets only HTML.
 type hop struct {
 	client  *client
@@ -129,8 +129,8 @@ func (h *hop) store(req *http.Request, res *http.Response) error {
 	}
 }
 
-// recognise detects the kind of the body from its first bytes. It fails if this kind has no text, so that the rest is
-// not downloaded.
+// recognise detects the kind of body from its first bytes. It fails if this kind has no text, so that the rest is not
+// downloaded.
 func (h *hop) recognise(req *http.Request, res *http.Response, body io.Reader) (io.Reader, error) {
 	br := bufio.NewReaderSize(body, content.HeadBytes)
 	head, err := br.Peek(content.HeadBytes)

@@ -62,7 +62,7 @@ func newCanary(t *testing.T) *canary {
 }
 
 // tricks are addresses through which a careless crawler would connect to the canary at the port PORT. ORIGIN is the
-// address of a server that is allowed by name. Its path /to?x redirects to x.
+// address of a server allowed by name. Its path /to?x redirects to x.
 var tricks = map[string][]string{
 	"notations of the address of this machine": {
 		"http://127.0.0.1:PORT/", "https://127.0.0.1:PORT/", "http://127.1:PORT/", "http://127.0.1:PORT/", "http://2130706433:PORT/",

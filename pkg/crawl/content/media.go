@@ -73,7 +73,7 @@ func IsBinary(media string) bool {
 // archiveExtensions are the extensions of zip containers that are not documents.
 var archiveExtensions = wordset.Of(`.zip .jar .war .ear .apk .xpi .crx .whl .nupkg .vsix .ipa`)
 
-// HeadBytes is the number of bytes examined to recognise the kind of a body.
+// HeadBytes is the number of bytes examined to recognise the kind of body.
 const HeadBytes = 4 << 10
 
 // HoldsNoText reports whether a body certainly has no text, judging by its type, its first bytes and its file names. In

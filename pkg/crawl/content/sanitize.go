@@ -17,13 +17,13 @@ import (
 const (
 	// Maximum number of "<" characters to parse per page.
 	maxHTMLTags = 300_000
-	// Maximum estimated number of elements in a page that is parsed unchanged. Beyond it, Sanitize renames formatting and
-	// body elements.
+	// Maximum estimated number of elements in a page parsed unchanged. Beyond it, Sanitize renames formatting and body
+	// elements.
 	maxHTMLNodes = 500_000
 	// Maximum number of open elements in the parser.
 	maxOpenElements = 512
-	// Maximum number of html and body elements in a page that is parsed unchanged. Beyond it, Sanitize renames formatting
-	// and body elements.
+	// Maximum number of html and body elements in a page parsed unchanged. Beyond it, Sanitize renames formatting and body
+	// elements.
 	maxBodies = 16
 )
 

@@ -17,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Type is the effective media type of a body, with the character encoding declared by the server.
+// Type is a body's effective media type, with the character encoding declared by the server.
 type Type struct {
 	Media   string
 	Charset string // from the header; "" if not declared
@@ -65,8 +65,8 @@ func Declared(header string) Type {
 	return t
 }
 
-// Effective determines the type of a body from the declared type, its first bytes and its file names. The declaration
-// takes precedence unless it is generic or clearly contradicts the bytes. Of several names, the first one with a known
+// Effective determines a body's type from the declared type, its first bytes and its file names. The declaration takes
+// precedence unless it is generic or clearly contradicts the bytes. Of several names, the first one with a known
 // extension counts.
 func Effective(header string, head []byte, names ...string) Type {
 	t := Declared(header)
@@ -111,10 +111,10 @@ func byName(matches func(*format.Format) bool, names []string, otherwise string)
 	return otherwise
 }
 
-// isPacked reports whether files of a format are zip containers. Their first bytes look like those of any zip file.
+// isPacked reports whether files in this format are zip containers. Their first bytes look like those of any zip file.
 func isPacked(f *format.Format) bool { return f.Packed }
 
-// isTextFormat reports whether a format is text other than HTML and plain text. Sniffing takes it for plain text.
+// isTextFormat reports whether a format is text other than HTML and plain text. Sniffing mistakes it for plain text.
 func isTextFormat(f *format.Format) bool {
 	return f.Text && f.Type != format.TypeHTML && f.Type != format.TypeText
 }

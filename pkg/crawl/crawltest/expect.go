@@ -17,7 +17,7 @@ const (
 	Synched Outcome = "synched"  // a page with content, stored once
 	Skipped Outcome = "skipped"  // fetched and skipped on purpose
 	Failed  Outcome = "error"    // not available
-	LeftOut Outcome = "left out" // not a page of the site; never requested
+	LeftOut Outcome = "left out" // not one of the site's pages; never requested
 	Removed Outcome = "removed"  // a former page: deleted, or in the state error if a page still links to it
 )
 
@@ -56,7 +56,7 @@ const (
 type Expectation struct {
 	Outcome    Outcome
 	Reason     Reason // empty for Synched
-	InFavourOf string // for Skipped: address of the page that is kept
+	InFavourOf string // for Skipped: address of the page kept
 	Token      string // for Synched: a word that no other page contains
 	Sentence   string // for Synched: a sentence of the page's text with letters that a wrong charset corrupts
 	Depth      int    // minimum number of links from the root

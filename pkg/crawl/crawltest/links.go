@@ -56,7 +56,7 @@ func (s *Site) addLinks(lab *page) {
 	}
 }
 
-// list adds the link of the last call of refuse to the sitemap too.
+// list adds the link from the last call to refuse to the sitemap too.
 func (s *Site) list() { s.left[len(s.left)-1].listed = true }
 
 // shell adds a page whose text a script creates.

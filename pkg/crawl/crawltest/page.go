@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// page is an address of the site.
+// page is one of the site's addresses.
 type page struct {
 	address string // path and query, normalised according to RFC 3986, without parameters that have no effect
 	text    string // seed of the text, shared by duplicates

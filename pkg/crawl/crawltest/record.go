@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Request is a request that the site has answered.
+// Request is a request answered by the site.
 type Request struct {
 	Path        string // with the query, as requested
 	Foreign     bool   // sent to the foreign host name

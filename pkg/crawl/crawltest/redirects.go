@@ -75,7 +75,7 @@ func (s *Site) hop(address string, code int, to string) {
 	s.pages[address] = &page{address: address, text: address, answer: redirect(code, to)}
 }
 
-// hidden adds an address that only a redirect leads to, with the content of the page `of`.
+// hidden adds an address that only a redirect leads to, with the same content as the page `of`.
 func (s *Site) hidden(address string, of *page) *page {
 	p := &page{address: address, text: of.text, lang: of.lang}
 	s.pages[address] = p

@@ -15,7 +15,7 @@ const (
 	FeedsPath      = "/maps/feeds.xml"      // the sitemaps of SitemapPath and feeds with only the newest pages
 	IncompletePath = "/maps/incomplete.xml" // the sitemaps of SitemapPath and a truncated sitemap
 	CyclePath      = "/maps/cycle.xml"      // lists itself, an index that lists CyclePath, and a page
-	FullPath       = "/maps/full.xml"       // FullEntries addresses that are not pages of the site
+	FullPath       = "/maps/full.xml"       // FullEntries addresses outside the site
 	OverfullPath   = "/maps/overfull.xml"   // ten more addresses than FullPath
 	EmptyPath      = "/maps/empty.xml"      // no addresses
 )

@@ -273,7 +273,7 @@ func (g Guard) Dialer(address string, connect time.Duration, resolver *net.Resol
 	return &net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second, Resolver: resolver, ControlContext: g.forAddress(address).control}
 }
 
-// Resolve returns the addresses of a target's host for requests through a proxy. It fails if the address guard rejects
+// Resolve returns the addresses of a target's host, for requests through a proxy. It fails if the address guard rejects
 // the port or any of the addresses, because the proxy may connect to any of them.
 func (g Guard) Resolve(ctx context.Context, resolver *net.Resolver, target string) ([]netip.AddrPort, error) {
 	host, portText, err := net.SplitHostPort(target)

@@ -5,7 +5,7 @@ import "strings"
 // Directives are restrictions that a page sets with meta robots or X-Robots-Tag.
 type Directives struct{ NoIndex, NoFollow bool }
 
-// Add parses the content of a meta element.
+// Add parses a meta element's content.
 func (r *Directives) Add(content string) {
 	for token := range strings.SplitSeq(strings.ToLower(content), ",") {
 		switch strings.TrimSpace(token) {
@@ -20,12 +20,12 @@ func (r *Directives) Add(content string) {
 }
 
 // valuedDirectives are directives with a colon and a value. If an X-Robots-Tag has any other name before a colon, this
-// is the name of a crawler.
+// is a crawler's name.
 var valuedDirectives = map[string]bool{
 	"unavailable_after": true, "max-snippet": true, "max-image-preview": true, "max-video-preview": true,
 }
 
-// AddHeader parses an X-Robots-Tag, which may begin with the name of a crawler.
+// AddHeader parses an X-Robots-Tag, which may begin with a crawler's name.
 func (r *Directives) AddHeader(value, product string) {
 	name, rest, named := strings.Cut(value, ":")
 	name = strings.ToLower(strings.TrimSpace(name))

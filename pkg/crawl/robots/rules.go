@@ -32,7 +32,7 @@ func newRule(value string, allow bool) rule {
 	return r
 }
 
-// cutOrigin removes the scheme and host of an address.
+// cutOrigin removes the scheme and host from an address.
 func cutOrigin(s string) (string, bool) {
 	scheme, rest, ok := strings.Cut(s, "://")
 	if !ok || !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") {

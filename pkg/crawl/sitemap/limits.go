@@ -44,7 +44,7 @@ func NewBudget(l Limits, now func() time.Time) *Budget {
 	return &Budget{Limits: l, began: now(), now: now, bytes: l.Bytes}
 }
 
-// File counts a file about to be read. It returns "" or describes the limit that has been reached.
+// File counts a file about to be read. It returns "" or describes the limit reached.
 func (b *Budget) File() string {
 	switch {
 	case b.files >= b.Limits.Files:
