@@ -46,7 +46,7 @@ type Agent struct {
 	UpdatedAt      time.Time
 }
 
-// AgentExtra holds fields of an agent that are stored as they are. Clients written for other services keep their
+// AgentExtra holds an agent's fields that are stored as they are. Clients written for other services keep their
 // settings in such fields.
 type AgentExtra map[string]json.RawMessage
 

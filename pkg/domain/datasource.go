@@ -25,8 +25,8 @@ const (
 	StatusRunning   Status = "running"
 	StatusSynched   Status = "synched"
 	StatusError     Status = "error"
-	// StatusSkipped is the status of a page that is skipped on purpose, for example because it is a duplicate or asks not
-	// to be indexed.
+	// StatusSkipped is the status of a page skipped on purpose, for example because it is a duplicate or asks not to be
+	// indexed.
 	StatusSkipped Status = "skipped"
 )
 
@@ -40,7 +40,7 @@ type Datasource struct {
 	ID          string
 	WorkspaceID string
 	DatastoreID string
-	GroupID     string // the web_site that a page belongs to, or ""
+	GroupID     string // the page's web_site, or ""
 	Type        DatasourceType
 	Name        string
 	CustomID    string         // chosen by the caller, for filters

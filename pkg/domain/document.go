@@ -101,7 +101,7 @@ const (
 	maxRecognisedPages = 10_000 // maximum number of entries in DocumentInfo.Recognised, which is part of an event
 )
 
-// DocumentInfo holds the properties of a document that a datasource stores in addition to the text.
+// DocumentInfo holds the document properties that a datasource stores in addition to the text.
 type DocumentInfo struct {
 	Title    string            `json:"title,omitempty"`
 	Language string            `json:"language,omitempty"`
@@ -143,13 +143,13 @@ const (
 	MaxMetaValue = 500 // bytes
 )
 
-// Chunk is a part of a document that is indexed and returned as a unit.
+// Chunk is a part of a document, indexed and returned as a unit.
 type Chunk struct {
 	Ordinal int    // from 0, in reading order
 	Text    string // returned to callers; at most MaxChunkBytes
-	// Context is indexed with Text but is not part of the text that a query returns. Its first part has the document's
-	// title, the parties of a contract, the heading path and section labels. A second part may follow after a
-	// ContextSeparator, only for keyword search: the caption of a table and defined terms.
+	// Context is indexed with Text but is not part of the text a query returns. Its first part has the document's title,
+	// the parties of a contract, the heading path and section labels. A second part may follow after a ContextSeparator,
+	// only for keyword search: the caption of a table and defined terms.
 	Context string
 	Heading string // heading path of most of the chunk, joined by " > "; for a sheet, also the row numbers of the chunk ("Prices > rows 4 to 5"); for subtitles, the time at which it begins
 	Anchor  string // unescaped URL fragment of Heading, of the term that the chunk defines, or of its time; may be ""
@@ -169,7 +169,7 @@ const ContextSeparator = "\n"
 // accept such texts.
 const MaxChunkBytes = 65_535
 
-// Fragment is a piece of text that a query returns.
+// Fragment is a piece of text returned by a query.
 type Fragment struct {
 	ChunkID        string
 	Text           string

@@ -147,7 +147,7 @@ const (
 // ExplainedPlan describes a model's plan for the searches.
 type ExplainedPlan struct {
 	Reason           PlanReason
-	Questions        []string // sub-questions that were searched; empty if the plan was not used
+	Questions        []string // searched sub-questions; empty if the plan was not used
 	Next             string   // question of the next step, completed with what the first sub-questions found; "" without one
 	Error            string   // why the plan or its next step was not used; "" if everything was used
 	PromptTokens     int64

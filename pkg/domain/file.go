@@ -89,7 +89,7 @@ type VectorStorePatch struct {
 	ExpiresDays *int
 }
 
-// FileBatch is a set of files that were added to a datastore together.
+// FileBatch is a set of files added to a datastore together.
 type FileBatch struct {
 	ID          string
 	DatastoreID string
@@ -144,8 +144,8 @@ func AttachedID(datastoreID, fileID string) string {
 	return DerivedID("attached", datastoreID, fileID)
 }
 
-// CancelUnread ends the processing of a datasource without searchable content. If its job is still running, the
-// job's results will be rejected.
+// CancelUnread ends the processing of a datasource without searchable content. If its job is still running, the job's
+// results will be rejected.
 func (d *Datasource) CancelUnread(at time.Time) {
 	d.finish(StatusSkipped, at)
 	d.Error, d.JobID, d.Resume = "cancelled before it was read", NewID(), nil

@@ -2,7 +2,7 @@ package domain
 
 import "time"
 
-// JobKind is the kind of worker that a job needs.
+// JobKind is the kind of worker a job needs.
 type JobKind string
 
 // Kinds of jobs.
@@ -24,7 +24,7 @@ type Job struct {
 	DatastoreID  string         `json:"datastore_id"`
 	DatasourceID string         `json:"datasource_id"`
 	Type         DatasourceType `json:"type"`
-	GroupID      string         `json:"group_id,omitempty"` // web_site that a page belongs to
+	GroupID      string         `json:"group_id,omitempty"` // the page's web_site
 	Name         string         `json:"name"`
 	CustomID     string         `json:"custom_id,omitempty"`
 	Metadata     map[string]any `json:"metadata,omitempty"`

@@ -11,7 +11,7 @@ import (
 // Crawl is the state of a site's latest crawl, without the states of its pages.
 type Crawl struct {
 	StartedAt    time.Time      `json:"started_at"`
-	Removed      int64          `json:"removed"`             // pages that have been removed from the datastore
+	Removed      int64          `json:"removed"`             // pages removed from the datastore
 	LeftOut      map[string]int `json:"left_out,omitempty"`  // skipped addresses by reason; an address may count once for every page that links to it
 	MissingPages MissingPolicy  `json:"rest,omitempty"`      // handling of pages that the crawl did not find
 	StoppedAt    time.Time      `json:"stopped_at,omitzero"` // when the site's owner stopped the crawl and the waiting pages were skipped; zero if not stopped

@@ -23,7 +23,7 @@ const (
 // is not counted as usage.
 const LimitRequests Metric = "requests_per_second"
 
-// Limits maps metrics to maximum values. A metric that is absent or 0 is unlimited.
+// Limits maps metrics to maximum values. An absent or zero metric is unlimited.
 type Limits map[Metric]int64
 
 // Stricter returns the lower of the two limits for each metric.
