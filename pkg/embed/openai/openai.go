@@ -184,8 +184,7 @@ func (e *Embedder) Embed(ctx context.Context, texts []string, purpose embed.Purp
 	return vectors, nil
 }
 
-// setZeroVectors sets zero vectors for the texts that were not sent. It calls Discover if the length of the vectors is
-// unknown.
+// setZeroVectors sets zero vectors for the texts not sent. It calls Discover if the length of the vectors is unknown.
 func (e *Embedder) setZeroVectors(ctx context.Context, vectors [][]float32) error {
 	for i, vector := range vectors {
 		if vector != nil {

@@ -35,7 +35,7 @@ func (t *trie) findSlot(from uint32) int {
 	return at
 }
 
-// add adds a string that is not empty. If the trie already contains it, its id is replaced.
+// add adds a non-empty string. If the trie already contains it, its id is replaced.
 func (t *trie) add(s string, id int32) {
 	node := int32(0)
 	for i := range len(s) {

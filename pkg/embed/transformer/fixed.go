@@ -41,8 +41,8 @@ func quantScale(squares float64, top float32) float64 {
 	return min(fixedLength/math.Sqrt(squares), math.MaxInt16/float64(top))
 }
 
-// fixedWeights holds the weights of a linear layer with k inputs and n outputs in fixed point, in the order that a
-// kernel needs.
+// fixedWeights holds the weights of a linear layer with k inputs and n outputs in fixed point, in the order a kernel
+// needs.
 type fixedWeights struct {
 	k, n    int
 	panels  []int16   // ⌈n/cols⌉ panels of k/2 × cols pairs

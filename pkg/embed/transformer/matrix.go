@@ -1,7 +1,7 @@
 package transformer
 
-// packed is a matrix of k rows and n columns in the order that a kernel needs: panels of kernel.cols columns, each row
-// by row. The last panel is padded with zeros.
+// packed is a matrix of k rows and n columns in the order a kernel needs: panels of kernel.cols columns, each row by
+// row. The last panel is padded with zeros.
 type packed struct {
 	k, n   int
 	panels []float32 // ⌈n/cols⌉ panels of k × cols

@@ -142,7 +142,7 @@ var modelNames = map[string]string{
 	"1a55775f53449dac10a2bcbc312469fac40b96d53198c407081a831f81c98477": "multilingual-e5-small",
 }
 
-// readNetwork reads the weights from the first weights file that exists and returns the network and the file's digest.
+// readNetwork reads the weights from the first weights file that exists, and returns the network and the file's digest.
 // If `more` is not nil, it is called with the network and the file's tensors, to build further parts of the model.
 func (d directory) readNetwork(s *settings, kn *kernel, more func(*network, map[string]tensor) error) (*network, string, error) {
 	for _, file := range []struct {
