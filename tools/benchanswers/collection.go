@@ -17,11 +17,10 @@ import (
 type collection struct {
 	bench.Collection
 	documents []service.Document
-	gold      map[string][]string // gold answers by question; a right answer contains at least one of them
+	gold      map[string][]string // gold answers by question; a right answer contains at least one
 }
 
-// names returns the names of the requested collections. If none is requested, it returns all that have documents and
-// answers.
+// names returns the names of the requested collections, or of all with documents and answers if none is requested.
 func names(s settings) ([]string, error) {
 	found, err := bench.Collections(s.data, s.collections)
 	if err != nil || len(s.collections) > 0 {
@@ -96,11 +95,11 @@ func answers(f *os.File) (map[string][]string, error) {
 // part is a subset of a collection's documents.
 type part struct {
 	name string
-	has  func(i, n int) bool // whether the part contains document i of n
+	has  func(i, n int) bool // whether the part contains document i out of n
 }
 
-// parts lists the subsets of a collection to measure. If every second document is left out, the remaining ones still
-// cover the subjects of the missing ones. If a collection is ordered by subject, leaving out its second half removes
+// parts lists the subsets to measure for each collection. If every second document is left out, the remaining ones
+// still cover the missing ones' subjects. If a collection is ordered by subject, leaving out its second half removes
 // whole subjects.
 var parts = []part{
 	{"all", func(int, int) bool { return true }},
@@ -109,7 +108,7 @@ var parts = []part{
 }
 
 // selectFrom returns the part's documents and the questions to ask about them. If the part leaves out documents, it
-// returns only questions that none of the part's documents answers.
+// returns only questions that none of its documents answers.
 func (p part) selectFrom(c collection) (documents []service.Document, questions []eval.Question) {
 	in := map[string]bool{}
 	for i, d := range c.documents {

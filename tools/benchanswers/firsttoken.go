@@ -20,10 +20,10 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// measureFirstToken measures how long agents with different settings take until their first token, with a chat model
-// that answers at once. The model is a server on loopback that speaks OpenAI's protocol. All agents search the same
-// documents. Each question is asked of one agent after another, so that all agents run under the same load and their
-// delays can be compared question by question.
+// measureFirstToken measures how long agents with different settings take to return their first token when the chat
+// model answers at once. The model is a server on loopback that speaks OpenAI's protocol. All agents search the same
+// documents. The agents are asked each question in turn, so they run under the same load and their delays can be
+// compared question by question.
 func measureFirstToken(ctx context.Context, s settings, out, errs io.Writer) (err error) {
 	set, err := loadSet(s.set)
 	if err != nil {
@@ -46,7 +46,7 @@ func measureFirstToken(ctx context.Context, s settings, out, errs io.Writer) (er
 		questions = questions[:min(s.questions, len(questions))]
 	}
 	var profiling errgroup.Group
-	for round := range s.rounds + 1 { // the first round fills caches
+	for round := range s.rounds + 1 { // the first round fills the caches
 		if round == 1 && s.profile != "" {
 			profiling.Go(func() error { return writeProfile(ctx, variants[0].service, s.profile) })
 		}
@@ -74,10 +74,10 @@ func measureFirstToken(ctx context.Context, s settings, out, errs io.Writer) (er
 	return nil
 }
 
-// adminKey is the operator's API key, which is needed to record CPU profiles of the service.
+// adminKey is the operator's API key, which is needed to record the service's CPU profile.
 const adminKey = "operator-of-the-benchmark"
 
-// writeProfile records a CPU profile of the service for ten seconds and writes it to a file for `go tool pprof`.
+// writeProfile records a ten-second CPU profile of the service in a file for `go tool pprof`.
 func writeProfile(ctx context.Context, b *bench.Service, path string) error {
 	const seconds = 10
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("%s/debug/pprof/profile?seconds=%d", b.Address, seconds), nil)
@@ -115,10 +115,10 @@ type variant struct {
 	planned int                  // number of these questions
 }
 
-// startVariants starts the service with all documents of the set and creates the agents. The first agent neither plans
-// searches nor marks unsupported sentences. If the settings name another program, that program is started with the same
-// documents, and its default agent is the last variant. The caller must call the returned function, even if
-// startVariants fails.
+// startVariants starts the service with all of the set's documents and creates the agents. The first agent neither
+// plans searches nor marks unsupported sentences. If the settings name another program, startVariants starts that as
+// well, with the same documents, and its default agent is the last variant. The caller must call the returned function,
+// even if startVariants fails.
 func startVariants(ctx context.Context, s settings, set questionSet, model string) (variants []*variant, closed func() error, err error) {
 	var closers []func() error
 	closed = func() (err error) {
@@ -166,7 +166,7 @@ func startVariants(ctx context.Context, s settings, set questionSet, model strin
 	return variants, closed, nil
 }
 
-// ask asks a question and, if `counts` is set, records the time until the first piece of the answer.
+// ask asks a question and, if `counts` is true, records the time until the first piece of the answer arrives.
 func (v *variant) ask(ctx context.Context, model *immediateModel, q setQuestion, counts bool) error {
 	before := model.plans.Load()
 	begun := time.Now()
@@ -193,8 +193,8 @@ func (v *variant) those(questions []setQuestion, planned bool) []setQuestion {
 	return slices.DeleteFunc(slices.Clone(questions), func(q setQuestion) bool { return v.plans[q.ID] != planned })
 }
 
-// write writes a table row: this variant's delays for the questions, and the median of their differences from the
-// delays of the variant `than`, question by question.
+// write writes a table row with this variant's delays for the questions. The row also has the median difference from
+// the delays of `than`, question by question.
 func (v *variant) write(out io.Writer, name string, questions []setQuestion, than *variant) {
 	if len(questions) == 0 {
 		return
@@ -211,7 +211,7 @@ func (v *variant) write(out io.Writer, name string, questions []setQuestion, tha
 type immediateModel struct {
 	server  *http.Server
 	address string
-	plans   atomic.Int64 // number of plans that it was asked for
+	plans   atomic.Int64 // number of plans requested
 }
 
 func startModel(ctx context.Context) (*immediateModel, error) {
@@ -225,7 +225,7 @@ func startModel(ctx context.Context) (*immediateModel, error) {
 	return m, nil
 }
 
-// ServeHTTP answers a request for a chat completion with a stream that contains the whole answer in one piece.
+// ServeHTTP answers a chat completion request with a stream that contains the whole answer in one piece.
 func (m *immediateModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var asked struct {
 		Messages []struct{ Content string }
@@ -254,7 +254,7 @@ func (m *immediateModel) send(w http.ResponseWriter, delta any, finish *string) 
 		"id": "chatcmpl-1", "object": "chat.completion.chunk", "model": "immediate",
 		"choices": []any{map[string]any{"index": 0, "delta": delta, "finish_reason": finish}},
 	})
-	if err == nil { // the service notices a missing piece
+	if err == nil { // the service notices if a piece is missing
 		_, _ = fmt.Fprintf(w, "data: %s\n\n", chunk)
 		_ = http.NewResponseController(w).Flush()
 	}

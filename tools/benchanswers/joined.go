@@ -14,25 +14,25 @@ import (
 )
 
 const (
-	joinedParts = 2  // parts of a joined question
-	searched    = 10 // fragments that an answer is made from
+	joinedParts = 2  // parts per joined question
+	searched    = 10 // fragments used to compose an answer
 )
 
-// fault is the reason why an answer lacks the gold answer to one part of a joined question.
+// fault says why an answer lacks the gold answer to one part of a joined question.
 type fault string
 
-// Possible faults, in the order of the steps that produce an answer: from dividing the question to quoting a fragment.
+// Possible faults, in the order of the steps that produce an answer, from dividing the question to quoting a fragment.
 const (
-	notDivided   fault = "not divided"   // the syntax does not divide the question into its parts
+	notDivided   fault = "not divided"   // the syntax does not split the question into its parts
 	notFound     fault = "not found"     // no fragment found contains the gold answer
-	partDeclined fault = "declined"      // the answer says that the documents do not answer the part, or the question
+	partDeclined fault = "declined"      // the answer says that the documents do not answer the part or the question
 	otherText    fault = "other passage" // the answer cites no fragment with the gold answer
-	cutOff       fault = "cut"           // the answer cites such a fragment, but quotes another part of it
+	cutOff       fault = "cut"           // the answer cites such a fragment but quotes another part of it
 )
 
 var faults = []fault{notDivided, notFound, partDeclined, otherText, cutOff}
 
-// joinedResult holds the figures for one collection's joined questions.
+// joinedResult holds the figures for a collection's joined questions.
 type joinedResult struct {
 	name     string
 	all      int // questions whose parts are all answered
@@ -41,8 +41,8 @@ type joinedResult struct {
 	faults   map[fault]int // parts without their gold answer
 }
 
-// measureAllJoined asks questions that join two questions from a collection. It prints how many answers contain a gold
-// answer to both parts, and why the other answers do not.
+// measureAllJoined asks questions made by joining two questions from a collection. It prints how many answers contain a
+// gold answer to both parts, and why the other answers do not.
 func measureAllJoined(ctx context.Context, s settings, b *bench.Service, wanted []string, out, errs io.Writer) error {
 	var results []joinedResult
 	for _, name := range wanted {
@@ -105,7 +105,7 @@ func measureJoined(ctx context.Context, s settings, b *bench.Service, c collecti
 	return r, nil
 }
 
-// add counts the answer to a joined question. It returns one fault for each part, or "" if the answer contains the gold
+// add counts the answer to a joined question. It returns one fault per part, or "" if the answer contains the gold
 // answer to that part.
 func (r *joinedResult) add(e exchange, q bench.Joined, gold map[string][]string) []fault {
 	missing := make([]fault, len(q.Parts))
@@ -130,7 +130,7 @@ func (r *joinedResult) add(e exchange, q bench.Joined, gold map[string][]string)
 	return missing
 }
 
-// fault returns the reason why an answer lacks the gold answer to part i of the question.
+// fault says why the answer lacks the gold answer to part i of the question.
 func (e exchange) fault(q bench.Joined, i int, gold []string) fault {
 	parts := question.Parts(q.Text)
 	declined := len(e.answer.Sources) == 0 || i < len(parts) && strings.Contains(e.answer.Text, strings.TrimRight(parts[i].Text, "?"))

@@ -1,12 +1,12 @@
 // Command benchanswers measures the quality of the built-in answerer. It starts the service on loopback, uploads
-// collections of documents over HTTP, asks an agent each collection's questions and compares the answers with the gold
+// document collections over HTTP, asks an agent each collection's questions and compares the answers with the gold
 // answers. It also asks questions that the documents do not answer. The output is Markdown.
 //
 //	go run ./tools/benchanswers [-data folder] [-answers folder] [-collections xquad-en,xquad-zh] [-questions 200] [-small | -joined [-wrong] [-seed 31]]
 //	go run ./tools/benchanswers -set testdata/answers [-half tuning] [-wrong]
 //	go run ./tools/benchanswers -set testdata/answers -half tuning -first-token [-rounds 5] [-base other/sluice]
 //
-// docs/answers.md describes the collections and answers, and testdata/answers/README.md the set of questions.
+// docs/answers.md describes the collections and answers, and testdata/answers/README.md describes the question set.
 package main
 
 import (
@@ -23,17 +23,17 @@ type settings struct {
 	api         string
 	data        string
 	answers     string
-	collections []string // empty: all that have answers
+	collections []string // empty: all with answers
 	questions   int      // maximum per collection; 0: all
 	small       bool     // measure small datastores instead of whole collections
 	joined      bool     // ask pairs of questions as one
-	seed        uint64   // with joined: random seed of the pairs
-	set         string   // folder of a question set, measured instead of collections
+	seed        uint64   // with joined: random seed for choosing pairs
+	set         string   // folder with a question set to measure instead of collections
 	half        string   // half of the set to measure; "": both
-	wrong       bool     // print the wrong answers to questions in the set, or to joined questions
-	firstToken  bool     // measure the delay of a chat model's first token
+	wrong       bool     // print wrong answers to the set's questions or to joined questions
+	firstToken  bool     // measure the delay until a chat model's first token
 	rounds      int      // with firstToken: how often each question is asked
-	profile     string   // with firstToken: file for a profile of the service; "": none
+	profile     string   // with firstToken: file for the service's profile; "": none
 	base        string   // with firstToken: another program to compare with; "": none
 	keep        string
 	write       string

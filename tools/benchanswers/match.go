@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// containsAnswer reports whether a text contains one of the answers, regardless of case and punctuation. In scripts
-// with spaces, only whole words match.
+// containsAnswer reports whether a text contains one of the answers, ignoring case and punctuation. In scripts with
+// spaces, only whole words match.
 func containsAnswer(text string, answers []string) bool {
 	words := normalizeWords(text)
 	for _, a := range answers {
@@ -26,7 +26,7 @@ func containsAnswer(text string, answers []string) bool {
 	return false
 }
 
-// normalizeWords returns the words of a text in lower case, separated by single spaces.
+// normalizeWords returns a text's words in lower case, separated by single spaces.
 func normalizeWords(text string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
@@ -40,8 +40,7 @@ func unspaced(r rune) bool {
 // mark matches a citation, such as [1].
 var mark = regexp.MustCompile(`\[\d{1,3}\]`)
 
-// quoted returns the part of an answer that comes from the documents, without the introductory sentence and the
-// citations.
+// quoted returns the part of an answer taken from the documents, without the introductory sentence and the citations.
 func quoted(answer string) string {
 	if _, after, ok := strings.Cut(answer, "\n\n"); ok {
 		answer = after

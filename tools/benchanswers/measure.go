@@ -18,7 +18,7 @@ import (
 
 const concurrent = 2 // number of concurrent questions
 
-// measure runs the measurements, prints the figures and, if the flag -write is set, writes them into a document.
+// measure runs the measurements, prints the figures and, if the -write flag is set, writes them into a document.
 func measure(ctx context.Context, s settings, out, errs io.Writer) (err error) {
 	wanted, err := names(s)
 	if err != nil {
@@ -57,7 +57,7 @@ func measure(ctx context.Context, s settings, out, errs io.Writer) (err error) {
 	return bench.Publish(out, s.write, "bench-answers", text.String())
 }
 
-// measureCollection uploads each part of a collection and asks the questions that belong to that part.
+// measureCollection uploads each part of a collection and asks that part's questions.
 func measureCollection(ctx context.Context, b *bench.Service, c collection, errs io.Writer) (result, error) {
 	r := result{name: c.Name}
 	for i, p := range parts {
@@ -82,7 +82,7 @@ func measureCollection(ctx context.Context, b *bench.Service, c collection, errs
 	return r, nil
 }
 
-// askAll asks an agent all questions and returns the answers in the same order. If `top` is set, it also retrieves the
+// askAll asks an agent all questions and returns the answers in the same order. If `top` is true, it also retrieves the
 // best fragment for each question.
 func askAll(ctx context.Context, b *bench.Service, store, agent string, questions []eval.Question, top bool) ([]exchange, error) {
 	asked := make([]exchange, len(questions))
@@ -133,20 +133,20 @@ func fill(ctx context.Context, b *bench.Service, name string, documents []servic
 type result struct {
 	name     string
 	answered tally
-	foreign  []tally // one for each part that does not contain the answers
+	foreign  []tally // one for each part without the answers
 }
 
 // tally sums up the results for several questions.
 type tally struct {
 	questions  int
-	answered   int // questions that were answered
-	held       int // answers that contain a gold answer
+	answered   int // answered questions
+	held       int // answers with a gold answer
 	cited      int // cited fragments
 	citedGold  int // cited fragments from documents with the answer
-	characters int // total characters of the answers
+	characters int // total length of the answers, in characters
 	topHeld    int // questions whose best fragment contains a gold answer
 	topGold    int // questions whose best fragment is from a document with the answer
-	topLength  int // total characters of the best fragments
+	topLength  int // total length of the best fragments, in characters
 }
 
 func (t *tally) add(e exchange, gold []string, relevant map[string]int) {
@@ -177,7 +177,7 @@ func (t *tally) add(e exchange, gold []string, relevant map[string]int) {
 	}
 }
 
-// refusals counts the questions that the documents do not answer, and how many of these were answered anyway.
+// refusals counts the questions not answered by the documents, and how many of these got an answer anyway.
 func refusals(asked []exchange) (t tally) {
 	for _, e := range asked {
 		t.questions++

@@ -22,11 +22,11 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// Kinds of questions in a set, in the order of the table.
+// Kinds of questions in a set, in the table's order.
 const (
 	kindSingle   = "single"    // one fact
 	kindSeveral  = "several"   // two or three facts
-	kindFollowUp = "follow-up" // continues an earlier question, or changes the subject
+	kindFollowUp = "follow-up" // continues an earlier question or changes the subject
 	kindNearMiss = "near miss" // the documents do not answer the question
 )
 
@@ -40,14 +40,14 @@ type setQuestion struct {
 	Kind     string   `json:"kind"`
 	History  []string `json:"history"` // earlier questions in the conversation
 	Question string   `json:"question"`
-	Facts    []string `json:"facts"` // regular expressions; a right answer matches all of them
-	Wrong    string   `json:"wrong"` // regular expression that a right answer does not match
+	Facts    []string `json:"facts"` // regular expressions, all of which a right answer matches
+	Wrong    string   `json:"wrong"` // regular expression that must not match a right answer
 
 	facts []*regexp.Regexp
 	wrong *regexp.Regexp
 }
 
-// half returns the half of the set that the question belongs to.
+// half returns the half of the set to which the question belongs.
 func (q setQuestion) half() string { return path.Dir(q.Document) }
 
 // questionSet is a set of questions about documents.
@@ -56,8 +56,8 @@ type questionSet struct {
 	questions []setQuestion
 }
 
-// loadSet reads a question set from a folder. The folder contains the file questions.jsonl and, for each half of the
-// set, a folder with documents.
+// loadSet reads a question set from a folder, which contains the file questions.jsonl and a folder with documents for
+// each half of the set.
 func loadSet(folder string) (set questionSet, err error) {
 	if set.documents, err = filepath.Glob(filepath.Join(folder, "*", "*")); err != nil {
 		return set, err
@@ -102,7 +102,7 @@ func (q *setQuestion) compile() (err error) {
 	return nil
 }
 
-// statedFacts returns how many of the expected facts a text states, or 0 if the text states something wrong.
+// statedFacts returns how many of the expected facts a text states, or 0 if it states something wrong.
 func (q setQuestion) statedFacts(text string) int {
 	text = strings.Join(strings.Fields(text), " ")
 	if q.wrong != nil && q.wrong.MatchString(text) {
@@ -117,7 +117,7 @@ func (q setQuestion) statedFacts(text string) int {
 	return n
 }
 
-// measureSet uploads the documents in a set to one datastore, asks all questions and prints the figures.
+// measureSet uploads a set's documents to one datastore, asks all questions and prints the figures.
 func measureSet(ctx context.Context, s settings, out, errs io.Writer) (err error) {
 	set, err := loadSet(s.set)
 	if err != nil {
@@ -166,7 +166,7 @@ func measureSet(ctx context.Context, s settings, out, errs io.Writer) (err error
 	return nil
 }
 
-// fillSet creates a datastore with all documents in a set, and an agent for it. It returns the ids of both.
+// fillSet creates a datastore with all of a set's documents and an agent for it. It returns the ids of both.
 func fillSet(ctx context.Context, b *bench.Service, set questionSet) (store, agent string, err error) {
 	made, err := b.CreateDatastore(ctx, service.NewDatastore{Name: "question set"})
 	if err != nil {
@@ -202,7 +202,7 @@ func converse(ctx context.Context, b *bench.Service, store, agent string, q setQ
 	return e, nil
 }
 
-// topText returns the text of the best fragment, or "" if there is none.
+// topText returns the best fragment's text, or "" if there is none.
 func topText(e exchange) string {
 	if len(e.top) == 0 {
 		return ""
@@ -250,8 +250,8 @@ func (t *setTally) add(q setQuestion, e exchange) bool {
 	return false
 }
 
-// writeSet writes the table for a set. It has a row for each half and kind, and one for all answerable questions in a
-// half.
+// writeSet writes the table for a set. It has a row for each half and kind, and one for all answerable questions in
+// each half.
 func writeSet(out io.Writer, tallies map[string]*setTally) {
 	bench.Header(out, 2, "half", "kind", "questions", "answer right", "some fact", "declined", "characters (median)", "best fragment right", "characters (median)")
 	row := func(name string, t *setTally) {
@@ -279,7 +279,7 @@ func writeSet(out io.Writer, tallies map[string]*setTally) {
 	}
 }
 
-// plus adds the figures of another tally.
+// plus returns the sum of two tallies.
 func (t setTally) plus(other setTally) setTally {
 	return setTally{
 		questions: t.questions + other.questions, right: t.right + other.right, partly: t.partly + other.partly,

@@ -12,25 +12,25 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// smallSizes are datastore sizes that are typical of new users. The numbers of datastores are chosen so that each size
-// has about the same total number of documents.
+// smallSizes are datastore sizes typical of new users. The numbers of datastores are chosen so that each size has about
+// the same total number of documents.
 var smallSizes = []struct{ documents, datastores int }{{1, 48}, {3, 16}, {8, 8}, {30, 3}}
 
 const (
-	smallSeed      = 7 // random seed; it is fixed, so that each run draws the same datastores
+	smallSeed      = 7 // fixed random seed, so that each run draws the same datastores
 	smallQuestions = 4 // maximum number of questions per document, so that no document dominates
 )
 
 // smallResult holds the figures for datastores of one size.
 type smallResult struct {
 	name      string
-	documents int // number of documents in each datastore
+	documents int // documents per datastore
 	own       tally
-	foreign   tally // questions about documents that are not in the datastore
+	foreign   tally // questions about documents missing from the datastore
 }
 
-// draw picks random documents for a datastore. It returns these documents, questions that they answer (`own`), and the
-// same number of questions that they do not answer (`foreign`).
+// draw picks random documents for a datastore. It returns them together with questions they answer (`own`) and the same
+// number of questions they do not answer (`foreign`).
 func draw(c collection, size int, random *rand.Rand) (documents []service.Document, own, foreign []eval.Question) {
 	in := map[string]bool{}
 	for _, i := range random.Perm(len(c.documents))[:min(size, len(c.documents))] {
@@ -57,7 +57,7 @@ func draw(c collection, size int, random *rand.Rand) (documents []service.Docume
 	return documents, own, foreign[:min(len(foreign), len(own))]
 }
 
-// measureAllSmall runs the measurements of small datastores and prints the figures.
+// measureAllSmall measures small datastores and prints the figures.
 func measureAllSmall(ctx context.Context, s settings, b *bench.Service, wanted []string, out, errs io.Writer) error {
 	var results []smallResult
 	for _, name := range wanted {
@@ -75,7 +75,7 @@ func measureAllSmall(ctx context.Context, s settings, b *bench.Service, wanted [
 	return nil
 }
 
-// measureSmall creates datastores of each size from a collection, and asks answerable and unanswerable questions.
+// measureSmall creates datastores of each size from a collection and asks answerable and unanswerable questions.
 func measureSmall(ctx context.Context, b *bench.Service, c collection, errs io.Writer) ([]smallResult, error) {
 	var out []smallResult
 	for _, size := range smallSizes {
@@ -126,7 +126,7 @@ func writeSmall(out io.Writer, results []smallResult) {
 	}
 }
 
-// plus returns the sum of two tallies. It adds only the figures that the table shows.
+// plus returns the sum of two tallies. It adds only the figures shown in the table.
 func (t tally) plus(other tally) tally {
 	t.questions += other.questions
 	t.answered += other.answered
