@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// usedTime returns the total processor time of the given processes. It ignores processes that have exited.
+// usedTime returns the total CPU time of the given processes, ignoring those that have exited.
 func usedTime(pids ...int) (used time.Duration) {
 	for _, pid := range pids {
 		if t, err := bench.ProcessorTime(pid); err == nil {
@@ -18,10 +18,10 @@ func usedTime(pids ...int) (used time.Duration) {
 	return used
 }
 
-// resetPeaks resets the peak resident memory of each child to its present value.
+// resetPeaks resets each child's peak resident memory to its present value.
 func resetPeaks() {
 	for _, pid := range bench.Children() {
-		// Ignore the error: the child may just have exited.
+		// Ignore the error: the child may have just exited.
 		_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
 	}
 }

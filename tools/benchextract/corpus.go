@@ -15,14 +15,14 @@ import (
 // document is a file to read.
 type document struct {
 	kind string // folder: pdf, docx … or web; "testdata" for samples
-	name string // file name without the folder
+	name string // file name without folder
 	path string
 }
 
-// Maximum number of bytes read from one file.
+// Maximum number of bytes to read from a file.
 const maxDocument = 256 << 20
 
-// content returns the content of the file. It decompresses web pages, which are stored as gzip.
+// content returns the file's content. Web pages are stored as gzip, so it decompresses them.
 func (d document) content() ([]byte, error) {
 	f, err := os.Open(d.path)
 	if err != nil {
@@ -50,11 +50,11 @@ const (
 	kindTestdata = "testdata"
 )
 
-// anchors lists the suffixes of the files with reference texts, which are stored next to the documents. Most of these
-// texts come from other extractors.
+// anchors lists the suffixes of the reference texts, which are stored next to the documents. Most of them come from
+// other extractors.
 var anchors = []string{".pdftotext.txt", ".tika.txt", ".pymupdf.txt", ".markitdown.txt", ".pandoc.txt", ".pypptx.txt", ".openpyxl.txt", ".lxml.txt", ".gold.txt"}
 
-// documents returns the samples of the repository, and the documents and web pages in the folder of benchmark data.
+// documents returns the repository's samples, and the documents and web pages in the benchmark data folder.
 func documents(s settings, errs io.Writer) (samples, shared, pages []document, err error) {
 	if samples, err = listDocuments(s.documents, kindTestdata); err != nil {
 		return nil, nil, nil, err
@@ -71,8 +71,8 @@ func documents(s settings, errs io.Writer) (samples, shared, pages []document, e
 	return samples, shared, pages, nil
 }
 
-// sharedDocuments returns the documents in the folder of benchmark data, ordered by kind. It returns none if the folder
-// is missing.
+// sharedDocuments returns the documents in the benchmark data folder, ordered by kind, or none if the folder is
+// missing.
 func sharedDocuments(data string) ([]document, error) {
 	kinds, err := os.ReadDir(filepath.Join(data, "docs"))
 	if os.IsNotExist(err) {
@@ -94,7 +94,7 @@ func sharedDocuments(data string) ([]document, error) {
 	return docs, nil
 }
 
-// sharedPages returns the saved web pages in the folder of benchmark data. It returns none if the folder is missing.
+// sharedPages returns the saved web pages in the benchmark data folder, or none if the folder is missing.
 func sharedPages(data string) ([]document, error) {
 	files, err := filepath.Glob(filepath.Join(data, "web", "*.html.gz"))
 	if err != nil {
@@ -107,7 +107,7 @@ func sharedPages(data string) ([]document, error) {
 	return docs, nil
 }
 
-// listDocuments returns the documents of a folder.
+// listDocuments returns a folder's documents.
 func listDocuments(folder, kind string) ([]document, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {

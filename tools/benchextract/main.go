@@ -1,6 +1,7 @@
 // Command benchextract measures document extraction: how much of the text it finds compared with trusted extractors,
-// its speed and memory, and whether damaged files crash it or make it leak resources. It reads the documents in
-// testdata, and those in a folder of benchmark data if there is one next to the repository. The output is Markdown.
+// how fast it is and how much memory it needs, and whether damaged files make it crash or leak resources. It reads the
+// documents in testdata and, if present, those in a benchmark data folder next to the repository. The output is
+// Markdown.
 //
 //	go run ./tools/benchextract [-ingestor bin/ingestor] [-data ../shared/data] [-write docs/history/extraction.md]
 //	go run ./tools/benchextract -torture [-keep folder] [-only pdf]

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// measure runs the requested measurements, prints the figures and, if the flag -write is set, writes them into a
+// measure runs the requested measurements, prints the figures and, if the -write flag is set, writes them into a
 // document.
 func measure(ctx context.Context, s settings, out, errs io.Writer) error {
 	samples, shared, pages, err := documents(s, errs)
@@ -21,7 +21,7 @@ func measure(ctx context.Context, s settings, out, errs io.Writer) error {
 		return err
 	}
 	var python string
-	if !slices.Equal(s.parts, []string{"rectangles"}) { // this part needs neither
+	if !slices.Equal(s.parts, []string{"rectangles"}) { // this part needs neither of these
 		if _, err := os.Stat(s.ingestor); err != nil {
 			return fmt.Errorf("the program to measure: %w; make build builds it", err)
 		}
@@ -60,8 +60,8 @@ func measure(ctx context.Context, s settings, out, errs io.Writer) error {
 	return bench.Publish(out, s.write, "bench-extract", text.String())
 }
 
-// readSamples runs the measured program on the repository's sample documents. It returns an error if the program cannot
-// read one of them.
+// readSamples runs the measured program on the repository's sample documents. If the program cannot read one of them,
+// readSamples returns an error.
 func readSamples(ctx context.Context, s settings, samples []document, out io.Writer) error {
 	folder, err := os.MkdirTemp("", "benchextract-")
 	if err != nil {

@@ -17,12 +17,11 @@ import (
 //go:embed peers.py
 var peersScript []byte
 
-// peerPackages are the Python packages to install: the extractors to compare with, and a library for the scorer.
+// peerPackages are the Python packages to install: the extractors to compare with and a library for the scorer.
 var peerPackages = []string{"pymupdf", "pypdf", "pdfminer.six", "markitdown[docx,pptx,xlsx]", "rapidfuzz"}
 
-// pythonEnvironment installs peerPackages into the virtual environment in the directory `dir` and returns the path of
-// its Python. If the installation fails, it writes the reason to `errs` and returns "", and the peers in Python are
-// skipped.
+// pythonEnvironment installs peerPackages into the virtual environment in `dir` and returns the path to its Python. If
+// the installation fails, it writes the reason to `errs` and returns "", and the Python peers are skipped.
 func pythonEnvironment(ctx context.Context, dir string, errs io.Writer) string {
 	program, err := bench.InstallPython(ctx, dir, peerPackages, errs)
 	if err != nil {
@@ -32,18 +31,18 @@ func pythonEnvironment(ctx context.Context, dir string, errs io.Writer) string {
 	return program
 }
 
-// timing holds the times of one tool.
+// timing holds a tool's times.
 type timing struct {
 	tool   string
-	read   map[string]cost // by file; only files that were read
+	read   map[string]cost // by file; only files that could be read
 	peak   int64           // peak resident memory of the largest process, in bytes; 0: not measured
-	absent string          // reason why the tool was not run; "" if it was
+	absent string          // why the tool was not run; "" if it was
 }
 
-// cost is the wall-clock time and the processor time spent on reading one or more files.
+// cost is the wall-clock time and CPU time spent on reading one or more files.
 type cost struct{ wall, cpu time.Duration }
 
-// totalCost returns the sum of the costs of reading `files`.
+// totalCost returns the total cost of reading `files`.
 func (t timing) totalCost(files []string) cost {
 	var sum cost
 	for _, f := range files {
@@ -53,7 +52,7 @@ func (t timing) totalCost(files []string) cost {
 	return sum
 }
 
-// runPeer reads the files with a Python library, in one process.
+// runPeer reads the files with a Python library, all in one process.
 func runPeer(ctx context.Context, program, tool string, files []string) timing {
 	t := timing{tool: tool, read: map[string]cost{}}
 	if program == "" {
@@ -107,7 +106,7 @@ func runEach(ctx context.Context, tool string, files []string, command func(file
 	return t
 }
 
-// runOne runs a program with a timeout of two minutes.
+// runOne runs a program with a two-minute timeout.
 func runOne(ctx context.Context, command []string, out, errs io.Writer) (*os.ProcessState, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()

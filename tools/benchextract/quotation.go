@@ -16,11 +16,11 @@ import (
 // covered.
 const coveredShare = 0.9
 
-// quoteScore counts the letters and digits of quotations.
+// quoteScore counts the letters and digits in quotations.
 type quoteScore struct {
 	quotes, exact             int // exact quotations were compared glyph by glyph
 	letters, covered, foreign int
-	missing                   []quotedChar // letters of an exact quotation that are not covered
+	missing                   []quotedChar // an exact quotation's letters that are not covered
 }
 
 func (s *quoteScore) add(o quoteScore) {
@@ -35,7 +35,7 @@ func (s *quoteScore) row(out io.Writer, name string) {
 	fmt.Fprintf(out, "| %s | %d | %d | %s | %s |\n", name, s.quotes, s.letters, bench.Figure("%.3f", bench.Share(s.covered, s.letters)), bench.Figure("%.3f", bench.Share(s.foreign, s.letters)))
 }
 
-// letters returns the letters and digits of a text in compatibility form, without accents.
+// letters returns a text's letters and digits in compatibility form, without accents.
 func letters(text string) []rune {
 	var out []rune
 	for _, r := range norm.NFKD.String(text) {
@@ -46,7 +46,7 @@ func letters(text string) []rune {
 	return out
 }
 
-// pageLetter is a letter on a page. It records whether the rectangles of a quotation contain the letter.
+// pageLetter is a letter on a page. It records whether the letter is inside a quotation's rectangles.
 type pageLetter struct {
 	r       rune
 	inside  bool // the rectangles cover the glyph
@@ -121,8 +121,8 @@ func scoreQuotation(q quotation, pages map[int][]quotedChar) quoteScore {
 	return s
 }
 
-// withoutRepeatedLabels removes labels that already occurred earlier in the text. A label is the part of "label: value"
-// before the colon, such as a column name, which the text repeats for every row of a table.
+// withoutRepeatedLabels removes labels that occurred earlier in the text. A label is the part of "label: value" before
+// the colon, for example a column name repeated in every row of a table.
 func withoutRepeatedLabels(text string) string {
 	var out strings.Builder
 	for line := range strings.SplitAfterSeq(text, "\n") {
@@ -155,12 +155,12 @@ func covers(rectangles []domain.PageRectangle, c quotedChar) (inside, touched bo
 	return share >= coveredShare, touched
 }
 
-// coveredWords counts the letters in a quotation's words (`all`), and how many of these letters are inside the
-// rectangles (`covered`). If the quotation repeats a word, such as a column name, more often than the page does, the
-// extra repetitions do not count.
+// coveredWords counts the letters in a quotation's words (`all`) and how many of them are inside the rectangles
+// (`covered`). If the quotation repeats a word, such as a column name, more often than the page does, the extra
+// repetitions do not count.
 func coveredWords(text string, page []pageLetter) (all, covered int) {
 	onPage, inside := map[string]int{}, map[string]int{}
-	spare := map[rune]int{} // covered letters of words that are not in the quotation
+	spare := map[rune]int{} // covered letters from words missing in the quotation
 	var word []rune
 	whole := true
 	for _, l := range page {
@@ -198,7 +198,7 @@ func coveredWords(text string, page []pageLetter) (all, covered int) {
 		}
 		parts = append(parts, rest{runes})
 	}
-	for _, p := range parts { // words that the page shows in pieces, or not at all
+	for _, p := range parts { // words split up on the page, or missing
 		all += len(p.runes)
 		for _, r := range p.runes {
 			if spare[r] > 0 {

@@ -15,16 +15,16 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// If a document contains no text, a result of at least minTokens words counts as junk.
+// If a document without text yields at least minTokens words, they count as junk.
 const minTokens = 20
 
-// extracted is what the measured program returned for one document.
+// extracted is what the measured program returned for a document.
 type extracted struct {
 	failed bool
 	cause  string // error message
 }
 
-// extractAll runs the measured program on documents, and writes the texts where the scorers expect them: KIND/FILE.txt,
+// extractAll runs the measured program on documents and writes the texts where the scorers expect them: KIND/FILE.txt,
 // without ".html" for web pages.
 func extractAll(ctx context.Context, s settings, docs []document, folder string) (map[string]extracted, error) {
 	results := map[string]extracted{}
@@ -63,14 +63,14 @@ func extractAll(ctx context.Context, s settings, docs []document, folder string)
 	return results, nil
 }
 
-// scoreRow is a row of the scorer's table.
+// scoreRow is a row in the scorer's table.
 type scoreRow struct {
 	file, kind, class string
 	score             float64
 	words             int
 }
 
-// score extracts all documents and compares the texts with those of other extractors.
+// score extracts all documents and compares the texts with those from other extractors.
 func score(ctx context.Context, s settings, python string, docs, pages []document, out, errs io.Writer) error {
 	if python == "" {
 		if python = "python3"; len(docs)+len(pages) > 0 {
@@ -143,7 +143,7 @@ func readScores(path string) ([]scoreRow, error) {
 	return rows, nil
 }
 
-// reportScores writes a table row for each kind of document. It lists documents with suspicious results on `errs`.
+// reportScores writes a table row for each kind of document and lists documents with suspicious results on `errs`.
 func reportScores(out, errs io.Writer, rows []scoreRow, results map[string]extracted) {
 	bench.Header(out, 1, "kind", "documents", "median", "mean", "below 0.5", "without text", "of these, rejected with a message", "given text")
 	var kinds []string
