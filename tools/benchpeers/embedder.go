@@ -8,17 +8,17 @@ import (
 	"strconv"
 )
 
-// Model name that the embedding server returns with the workload's vectors.
+// Model name returned by the embedding server along with the workload's vectors.
 const embeddingModel = "workload"
 
-// Prefix of the mark in each row's text, which identifies the row. The row's number follows, as in item17.
+// Prefix of the mark that identifies each row in its text. The row's number follows, as in item17.
 const itemMark = "item"
 
 // itemPattern matches a mark that identifies a row or a question.
 var itemPattern = regexp.MustCompile(`\b(item|question|fresh)([0-9]+)\b`)
 
-// vectorOf returns the vector of the row or question whose mark comes first in the text. If there is no valid mark, it
-// returns a fixed unit vector.
+// vectorOf returns the vector of the row or question whose mark comes first in the text, or a fixed unit vector if
+// there is no valid mark.
 func (w *workload) vectorOf(text string) []float32 {
 	if m := itemPattern.FindStringSubmatch(text); m != nil {
 		n, err := strconv.Atoi(m[2])
@@ -37,7 +37,7 @@ func (w *workload) vectorOf(text string) []float32 {
 	return none
 }
 
-// embed handles POST /v1/embeddings like an OpenAI-compatible embedding server. It returns the workload's vectors.
+// embed handles POST /v1/embeddings like an OpenAI-compatible embedding server, returning the workload's vectors.
 func (w *workload) embed(rw http.ResponseWriter, r *http.Request) {
 	var asked struct {
 		Input  json.RawMessage `json:"input"`

@@ -1,7 +1,7 @@
-// Command benchpeers compares the query speed of Sluice with that of common alternatives: vector stores, and full-text
+// Command benchpeers compares Sluice's query speed with that of common alternatives: vector stores, and full-text
 // indexes that run in the Python process. All of them get the same vectors, texts and questions. The command queries
-// Sluice over HTTP, and its index also directly in this process. It queries the other products through their own
-// clients. The output is Markdown.
+// Sluice over HTTP and also searches Sluice's index directly in this process. It queries the other products through
+// their own clients. The output is Markdown.
 //
 //	go run ./tools/benchpeers [-rows 100000] [-peers chroma,qdrant] [-venv folder] [-alone] [-write tools/benchpeers/README.md]
 package main

@@ -20,10 +20,10 @@ var peersScript []byte
 //go:embed libraries.py
 var librariesScript []byte
 
-// store is a peer to compare Sluice with. It consists of Python packages, or is a Go module in a subfolder of this
+// store is a peer to compare Sluice with. It is either a set of Python packages or a Go module in a subfolder of this
 // command's folder.
 type store struct {
-	name     string // name of the peer in peers.py, or of the module's folder
+	name     string // the peer's name in peers.py, or the module's folder
 	title    string
 	packages []string
 	module   bool
@@ -60,7 +60,7 @@ func peerNames() []string {
 	return names
 }
 
-// measurePeers fills and queries each requested peer. If a peer fails, its result contains the reason.
+// measurePeers fills and queries each requested peer. If a peer fails, its result says why.
 func measurePeers(ctx context.Context, s settings, embedder, dir string, errs io.Writer) []result {
 	var results []result
 	for _, p := range peers {

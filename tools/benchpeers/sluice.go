@@ -32,8 +32,8 @@ func measureSluice(ctx context.Context, s settings, w *workload, embedder, dir s
 	return append([]result{service}, alone...), nil
 }
 
-// measureService starts a service in the directory `dir`, fills it, restarts it, and queries it. It returns the figures
-// and the id of the datastore.
+// measureService starts a service in `dir`, fills it, restarts it and queries it. It returns the figures and the
+// datastore's id.
 func measureService(ctx context.Context, s settings, w *workload, embedder, dir string, errs io.Writer) (own result, store string, err error) {
 	environ := []string{
 		"OPENAI_BASE_URL=" + embedder, "OPENAI_API_KEY=none", "SLUICE_EMBED_MODEL=" + embeddingModel,
@@ -105,16 +105,15 @@ func measureService(ctx context.Context, s settings, w *workload, embedder, dir 
 	return own, store, err
 }
 
-// fillSluice uploads the workload, and stops the service once it is idle. It returns the id of the datastore and the
-// time from the first upload until the service was idle.
+// fillSluice uploads the workload and stops the service once it is idle. It returns the datastore's id and the time
+// from the first upload until the service was idle.
 func fillSluice(ctx context.Context, s settings, w *workload, dir string, environ []string) (store string, took time.Duration, err error) {
 	svc, err := bench.Start(ctx, s.api, dir, environ...)
 	defer func() { err = errors.Join(err, svc.Close()) }()
 	if err != nil {
 		return "", 0, err
 	}
-	// Each chunk is one paragraph, because a paragraph is longer than the target size, and two paragraphs together
-	// exceed the maximum.
+	// Each chunk is one paragraph, because a single paragraph exceeds the target size and two would exceed the maximum.
 	made, err := svc.CreateDatastore(ctx, service.NewDatastore{Name: "peers", Chunking: &service.Chunking{TargetTokens: 64, MaxTokens: 480}})
 	if err != nil {
 		return "", 0, err
@@ -179,7 +178,7 @@ func waitIdle(ctx context.Context, pid int) (since time.Time, err error) {
 
 func documentID(n int) string { return fmt.Sprintf("document-%d", n) }
 
-// rowsOf returns the rows that the fragments come from, as identified by the marks in their texts.
+// rowsOf returns the rows that the fragments come from, identified by the marks in their texts.
 func rowsOf(found []service.Fragment) []int {
 	var rows []int
 	for _, f := range found {
@@ -189,7 +188,7 @@ func rowsOf(found []service.Fragment) []int {
 }
 
 // rowsIn returns the rows whose marks are in a text. The measured times include this call, so it must be as fast as
-// reading a row number that another store returns.
+// reading a row number returned by another store.
 func rowsIn(text string) (rows []int) {
 	for {
 		before, rest, found := strings.Cut(text, itemMark)
@@ -216,7 +215,7 @@ var clientCounts = []int{1, 8}
 type querySettings struct {
 	process   int // process id
 	one       asker
-	truth     func(question) []int // returns the correct rows; nil if they are unknown
+	truth     func(question) []int // returns the correct rows; nil if unknown
 	questions []question           // asked in this order
 	once      bool                 // ask each question once; the first few only warm up
 	clients   int

@@ -14,18 +14,18 @@ import (
 // result holds the figures for one store.
 type result struct {
 	Name    string
-	Absent  string            // reason why it was not measured; "" if it was
+	Absent  string            // why it was not measured; "" if it was
 	Fill    float64           // seconds until all rows were searchable
 	Open    float64           // seconds until the first answer
 	Memory  int64             // anonymous memory when idle, in bytes
-	Figures map[string]figure // by kind of query and number of clients, such as "dense/1"
+	Figures map[string]figure // by kind of query and number of clients, for example "dense/1"
 }
 
-// figure holds the speed of queries.
+// figure holds the results for one kind of query.
 type figure struct {
 	P50, P99 float64 // seconds
 	Rate     float64 // answers per second
-	CPU      float64 // seconds of processor time per answer; 0: unknown
+	CPU      float64 // seconds of CPU time per answer; 0: unknown
 	Recall   float64 // 0: no ground truth
 }
 

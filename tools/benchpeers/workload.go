@@ -20,24 +20,24 @@ const (
 	dimensions = 384
 	// Number of chunks per document.
 	rowsPerDocument = 100
-	// Number of parts that the documents are divided into. A filter selects one part.
+	// Number of parts into which the documents are divided. A filter selects one part.
 	parts = 100
-	// Number of the part that filtered queries select.
+	// Number of the part selected by filtered queries.
 	filteredPart = 7
 	// Number of results per query.
 	topK = 10
 	// Some figures are measured with questions that are asked only once, so each of these figures needs its own set of
-	// questions. There are uniqueSets sets of uniqueQuestions questions.
+	// questions. There are uniqueSets sets of uniqueQuestions questions each.
 	uniqueQuestions = 2_000
 	uniqueSets      = 4
 )
 
-// workload is the data that every store is filled with.
+// workload is the data put into every store.
 type workload struct {
 	vectors   [][]float32
 	texts     []string
 	questions []question
-	fresh     []question // questions with vector and text only, each asked only once
+	fresh     []question // questions with only vector and text, each asked only once
 }
 
 // question is a query by vector, by words, or both.
@@ -49,10 +49,10 @@ type question struct {
 	filtered []int  // exact nearest rows in filteredPart
 }
 
-// partOf returns the part that a row's document belongs to.
+// partOf returns the part to which a row's document belongs.
 func partOf(row int) int { return row / rowsPerDocument % parts }
 
-// newWorkload creates chunks whose word frequencies follow Zipf's law, with vectors like those of sentence models:
+// newWorkload creates chunks whose word frequencies follow Zipf's law. Their vectors resemble those of sentence models:
 // clustered by topic and subtopic, with decreasing variance per dimension and a common component.
 func newWorkload(rows, questions int) *workload {
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -110,7 +110,7 @@ func newWorkload(rows, questions int) *workload {
 	return w
 }
 
-// uniqueSet returns the n-th set of questions that are asked only once.
+// uniqueSet returns the n-th set of questions to ask only once.
 func (w *workload) uniqueSet(n int) []question {
 	return w.fresh[n*uniqueQuestions : (n+1)*uniqueQuestions]
 }
@@ -166,7 +166,7 @@ func (w *workload) nearestOf(query []float32, passes func(row int) bool) []int {
 	return lists.Map(top, func(s scored) int { return s.row })
 }
 
-// recall returns the share of the rows in `wanted` that are also in `found`.
+// recall returns the share of rows in `wanted` that are also in `found`.
 func recall(found, wanted []int) float64 {
 	n := 0
 	for _, row := range wanted {
@@ -177,7 +177,7 @@ func recall(found, wanted []int) float64 {
 	return float64(n) / float64(max(len(wanted), 1))
 }
 
-// store writes the workload for the peers: one text per line, vectors as consecutive 32-bit floats.
+// store writes the workload for the peers: one text per line, and vectors as consecutive 32-bit floats.
 func (w *workload) store(dir string) error {
 	if err := os.WriteFile(filepath.Join(dir, "texts.txt"), []byte(strings.Join(w.texts, "\n")+"\n"), 0o600); err != nil {
 		return err

@@ -1,6 +1,6 @@
 // Command bleve fills and searches a Bleve index for benchpeers: bleve fill|ask <workload folder> <seconds per figure>
-// <idle seconds>. The last line of its output is JSON in the format of peers.py. It is a separate module, so that
-// Sluice does not get its dependencies.
+// <idle seconds>. The last line of its output is JSON in the same format as that of peers.py. It is a separate module,
+// which keeps its dependencies out of Sluice.
 package main
 
 import (
@@ -26,16 +26,16 @@ import (
 // Number of texts per batch.
 const batch = 1000
 
-// workload holds the fields of the workload file that this command reads.
+// workload holds the fields this command reads from the workload file.
 type workload struct {
 	Best      int
 	Questions []struct{ Common string }
 }
 
-// figure holds the speed of queries; times are in seconds.
+// figure holds the results for one kind of query; times are in seconds.
 type figure struct{ P50, P99, Rate, CPU, Recall float64 }
 
-// told is the output of the command.
+// told is the command's output.
 type told struct {
 	Fill    float64           `json:",omitempty"`
 	Open    float64           `json:",omitempty"`
@@ -196,7 +196,7 @@ func measure(one func(int) error, questions, clients int, each time.Duration) (f
 	}, errors.Join(faults...)
 }
 
-// processor returns the processor time of the process.
+// processor returns the process's CPU time.
 func processor() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -205,7 +205,7 @@ func processor() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// memory returns the anonymous resident memory of the process in bytes.
+// memory returns the process's anonymous resident memory in bytes.
 func memory() (int64, error) {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
