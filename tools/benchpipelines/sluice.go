@@ -18,20 +18,20 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// uploaders returns the number of concurrent uploads. It is at least 8, because an upload mostly waits for the disk.
+// uploaders returns the number of concurrent uploads. It is at least 8, because uploads mostly wait for the disk.
 func uploaders() int { return max(8, runtime.NumCPU()) }
 
 // result holds the figures for one pipeline.
 type result struct {
 	Name   string
-	Absent string  // reason why it was not measured; "" if it was
+	Absent string  // why it was not measured; "" if it was
 	Took   float64 // seconds until all files were searchable
-	Used   float64 // seconds of processor time
+	Used   float64 // seconds of CPU time
 	Files  int     // number of files read
 	Chunks int
-	Words  int // number of distinct words in each file, summed over the files; 0: not counted
+	Words  int // distinct words per file, summed over the files; 0: not counted
 
-	Tokens    int // model tokens that were embedded; 0: no embedding
+	Tokens    int // model tokens embedded; 0: no embedding
 	CutTokens int // model tokens dropped because a text was too long for the model
 }
 
@@ -54,8 +54,7 @@ func compare(ctx context.Context, s settings, g inputFiles, model, dir string, e
 	return append([]result{ours}, measurePeers(ctx, s, g, model, errs)...), ctx.Err()
 }
 
-// measureSluice uploads the files to a service that it starts in the directory `dir`, and waits until all are
-// searchable.
+// measureSluice uploads the files to a service started in `dir` and waits until all are searchable.
 func measureSluice(ctx context.Context, s settings, g inputFiles, model, dir string) (r result, err error) {
 	r.Name = "Sluice, over HTTP"
 	var environ []string
@@ -101,7 +100,7 @@ func measureSluice(ctx context.Context, s settings, g inputFiles, model, dir str
 		r.Files++
 		r.Chunks += int(d.Chunks)
 		if s.alone {
-			return nil // there is nothing to compare, and reading the chunks back takes processor time
+			return nil // there is nothing to compare, and reading the chunks back takes CPU time
 		}
 		found := make(wordSet)
 		defer func() { r.Words += len(found) }()
@@ -112,8 +111,8 @@ func measureSluice(ctx context.Context, s settings, g inputFiles, model, dir str
 	})
 }
 
-// wordSet holds the distinct words in a text: runs of ASCII letters and digits in lower case. A word counts once, even
-// if overlapping chunks or the formatting of tables repeat it. White space and punctuation do not count.
+// wordSet holds a text's distinct words: runs of ASCII letters and digits in lower case. A word counts once, even if
+// overlapping chunks or the formatting of tables repeat it. White space and punctuation do not count.
 type wordSet map[string]bool
 
 func (s wordSet) add(text string) {

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// writeTable writes the time of each pipeline. Sluice comes first; ratios are relative to its time.
+// writeTable writes each pipeline's time. Sluice comes first, and ratios are relative to its time.
 func writeTable(out io.Writer, title string, g inputFiles, results []result) {
 	what := "documents"
 	if g.made {

@@ -1,5 +1,5 @@
-// Package corpus generates documents in common formats for measurements of ingestion. The n-th document is the same in
-// every run.
+// Package corpus generates documents in common formats for measuring ingestion. The n-th document is the same in every
+// run.
 package corpus
 
 import (
@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 )
 
-// kind is a document format, with the percentage of documents that have this format.
+// kind is a document format, with the percentage of documents in this format.
 type kind struct {
 	extension string
 	share     int
@@ -24,7 +24,7 @@ func kinds() []kind {
 	}
 }
 
-// Write writes n documents into a directory, which it creates if necessary.
+// Write writes n documents to a directory, creating it if necessary.
 func Write(dir string, n int) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -43,8 +43,7 @@ func Write(dir string, n int) error {
 	return nil
 }
 
-// kindOf returns the format of document i. Among any hundred consecutive documents, each format has exactly its
-// percentage.
+// kindOf returns the format of document i. In any hundred consecutive documents, each format has exactly its percentage.
 func kindOf(i int) kind {
 	at := i * 37 % 100 // 37 and 100 have no common divisor
 	for _, k := range kinds() {
@@ -56,7 +55,7 @@ func kindOf(i int) kind {
 	panic("corpus: the shares do not add up to a hundred")
 }
 
-// author generates the text of a document.
+// author generates a document's text.
 type author struct {
 	rng  *rand.Rand
 	zipf *rand.Zipf

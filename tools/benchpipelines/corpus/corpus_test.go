@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Without this check, a pipeline that reads nothing would appear to be the fastest.
+// If the documents could not be read, a pipeline that reads nothing would appear to be the fastest.
 func TestDocumentsAreRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -66,7 +66,7 @@ func container(parts ...part) ([]byte, error) {
 	return buf.Bytes(), err
 }
 
-// relations returns the relationships of a part. The targets get the ids rId1, rId2, …
+// relations returns a part's relationships. The targets get the ids rId1, rId2, …
 func relations(to []reference) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<Relationships xmlns="%s">`, relNS)

@@ -13,7 +13,7 @@ const (
 	lineLength = 88 // characters that fit between the margins
 )
 
-// typesetter lays lines out on pages.
+// typesetter lays out lines on pages.
 type typesetter struct {
 	pages []*bytes.Buffer
 	y     float64
@@ -44,7 +44,7 @@ func (t *typesetter) paragraph(text string) {
 	t.y -= 6
 }
 
-// pdf returns a document of A4 pages with headings and paragraphs.
+// pdf returns a document with A4 pages of headings and paragraphs.
 func pdf(a *author, words int) ([]byte, error) {
 	var t typesetter
 	t.line("F0", 20, a.title())
