@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// Names of the files that contain the positions of the answers, as published by the authors of the collections.
+// Names of the files with the answers' positions, as published by the authors of the collections.
 const (
 	chromaAnswers = "questions_df.csv" // brandonstarxel/chunking_evaluation, general_evaluation_data
 	covidAnswers  = "COVID-QA.json"    // deepset-ai/COVID-QA, data/question-answering/200423_covidQA.json
@@ -25,7 +25,7 @@ type passages map[string][]eval.Answer
 
 // Minimum length, in bytes, of an answer whose repetitions in the document also count as answers. A report may contain
 // the same paragraph several times, and each copy answers the question. Repetitions of shorter answers do not count,
-// because a short name or number may occur again in another context.
+// because a short name or number may recur in another context.
 const minRepeatedAnswer = 60
 
 // readAnswers reads the positions of the answers to a set's questions.
@@ -55,7 +55,7 @@ func readAnswers(folder string, c bench.Collection) (passages, error) {
 	return found, nil
 }
 
-// chromaPassages reads the questions of Chroma's chunking study. They are in a CSV table with the question, the
+// chromaPassages reads the questions from Chroma's chunking study. They are in a CSV table with the question, the
 // references and the document id. The references are a JSON list of passages, each with its text and its start in the
 // document. The questions have no ids, so they are identified by their text.
 func chromaPassages(path string, c bench.Collection, texts map[string]string) (passages, error) {
@@ -97,7 +97,7 @@ func chromaPassages(path string, c bench.Collection, texts map[string]string) (p
 	return found, nil
 }
 
-// covidPassages reads the answers of COVID-QA, in SQuAD format.
+// covidPassages reads the answers from COVID-QA, in SQuAD format.
 func covidPassages(path string, c bench.Collection, texts map[string]string) (passages, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -137,7 +137,7 @@ func covidPassages(path string, c bench.Collection, texts map[string]string) (pa
 	return found, nil
 }
 
-// add records an answer at its occurrence nearest to the stated character position. If the answer has at least
+// add records an answer at the occurrence nearest to the stated character position. If the answer has at least
 // minRepeatedAnswer bytes, add also records its other occurrences in the document.
 func (p passages) add(question, document string, texts map[string]string, answer string, characters int) error {
 	text := texts[document]
@@ -163,7 +163,7 @@ func (p passages) add(question, document string, texts map[string]string, answer
 	return nil
 }
 
-// byteOffset converts an offset in characters to an offset in bytes.
+// byteOffset converts a character offset to a byte offset.
 func byteOffset(text string, characters int) int {
 	at := 0
 	for range characters {
@@ -176,7 +176,7 @@ func byteOffset(text string, characters int) int {
 	return at
 }
 
-// nearest finds the occurrence of `part` that starts nearest to the offset `place`, and returns its offset in the text.
+// nearest returns the offset of the occurrence of `part` that starts nearest to the offset `place`.
 func nearest(text, part string, place int) (at int, found bool) {
 	for from := 0; ; {
 		i := strings.Index(text[from:], part)

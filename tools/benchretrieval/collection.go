@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// passageSets are the collections of long documents. The answers to their questions are passages, not whole documents.
+// passageSets are the collections of long documents. Their questions are answered by passages, not by whole documents.
 var passageSets = []string{"chroma-chunk", "covidqa"}
 
 // english are the English collections, for which a mean is reported.
@@ -19,10 +19,10 @@ var english = []string{"cacm", "cranfield", "med", "nfcorpus", "npl", "scifact-p
 // collection is a collection in BEIR format.
 type collection struct {
 	bench.Collection
-	bm25 float64 // nDCG@10 of BM25; 0: unknown
+	bm25 float64 // BM25's nDCG@10; 0: unknown
 }
 
-// baselines reads the nDCG@10 of BM25 for each collection. The result is empty if the folder has no such figures.
+// baselines reads BM25's nDCG@10 for each collection. The result is empty if the folder has no such figures.
 func baselines(folder string) (map[string]float64, error) {
 	figures := map[string]float64{}
 	data, err := os.ReadFile(filepath.Join(folder, "bm25.json"))

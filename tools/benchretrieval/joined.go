@@ -19,8 +19,8 @@ const (
 	joinedParts = 4 // maximum number of parts
 )
 
-// measureJoined measures how many joined questions get a relevant document for every part. It writes the share for each
-// collection and number of parts.
+// measureJoined measures for how many joined questions a relevant document is found for every part. It writes the share
+// for each collection and number of parts.
 func (b *measured) measureJoined(ctx context.Context, s settings, wanted []string, out, errs io.Writer) error {
 	fmt.Fprintf(out, "\nShare of %d joined questions whose parts all have a relevant document among the first %d fragments:\n\n| collection |", bench.JoinedQuestions, joinedTop)
 	for n := 1; n <= joinedParts; n++ {

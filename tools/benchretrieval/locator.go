@@ -12,12 +12,12 @@ import (
 // fragmentLocator locates fragments in their documents.
 type fragmentLocator map[string]*condensed
 
-// condensed holds only the letters and digits of a document. Other characters are not compared, because ingestion may
-// change white space and join words that are hyphenated at the end of a line.
+// condensed holds only a document's letters and digits. Other characters are not compared, because ingestion may change
+// white space and join words hyphenated at the end of a line.
 type condensed struct {
 	text string
-	at   []int // offset in the document of each byte of `text`
-	size int   // length of the document in bytes
+	at   []int // for each byte of `text`, its offset in the document
+	size int   // length of the document, in bytes
 }
 
 func newFragmentLocator(documents []eval.Document) fragmentLocator {
@@ -46,7 +46,7 @@ func condense(text string) condensed {
 	return s
 }
 
-// locate returns the document that a fragment comes from, and the fragment's ranges in that document. A fragment merged
+// locate returns the document that a fragment comes from and the fragment's ranges in that document. A fragment merged
 // from neighbours may have several ranges, each at least one line long. If the fragment cannot be located, there are no
 // ranges.
 func (p fragmentLocator) locate(f service.Fragment, w chunking) (document string, spans []eval.Span, err error) {
@@ -74,8 +74,8 @@ func (p fragmentLocator) locate(f service.Fragment, w chunking) (document string
 	return document, spans, nil
 }
 
-// find returns the range of the document that contains `text`. If there are several such ranges, it prefers those near
-// `offset`. It returns false if there is none.
+// find returns the document's range that contains `text`. If there are several, it prefers those near `offset`. If
+// there is none, it returns false.
 func (s *condensed) find(text string, offset int) (eval.Span, bool) {
 	part := condense(text).text
 	if part == "" {

@@ -18,14 +18,14 @@ import (
 	"github.com/sluice/sluice/tools/internal/longdocs"
 )
 
-// longSeed is the random seed of the published figures for long documents.
+// longSeed is the random seed used for the published figures on long documents.
 const longSeed = 1
 
 // longTop is the number of top fragments that must include the right passage.
 const longTop = 5
 
-// measureLong measures how often the top fragments contain the right passage of a long contract or annual report. The
-// baseline is BM25 over the texts of the same chunks.
+// measureLong measures how often the top fragments contain the right passage from a long contract or annual report. The
+// baseline is BM25 over the same chunks' texts.
 func (b *measured) measureLong(ctx context.Context, s settings, out, errs io.Writer) error {
 	for _, set := range []longdocs.Set{longdocs.Contracts(longSeed), longdocs.Filings(longSeed)} {
 		id, plain, err := b.longStore(ctx, s, set, errs)
@@ -82,7 +82,7 @@ func writeLong(out io.Writer, ways []string, asked map[string]int, hits map[stri
 	row("all", all, func(way string) int { return total[way] })
 }
 
-// longStore uploads a set of long documents into a new datastore, and returns its id and chunks.
+// longStore uploads a set of long documents to a new datastore and returns its id and chunks.
 func (b *measured) longStore(ctx context.Context, s settings, set longdocs.Set, errs io.Writer) (string, *longIndex, error) {
 	made, err := b.CreateDatastore(ctx, service.NewDatastore{Name: "long " + set.Name + ", " + modelName(s), Type: s.engines[0]})
 	if err != nil {
@@ -133,8 +133,8 @@ func (b *measured) longAnswers(ctx context.Context, id, mode string, questions [
 
 var gap = regexp.MustCompile(`[\s|]+`)
 
-// answers reports whether `text`, which comes from `document`, contains the answer to the question. An answer that is a
-// number must not be part of a longer number.
+// answers reports whether `text`, taken from `document`, contains the answer to the question. A numeric answer must not
+// be part of a longer number.
 func answers(q longdocs.Question, document, text string) bool {
 	if document != q.Document {
 		return false
@@ -179,7 +179,7 @@ func (x *longIndex) add(document, text string) {
 	x.length += float64(len(terms))
 }
 
-// search returns the best n chunks.
+// search returns the n best chunks.
 func (x *longIndex) search(query string, n int) []longChunk {
 	rows := float64(len(x.chunks))
 	scores := make([]float64, len(x.chunks))

@@ -1,7 +1,7 @@
-// Command benchretrieval measures retrieval quality. It starts the service on loopback, uploads collections of
-// documents over HTTP, asks their questions, and scores the results. On collections in BEIR format, it scores documents
-// and compares the scores with those of BM25. On long documents, it scores passages and compares the scores with those
-// of fixed windows. The output is Markdown.
+// Command benchretrieval measures retrieval quality. It starts the service on loopback, uploads document collections
+// over HTTP, asks their questions and scores the results. On collections in BEIR format, it scores documents and
+// compares the scores with BM25's. On long documents, it scores passages and compares the scores with those of fixed
+// windows. The output is Markdown.
 //
 //	go run ./tools/benchretrieval [-data folder] [-collections cacm,med] [-engines embedded,milvus] [-modes hybrid,lexical,dense]
 //	go run ./tools/benchretrieval -model folder-of-a-sentence-transformer -keep folder
@@ -35,7 +35,7 @@ type settings struct {
 }
 
 func main() {
-	engines.RunChildIfAsked() // does not return in the guard process of an engine
+	engines.RunChildIfAsked() // does not return in an engine's guard process
 	bench.Main("benchretrieval", run)
 }
 
@@ -47,7 +47,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 	return measure(ctx, s, out, errs)
 }
 
-// parse reads the flags. The error for a wrong value lists the valid ones.
+// parse reads the flags. If a value is wrong, the error lists the valid ones.
 func parse(args []string, errs io.Writer) (settings, error) {
 	var s settings
 	flags := bench.NewFlags("benchretrieval", errs)

@@ -23,7 +23,7 @@ const (
 	concurrent   = 4   // number of concurrent questions
 )
 
-// measure runs the requested measurements, prints the figures and, if the flag -write is set, writes them into a
+// measure runs the requested measurements, prints the figures and, if the -write flag is set, writes them into a
 // document.
 func measure(ctx context.Context, s settings, out, errs io.Writer) (err error) {
 	wanted, err := bench.Collections(s.data, s.collections)
@@ -86,10 +86,10 @@ type result struct {
 	scores map[way]scores
 }
 
-// way is an engine and a search mode.
+// way is a combination of engine and search mode.
 type way struct{ engine, mode string }
 
-// scores holds the metrics for a collection, one value per question.
+// scores holds a collection's metrics, one value per question.
 type scores struct{ ndcg, recall10, recall100, mrr []float64 }
 
 // measureCollection uploads the collection to each engine and asks its questions in each mode.
@@ -130,7 +130,7 @@ func (b *measured) ask(ctx context.Context, id, mode string, questions []eval.Qu
 	return run, nil
 }
 
-// answers returns the fragments for each question, in the order of the questions.
+// answers returns the fragments for each question, in the same order as the questions.
 func (b *measured) answers(ctx context.Context, id, mode string, questions []eval.Question) ([][]service.Fragment, error) {
 	answers := make([][]service.Fragment, len(questions))
 	group, gctx := errgroup.WithContext(ctx)

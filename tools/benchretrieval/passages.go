@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// budget limits how much of a result counts: a number of fragments or of characters.
+// budget limits how much of a result counts, in fragments or in characters.
 type budget struct{ fragments, characters int }
 
 var budgets = []budget{{fragments: 5}, {fragments: 10}, {characters: 4000}, {characters: 8000}}
@@ -25,7 +25,7 @@ func (b budget) String() string {
 	return fmt.Sprintf("%d characters", b.characters)
 }
 
-// take returns the first fragments within the budget. With a budget in characters, the last fragment is cut, so that
+// take returns the first fragments within the budget. If the budget is in characters, the last fragment is cut, so that
 // all chunkings return the same amount of text.
 func (b budget) take(found []service.Fragment) []service.Fragment {
 	if b.fragments > 0 {
@@ -43,7 +43,7 @@ func (b budget) take(found []service.Fragment) []service.Fragment {
 	return found
 }
 
-// measurePassages measures recall and precision of the answer passages on the collections of long documents.
+// measurePassages measures the recall and precision of answer passages on the collections of long documents.
 func (b *measured) measurePassages(ctx context.Context, s settings, wanted []string, out, errs io.Writer) error {
 	for _, name := range passageSets {
 		if !slices.Contains(wanted, name) {
@@ -71,7 +71,7 @@ func (b *measured) measurePassages(ctx context.Context, s settings, wanted []str
 	return nil
 }
 
-// measureSet measures every method of chunking on one engine and writes the figures.
+// measureSet measures every chunking method on one engine and writes the figures.
 func (b *measured) measureSet(ctx context.Context, s settings, c bench.Collection, relevant passages, engine string, out, errs io.Writer) error {
 	fmt.Fprintf(out, "%s engine, %s. Recall and precision in percent, with the interval of 95%%; characters are those returned on average.\n\n", engine, s.modes[0])
 	bench.Header(out, 2, "read", "chunking", "recall", "precision", "characters")
@@ -104,7 +104,7 @@ func (b *measured) measureSet(ctx context.Context, s settings, c bench.Collectio
 						if unplaced++; unplaced <= 3 {
 							fmt.Fprintf(errs, "%s: a fragment of %q, at %d, is not in it: %.100q …\n", c.Name, f.CustomID, f.Offset, f.Text)
 						}
-						document, spans = "", []eval.Span{{End: len(f.Text)}} // counts as returned text that is not relevant
+						document, spans = "", []eval.Span{{End: len(f.Text)}} // counts as returned but irrelevant text
 					}
 					returned[document] = append(returned[document], spans...)
 				}

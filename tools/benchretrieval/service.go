@@ -12,17 +12,17 @@ import (
 	"github.com/sluice/sluice/tools/local/engines"
 )
 
-// measured is the service under measurement, with the dependencies that were started for it.
+// measured is the service being measured, with its dependencies.
 type measured struct {
 	*bench.Service
 	top     int            // number of fragments per query
-	closers []func() error // functions that stop the service and its dependencies, in the order of their starts
+	closers []func() error // functions that stop the service and its dependencies, in starting order
 }
 
-// builtinPrefix begins the names of built-in embedding models.
+// builtinPrefix is the prefix of built-in embedding models' names.
 const builtinPrefix = "builtin-"
 
-// start starts the service, and Milvus Lite if that engine is measured. The data directory is temporary unless s.keep
+// start starts the service and, if that engine is measured, Milvus Lite. The data directory is temporary unless s.keep
 // names one. The service does not read settings from this process's environment.
 func start(ctx context.Context, s settings) (b *measured, err error) {
 	b = &measured{top: s.top}

@@ -11,15 +11,15 @@ import (
 	"github.com/sluice/sluice/pkg/eval/service"
 )
 
-// content describes a datastore to be filled: its documents and how they are chunked.
+// content describes a datastore to fill: its documents and how to chunk them.
 type content struct {
-	name      string // name without engine and model
+	name      string // without engine and model
 	chunking  *service.Chunking
 	documents []service.Document
 }
 
-// datastore returns the id of a datastore that has the content c and uses the engine `engine`. It reuses a complete
-// datastore from an earlier run; otherwise it fills one and waits until everything is searchable.
+// datastore returns the id of a datastore with content c on `engine`. It reuses a complete datastore from an earlier
+// run; otherwise it fills one and waits until everything is searchable.
 func (b *measured) datastore(ctx context.Context, s settings, c content, engine string, errs io.Writer) (string, error) {
 	name := fmt.Sprintf("%s, %s, %s", c.name, engine, modelName(s))
 	var id string

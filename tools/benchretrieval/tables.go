@@ -13,16 +13,16 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// Bounds that the figures are compared with.
+// Bounds for the figures.
 const (
-	minGainBuiltIn      = 0.01  // minimum lead over BM25 in the mean of the English collections, with the built-in model
+	minGainBuiltIn      = 0.01  // minimum lead over BM25 in the English collections' mean, with the built-in model
 	minGainModel        = 0.035 // the same with a sentence-transformer
 	maxLoss             = 0.01  // maximum distance below BM25 on any collection
 	maxEngineDifference = 0.01  // maximum difference between the engines on any collection
 )
 
-// writeCollections writes the tables for the collections: the figures for each collection, their means, and whether
-// they meet the requirements.
+// writeCollections writes the tables for the collections: the figures for each, their means, and whether they meet the
+// requirements.
 func writeCollections(out io.Writer, s settings, results []result) {
 	for _, engine := range s.engines {
 		fmt.Fprintf(out, "\n### nDCG@10 by collection, %s engine\n\n", engine)
@@ -94,7 +94,7 @@ func writeAgreement(out io.Writer, s settings, results []result) {
 	fmt.Fprintln(out)
 }
 
-// writeBounds writes which of the project's quality requirements the engine meets in the first measured retrieval mode.
+// writeBounds writes which of the project's quality requirements the engine meets in the first retrieval mode measured.
 func writeBounds(out io.Writer, s settings, engine string, results []result) {
 	w := way{engine, s.modes[0]}
 	verdict := func(holds bool, format string, args ...any) {
@@ -170,13 +170,13 @@ func (r result) questions() int {
 
 func (r result) ndcg(w way) float64 { return bench.Mean(r.scores[w].ndcg) }
 
-// interval returns the unweighted mean of a metric over the collections, with its confidence interval.
+// interval returns a metric's unweighted mean over the collections, with its confidence interval.
 func interval(group []result, w way, of func(scores) []float64) eval.Interval {
 	values := lists.Map(group, func(r result) []float64 { return of(r.scores[w]) })
 	return eval.BootstrapMeans(values)
 }
 
-// meanBM25 returns the mean nDCG@10 of BM25, or NaN if the figure of a collection is unknown.
+// meanBM25 returns BM25's mean nDCG@10, or NaN if any collection's figure is unknown.
 func meanBM25(group []result) float64 {
 	sum := 0.0
 	for _, r := range group {
@@ -188,7 +188,7 @@ func meanBM25(group []result) float64 {
 	return sum / float64(len(group))
 }
 
-// gain returns the collections' mean nDCG@10 minus that of BM25, or NaN if the figure of BM25 is unknown.
+// gain returns how much higher the collections' mean nDCG@10 is than BM25's, or NaN if BM25's is unknown.
 func gain(group []result, w way) float64 {
 	sum := 0.0
 	for _, r := range group {

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// chunking is a method of splitting the long documents.
+// chunking is a way to split the long documents.
 type chunking struct {
 	name    string
 	size    int // tokens per window; 0: the service's default chunking
@@ -41,8 +41,8 @@ func (w chunking) cut(c bench.Collection) content {
 	return out
 }
 
-// windows splits a text at word boundaries into windows of `size` tokens. Each window shares `overlap` tokens with the
-// previous one. Blank windows are omitted.
+// windows splits a text at word boundaries into windows of `size` tokens, each of which shares `overlap` tokens with
+// the previous one. Blank windows are omitted.
 func windows(text string, size, overlap int) []eval.Span {
 	type word struct{ start, end, tokens int }
 	var words []word
@@ -90,7 +90,7 @@ func runeLen(text string, at int) int {
 	return size
 }
 
-// windowOf parses the document and range of a window from the custom id that the function cut assigned.
+// windowOf parses a window's document and range from the custom id assigned by cut.
 func windowOf(customID string) (document string, span eval.Span, err error) {
 	document, place, ok := cutLast(customID, "#")
 	from, to, parted := strings.Cut(place, "-")
