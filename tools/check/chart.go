@@ -23,7 +23,7 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// Name and namespace of the Helm release to render the chart for, and the oldest supported version of Kubernetes.
+// Name and namespace of the Helm release to render, and the oldest supported Kubernetes version.
 const (
 	releaseName      = "sluice"
 	releaseNamespace = "retrieval"
@@ -47,7 +47,8 @@ func checkChart(ctx context.Context, repo repository, f *faults) string {
 			continue
 		}
 		for _, message := range lint.RunAll(dir, values, releaseNamespace).Messages {
-			// Allow lint messages below the level of a warning. There is only one: it recommends an icon for the chart.
+			// Allow lint messages below the level of a warning. There is only one, which recommends an icon for the
+			// chart.
 			f.require(message.Severity < support.WarningSev, "%s: lint: %v", name, message)
 		}
 		r, err := render(ctx, dir, values)
@@ -98,8 +99,8 @@ func collectVariables(r *rendered, variables map[string]bool) {
 	}
 }
 
-// checkSecretsAreRefused checks that the chart's schema rejects secrets in the value `settings`, because everything in
-// `settings` ends up in a ConfigMap.
+// checkSecretsAreRefused checks that the chart's schema rejects secrets in `settings`, because everything in there ends
+// up in a ConfigMap.
 func checkSecretsAreRefused(ctx context.Context, dir, set string, values common.Values, repo repository, f *faults) {
 	for _, name := range sorted(repo.settings) {
 		if !repo.settings[name] {
@@ -112,10 +113,10 @@ func checkSecretsAreRefused(ctx context.Context, dir, set string, values common.
 	}
 }
 
-// rendered is the output of the chart for a set of values.
+// rendered is the chart's output for a set of values.
 type rendered struct {
 	objects []object
-	// external holds the names of Secrets that the values refer to and the chart does not create.
+	// external holds the names of Secrets that the values refer to but the chart does not create.
 	external map[string]bool
 	notes    string
 	faults   faults
@@ -155,7 +156,7 @@ func printChart(ctx context.Context, root, set string, out io.Writer) error {
 	return err
 }
 
-// execute does the same as `helm template`, but treats missing values as errors. It returns the names of the rendered
+// execute does the same as `helm template` but treats missing values as errors. It returns the names of the rendered
 // files in order, the files by name, and the values merged with the chart's defaults.
 func execute(ctx context.Context, dir string, values common.Values) (names []string, files map[string]string, effective common.Values, err error) {
 	chart, err := loader.Load(dir)
@@ -184,7 +185,7 @@ func execute(ctx context.Context, dir string, values common.Values) (names []str
 	return slices.Sorted(maps.Keys(files)), files, effective, nil
 }
 
-// decode decodes the documents of a rendered template.
+// decode decodes a rendered template's documents.
 func (r *rendered) decode(source, text string) {
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(text)))
 	for {
@@ -219,7 +220,7 @@ func isBlank(document []byte) bool {
 	return true
 }
 
-// collectSecrets collects the names of the Secrets that the values refer to and the chart does not create.
+// collectSecrets collects the names of Secrets that the values refer to but the chart does not create.
 func collectSecrets(values map[string]any, into map[string]bool) {
 	for key, value := range values {
 		switch v := value.(type) {

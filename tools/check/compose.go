@@ -130,8 +130,8 @@ func checkProject(project *types.Project, repo repository, f *faults) {
 // udpPolicy is the Chromium flag that stops WebRTC in web pages from sending UDP packets past the proxy.
 const udpPolicy = "--webrtc-ip-handling-policy=disable_non_proxied_udp"
 
-// checkBrowser checks the service that runs untrusted scripts: it must have no privileges, and share a network only
-// with the crawler.
+// checkBrowser checks the service that runs untrusted scripts: it must have no privileges and share a network only with
+// the crawler.
 func checkBrowser(service types.ServiceConfig, project *types.Project, f *faults) {
 	f.require(service.ReadOnly, "the browser can write its root file system")
 	f.require(contains(service.CapDrop, "ALL"), "the browser keeps capabilities")
@@ -149,7 +149,7 @@ func checkBrowser(service types.ServiceConfig, project *types.Project, f *faults
 	}
 }
 
-// checkProcess checks a service that runs a process of Sluice.
+// checkProcess checks a service that runs one of Sluice's processes.
 func checkProcess(service types.ServiceConfig, repo repository, f *faults) {
 	where := "service " + service.Name
 	f.require(service.ReadOnly, "%s can write its root file system", where)

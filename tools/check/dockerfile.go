@@ -98,7 +98,7 @@ func checkStages(stages []instructions.Stage, repo repository, f *faults) {
 	}
 }
 
-// checkCommand checks files copied from the build context: they must exist, and the ignore file must not exclude them.
+// checkCommand checks files copied from the build context: they must exist and must not be excluded by the ignore file.
 func checkCommand(s *instructions.Stage, command instructions.Command, repo repository, f *faults) {
 	c, isCopy := command.(*instructions.CopyCommand)
 	if _, isAdd := command.(*instructions.AddCommand); isAdd {
@@ -120,8 +120,8 @@ func checkCommand(s *instructions.Stage, command instructions.Command, repo repo
 	}
 }
 
-// readAllowed returns the paths that an ignore file exempts from being ignored. It returns an error unless the file
-// ignores everything else.
+// readAllowed returns the paths that an ignore file exempts from being ignored. If the file does not ignore everything
+// else, it returns an error.
 func readAllowed(path string) (map[string]bool, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -142,7 +142,7 @@ func readAllowed(path string) (map[string]bool, error) {
 	return allowed, lines.Err()
 }
 
-// readGoVersion returns the version in the go directive, such as 1.26.
+// readGoVersion returns the version from the go directive, such as 1.26.
 func readGoVersion(path string) (string, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -11,13 +11,14 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// settingName matches words that can only be setting names.
+// settingName matches words that can only be names of settings.
 var settingName = regexp.MustCompile(`\b(SLUICE_[A-Z0-9_]*[A-Z0-9]|NATS_(?:URL|CREDS|CA|CERT|KEY)|MILVUS_[A-Z_]*[A-Z]|OPENAI_[A-Z_]*[A-Z]|AZURE_OPENAI_[A-Z_]*[A-Z]|ANTHROPIC_[A-Z_]*[A-Z]|RERANK_[A-Z_]*[A-Z]|DATABASE_URL)\b`)
 
 // chartRow matches a row in the documentation's table of chart values. A star in the name means every process.
 var chartRow = regexp.MustCompile("(?m)^\\| `([a-zA-Z.*]+)` \\|")
 
-// checkDocuments compares the documentation with the code: setting names and the table of values. It returns a summary.
+// checkDocuments compares the setting names and the table of values in the documentation with the code. It returns a
+// summary.
 func checkDocuments(_ context.Context, repo repository, f *faults) string {
 	readme := repo.path("deployments", "helm", "sluice", "README.md")
 	for _, path := range []string{repo.path("docs", "deployment.md"), readme, repo.path("deployments", "compose", ".env.example"), repo.path("deployments", "helm", "sluice", "values.yaml")} {
@@ -62,8 +63,8 @@ func checkDocuments(_ context.Context, repo repository, f *faults) string {
 	return fmt.Sprintf("%d values of the chart", len(values))
 }
 
-// freeFormKeys contains the keys whose contents the user or Kubernetes defines. The documentation lists these keys
-// without their contents.
+// freeFormKeys contains the keys whose contents are defined by the user or Kubernetes. The documentation lists these
+// keys without their contents.
 var freeFormKeys = map[string]bool{"settings": true, "resources": true, "to": true, "from": true}
 
 // leaves returns the paths of all leaves in a values file.

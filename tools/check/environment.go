@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// checkEnvironment checks the environment variables of a process. Every variable must be a known setting. Every
-// ConfigMap and Secret that supplies variables must exist. The process must get no secrets except its own.
+// checkEnvironment checks a process's environment variables. Every variable must be a known setting, every ConfigMap
+// and Secret that supplies variables must exist, and the process must get no secrets but its own.
 func checkEnvironment(d *appsv1.Deployment, r *rendered, repo repository, f *faults) {
 	where, c := "Deployment "+d.Name, d.Spec.Template.Spec.Containers[0]
 	component := d.Spec.Template.Labels["app.kubernetes.io/component"]
@@ -78,7 +78,7 @@ func checkEnvironment(d *appsv1.Deployment, r *rendered, repo repository, f *fau
 	}
 }
 
-// checkFiles checks settings whose values are file paths. Each path must be inside a mounted volume.
+// checkFiles checks settings with file paths as values. Each path must be inside a mounted volume.
 func checkFiles(where string, environment map[string]string, c *corev1.Container, f *faults) {
 	for name, value := range environment {
 		if !strings.HasPrefix(value, "/") {
@@ -118,7 +118,8 @@ func checkSecretKey(where string, ref *corev1.SecretKeySelector, r *rendered, f 
 	f.require(has || ref.Optional != nil && *ref.Optional, "%s: Secret %s has no %s", where, ref.Name, ref.Key)
 }
 
-// hasDatabaseSecret reports whether some process reads a variable in databaseSecrets from the Secret called `name`.
+// hasDatabaseSecret reports whether some process reads one of the databaseSecrets variables from the Secret called
+// `name`.
 func hasDatabaseSecret(r *rendered, name string) bool {
 	for _, d := range all[*appsv1.Deployment](r.objects) {
 		for _, e := range d.Spec.Template.Spec.Containers[0].Env {

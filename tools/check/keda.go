@@ -49,7 +49,7 @@ var streamScaler = map[string]bool{
 	"lagThreshold": true, "activationLagThreshold": false, "useHttps": false,
 }
 
-// checkScaledObject checks an autoscaler against KEDA's rules and the names that the workers use.
+// checkScaledObject checks an autoscaler against KEDA's rules and the names used by the workers.
 func checkScaledObject(s *scaledObject, names workerNames, f *faults) {
 	least, most := s.Spec.MinReplicaCount, s.Spec.MaxReplicaCount
 	f.require(least != nil && most != nil && *least >= 0 && *least <= *most && *most > 0, "ScaledObject %s: the replicas are not bounded", s.Name)

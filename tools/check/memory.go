@@ -6,11 +6,11 @@ import (
 	"github.com/docker/go-units"
 )
 
-// Memory that a process needs without its child processes, in bytes.
+// Memory that a process needs in addition to its child processes, in bytes.
 const ownMemory = 1 << 30
 
 // checkExtractMemory checks that an ingestor's memory limit is large enough even if all its children use their maximum.
-// When memory runs out, the kernel may kill not only a child but the whole container, with every document in progress.
+// When memory runs out, the kernel may kill not just a child but the whole container, with every document in progress.
 func checkExtractMemory(f *faults, where string, environment map[string]string, limit int64) {
 	children, err := units.FromHumanSize(environment["SLUICE_INGEST_CONCURRENCY"])
 	if err != nil {
@@ -28,8 +28,8 @@ func checkExtractMemory(f *faults, where string, environment map[string]string, 
 	}
 }
 
-// Memory that the child processes of an api process need to draw pages, in bytes: pkg/app starts two, with the limit
-// DrawMemory of pkg/extract.
+// Memory needed by an api process's children to draw pages, in bytes: pkg/app starts two of them, each limited to
+// pkg/extract's DrawMemory.
 const drawMemory = 2 << 30
 
 // checkDrawMemory checks that an api process's memory limit suffices even if both child processes that draw pages use

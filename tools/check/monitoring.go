@@ -14,7 +14,7 @@ import (
 )
 
 // checkMonitoring parses the alert rules and their templates with Prometheus's rule loader, and the dashboard's
-// expressions with Prometheus's expression parser. It returns a summary.
+// expressions with its expression parser. It returns a summary.
 func checkMonitoring(_ context.Context, repo repository, f *faults) string {
 	promql := parser.NewParser(parser.Options{})
 	rules, expressions := 0, 0
@@ -48,7 +48,7 @@ func checkMonitoring(_ context.Context, repo repository, f *faults) string {
 	return fmt.Sprintf("%d alerts, %d expressions of the dashboard", rules, expressions)
 }
 
-// expressionsIn appends all values of the key "expr" in a JSON document, at any depth.
+// expressionsIn appends all values of "expr" keys in a JSON document, at any depth.
 func expressionsIn(v any, found []string) []string {
 	switch v := v.(type) {
 	case map[string]any:
@@ -68,7 +68,7 @@ func expressionsIn(v any, found []string) []string {
 
 var dashboardVariable = regexp.MustCompile(`\$\{?[A-Za-z_]+\}?`)
 
-// substituteVariables replaces Grafana's variables in an expression.
+// substituteVariables replaces an expression's Grafana variables.
 func substituteVariables(expression string) string {
 	return dashboardVariable.ReplaceAllStringFunc(expression, func(name string) string {
 		if name == "$__rate_interval" || name == "$__interval" || name == "$__range" {

@@ -9,8 +9,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// checkNATS parses the NATS configurations with the variables that the compose files set. The token for this test
-// starts with digits and could be read as a number, so the check also finds a configuration that does not quote it.
+// checkNATS parses the NATS configurations with the variables set in the compose files. The token used here starts with
+// digits and could be read as a number, so the check also detects a configuration that does not quote it.
 func checkNATS(_ context.Context, repo repository, f *faults) string {
 	const token = "12e4567890abcdef"
 	for name, value := range map[string]string{

@@ -11,8 +11,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// TestTheClusterOfNATSForms starts three servers with the configuration in the compose files, on loopback ports. It
-// waits until JetStream has a leader that knows all of them, which shows that the servers accept one another.
+// TestTheClusterOfNATSForms starts three servers on loopback ports with the configuration from the compose files. It
+// waits until JetStream has a leader that knows all of them, which shows that the servers accept each other.
 func TestTheClusterOfNATSForms(t *testing.T) {
 	const servers = 3
 	t.Setenv("NATS_TOKEN", `"12e4567890abcdef"`)

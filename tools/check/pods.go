@@ -47,7 +47,7 @@ func checkPod(d *appsv1.Deployment, f *faults) {
 	}
 }
 
-// probePaths are the paths of the liveness and readiness probes.
+// probePaths are the paths for liveness and readiness probes.
 type probePaths struct{ alive, ready string }
 
 var (
@@ -98,7 +98,7 @@ func checkContainer(where string, c *corev1.Container, volumes map[string]corev1
 	f.require(writable["/tmp"], "%s: container %s has no /tmp to write to", where, c.Name)
 }
 
-// Maximum shutdown time of a process in seconds. An api completes its requests (SLUICE_SHUTDOWN_GRACE, 10 s by
+// Maximum shutdown time of a process in seconds. An api process completes its requests (SLUICE_SHUTDOWN_GRACE, 10 s by
 // default). A worker returns its jobs at once but may have to wait for NATS.
 const shutdownSeconds = 30
 

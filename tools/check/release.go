@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// checkRelease checks the references between the objects of a release.
+// checkRelease checks references between a release's objects.
 func checkRelease(r *rendered, repo repository, f *faults) {
 	seen := map[string]bool{}
 	for _, o := range r.objects {
@@ -51,13 +51,13 @@ func checkRelease(r *rendered, repo repository, f *faults) {
 	f.require(strings.Contains(r.notes, "rollout status"), "the notes do not say how to see that it runs")
 }
 
-// isBrowser reports whether a deployment is the browser (which runs untrusted scripts) rather than one of Sluice's own
+// isBrowser reports whether a deployment is the browser, which runs untrusted scripts, rather than one of Sluice's own
 // processes.
 func isBrowser(d *appsv1.Deployment) bool {
 	return d.Spec.Template.Labels["app.kubernetes.io/component"] == "browser"
 }
 
-// checkBrowserPod checks that the browser gets no secrets and is reachable under the name that crawlers use.
+// checkBrowserPod checks that the browser gets no secrets and is reachable under the name used by crawlers.
 func checkBrowserPod(d *appsv1.Deployment, r *rendered, f *faults) {
 	pod := d.Spec.Template.Spec
 	f.require(len(pod.Containers[0].EnvFrom) == 0, "the browser gets the environment of the processes")
@@ -79,7 +79,7 @@ func matches(selector *metav1.LabelSelector, of labels.Set) bool {
 	return err == nil && !s.Empty() && s.Matches(of)
 }
 
-// selected returns the deployments whose pods a selector matches.
+// selected returns the deployments whose pods match a selector.
 func selected(selector *metav1.LabelSelector, deployments []*appsv1.Deployment) (chosen []*appsv1.Deployment) {
 	for _, d := range deployments {
 		if matches(selector, d.Spec.Template.Labels) {

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// settings holds the names of the service's environment variables. The value is true for a secret.
+// settings holds the names of the service's environment variables. The value is true for secrets.
 type settings map[string]bool
 
-// row matches one setting in the tables generated from pkg/config.
+// row matches a setting in the tables generated from pkg/config.
 var row = regexp.MustCompile("(?m)^\\| `([A-Z][A-Z0-9_]*)` \\| ")
 
 func readSettings(path string) (settings, error) {
@@ -29,7 +29,7 @@ func readSettings(path string) (settings, error) {
 	return known, nil
 }
 
-// runtimeVariables lists variables that are not settings of Sluice but affect the Go runtime or libraries.
+// runtimeVariables lists variables that are not Sluice settings but affect the Go runtime or libraries.
 var runtimeVariables = map[string]bool{"XDG_CACHE_HOME": true, "GOMEMLIMIT": true, "TZ": true}
 
 func (s settings) check(f *faults, where, name string) {
@@ -37,9 +37,9 @@ func (s settings) check(f *faults, where, name string) {
 	f.require(known || runtimeVariables[name], "%s sets %s, which is not in docs/configuration.md", where, name)
 }
 
-// isOffered reports whether the chart and the compose files must have a field for a setting, so that users need not add
-// it themselves. This applies to all settings for models and rerankers. Tuning parameters keep their defaults or go
-// into the chart's free settings.
+// isOffered reports whether the chart and the compose files must have a field for a setting, so that users do not have
+// to add it themselves. This applies to all settings for models and rerankers. Tuning parameters keep their defaults or
+// go into the chart's free-form settings.
 func isOffered(name string) bool {
 	return name == "SLUICE_CHAT_MODEL" || name == "SLUICE_CHAT_FALLBACK" || strings.HasPrefix(name, "OPENAI_") || strings.HasPrefix(name, "AZURE_OPENAI_") ||
 		strings.HasPrefix(name, "ANTHROPIC_") || strings.HasPrefix(name, "RERANK_") || strings.HasPrefix(name, "SLUICE_EMBED_")
@@ -50,10 +50,10 @@ func isQuerySetting(name string) bool {
 	return strings.HasPrefix(name, "RERANK_") || strings.HasPrefix(name, "AZURE_OPENAI_") || strings.HasPrefix(name, "ANTHROPIC_") || name == "SLUICE_CHAT_FALLBACK"
 }
 
-// isModelSetting reports whether a setting belongs to models or to Milvus. Crawlers ignore such settings.
+// isModelSetting reports whether a setting is for models or Milvus. Crawlers ignore such settings.
 func isModelSetting(name string) bool { return isOffered(name) || strings.HasPrefix(name, "MILVUS_") }
 
-// databaseSecrets are secrets that only api processes may have, because workers read untrusted files.
+// databaseSecrets are secrets reserved for api processes, because workers read untrusted files.
 var databaseSecrets = []string{"DATABASE_URL", "SLUICE_API_KEY"}
 
 // isSecret reports whether a setting is a secret. It judges by the name, because the table of settings does not mark
@@ -65,7 +65,7 @@ func isSecret(name string) bool {
 // workerNames are the names of the workers' queues in NATS.
 type workerNames struct {
 	stream string
-	prefix string // prefix of consumer names, before the kind of job
+	prefix string // prefix of consumer names, followed by the kind of job
 }
 
 var (
@@ -73,8 +73,8 @@ var (
 	consumer   = regexp.MustCompile(`func ConsumerOf\(.*return "([a-z-]+)" \+ string\(`)
 )
 
-// readWorkerNames reads the names from the source code of the jobs package. An autoscaler that uses another name never
-// scales.
+// readWorkerNames reads the names from the jobs package's source code. An autoscaler with a different name would never
+// scale.
 func readWorkerNames(path string) (workerNames, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"helm.sh/helm/v4/pkg/chart/common"
 )
 
-// enough contains only the values that the chart requires.
+// enough contains only the values required by the chart.
 const enough = `
 nats: {urls: ["nats://nats:4222"]}
 milvus: {address: "milvus:19530"}
