@@ -1,12 +1,12 @@
-// Command consistency checks a running fleet while it suffers faults. Workers of several workspaces write, update,
-// delete and query documents over the REST API, and compare every answer with the history of the document. At the end,
-// the command compares the complete content. Nothing may be lost, duplicated, mixed, resurrected or leaked.
+// Command consistency checks a running fleet while faults are injected. Workers in several workspaces write, update,
+// delete and query documents over the REST API and compare every answer with the document's history. At the end, the
+// command compares the complete content. Nothing may be lost, duplicated, mixed, resurrected or leaked.
 //
 //	consistency [flags]                            start a fleet on this machine and inject faults
 //	consistency -url URL[,URL…] -keys KEY[,KEY…]   check a running fleet, with one key for each workspace
 //
-// The first form needs the source code in the working directory. The seed determines all choices of workers and faults,
-// but not their times.
+// The first form needs the source code in the working directory. The seed determines all choices made by workers and
+// faults, but not their timing.
 package main
 
 import (
@@ -106,7 +106,7 @@ func runCommand(ctx context.Context, args []string, out, errs io.Writer) error {
 	return nil
 }
 
-// connect connects to the fleet and creates the datastores of the run.
+// connect connects to the fleet and creates the datastores for the run.
 func (s settings) connect(ctx context.Context, urls, keys []string, out io.Writer) (*run, error) {
 	var tenants []*tenant
 	for i, key := range keys {
@@ -122,8 +122,8 @@ func (s settings) connect(ctx context.Context, urls, keys []string, out io.Write
 	return newRun(tenants, out), nil
 }
 
-// checkRunning checks a fleet that this program did not start. It can inject only one fault: the external program that
-// the settings name as the hook.
+// checkRunning checks a fleet that this program did not start. It can inject only one fault: running the external
+// program configured as the hook.
 func (s settings) checkRunning(ctx context.Context, out io.Writer) (*run, error) {
 	r, err := s.connect(ctx, s.urls, s.keys, out)
 	if err != nil {
@@ -144,7 +144,7 @@ func (s settings) checkRunning(ctx context.Context, out io.Writer) (*run, error)
 	return r, err
 }
 
-// checkLocal checks a fleet that it starts.
+// checkLocal starts a fleet and checks it.
 func (s settings) checkLocal(ctx context.Context, out io.Writer) (r *run, err error) {
 	dir := s.dir
 	if dir == "" {
@@ -201,7 +201,8 @@ func chosen(faults []fleet.Fault, parts []string) []fleet.Fault {
 	})
 }
 
-// check runs the workers while faults are injected, and then the final checks. `f` is nil if the fleet runs elsewhere.
+// check runs the workers while faults are injected, followed by the final checks. If the fleet runs elsewhere, `f` is
+// nil.
 func (s settings) check(ctx context.Context, r *run, faults []fleet.Fault, f *fleet.Fleet) error {
 	loading, stop := context.WithTimeout(ctx, s.duration)
 	defer stop()
@@ -242,7 +243,7 @@ func (s settings) check(ctx context.Context, r *run, faults []fleet.Fault, f *fl
 	return nil
 }
 
-// lockedWriter lets workers and faults write lines at the same time.
+// lockedWriter lets workers and faults write lines concurrently.
 type lockedWriter struct {
 	mu  sync.Mutex
 	out io.Writer

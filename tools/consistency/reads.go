@@ -11,7 +11,7 @@ import (
 )
 
 // read makes one attempt at a read and returns its interval. `from` is a time before the document's id was looked up.
-// ok is false if there was no answer, in which case the read proves nothing.
+// If there was no answer, ok is false and the read proves nothing.
 func (w *worker) read(ctx context.Context, from time.Duration, do func(context.Context, *client.Client) error) (in model.Interval, ok bool, err error) {
 	in.From = from
 	err = w.tenant.once(ctx, w.random, attemptTimeout, do)
@@ -24,7 +24,7 @@ func (w *worker) read(ctx context.Context, from time.Duration, do func(context.C
 	return in, true, err
 }
 
-// readOne reads the datasource of a random document in the worker's workspace. The document may belong to any worker.
+// readOne reads a random document's datasource in the worker's workspace. The document may belong to any worker.
 func (w *worker) readOne(ctx context.Context) {
 	from, d := w.now(), w.tenant.any(w.random)
 	if d == nil || d.ID() == "" {
@@ -69,7 +69,7 @@ func text(s *string) string {
 	return *s
 }
 
-// queryOne searches for one document with a filter, so that the result says whether it is searchable.
+// queryOne searches for one document with a filter, so that the result shows whether it is searchable.
 func (w *worker) queryOne(ctx context.Context) {
 	from, d := w.now(), w.tenant.any(w.random)
 	if d == nil || d.Latest() == 0 {
@@ -114,9 +114,9 @@ func (w *worker) queryAll(ctx context.Context) {
 	w.report(w.tenant.checkFragments(d.Tag.Store, found, in, nil))
 }
 
-// checkFragments checks the fragments that a query to a datastore returned: each is a part of one version of a document
-// in this datastore, and the fragments of a document agree. If `only` is not nil, all fragments must come from that
-// document.
+// checkFragments checks the fragments returned by a query to a datastore. Each must be a part of one version of a
+// document in this datastore, and all of a document's fragments must agree on the version and the datasource. If
+// `only` is not nil, all fragments must come from that document.
 func (t *tenant) checkFragments(store int, found []client.Fragment, in model.Interval, only *model.Document) error {
 	type sight struct {
 		version    int
@@ -162,7 +162,7 @@ func (t *tenant) checkFragments(store int, found []client.Fragment, in model.Int
 	return errors.Join(faults...)
 }
 
-// readChunks lists a document's searchable chunks, which together must be exactly one version.
+// readChunks lists a document's searchable chunks, which together must form exactly one version.
 func (w *worker) readChunks(ctx context.Context) {
 	from, d := w.now(), w.tenant.any(w.random)
 	if d == nil || d.ID() == "" {
@@ -207,7 +207,7 @@ func checkChunks(d *model.Document, id string, texts []string, in model.Interval
 	return errors.Join(d.Present(id, in, how), d.Visible(version, in, how))
 }
 
-// readOriginal reads the stored content of a document.
+// readOriginal reads a document's stored content.
 func (w *worker) readOriginal(ctx context.Context) {
 	from, d := w.now(), w.tenant.any(w.random)
 	if d == nil || d.ID() == "" {

@@ -43,7 +43,7 @@ func (r *run) close() {
 	}
 }
 
-// now returns the time since the start of the run. It uses the monotonic clock, which no clock jump affects.
+// now returns the time since the start of the run. It uses the monotonic clock, which is not affected by clock jumps.
 func (r *run) now() time.Duration { return time.Since(r.began) }
 
 // since returns the interval from `at` to `at`, for an observation made at a single moment.
@@ -89,14 +89,14 @@ func (r *run) found() []*model.Violation {
 	return slices.Clone(r.violations)
 }
 
-// operations returns the number of operations on documents: writes and deletions of each document, and reads.
+// operations returns the number of operations: each document's writes and deletions, plus the reads.
 func (r *run) operations() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.counts["writes"] + r.counts["deletions"] + r.counts["reads"] + r.counts["trespasses"]
 }
 
-// summary returns the counters as one line.
+// summary returns the counters in one line.
 func (r *run) summary() string {
 	operations := r.operations()
 	r.mu.Lock()
@@ -108,14 +108,14 @@ func (r *run) summary() string {
 	return fmt.Sprintf("%d operations (%s), %d violations", operations, strings.Join(parts, ", "), len(r.violations))
 }
 
-// Time limits after the end of the load.
+// Time limits for the end of a run.
 const (
 	settleTimeout = 3 * time.Minute  // for requests in progress
-	quietTimeout  = 10 * time.Minute // until everything accepted is searchable; retries of jobs can take minutes
-	statusEvery   = 15 * time.Second // interval of progress lines
+	quietTimeout  = 10 * time.Minute // until everything accepted is searchable; job retries can take minutes
+	statusEvery   = 15 * time.Second // interval between progress lines
 )
 
-// load runs the workers until the context is done, and returns when their last requests are answered.
+// load runs the workers until the context is done, and returns once their last requests have been answered.
 func (r *run) load(ctx context.Context, workers int, seed uint64) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// server is an in-memory service with the endpoints that the checker uses. It is consistent unless a fault is planted.
+// server is an in-memory service with the endpoints used by the checker. It is consistent unless a fault is planted.
 type server struct {
 	mu        sync.Mutex
 	fault     string
@@ -27,11 +27,11 @@ type store struct{ id, tenant string }
 
 type item struct {
 	id, store, customID, content string
-	found                        string // the content that queries find
+	found                        string // content that queries find
 	metadata                     map[string]any
 }
 
-// start returns the server and the address of each of two api processes that share it.
+// start returns the server and the addresses of two api processes that share it.
 func start(t *testing.T, fault string) (*server, []string) {
 	t.Helper()
 	s := &server{fault: fault, stores: map[string]*store{}, items: map[string]*item{}, responses: map[string]string{}}
@@ -76,12 +76,12 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			answer = raw
 			w.Header().Set("Content-Type", "text/plain")
 		} else {
-			b, _ := json.Marshal(v) // maps and slices of texts and numbers
+			b, _ := json.Marshal(v) // maps and slices of strings and numbers
 			answer = string(b)
 		}
 		s.responses[key] = answer
 	}
-	if s.requests%13 == 0 && r.Method == http.MethodPost { // the answer is lost after the request was processed
+	if s.requests%13 == 0 && r.Method == http.MethodPost { // the answer is lost after the request has been processed
 		problem(w, http.StatusServiceUnavailable, "UNAVAILABLE")
 		return
 	}

@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	attemptTimeout = 8 * time.Second        // time limit for one attempt at a request
+	attemptTimeout = 8 * time.Second        // time limit for each attempt at a request
 	firstPause     = 100 * time.Millisecond // pause after a failed attempt; it doubles up to maxPause
 	maxPause       = 2 * time.Second
 )
 
-// tenant is a workspace with its datastores, and the documents that the run has written there.
+// tenant is a workspace with its datastores and the documents written there by the run.
 type tenant struct {
 	number  int
-	clients []*client.Client // one for each api process, with the tenant's key
+	clients []*client.Client // one per api process, with the tenant's key
 	stores  []string         // ids of the datastores
 
 	mu        sync.Mutex
@@ -34,11 +34,11 @@ type tenant struct {
 	byTag     map[model.Tag]*model.Document
 }
 
-// newTenant connects to the api processes with the key of one workspace.
+// newTenant connects to the api processes with a workspace's key.
 func newTenant(number int, urls []string, key string) (*tenant, error) {
 	t := &tenant{number: number, byTag: map[model.Tag]*model.Document{}}
 	for _, u := range urls {
-		// Turn off the client's own retries: settle repeats requests itself, at one api process after the other.
+		// Turn off the client's own retries: settle repeats requests itself, cycling through the api processes.
 		c, err := client.New(u, key, client.WithAttempts(1), client.WithUserAgent("sluice-consistency"))
 		if err != nil {
 			return nil, err
@@ -71,7 +71,7 @@ func (t *tenant) deleteStores(ctx context.Context) error {
 		_, err := t.settle(ctx, rand.New(rand.NewPCG(0, 0)), func(ctx context.Context, c *client.Client) error {
 			err := c.DeleteDatastore(ctx, id)
 			if client.CodeOf(err) == client.CodeNotFound {
-				return nil // an attempt whose answer was lost has deleted it
+				return nil // it was deleted by an attempt whose answer was lost
 			}
 			return err
 		})
@@ -117,15 +117,15 @@ func (t *tenant) all() []*model.Document {
 	return append([]*model.Document(nil), t.documents...)
 }
 
-// settleOnce repeats a POST under one Idempotency-Key, so that it takes effect only once, until there is a final answer
-// or the context is done.
+// settleOnce repeats a POST with the same Idempotency-Key, so that it takes effect only once, until there is a final
+// answer or the context is done.
 func (t *tenant) settleOnce(ctx context.Context, random *rand.Rand, do func(context.Context, *client.Client) error) error {
 	_, err := t.settle(client.WithIdempotencyKey(ctx, uuid.NewString()), random, do)
 	return err
 }
 
-// settle repeats a request, at one api process after the other, until there is a final answer or the context is done.
-// It returns the number of failed attempts that may have had an effect.
+// settle repeats a request, cycling through the api processes, until there is a final answer or the context is done. It
+// returns the number of failed attempts that may have had an effect.
 func (t *tenant) settle(ctx context.Context, random *rand.Rand, do func(context.Context, *client.Client) error) (tried int, err error) {
 	first := random.IntN(len(t.clients))
 	pause := firstPause
@@ -156,8 +156,8 @@ func (t *tenant) once(ctx context.Context, random *rand.Rand, timeout time.Durat
 	return do(ctx, t.clients[random.IntN(len(t.clients))])
 }
 
-// mayPass reports whether a request that failed with err may succeed when it is repeated. That is the case if there was
-// no answer, or if the answer says that the service is not available.
+// mayPass reports whether a request that failed with err may succeed when repeated. This is the case if there was no
+// answer or the service was unavailable.
 func mayPass(err error) bool {
 	refused, answered := errors.AsType[*client.Error](err)
 	if !answered {
@@ -172,7 +172,7 @@ func mayPass(err error) bool {
 	return false
 }
 
-// isUnsent reports whether a request failed before there was a connection.
+// isUnsent reports whether a request failed before a connection was established.
 func isUnsent(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && op.Op == "dial"
@@ -211,8 +211,8 @@ func (t *tenant) upload(ctx context.Context, c *client.Client, w write) (string,
 	return made.Id, nil
 }
 
-// versionField is the metadata field that holds a document's version, so that reading the datasource shows which
-// version was accepted last.
+// versionField is the metadata field with a document's version, so that reading the datasource shows which version was
+// accepted last.
 const versionField = "version"
 
 func metadata(version int) map[string]any { return map[string]any{versionField: version} }
@@ -233,7 +233,7 @@ func chunksOf(ctx context.Context, c *client.Client, id string) (texts []string,
 	return texts, nil
 }
 
-// maxOriginal is the maximum number of bytes read from an original. The originals that this program uploads are
+// maxOriginal is the maximum number of bytes to read from an original. The originals uploaded by this program are
 // shorter.
 const maxOriginal = 1 << 20
 
@@ -252,5 +252,5 @@ func (t *tenant) query(ctx context.Context, c *client.Client, store int, text st
 	return c.QueryDatastore(ctx, t.stores[store], client.DatastoreQuery{Query: text, TopK: &top, Filters: filter})
 }
 
-// maxFragments is the number of fragments that a query asks for. No text has more chunks.
+// maxFragments is the number of fragments requested by a query. No text has more chunks than this.
 const maxFragments = 20

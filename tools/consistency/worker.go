@@ -17,21 +17,21 @@ type write struct {
 	version  int
 }
 
-// worker writes its own documents, one request at a time, and reads all documents in its tenant's workspace. All its
-// choices come from the seed.
+// worker writes its own documents, one request at a time, and reads all documents in its tenant's workspace. The seed
+// determines all its choices.
 type worker struct {
 	*run
 	tenant *tenant
 	name   string
 	random *rand.Rand
 	own    []*model.Document
-	// loose holds documents with a write of unknown outcome. Their next write must be answered before they are deleted
-	// or updated by id, because only then is their id known.
+	// loose holds documents with a write whose outcome is unknown. Before they can be deleted or updated by id, their
+	// next write must be answered, because only then is their id known.
 	loose map[*model.Document]bool
 }
 
 const (
-	ownDocuments = 40                     // documents that a worker writes
+	ownDocuments = 40                     // documents per worker
 	maxBatch     = 8                      // documents in one upsert
 	maxHaste     = 500 * time.Millisecond // longest time limit for a write that is not repeated
 	minHaste     = 5 * time.Millisecond
@@ -62,7 +62,7 @@ func (w *worker) work(ctx, settling context.Context) {
 	}
 }
 
-// pick returns one of the worker's documents, and creates documents until there are enough.
+// pick returns one of the worker's documents, creating documents until there are enough.
 func (w *worker) pick() *model.Document {
 	if len(w.own) < ownDocuments {
 		d := w.tenant.add(w.random.IntN(len(w.tenant.stores)))
@@ -72,7 +72,7 @@ func (w *worker) pick() *model.Document {
 	return w.own[w.random.IntN(len(w.own))]
 }
 
-// withID returns one of the worker's documents that has a datasource, or nil.
+// withID returns one of the worker's documents with a datasource, or nil.
 func (w *worker) withID() *model.Document {
 	for range 8 {
 		if len(w.own) == 0 {
@@ -140,7 +140,7 @@ func (w *worker) finish(one write, id string, err error) {
 		one.op.Unknown(now, err)
 		w.loose[one.document] = true
 		kind := model.Refused
-		if id != "" && isNotFound(err) { // only an update names the datasource before it is answered
+		if id != "" && isNotFound(err) { // only updates name the datasource before being answered
 			kind = model.Lost
 		}
 		w.report(one.document.Violate(kind, w.since(now), "writing version %d: %v", one.version, err))
@@ -184,13 +184,13 @@ func (w *worker) deleteOne(ctx context.Context) {
 	w.count("deletions", 1)
 }
 
-// uploadOne uploads a file as a new document. It must exist once, however often the request is repeated.
+// uploadOne uploads a file as a new document. The document must exist only once, however often the request is repeated.
 func (w *worker) uploadOne(ctx context.Context) {
 	d := w.tenant.add(w.random.IntN(len(w.tenant.stores)))
 	if len(w.own) < 2*ownDocuments {
 		w.own = append(w.own, d)
 	} else {
-		w.own[w.random.IntN(len(w.own))] = d // the replaced document stays as it is until the end
+		w.own[w.random.IntN(len(w.own))] = d // the replaced document stays unchanged until the end
 	}
 	one := w.begin(d, "upload")
 	var id string
@@ -202,8 +202,8 @@ func (w *worker) uploadOne(ctx context.Context) {
 	w.count("writes", 1)
 }
 
-// hastyWrite makes one attempt with a short time limit and without an Idempotency-Key. If there is no answer, the
-// write may happen at any time, or never.
+// hastyWrite makes one attempt with a short time limit and no Idempotency-Key. If there is no answer, the write may
+// happen at any time, or never.
 func (w *worker) hastyWrite(ctx context.Context) {
 	one := w.begin(w.pick(), "hasty upsert")
 	var ids []string
@@ -228,7 +228,7 @@ func (w *worker) hastyWrite(ctx context.Context) {
 	w.count("writes", 1)
 }
 
-// trespass asks for content of another tenant with this tenant's key. Every answer but 404 is a leak.
+// trespass requests another tenant's content with this tenant's key. Any answer but 404 is a leak.
 func (w *worker) trespass(ctx context.Context) {
 	other := w.tenants[w.random.IntN(len(w.tenants))]
 	if other == w.tenant {

@@ -13,15 +13,14 @@ import (
 	"time"
 )
 
-// clockVariable names the environment variable with the path of the file that holds the clock's deviation. Only
-// programs built with the clock patch read it.
+// clockVariable is the environment variable with the path to the file that says how far the clock is off. Only programs
+// built with the clock patch read it.
 const clockVariable = "CONSISTENCY_CLOCK"
 
 // edit replaces one place in a source file. The old text must occur exactly once.
 type edit struct{ file, old, new string }
 
-// clockEdits make the program shift its clock by the deviation that a file contains. Releases are built without these
-// edits.
+// clockEdits make the program shift its clock by the offset in a file. Releases are built without these edits.
 var clockEdits = []edit{
 	{"pkg/app/main.go", "return mainWith(hooks{}, shape,", "return mainWith(hooks{now: consistencyClock()}, shape,"},
 	{"pkg/app/main.go", "func mainWith(", `// consistencyClock returns a clock that deviates by the duration in a file.
@@ -47,10 +46,9 @@ func mainWith(`},
 	{"pkg/app/main.go", "\"syscall\"\n", "\"syscall\"\n\t\"time\"\n"},
 }
 
-// planted are faults that can be built into the program, to show that the checker finds them.
+// planted are faults that can be built into the program to show that the checker detects them.
 var planted = map[string][]edit{
-	// This fault removes the index rows of the old content as soon as the new content is accepted, before it is
-	// searchable.
+	// This fault removes the old content's index rows as soon as the new content is accepted, before it is searchable.
 	"early-sweep": {{"pkg/catalog/resources/content.go", "DatasourceID: r.ID, Originals: []string{old.Key},", "DatasourceID: r.ID, Originals: []string{old.Key}, Below: r.ActiveGeneration + 1,"}},
 	// With this fault, a request still stores its documents after another process has taken over its idempotency key.
 	"no-claim-fence": {{"pkg/catalog/accounts/idempotency.go", "	return db.WithFence(ctx, func(ctx context.Context, t *db.Tx) error {", "	return ctx\n	return db.WithFence(ctx, func(ctx context.Context, t *db.Tx) error {"}},
@@ -65,8 +63,8 @@ var planted = map[string][]edit{
 // Planted returns the names of the faults that Build can plant.
 func Planted() []string { return slices.Sorted(maps.Keys(planted)) }
 
-// patched returns the patched source files, by path below root. The patches plant the faults, and make the program
-// shift its clock by the deviation that a file contains.
+// patched returns the patched source files, by path below root. The patches plant the faults and make the program shift
+// its clock by the offset in a file.
 func patched(root string, faults ...string) (map[string]string, error) {
 	edits := slices.Clone(clockEdits)
 	for _, name := range faults {
@@ -94,9 +92,9 @@ func patched(root string, faults ...string) (map[string]string, error) {
 	return changed, nil
 }
 
-// Build builds the program in the directory `dir` from the source code in the working directory. The compiler gets
-// patched copies of some files. The patches plant the faults, and make the program read its clock's deviation from a
-// file. The source code itself does not change.
+// Build builds the program in `dir` from the source code in the working directory. The compiler gets patched copies of
+// some files. The patches plant the faults and make the program read its clock offset from a file. The source code
+// itself does not change.
 func Build(ctx context.Context, dir string, faults ...string) (program string, err error) {
 	changed, err := patched(".", faults...)
 	if err != nil {
@@ -130,7 +128,7 @@ func Build(ctx context.Context, dir string, faults ...string) (program string, e
 	return program, nil
 }
 
-// setClock atomically replaces the file that holds the clock's deviation.
+// setClock atomically replaces the file with the clock offset.
 func setClock(file string, by time.Duration) error {
 	if err := os.WriteFile(file+".new", []byte(by.String()), 0o600); err != nil {
 		return err

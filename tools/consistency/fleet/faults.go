@@ -19,15 +19,15 @@ import (
 // Fault is one kind of fault.
 type Fault struct {
 	Name string
-	// Hold is the maximum time between the calls of strike and heal.
+	// Hold is the maximum time between strike and heal.
 	Hold time.Duration
-	// strike starts the fault. It returns a description of the target as `hit`, and the function `heal`, which ends the
+	// strike starts the fault. It returns a description of the target as `hit`, and a `heal` function, which ends the
 	// fault.
 	strike func(context.Context, *rand.Rand) (hit string, heal func(context.Context) error, err error)
 }
 
 // Longest times between strike and heal. A paused ingestor loses its jobs to another one after 30 seconds, and another
-// api process may take over the requests of a paused one after 10 seconds. The pauses are longer than that.
+// api process may take over a paused one's requests after 10 seconds. The pauses are longer than that.
 const (
 	downTime      = 5 * time.Second
 	engineDown    = 3 * time.Second
@@ -65,8 +65,8 @@ func (f *Fleet) Faults() []Fault {
 	return faults
 }
 
-// Command returns a fault that an external program causes, such as a power loss. The program is called with the
-// argument strike, and later with heal.
+// Command returns a fault caused by an external program, such as a power loss. The program is called with the argument
+// strike and later with heal.
 func Command(path string) Fault {
 	call := func(ctx context.Context, word string) error {
 		out, err := exec.CommandContext(ctx, path, word).CombinedOutput()
@@ -146,8 +146,8 @@ func (f *Fleet) partition(_ context.Context, random *rand.Rand) (string, func(co
 	}, nil
 }
 
-// flipBit kills a NATS server, flips one bit in one of its files, and starts it again. It always picks the same server,
-// so that the other two replicas of everything stay whole. If the damage prevents the server from starting, flipBit
+// flipBit kills a NATS server, flips one bit in one of its files and starts it again. It always picks the same server,
+// so that the other two replicas of everything stay intact. If the damage prevents the server from starting, flipBit
 // removes the server's data, as docs/deployment.md describes, and the cluster fills it again.
 func (f *Fleet) flipBit(_ context.Context, random *rand.Rand) (string, func(context.Context) error, error) {
 	s := f.nats.Servers[f.damaged]
@@ -195,7 +195,7 @@ func flip(dir string, random *rand.Rand) (string, error) {
 	return fmt.Sprintf("bit %d of byte %d of %s", bit, at, name), os.WriteFile(path, content, 0o600)
 }
 
-// jump sets the clocks of all processes ahead or back. The returned function corrects them.
+// jump sets the clocks of all processes ahead or back. The function it returns corrects them.
 func (f *Fleet) jump(_ context.Context, random *rand.Rand) (string, func(context.Context) error, error) {
 	jumps := []time.Duration{-24 * time.Hour, -time.Hour, time.Hour, 24 * time.Hour}
 	by := jumps[random.IntN(len(jumps))]
@@ -249,7 +249,7 @@ func Disturb(ctx context.Context, faults []Fault, random *rand.Rand, out io.Writ
 	return strikes, nil
 }
 
-// healTimeout is the time limit for ending one fault. A killed Milvus may take nearly that long to start again.
+// healTimeout is the time limit for ending a fault. A killed Milvus may take nearly that long to restart.
 const healTimeout = 5 * time.Minute
 
 func healAll(heals []func(context.Context) error) error {
@@ -262,7 +262,7 @@ func healAll(heals []func(context.Context) error) error {
 	return errors.Join(faults...)
 }
 
-// wait waits, and reports false if the context is done.
+// wait waits for d. It returns false if the context is done.
 func wait(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -1,5 +1,5 @@
 // Package fleet runs a fleet on this machine for the consistency checker: api processes and ingestors with PostgreSQL,
-// Milvus and a NATS cluster of three, all real processes. It also injects faults into the fleet.
+// Milvus and a three-server NATS cluster, all real processes. It also injects faults into the fleet.
 package fleet
 
 import (
@@ -21,15 +21,15 @@ import (
 	"github.com/sluice/sluice/tools/local/engines"
 )
 
-// Options are the options of Start.
+// Options are the options for Start.
 type Options struct {
-	Program   string // path of the service's program
-	Dir       string // directory for the data of all processes; it must exist
+	Program   string // path to the service's program
+	Dir       string // directory for the processes' data; must exist
 	APIs      int
 	Ingestors int
-	Tenants   int // number of workspaces with a key
-	// Clock is the path of the file that holds the deviation of the processes' clocks. It is "" for a program that was
-	// not built by Build, because such a program does not read the file.
+	Tenants   int // number of workspaces, each with a key
+	// Clock is the path to the file with the processes' clock offset. It is "" for a program that was not built by
+	// Build, because such a program does not read the file.
 	Clock string
 	Out   io.Writer
 }
@@ -44,7 +44,7 @@ type Fleet struct {
 	ingestors []*process
 	links     []link
 	keys      []string
-	damaged   int // number of the NATS server whose files are damaged; always the same one
+	damaged   int // number of the NATS server with damaged files; always the same one
 }
 
 // link is a process's connection to a server, through a proxy that can fail.
@@ -88,7 +88,7 @@ func Start(ctx context.Context, o Options) (*Fleet, error) {
 		}
 		f.ingestors = append(f.ingestors, p)
 	}
-	for _, p := range f.processes() { // the first api process creates streams and tables that the others need
+	for _, p := range f.processes() { // the first api process creates the streams and tables that the others need
 		if err := p.start(); err != nil {
 			return f, err
 		}
@@ -174,7 +174,7 @@ func (f *Fleet) newKey(ctx context.Context, workspace string) (string, error) {
 	return key, nil
 }
 
-// URLs returns the addresses of the api processes.
+// URLs returns the api processes' addresses.
 func (f *Fleet) URLs() (urls []string) {
 	for _, p := range f.apis {
 		urls = append(urls, "http://"+p.addr)
@@ -182,7 +182,7 @@ func (f *Fleet) URLs() (urls []string) {
 	return urls
 }
 
-// Keys returns one API key for each workspace.
+// Keys returns one API key per workspace.
 func (f *Fleet) Keys() []string { return f.keys }
 
 func (f *Fleet) processes() []*process { return slices.Concat(f.apis, f.ingestors) }
@@ -197,8 +197,8 @@ func (f *Fleet) WaitReady(ctx context.Context) error {
 	return nil
 }
 
-// Ended returns the number of unexpected process exits, by process name. These include processes that exit while
-// starting because they cannot reach PostgreSQL or NATS for a minute.
+// Ended returns the number of unexpected exits by process name. They include processes that exit while starting because
+// they cannot reach PostgreSQL or NATS for a minute.
 func (f *Fleet) Ended() map[string]int {
 	ended := map[string]int{}
 	for _, p := range f.processes() {
@@ -211,7 +211,7 @@ func (f *Fleet) Ended() map[string]int {
 	return ended
 }
 
-// Stop stops everything. Processes are killed, because nothing needs their data any more.
+// Stop stops everything. It kills the processes, because their data is no longer needed.
 func (f *Fleet) Stop() error {
 	var all sync.WaitGroup
 	for _, p := range f.processes() {

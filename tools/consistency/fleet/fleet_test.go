@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// TestPatchesFitTheCode fails when the code changes so that a patch no longer fits. Adapt the patch then.
+// TestPatchesFitTheCode fails if a code change makes a patch no longer fit. If it fails, adapt the patch.
 func TestPatchesFitTheCode(t *testing.T) {
 	t.Parallel()
 	for _, name := range Planted() {

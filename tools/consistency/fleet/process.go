@@ -17,7 +17,7 @@ import (
 const (
 	readyTimeout   = 3 * time.Minute
 	readyPoll      = 50 * time.Millisecond
-	restartDelay   = time.Second // pause before a process that ended unexpectedly is started again
+	restartDelay   = time.Second // pause before restarting a process that exited unexpectedly
 	processStop    = 30 * time.Second
 	readyzDeadline = 5 * time.Second
 )
@@ -33,12 +33,12 @@ type process struct {
 	mu      sync.Mutex
 	cmd     *exec.Cmd     // nil if the process is not running
 	exited  chan struct{} // closed when cmd has exited
-	held    bool          // the process must not be started again
-	ended   int           // number of unexpected ends
+	held    bool          // the process must not be restarted
+	ended   int           // number of unexpected exits
 	watcher sync.WaitGroup
 }
 
-// newProcess prepares a process. `program` is a path, and its file name decides whether an api process or an ingestor
+// newProcess prepares a process. `program` is a path whose file name decides whether an api process or an ingestor
 // starts.
 func newProcess(program, name, dir string, env ...string) (*process, error) {
 	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
@@ -87,10 +87,10 @@ func (p *process) launch() error {
 	return nil
 }
 
-// watch waits until the process exits, and starts it again unless kill or terminate is keeping it down.
+// watch waits for the process to exit, then restarts it unless kill or terminate is keeping it down.
 func (p *process) watch(cmd *exec.Cmd, exited chan struct{}) {
 	defer p.watcher.Done()
-	_ = cmd.Wait() // the log has the reason
+	_ = cmd.Wait() // the log says why
 	p.mu.Lock()
 	p.cmd = nil
 	close(exited)
@@ -113,7 +113,7 @@ func (p *process) watch(cmd *exec.Cmd, exited chan struct{}) {
 // kill kills the process and keeps it down until start is called.
 func (p *process) kill() error { return p.end(syscall.SIGKILL) }
 
-// terminate asks the process to stop, waits until it has exited, and keeps it down until start is called.
+// terminate asks the process to stop, waits until it has exited and keeps it down until start is called.
 func (p *process) terminate() error { return p.end(syscall.SIGTERM) }
 
 func (p *process) end(s syscall.Signal) error {

@@ -1,13 +1,13 @@
-// Package model decides whether the answers of a service are possible. It records the observations of readers, and the
-// history of every document: its writes and deletions, with the times of request and answer. If no order of the
-// operations explains an observation, it reports a violation. It does no I/O.
+// Package model decides whether a service's answers are possible. It records what readers observe and the history of
+// every document: its writes and deletions, with the times of request and answer. If no order of the operations
+// explains an observation, it reports a violation. It does no I/O.
 //
-// Two registers describe a document. The accepted register changes when a write or a deletion succeeds, and every later
-// read of the datasource must show the change. The visible register is what queries find. It follows the accepted
-// register in the same order, but may lag behind and skip versions. A deletion takes effect on both at once.
+// Each document is described by two registers. The accepted register changes when a write or a deletion succeeds, and
+// every later read of the datasource must show the change. The visible register is what queries find. It follows the
+// accepted register in the same order, but may lag behind and skip versions. A deletion takes effect on both at once.
 //
-// An operation without an answer may take effect at any later time, or never. Once a reader has seen its version, it
-// has taken effect.
+// An operation without an answer may take effect at any later time, or never. Once a reader has seen its version, it is
+// known to have taken effect.
 package model
 
 import (
@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// Forever is the end of an operation whose outcome is unknown.
+// Forever is the end time of an operation whose outcome is unknown.
 const Forever = time.Duration(math.MaxInt64)
 
 // Interval is the time between a request and its answer, measured from the start of the run.
@@ -31,7 +31,7 @@ type Kind string
 // Kinds of violations.
 const (
 	Lost        Kind = "lost"        // accepted or searchable content is missing
-	Duplicated  Kind = "duplicated"  // one document is there twice
+	Duplicated  Kind = "duplicated"  // a document exists twice
 	Mixed       Kind = "mixed"       // parts of several versions or documents, or an incomplete version
 	Resurrected Kind = "resurrected" // deleted content is back
 	Reverted    Kind = "reverted"    // an older version is back
@@ -53,7 +53,7 @@ func (v *Violation) Error() string {
 	return fmt.Sprintf("%s: document %s: %s\n%s", strings.ToUpper(string(v.Kind)), v.Tag, v.What, v.History)
 }
 
-// Op is an operation on a document: a write, or the deletion of the document.
+// Op is an operation on a document: a write or a deletion.
 type Op struct {
 	document *Document
 	version  int // 0: a deletion
@@ -61,9 +61,9 @@ type Op struct {
 	// latest is the latest time at which the operation can have taken effect: `to`, or earlier if its effect was seen
 	// before then.
 	latest time.Duration
-	// seen is the end of the first read that found the version searchable.
+	// seen is when the first read that found the version searchable ended.
 	seen time.Duration
-	// past is the end of the first read that showed that the version was no longer searchable.
+	// past is when the first read that found the version no longer searchable ended.
 	past time.Duration
 }
 
@@ -75,27 +75,27 @@ func (o *Op) precedes(p *Op) bool { return o.latest < p.from }
 // deletion is an answered request to delete a datasource.
 type deletion struct {
 	id string
-	at time.Duration // time when the answer arrived
+	at time.Duration // time of the answer
 }
 
-// maxDeletions is how many of a document's deletions are remembered, with their datasource ids.
+// maxDeletions is how many of a document's deletions are remembered, along with their datasource ids.
 const maxDeletions = 8
 
-// Document is the history of one document. It is safe for concurrent use.
+// Document is a document's history. It is safe for concurrent use.
 type Document struct {
 	Tag Tag
 
 	mu        sync.Mutex
 	ops       []*Op
 	versions  int        // versions written so far
-	id        string     // id of the datasource, "" if there is none or it is unknown
-	deleted   []deletion // the last answered deletions
+	id        string     // the datasource's id; "" if there is none or it is unknown
+	deleted   []deletion // most recent answered deletions
 	log       []string
-	truncated int // entries removed from log
+	truncated int // number of entries removed from log
 	lastSight string
 }
 
-// New returns the empty history of a document.
+// New returns an empty history for a document.
 func New(tag Tag) *Document { return &Document{Tag: tag} }
 
 // ID returns the id of the document's datasource, or "" if there is none or it is unknown.
@@ -112,7 +112,7 @@ func (d *Document) Latest() int {
 	return d.versions
 }
 
-// BeginWrite records a request that writes the next version. `by` describes the request in the document's history.
+// BeginWrite records a request to write the next version. `by` describes the request in the document's history.
 func (d *Document) BeginWrite(at time.Duration, by string) (*Op, int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -120,7 +120,7 @@ func (d *Document) BeginWrite(at time.Duration, by string) (*Op, int) {
 	return d.begin(d.versions, at, by), d.versions
 }
 
-// BeginDelete records a request that deletes the datasource.
+// BeginDelete records a request to delete the datasource.
 func (d *Document) BeginDelete(at time.Duration, by string) *Op {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -143,7 +143,7 @@ func (o *Op) String() string {
 	return fmt.Sprintf("write v%d", o.version)
 }
 
-// Done records that the request succeeded. `id` is the id of the written or deleted datasource.
+// Done records that the request succeeded. `id` is the written or deleted datasource's id.
 func (o *Op) Done(at time.Duration, id string) {
 	d := o.document
 	d.mu.Lock()
@@ -178,8 +178,8 @@ func (o *Op) Cancelled(at time.Duration, why error) {
 	d.note(at, "%s had no effect: %v", o, why)
 }
 
-// forget removes writes that are certainly superseded, because the result of a later operation has been seen. If a
-// reader sees the version of a removed write again, that is a violation.
+// forget removes writes that are certainly superseded because a later operation's result has been seen. If a reader
+// sees a removed write's version again, that is a violation.
 func (d *Document) forget() {
 	const enough = 16
 	if len(d.ops) < enough {
@@ -226,7 +226,7 @@ func (d *Document) noteSight(in Interval, what, how string) {
 	d.note(in.To, "%s, by %s since %.3fs", what, how, in.From.Seconds())
 }
 
-// History returns the operations and observations in the order of their times.
+// History returns the operations and observations in chronological order.
 func (d *Document) History() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -251,7 +251,7 @@ func (d *Document) violation(kind Kind, in Interval, format string, args ...any)
 	return &Violation{Kind: kind, Tag: d.Tag, What: what, History: d.history()}
 }
 
-// Violate records a violation that the caller has found in an answer.
+// Violate records a violation that the caller found in an answer.
 func (d *Document) Violate(kind Kind, in Interval, format string, args ...any) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

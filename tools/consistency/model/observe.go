@@ -1,6 +1,6 @@
 package model
 
-// Visible checks a read that found the version searchable, and records it.
+// Visible checks and records a read that found the version searchable.
 func (d *Document) Visible(version int, in Interval, how string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -28,7 +28,7 @@ func (d *Document) Visible(version int, in Interval, how string) error {
 
 func (o *Op) sight() string { return "searchable " + o.String()[len("write "):] }
 
-// known returns the write that created `version`, which a read has found. If no such write is possible, it returns a
+// known returns the write that created `version`, which a read has found. If there can be no such write, it returns a
 // violation.
 func (d *Document) known(version int, in Interval, how string) (*Op, error) {
 	o := d.find(version)
@@ -52,7 +52,7 @@ func (d *Document) supersede(o *Op, in Interval) {
 	}
 }
 
-// Invisible checks a read that found the document not searchable, and records it.
+// Invisible checks and records a read that found the document not searchable.
 func (d *Document) Invisible(in Interval, how string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -77,8 +77,8 @@ func (d *Document) mayBeDeleted(o *Op, in Interval) bool {
 	return false
 }
 
-// Accepted checks a read of the datasource that showed the version as its newest content, and records it. If searchable
-// is set, the datasource had the status synched, so that queries see this version from now on.
+// Accepted checks and records a read of the datasource that showed the version as its newest content. If `searchable`
+// is true, the datasource had status synched, so queries see this version from now on.
 func (d *Document) Accepted(version int, searchable bool, in Interval, how string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -118,7 +118,8 @@ func (d *Document) Missing(in Interval, how string) error {
 }
 
 // Present checks a read that found a datasource by its id. It reports a violation if the datasource was deleted before
-// the read. Only the latest deletions are remembered. Visible and Accepted notice older ones by the document's version.
+// the read. Only the latest deletions are remembered; older ones are noticed by Visible and Accepted, from the
+// document's version.
 func (d *Document) Present(id string, in Interval, how string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -130,7 +131,7 @@ func (d *Document) Present(id string, in Interval, how string) error {
 	return nil
 }
 
-// Deleted returns the ids of the datasources that were deleted last.
+// Deleted returns the ids of the most recently deleted datasources.
 func (d *Document) Deleted() (ids []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

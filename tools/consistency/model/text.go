@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// Tag identifies a document in its own text: every sentence contains the tag and the version. A fragment therefore says
-// which version of which document it belongs to, whatever the service claims.
+// Tag identifies a document in its own text: every sentence contains the tag and the version. So a fragment shows which
+// version of which document it belongs to, whatever the service claims.
 type Tag struct {
 	Tenant, Store, Number int
 }
 
-// String returns the tag in the form that texts contain. It is also the document's custom id.
+// String returns the tag as it appears in texts. It is also the document's custom id.
 func (t Tag) String() string { return fmt.Sprintf("t%dd%dk%06d", t.Tenant, t.Store, t.Number) }
 
 // maxSentences limits the length of a text. 24 sentences are about 6 chunks.
@@ -31,7 +31,8 @@ var (
 	verbs     = strings.Fields("blocks carries drains feeds guards heats joins lifts marks opens passes quenches raises shields turns warms")
 )
 
-// Text returns the content of one version of a document. It depends only on its arguments, so texts need not be stored.
+// Text returns the content of a document's version. It depends only on its arguments, so texts do not have to be
+// stored.
 func Text(tag Tag, version int) string {
 	h := fnv.New64a()
 	fmt.Fprint(h, tag, version)
@@ -52,7 +53,7 @@ func Text(tag Tag, version int) string {
 	return b.String()
 }
 
-// Sentence returns the first sentence of a version's text, as a query that finds it.
+// Sentence returns the first sentence of a version's text, to be used as a query that finds it.
 func Sentence(tag Tag, version int) string {
 	before, _, _ := strings.Cut(Text(tag, version), ".")
 	return before
@@ -66,8 +67,8 @@ var (
 	ErrMixed   = errors.New("the text mixes several versions or documents")
 )
 
-// Identify returns the document and the version that a fragment was taken from. It fails with ErrMixed or ErrForeign
-// unless the fragment is a contiguous part of the text of one version. Differences in white space do not matter.
+// Identify returns the document and version that a fragment was taken from. Unless the fragment is a contiguous part of
+// one version's text, it fails with ErrMixed or ErrForeign. Differences in white space do not matter.
 func Identify(fragment string) (Tag, int, error) {
 	fragment = normalised(fragment)
 	found := mark.FindAllStringSubmatch(fragment, -1)
@@ -86,7 +87,7 @@ func Identify(fragment string) (Tag, int, error) {
 	return tag, version, nil
 }
 
-// IsWhole reports whether the pieces, joined in order, are the complete text of the version.
+// IsWhole reports whether the pieces, joined in order, are the version's complete text.
 func IsWhole(tag Tag, version int, pieces []string) bool {
 	return normalised(strings.Join(pieces, " ")) == normalised(Text(tag, version))
 }
@@ -104,7 +105,7 @@ func normalised(text string) string { return strings.Join(strings.Fields(text), 
 
 var tagForm = regexp.MustCompile(`^t(\d{1,4})d(\d{1,4})k(\d{6})$`)
 
-// ParseTag parses the form that String returns.
+// ParseTag parses a tag as returned by String.
 func ParseTag(s string) (Tag, bool) {
 	m := tagForm.FindStringSubmatch(s)
 	if m == nil {
