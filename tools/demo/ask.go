@@ -9,14 +9,14 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// questions lists the demo's questions. A PDF answers one of them, a web page the other.
+// questions lists the demo's questions. One is answered by a PDF, the other by a web page.
 var questions = []string{
 	"How long is the warranty of the Aurora X2 pump?",
 	"The Nimbus Logger shows error code E-23. What should I do?",
 }
 
 // ask sends every question to the datastore, which returns fragments, and to an agent, which streams an answer. It
-// returns the URL of the console page that shows the last answer.
+// returns the URL of the console page with the last answer.
 func (l *library) ask(ctx context.Context) (answer string, err error) {
 	agent, err := l.CreateAgent(ctx, client.AgentCreate{Name: "Support agent", DatastoreIds: &[]string{l.storeID}})
 	if err != nil {
@@ -50,7 +50,7 @@ func (l *library) fragments(ctx context.Context, question string) error {
 	return nil
 }
 
-// answer asks the agent, prints the answer as it arrives, and returns the id of the conversation.
+// answer asks the agent, prints the answer as it arrives and returns the conversation's id.
 func (l *library) answer(ctx context.Context, agentID, question string) (conversation string, err error) {
 	fmt.Fprintf(l.out, "\nPOST /agents/{id}/query, streaming  %q\n  ", question)
 	var text strings.Builder

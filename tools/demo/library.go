@@ -55,8 +55,7 @@ func (l *library) addSite(ctx context.Context, root string) error {
 	return nil
 }
 
-// follow prints the progress of the datasources until all are synched. It returns an error if one ends in another
-// state.
+// follow prints the datasources' progress until all are synched. If one ends in another state, it returns an error.
 func (l *library) follow(ctx context.Context) error {
 	fmt.Fprintln(l.out, "\nProgress:")
 	began, last := time.Now(), ""

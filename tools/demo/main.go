@@ -1,7 +1,7 @@
-// Command demo shows the main use of Sluice. It starts the service with an empty data directory, and ingests the
-// documents and the web site in testdata, and a scan if Tesseract is installed. It shows the progress, asks questions,
-// and prints fragments and a cited answer. It uses the client package and exits with 0 only if everything succeeded. In
-// a terminal it then keeps the service running and prints a link to the last answer.
+// Command demo shows the main use of Sluice. It starts the service with an empty data directory and ingests the
+// documents and the web site in testdata, as well as a scan if Tesseract is installed. It shows the progress, asks
+// questions, and prints fragments and a cited answer. It uses the client package and exits with 0 only if everything
+// succeeded. In a terminal, it then keeps the service running and prints a link to the last answer.
 //
 //	go run ./tools/demo [-api bin/sluice] [-documents testdata/documents] [-stay=false]
 package main
@@ -85,7 +85,7 @@ func run(ctx context.Context, api, documents string, stay bool, out io.Writer) (
 	return nil
 }
 
-// show ingests everything and asks the questions. It returns the URL of the console page that shows the last answer.
+// show ingests everything and asks the questions. It returns the URL of the console page with the last answer.
 func show(ctx context.Context, c *client.Client, documents, pages string, out io.Writer) (answer string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/extracttest/paper"
 )
 
-// scannedNote is the sheet of paper that the demo scans. No other document contains the same facts.
+// scannedNote is the sheet of paper scanned by the demo. No other document contains the same facts.
 var scannedNote = paper.Page{
 	Heading: "Inspection of the boiler house",
 	Paragraphs: []string{
@@ -23,14 +23,14 @@ var scannedNote = paper.Page{
 	},
 }
 
-// scanQuestion is a question that only the scanned note answers. The right answer contains scanAnswer.
+// scanQuestion can be answered only from the scanned note. The right answer contains scanAnswer.
 const (
 	scanQuestion = "What is the order number of the new valve in the boiler house?"
 	scanAnswer   = "4711"
 )
 
-// uploadScan uploads a picture of a printed page, a little skewed, as a scanner makes it. If Tesseract is not
-// installed, it says so and uploads nothing. It reports whether it uploaded the picture.
+// uploadScan uploads a picture of a printed page, slightly skewed as if by a scanner, and reports whether it did. If
+// Tesseract is not installed, it says so and uploads nothing.
 func (l *library) uploadScan(ctx context.Context) (uploaded bool, err error) {
 	if _, err := exec.LookPath("tesseract"); err != nil {
 		fmt.Fprintln(l.out, "  Tesseract is not installed, so the demo reads no scan: apt-get install tesseract-ocr")
@@ -65,7 +65,7 @@ func (l *library) uploadScan(ctx context.Context) (uploaded bool, err error) {
 	return true, nil
 }
 
-// findScan checks that a query finds the text of the scanned note.
+// findScan checks that a query finds the scanned note's text.
 func (l *library) findScan(ctx context.Context) error {
 	limit := 1
 	fragments, err := l.QueryDatastore(ctx, l.storeID, client.DatastoreQuery{Query: scanQuestion, TopK: &limit})
