@@ -1,6 +1,6 @@
-// Package bench is shared by the programs that measure Sluice from outside. It parses flags, starts the service and the
-// programs to compare it with, reads collections of documents, measures the resource usage of processes, and writes
-// Markdown tables. The demo uses it too.
+// Package bench is shared by programs that measure Sluice from outside. It parses flags, starts the service and the
+// programs to compare it with, reads document collections, measures processes' resource usage and writes Markdown
+// tables. The demo uses it, too.
 package bench
 
 import (
@@ -18,7 +18,7 @@ import (
 	"syscall"
 )
 
-// Main runs a program until it finishes or receives a signal to stop, and exits with 1 if it fails.
+// Main runs a program until it finishes or receives a signal to stop. If it fails, Main exits with 1.
 func Main(name string, run func(ctx context.Context, args []string, out, errs io.Writer) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -34,22 +34,22 @@ type Flags struct {
 	paths []*string
 }
 
-// NewFlags returns a flag set for the program with the given name. Errors and help are written to `errs`.
+// NewFlags returns a flag set for the named program. Errors and help are written to `errs`.
 func NewFlags(name string, errs io.Writer) *Flags {
 	f := &Flags{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError)}
 	f.SetOutput(errs)
 	return f
 }
 
-// Program adds the flag -api, the path of the service's program.
+// Program adds the -api flag, the path to the service's program.
 func (f *Flags) Program(p *string) { f.StringVar(p, "api", "bin/sluice", "the service's program") }
 
-// Write adds the flag -write. The flag names the document in which Publish replaces a section of figures.
+// Write adds the -write flag, which names the document in which Publish replaces a section of figures.
 func (f *Flags) Write(p *string) {
 	f.StringVar(p, "write", "", "a Markdown file whose section of figures is replaced")
 }
 
-// Peers adds the flags -venv and -alone. By default, the Python environment is in the subdirectory `name` of the user's
+// Peers adds the -venv and -alone flags. By default, the Python environment is in subdirectory `name` of the user's
 // cache directory.
 func (f *Flags) Peers(venv *string, alone *bool, name string) {
 	cache, err := os.UserCacheDir()
@@ -60,15 +60,15 @@ func (f *Flags) Peers(venv *string, alone *bool, name string) {
 	f.BoolVar(alone, "alone", false, "measure Sluice alone")
 }
 
-// Path adds a flag for a file or folder, which Parse makes absolute. If the environment variable `env` is set, its
-// value is the default.
+// Path adds a flag for a file or folder, which Parse makes absolute. If the environment variable `env` is set, it
+// provides the default.
 func (f *Flags) Path(p *string, name, env, value, usage string) {
 	value, usage = fromEnvironment(env, value, usage)
 	f.StringVar(p, name, value, usage)
 	f.paths = append(f.paths, p)
 }
 
-// List adds a flag for a comma-separated list. If `known` is not empty, each item of the list must be in it.
+// List adds a flag for a comma-separated list. If `known` is not empty, it must contain every item in the list.
 func (f *Flags) List(p *[]string, name, env, value, usage string, known ...string) {
 	value, usage = fromEnvironment(env, value, usage)
 	*p = splitList(value)

@@ -19,12 +19,12 @@ import (
 type Collection struct {
 	Name      string
 	Documents []eval.Document
-	Questions []eval.Question // only judged questions
+	Questions []eval.Question // judged questions only
 	Relevant  eval.Judgements
 }
 
 // Collections returns the names of the wanted collections in a folder, in the same order as in `wanted`. If `wanted` is
-// empty, it returns all of them, the smallest first.
+// empty, it returns all of them, smallest first.
 func Collections(folder string, wanted []string) ([]string, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -51,7 +51,7 @@ func Collections(folder string, wanted []string) ([]string, error) {
 	return wanted, nil
 }
 
-// LoadCollection reads a collection. It omits questions that have no relevant document, because they cannot be scored.
+// LoadCollection reads a collection. It omits questions without a relevant document, because they cannot be scored.
 func LoadCollection(folder, name string) (Collection, error) {
 	c := Collection{Name: name}
 	open := func(file string, read func(*os.File) error) error {
@@ -79,18 +79,17 @@ func LoadCollection(folder, name string) (Collection, error) {
 	return c, nil
 }
 
-// maxName is the number of characters that the service accepts in a name.
+// maxName is the maximum length of a name in the service, in characters.
 const maxName = 500
 
-// NameOf returns the title of a document, or its id if it has no title. Titles longer than maxName characters are
-// truncated.
+// NameOf returns a document's title, or its id if it has no title. Titles are truncated to maxName characters.
 func NameOf(d eval.Document) string {
 	name := []rune(cmp.Or(strings.TrimSpace(d.Title), d.ID))
 	return string(name[:min(len(name), maxName)])
 }
 
 // Uploads returns the collection's documents as a user would upload them. A document without text gets its title as
-// text. Documents that have neither are omitted.
+// text. Documents with neither are omitted.
 func (c Collection) Uploads() []service.Document {
 	var out []service.Document
 	for _, d := range c.Documents {
@@ -105,13 +104,13 @@ func (c Collection) Uploads() []service.Document {
 	return out
 }
 
-// Maximum number of documents, and of bytes of text, in one request that Fill sends.
+// Maximum number of documents and bytes of text per request from Fill.
 const (
 	batchDocuments = 50
 	batchBytes     = 4 << 20
 )
 
-// Fill uploads documents to a datastore, and returns once all of them are searchable or have failed.
+// Fill uploads documents to a datastore and returns once all of them are searchable or have failed.
 func (s *Service) Fill(ctx context.Context, datastoreID string, documents iter.Seq[service.Document]) error {
 	var batch []service.Document
 	size := 0

@@ -7,15 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// JoinedQuestions is the number of questions that Join makes.
+// JoinedQuestions is the number of questions made by Join.
 const JoinedQuestions = 100
 
-// JoinedSeed is the random seed of the published figures. Use other seeds while developing the rules that divide
+// JoinedSeed is the random seed for the published figures. Use other seeds while developing the rules that split
 // questions, so that the rules are not fitted to these questions.
 const JoinedSeed = 31
 
-// conjunctions are the words that join two questions, by language. A collection's name ends with its language.
-// Questions in languages that are not listed are joined only with question marks.
+// conjunctions are the words for joining two questions, by language. A collection's name ends with its language.
+// Questions in unlisted languages are joined only with question marks.
 var conjunctions = map[string]string{
 	"en": " and ", "reddit": " and ", "es": " y ", "it": " e ", "ro": " și ", "ru": " и ", "el": " και ", "tr": " ve ", "hi": " और ", "vi": " và ", "ar": " و", "zh": "，",
 }

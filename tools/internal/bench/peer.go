@@ -17,9 +17,9 @@ import (
 // Timeout for installing packages or running a peer.
 const peerTimeout = 30 * time.Minute
 
-// InstallPython installs the packages into the virtual environment in the directory `dir` and returns the path of its
-// Python. It creates the environment if necessary, and does not check an existing installation. It writes a line to
-// `errs` before it installs anything.
+// InstallPython installs the packages into the virtual environment in `dir` and returns the path to its Python. It
+// creates the environment if necessary and does not check an existing installation. Before installing anything, it
+// writes a line to `errs`.
 func InstallPython(ctx context.Context, dir string, packages []string, errs io.Writer) (program string, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return "", err

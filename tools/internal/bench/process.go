@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// ProcessorTime returns the processor time of a process, with a resolution of 10 ms. It works only on Linux.
+// ProcessorTime returns a process's CPU time, with a resolution of 10 ms. It works only on Linux.
 func ProcessorTime(pid int) (time.Duration, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -26,17 +26,17 @@ func ProcessorTime(pid int) (time.Duration, error) {
 		}
 		ticks += n
 	}
-	const tick = 10 * time.Millisecond // the tick of /proc on all architectures that Go supports
+	const tick = 10 * time.Millisecond // /proc's tick on all architectures supported by Go
 	return time.Duration(ticks) * tick, nil
 }
 
-// Kinds of memory of a process.
+// Kinds of process memory.
 const (
-	OwnMemory  = "RssAnon" // resident, without file pages, which the system can drop
-	PeakMemory = "VmHWM"   // peak resident
+	OwnMemory  = "RssAnon" // resident memory, without the file pages that the system can drop
+	PeakMemory = "VmHWM"   // peak resident memory
 )
 
-// Memory returns how much memory a process uses, in bytes. `kind` is a field of /proc/PID/status, such as PeakMemory.
+// Memory returns how much memory a process uses, in bytes. `kind` is a field in /proc/PID/status, such as PeakMemory.
 // It works only on Linux.
 func Memory(pid int, kind string) (int64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -52,8 +52,7 @@ func Memory(pid int, kind string) (int64, error) {
 	return 0, errors.New("the system does not report the memory of a process")
 }
 
-// Children returns the child processes that have not been waited for. It returns none if the system does not report
-// them.
+// Children returns the child processes that have not been waited for, or none if the system does not report them.
 func Children() []int {
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {

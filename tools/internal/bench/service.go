@@ -19,11 +19,11 @@ import (
 )
 
 const (
-	startTimeout = 5 * time.Minute // time limit until the service is ready; it may have to open a large index
+	startTimeout = 5 * time.Minute // time limit for the service to become ready; it may have to open a large index
 	stopTimeout  = time.Minute
 )
 
-// Service is a Sluice service that runs as a separate process and listens on loopback.
+// Service is a Sluice service running as a separate process that listens on loopback.
 type Service struct {
 	*service.Service
 	Address string // http://127.0.0.1:PORT
@@ -34,23 +34,22 @@ type Service struct {
 	used   time.Duration
 }
 
-// Options describe how a service is started.
+// Options describe how to start a service.
 type Options struct {
-	Program string   // path of the service's program
+	Program string   // path to the service's program
 	Dir     string   // data directory
-	Key     string   // API key; "": one that is kept in the data directory
+	Key     string   // API key; "": use the one in the data directory
 	Log     *os.File // the service's log; nil: this process's standard error
 	Env     []string // settings, in addition to the address, the directory and the key
 }
 
-// Start starts the service's program with a data directory and waits until it is ready. The service is configured only
-// by the environment variables `env`, the address, the data directory and the key. The caller must call Close, even if
-// Start fails.
+// Start starts the service's program with a data directory and waits until it is ready. The service gets no settings
+// other than `env`, the address, the data directory and the key. The caller must call Close, even if Start fails.
 func Start(ctx context.Context, program, dir string, env ...string) (*Service, error) {
 	return StartWith(ctx, Options{Program: program, Dir: dir, Env: env})
 }
 
-// StartWith is Start with more options.
+// StartWith is like Start but has more options.
 func StartWith(ctx context.Context, o Options) (*Service, error) {
 	s := &Service{exited: make(chan error, 1)}
 	l, err := listen(ctx)
@@ -90,7 +89,7 @@ func StartWith(ctx context.Context, o Options) (*Service, error) {
 	return s, s.ready(ctx)
 }
 
-// keyOf returns the API key of a data directory. It creates both if necessary.
+// keyOf returns a data directory's API key. It creates both if necessary.
 func keyOf(dir string) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
@@ -104,11 +103,11 @@ func keyOf(dir string) (string, error) {
 	return key, os.WriteFile(path, []byte(key+"\n"), 0o600)
 }
 
-// Used returns the processor time that the service has used, including child processes that have exited. It is known
-// only after Close; before that, Used returns 0.
+// Used returns the CPU time used by the service, including child processes that have exited. It is known only after
+// Close; before that, Used returns 0.
 func (s *Service) Used() time.Duration { return s.used }
 
-// PID returns the process id of the service.
+// PID returns the service's process id.
 func (s *Service) PID() int { return s.cmd.Process.Pid }
 
 func (s *Service) ready(ctx context.Context) error {
@@ -140,7 +139,7 @@ func (s *Service) ready(ctx context.Context) error {
 	}
 }
 
-// Close stops the service as an operator would. It returns an error if the service does not exit cleanly.
+// Close stops the service as an operator would. If the service does not exit cleanly, Close returns an error.
 func (s *Service) Close() error {
 	if s.Service != nil {
 		s.Service.Close()
@@ -164,8 +163,8 @@ func (s *Service) Close() error {
 	return errors.Join(faults...)
 }
 
-// Directory returns the directory `kept`, or a new temporary directory if `kept` is "". The returned function deletes
-// the temporary directory; it never deletes `kept`.
+// Directory returns `kept`, or a new temporary directory if `kept` is "". The function it returns deletes the temporary
+// directory but never `kept`.
 func Directory(kept string) (dir string, remove func() error, err error) {
 	if kept != "" {
 		return kept, func() error { return nil }, nil
@@ -174,7 +173,7 @@ func Directory(kept string) (dir string, remove func() error, err error) {
 	return dir, func() error { return os.RemoveAll(dir) }, err
 }
 
-// Server is an HTTP server that runs in this process and listens on loopback.
+// Server is an HTTP server in this process that listens on loopback.
 type Server struct {
 	Address string // http://127.0.0.1:PORT
 	http    *http.Server

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Number of contracts, and number of contracts with many statements of work.
+// Number of contracts, and of those with many statements of work.
 const (
 	contracts     = 36
 	longContracts = 6
-	longWork      = 110 // statements of work in a long contract
+	longWork      = 110 // statements of work per long contract
 	shortWork     = 4
 )
 
-// clause is a clause that all contracts have. Each %s in its text is a value that differs between contracts.
+// clause is a clause found in all contracts. Each %s in its text stands for a value that differs between contracts.
 type clause struct {
 	title    string
 	text     string
@@ -168,7 +168,7 @@ func (w *writer) contract(i int) {
 	w.set.Documents = append(w.set.Documents, out.document())
 }
 
-// statements adds statements of work. All of them have the same sections, with different values.
+// statements adds statements of work. All of them have the same sections, but with different values.
 func (w *writer) statements(i int, out *layout, about string) {
 	ask := func(kind, text, format string, values ...any) {
 		w.ask(kind, out.name(), firstSentence(text), format, values...)
@@ -223,8 +223,8 @@ func (w *writer) amendment(i int, kind, supplier, customer, date, section string
 	w.set.Documents = append(w.set.Documents, out.document())
 }
 
-// firstSentence returns the first sentence of a clause, which contains the clause's value. Chunk boundaries never
-// divide a sentence.
+// firstSentence returns a clause's first sentence, which contains the clause's value. Chunk boundaries never split a
+// sentence.
 func firstSentence(text string) string {
 	if end := strings.Index(text, ". "); end >= 0 {
 		return text[:end+1]
@@ -232,5 +232,5 @@ func firstSentence(text string) string {
 	return text
 }
 
-// short returns the name of a company as people say it.
+// short returns a company's name as used in conversation.
 func short(company string) string { return strings.Join(strings.Fields(company)[:2], " ") }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Number of companies in the set of filings, and number of yearly filings of each.
+// Number of companies in the set of filings, and number of yearly filings per company.
 const (
 	companies   = 9
 	filingYears = 3
@@ -49,7 +49,7 @@ type figures struct {
 	rows    [][]string // label and values
 }
 
-// series makes a table with a value for each label and column. Some values are negative.
+// series makes a table with a value for each label and column, some of them negative.
 func (w *writer) series(caption string, columns, labels []string, from, to int) figures {
 	t := figures{caption: caption, columns: columns}
 	for i, label := range labels {
@@ -70,7 +70,7 @@ func (w *writer) series(caption string, columns, labels []string, from, to int) 
 	return t
 }
 
-// filing adds the report of a company for a year, and questions about its tables.
+// filing adds a company's report for a year and questions about its tables.
 func (w *writer) filing(c, year int) {
 	name, kind := w.company(3*c+1), ".html"
 	if (c+year)%2 == 0 {
@@ -114,7 +114,7 @@ func (w *writer) filing(c, year int) {
 }
 
 // figureQuestions asks about single values in the tables, identified by row, column or both. Each answer is a value
-// that is unlikely to occur in another table.
+// unlikely to occur in another table.
 func (w *writer) figureQuestions(name string, year int, tables []figures, ask func(kind, answer, format string, values ...any)) {
 	cell := func(t, column int) (label, value, where string) {
 		row := tables[t].rows[1+w.IntN(len(tables[t].rows)-1)]

@@ -12,10 +12,10 @@ const charactersPerPage = 2800
 // layout writes a document as plain text with pages, as a web page whose headings are bold paragraphs, or as Markdown.
 type layout struct {
 	file string
-	kind string // extension of the file
+	kind string // the file's extension
 	out  strings.Builder
 	page int // the current page of a text, from 1
-	used int // characters on it
+	used int // characters on that page
 }
 
 func newLayout(kind, name string) *layout {
@@ -35,8 +35,8 @@ func (l *layout) document() Document {
 	return Document{Name: l.file, Text: l.out.String()}
 }
 
-// write adds a paragraph. `plain`, `page` and `markdown` are the paragraph as plain text, HTML and Markdown; only one
-// of them is used.
+// write adds a paragraph. `plain`, `page` and `markdown` are the paragraph as plain text, HTML and Markdown, only one
+// of which is used.
 func (l *layout) write(plain, page, markdown string) {
 	text := map[string]string{".txt": plain, ".html": page, ".md": markdown}[l.kind]
 	if l.used += len(text); l.kind == ".txt" && l.used > charactersPerPage {
@@ -60,7 +60,7 @@ func (l *layout) article(number int, title string) {
 		fmt.Sprintf("## %d. %s", number, title))
 }
 
-// clause adds a clause. Its number and title stand before its text, on the same line.
+// clause adds a clause. Its number and title precede its text on the same line.
 func (l *layout) clause(number, title, text string) {
 	lead := strings.TrimSpace(number + " " + title)
 	switch {
@@ -71,8 +71,8 @@ func (l *layout) clause(number, title, text string) {
 	}
 }
 
-// table adds a table with a caption. The currency sign and the closing parenthesis of an amount have their own cells,
-// as in the web pages of annual reports.
+// table adds a table with a caption. An amount's currency sign and closing parenthesis have their own cells, as in the
+// web pages of annual reports.
 func (l *layout) table(caption string, rows [][]string) {
 	if l.kind != ".html" {
 		var md, text strings.Builder

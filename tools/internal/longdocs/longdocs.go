@@ -1,6 +1,6 @@
-// Package longdocs generates long contracts and annual reports, and questions about them. The documents share most of
-// their wording, as real ones do: a passage differs from similar ones in other documents only by its party, section or
-// table. The same seed always gives the same documents.
+// Package longdocs generates long contracts and annual reports, and questions about them. As in real documents, most of
+// the wording is the same everywhere: a passage differs from similar ones in other documents only by its party, section
+// or table. The same seed always gives the same documents.
 package longdocs
 
 import (
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Document is a generated document. Its type follows from the extension of its name.
+// Document is a generated document. Its type follows from its name's extension.
 type Document struct {
 	Name string
 	Text string
@@ -17,10 +17,10 @@ type Document struct {
 
 // Question is a question with one right passage.
 type Question struct {
-	Kind     string // such as "clause of a party"; figures are averaged per kind
+	Kind     string // for example "clause of a party"; figures are averaged per kind
 	Text     string
 	Document string // name of the document with the right passage
-	Answer   string // the right passage contains this text, apart from white space
+	Answer   string // text contained in the right passage, apart from white space
 }
 
 // Set is a set of documents with questions.
@@ -30,7 +30,7 @@ type Set struct {
 	Questions []Question
 }
 
-// writer makes the documents of a set.
+// writer creates a set's documents.
 type writer struct {
 	*rand.Rand
 	set Set
@@ -49,7 +49,7 @@ func (w *writer) ask(kind, document, answer, format string, values ...any) {
 // amount returns an amount of money with thousands separators.
 func (w *writer) amount(from, to int) string { return grouped(from + w.IntN(to-from)) }
 
-// grouped formats a number with commas between thousands. Negative numbers are in parentheses, as in accounts.
+// grouped formats a number with thousands separators. Negative numbers are in parentheses, as in accounting.
 func grouped(n int) string {
 	if n < 0 {
 		return "(" + grouped(-n) + ")"
@@ -68,7 +68,7 @@ func (w *writer) date(year int) string {
 
 var months = strings.Fields("January February March April May June July August September October November December")
 
-// company returns a name that no other document has.
+// company returns a name used in no other document.
 func (w *writer) company(i int) string {
 	return names[i%len(names)] + " " + fields[(i/len(names)+i)%len(fields)] + " " + forms[i%len(forms)]
 }
