@@ -50,22 +50,22 @@ func run(ctx context.Context, args []string) error {
 	return os.WriteFile(args[0], text, 0o644)
 }
 
-// module is a Go module that a program contains.
+// module is a Go module contained in a program.
 type module struct {
 	path, version string
-	dir           string // directory of its files
+	dir           string // directory with its files
 }
 
 // programs are the packages whose modules are listed.
 const programs = "github.com/sluice/sluice/cmd/..."
 
-// tags are the build tags of the Makefile.
+// tags are the Makefile's build tags.
 const tags = "nomsgpack,grpcnotrace"
 
-// models are the packages of this project that contain the work of others. Their directories have notices.
+// models are this project's packages that contain other people's work. Their directories have notices.
 var models = []string{"github.com/sluice/sluice/pkg/embed/minilm", "github.com/sluice/sluice/pkg/embed/static"}
 
-// list returns the modules in the programs, and the packages in `models`, which are listed like modules.
+// list returns the modules in the programs as well as the packages in `models`, which are listed like modules.
 func list(ctx context.Context) ([]module, error) {
 	// Modules replaced by a local directory are part of this project and therefore not listed.
 	const modules = `{{with .Module}}{{if not (or .Main (and .Replace (not .Replace.Version)))}}{{.Path}}	{{.Version}}	{{.Dir}}{{end}}{{end}}`
@@ -82,7 +82,7 @@ func list(ctx context.Context) ([]module, error) {
 	return found, nil
 }
 
-// goList runs "go list". Its output must have three fields in each line that names a module.
+// goList runs "go list". In its output, each line that names a module must have three fields.
 func goList(ctx context.Context, args ...string) ([]module, error) {
 	var problems bytes.Buffer
 	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-tags", tags}, args...)...)
@@ -98,7 +98,7 @@ func goList(ctx context.Context, args ...string) ([]module, error) {
 	for line := range strings.Lines(string(out)) {
 		fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
 		if len(fields) != 3 {
-			continue // a package of the standard library or of this module
+			continue // a standard library package or one from this module
 		}
 		if m := (module{fields[0], fields[1], fields[2]}); !seen[m] {
 			seen[m] = true
@@ -121,7 +121,7 @@ func document(modules []module) ([]byte, error) {
 			faults = append(faults, fmt.Errorf("%s %s: %w", m.path, m.version, err))
 			continue
 		}
-		// The document omits versions, so that it changes only when a licence or a module's path changes.
+		// Omit versions, so that the document changes only when a licence or a module's path changes.
 		title := strings.Join(names, ", ")
 		paths[title] = append(paths[title], m.path)
 	}
@@ -160,15 +160,15 @@ func texts(modules []module) ([]byte, error) {
 }
 
 // declaredLicences are licences that cannot be read from a licence file. Some modules have their licence file only in
-// the root directory of their repository, and models name their licence only in a notice.
+// their repository's root directory, and models name their licence only in a notice.
 var declaredLicences = map[string]string{
 	"github.com/milvus-io/milvus-proto/go-api/v2": "Apache-2.0",
 	"github.com/sluice/sluice/pkg/embed/minilm":   "Apache-2.0",
 	"github.com/sluice/sluice/pkg/embed/static":   "Apache-2.0",
 }
 
-// logoLicence is the name of a file with the licence of a module's logo. It is ignored, because programs do not contain
-// the logo.
+// logoLicence is the name of a file with the licence for a module's logo. It is ignored, because programs do not
+// contain the logo.
 const logoLicence = "LICENSE-LOGO"
 
 // licenceNamePattern matches the names of licence files.
@@ -205,8 +205,8 @@ func licences(dir string) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-// phrases identify licences by titles or characteristic sentences of their texts. A text that merely mentions another
-// licence must not match that licence's phrase.
+// phrases identify licences by titles or characteristic sentences. A text that merely mentions another licence must not
+// match that licence's phrase.
 var phrases = []struct {
 	name       string
 	isCopyleft bool // whether the licence's terms would extend to the whole program
@@ -230,7 +230,7 @@ var phrases = []struct {
 	{"public domain", false, "has been dedicated to the public domain by the authors"},
 }
 
-// classify returns the licences that a text contains. It returns an error if it recognises none.
+// classify returns the licences contained in a text, or an error if it recognises none.
 func classify(text string) (names []string, err error) {
 	plain := strings.ToLower(strings.Join(strings.Fields(text), " "))
 	for _, p := range phrases {
