@@ -15,11 +15,11 @@ import (
 	"github.com/sluice/sluice/tools/local/engines"
 )
 
-// commandKeep is the hidden command that runs in the background process started by `up`.
+// commandKeep is the hidden command run by the background process that `up` starts.
 const commandKeep = "keep"
 
-// state describes a directory's keeper: the background process that runs the engines. The other commands read it from
-// the file state.json.
+// state describes a directory's keeper, the background process that runs the engines. The other commands read it from
+// state.json.
 type state struct {
 	PID      int      `json:"pid"`
 	Settings []string `json:"settings,omitempty"` // NAME=value; set once all engines are ready
@@ -27,14 +27,14 @@ type state struct {
 
 func statePath(dir string) string { return filepath.Join(dir, "state.json") }
 
-// lockOf returns the lock that a running keeper holds. If the lock is free, no keeper is running, and any state file is
+// lockOf returns the lock held by a running keeper. If the lock is free, no keeper is running, and any state file is
 // left over from an earlier one.
 func lockOf(dir string) *flock.Flock { return flock.New(filepath.Join(dir, "lock")) }
 
 // runEngines runs the engines until the context is done.
 func runEngines(ctx context.Context, dir string) error {
 	lock := lockOf(dir)
-	// Wait a moment if the lock is held, because other commands hold it briefly to check whether a keeper is running.
+	// If the lock is held, wait a moment, because other commands hold it briefly to check whether a keeper is running.
 	timeout, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	if _, err := lock.TryLockContext(timeout, poll); err != nil {
@@ -57,7 +57,7 @@ func runEngines(ctx context.Context, dir string) error {
 	return stop()
 }
 
-// startAll starts all engines concurrently. The returned function stop stops the engines that started. Callers must
+// startAll starts all engines concurrently. The returned stop function stops any engines that started. Callers must
 // call it even if err is not nil.
 func startAll(ctx context.Context, dir string) (settings []string, stop func() error, err error) {
 	var (
@@ -123,7 +123,7 @@ func writeState(dir string, s state) error {
 	return os.Rename(tmp, statePath(dir))
 }
 
-// readState returns the keeper's state as stored in the directory, and whether a keeper is running.
+// readState returns the keeper's state, as stored in the directory, and whether a keeper is running.
 func readState(dir string) (s state, alive bool, err error) {
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
 		return state{}, false, nil
@@ -138,7 +138,7 @@ func readState(dir string) (s state, alive bool, err error) {
 	}
 	text, err := os.ReadFile(statePath(dir))
 	if errors.Is(err, os.ErrNotExist) {
-		return state{}, true, nil // the keeper has just started or is about to end
+		return state{}, true, nil // the keeper has just started or is about to exit
 	}
 	if err != nil {
 		return state{}, true, err

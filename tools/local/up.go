@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// up starts the directory's keeper, waits until the engines are ready, and prints the settings.
+// up starts the directory's keeper, waits until the engines are ready and prints the settings.
 func up(ctx context.Context, dir string, stdout, stderr io.Writer) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -81,7 +81,7 @@ func printSettings(w io.Writer, s state) {
 // Timeout for stopping all engines.
 const downTimeout = time.Minute
 
-// down stops the engines that run in the directory and waits until they have exited.
+// down stops the directory's engines and waits until they have exited.
 func down(ctx context.Context, dir string, stdout io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, downTimeout)
 	defer cancel()

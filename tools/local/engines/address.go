@@ -27,8 +27,8 @@ const (
 // loopback returns the loopback address with the given port.
 func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
-// portOf returns the port that is recorded in an engine's directory. If none is recorded, it chooses a free port and
-// records it. The engine must not be running.
+// portOf returns the port recorded in an engine's directory. If there is none, it chooses a free port and records it.
+// The engine must not be running.
 func portOf(dir, name string) (int, error) {
 	file := filepath.Join(dir, name)
 	text, err := os.ReadFile(file)
@@ -52,13 +52,13 @@ func portOf(dir, name string) (int, error) {
 	return port, os.WriteFile(file, []byte(strconv.Itoa(port)+"\n"), 0o600)
 }
 
-// reservation is how long a chosen port stays reserved for an engine. The engine must listen on the port before the
-// reservation expires.
+// reservation is how long a chosen port stays reserved for an engine, which must listen on it before the reservation
+// expires.
 const reservation = 10 * time.Minute
 
-// reservePort returns a port between `first` and `last` that is not in use and that no process has reserved in the last
-// 10 minutes. Processes that start engines at the same time would otherwise choose the same port, because a port is
-// free until its engine listens. The directory has a file for each reserved port, and a lock.
+// reservePort returns a port between `first` and `last` that is not in use and has not been reserved by any process in
+// the last 10 minutes. Otherwise, processes that start engines at the same time would choose the same port, because a
+// port is free until its engine listens. The directory has a file for each reserved port, and a lock.
 func reservePort(dir string, first, last int) (int, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return 0, fmt.Errorf("creating the directory of reserved ports: %w", err)

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// processAttributes are system attributes for starting a process, and advice in case the system refuses them.
+// processAttributes are system attributes for starting a process, with advice in case the system refuses them.
 type processAttributes struct {
 	attr   *syscall.SysProcAttr
 	remedy string // advice if the system refuses the attributes; "" if it never refuses them
@@ -19,7 +19,7 @@ const (
 		"run as an ordinary user, or start PostgreSQL elsewhere and give its address in TEST_POSTGRES_URL"
 )
 
-// explain wraps an error from starting a process. If there is a remedy, the error message includes it.
+// explain wraps an error from starting a process and adds the remedy, if there is one.
 func (s processAttributes) explain(err error) error {
 	if s.remedy == "" {
 		return fmt.Errorf("starting a process: %w", err)

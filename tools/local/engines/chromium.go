@@ -20,7 +20,7 @@ var errNoChromium = errors.New("there is no Chromium in PATH, and it can be inst
 // installing serialises installations, because apt-get waits for another instance only in some of its steps.
 var installing sync.Mutex
 
-// chromiumProgram returns the path of an installed Chromium. If there is none and the user is root, it installs
+// chromiumProgram returns the path to an installed Chromium. If there is none and the user is root, it installs
 // Debian's package (about 350 MB with dependencies). Callers start Chromium themselves; there is no shared server.
 func chromiumProgram(ctx context.Context) (string, error) {
 	installing.Lock()
@@ -50,8 +50,8 @@ func findChromium() string {
 	return ""
 }
 
-// aptInstall installs a package. It first tries to do so with the existing package lists. It updates the lists only if
-// this fails, because an update takes time.
+// aptInstall installs a package. It first tries with the existing package lists and updates them only if this fails,
+// because an update takes time.
 func aptInstall(ctx context.Context, apt, name string) error {
 	run := func(args ...string) error {
 		cmd := exec.CommandContext(ctx, apt, append([]string{"-qq", "-y", "-o", "DPkg::Lock::Timeout=300"}, args...)...)

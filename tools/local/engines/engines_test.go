@@ -106,7 +106,7 @@ func TestNATSKeepsAStreamWhileEachServerIsKilledInTurn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const timeout = 2 * time.Minute // for an election on a machine that is busy with other tests
+	const timeout = 2 * time.Minute // for an election while other tests keep the machine busy
 	stream, _, err := quorum.Ensure(ctx, js, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}, Replicas: 3})
 	if err != nil {
 		t.Fatal(err)
@@ -123,7 +123,7 @@ func TestNATSKeepsAStreamWhileEachServerIsKilledInTurn(t *testing.T) {
 		if err := server.Restart(ctx); err != nil {
 			t.Fatal(err)
 		}
-		// Wait, because otherwise the next kill would leave only one of the three servers with all messages.
+		// Wait, because otherwise the next kill would leave all messages on only one of the three servers.
 		within(t, timeout, server.name+" has caught up", func() bool {
 			asked, cancel := context.WithTimeout(ctx, 5*time.Second)
 			defer cancel()
@@ -167,14 +167,14 @@ func TestTwoMilvusServersKeepTheirDataThroughAKill(t *testing.T) {
 	if err := first.Restart(ctx); err != nil {
 		t.Fatal(err)
 	}
-	// The server answers before it has loaded its earlier data, and may drop the first connections.
+	// The server answers before it has loaded its earlier data and may drop the first connections.
 	within(t, time.Minute, "the row is found again", func() bool {
 		found, err := request(ctx, first.Addr(), "/v1/vector/search", `{"collectionName": "ours", "vector": [0.25, 0.5], "outputFields": ["word"], "limit": 1}`)
 		return err == nil && strings.Contains(found, "kept")
 	})
 }
 
-// call is like request, but fails the test if there is an error.
+// call is like request, but fails the test on error.
 func call(ctx context.Context, t *testing.T, addr, path, body string) string {
 	t.Helper()
 	answer, err := request(ctx, addr, path, body)
@@ -185,8 +185,8 @@ func call(ctx context.Context, t *testing.T, addr, path, body string) string {
 	return answer
 }
 
-// request sends a request to Milvus's HTTP interface and returns the answer. The request is a POST if it has a body,
-// otherwise a GET.
+// request sends a request to Milvus's HTTP interface and returns the answer. It is a POST if there is a body, otherwise
+// a GET.
 func request(ctx context.Context, addr, path, body string) (string, error) {
 	method := http.MethodGet
 	if body != "" {
@@ -293,7 +293,7 @@ func TestTheBrokerSharesEngines(t *testing.T) {
 }
 
 // orphanVariable is the environment variable that makes the test binary start engines in the given directory, print
-// their addresses, and wait to be killed.
+// their addresses and wait to be killed.
 const orphanVariable = "LOCAL_ENGINE_ORPHAN"
 
 func orphanIfAsked() {

@@ -10,9 +10,10 @@ import (
 	"time"
 )
 
-// Environment variables of tests. The first three are addresses of running servers, which may be shared with other
-// users and are never stopped. The fourth is the path of a Chromium. `local exec` sets the last two for a test run: the
-// Unix socket where all test binaries request the same engines, and a flag that makes a missing Chromium a failure.
+// Environment variables for tests. The first three are addresses of running servers, which may be shared with other
+// users and are never stopped. The fourth is the path to a Chromium binary. `local exec` sets the last two for a test
+// run: the Unix socket where all test binaries request the same engines, and a flag that makes a missing Chromium a
+// failure.
 const (
 	EnvPostgreSQL = "TEST_POSTGRES_URL"
 	EnvMilvus     = "TEST_MILVUS_ADDR"
@@ -24,7 +25,7 @@ const (
 )
 
 // PostgreSQLForTest returns the URL of a new, empty database on a shared server. The database is dropped when the test
-// ends. The test fails if there is no server.
+// ends. If there is no server, the test fails.
 func PostgreSQLForTest(t testing.TB) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), engineStartTimeout)
@@ -45,8 +46,8 @@ func PostgreSQLForTest(t testing.TB) string {
 	return database
 }
 
-// MilvusForTest returns the address of a Milvus 2.3 that other tests use concurrently: give collections unique names,
-// and drop them at the end. The test fails if there is no server.
+// MilvusForTest returns the address of a Milvus 2.3 that other tests use concurrently, so give collections unique names
+// and drop them at the end. If there is no server, the test fails.
 func MilvusForTest(t testing.TB) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), engineStartTimeout)
@@ -54,7 +55,7 @@ func MilvusForTest(t testing.TB) string {
 	return find(ctx, t, EnvMilvus, askMilvus, (*Set).milvusAddr)
 }
 
-// MilvusLiteForTest is MilvusForTest for Milvus Lite.
+// MilvusLiteForTest does the same as MilvusForTest for Milvus Lite.
 func MilvusLiteForTest(t testing.TB) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), engineStartTimeout)
@@ -62,8 +63,8 @@ func MilvusLiteForTest(t testing.TB) string {
 	return find(ctx, t, EnvMilvusLite, askMilvusLite, (*Set).milvusLiteAddr)
 }
 
-// ChromiumForTest returns the path of a Chromium. If there is none, it skips the test, unless the environment requires
-// Chromium. In that case it installs Chromium, and the test fails if this is impossible.
+// ChromiumForTest returns the path to a Chromium binary. If there is none, the test is skipped. If the environment
+// requires Chromium, it is installed instead, and the test fails if that is impossible.
 func ChromiumForTest(t testing.TB) string {
 	t.Helper()
 	if os.Getenv(EnvRequireChromium) == "" && os.Getenv(EnvChromium) == "" {
@@ -84,8 +85,8 @@ var localSet struct {
 	set *Set
 }
 
-// find returns the address of an engine's server. It prefers the server named in the environment, then the one that all
-// test binaries of this run share, and then one that this process starts.
+// find returns the address of an engine's server. It prefers the server named in the environment, then the one shared
+// by all test binaries in this run, and then one started by this process.
 func find(ctx context.Context, t testing.TB, variable, name string, start func(*Set) (string, error)) string {
 	t.Helper()
 	if addr := os.Getenv(variable); addr != "" {
@@ -124,7 +125,7 @@ type Tests interface{ Run() int }
 //		goleak.VerifyTestMain(engines.Stopping(m)) // or os.Exit(engines.Stopping(m).Run())
 //	}
 //
-// Without Stopping, the guard processes stop the engines when the test process has exited.
+// If Stopping is not used, the guard processes stop the engines when the test process has exited.
 func Stopping(m Tests) Tests { return stoppingTests{m} }
 
 type stoppingTests struct{ tests Tests }

@@ -6,7 +6,7 @@ import (
 	"net"
 )
 
-// forward forwards every connection of the listener to the address, until the listener is closed. If it cannot connect
+// forward forwards every connection from the listener to the address until the listener is closed. If it cannot connect
 // to the address, it closes the client's connection, so that the server appears to be down.
 func forward(l net.Listener, to string) {
 	for {

@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// guardMarker is the environment variable that makes a process the guard of an engine.
+// guardMarker is the environment variable that turns a process into an engine's guard.
 const guardMarker = "LOCAL_ENGINE_GUARD"
 
-// RunChildIfAsked runs the guard of an engine and then exits, if this package started the process as a guard. Otherwise
-// it does nothing. Call it first in every main and TestMain that uses this package.
+// RunChildIfAsked checks whether this package started the process as an engine's guard. If so, it runs the guard and
+// then exits. Otherwise it does nothing. Call it first in every main and TestMain that uses this package.
 func RunChildIfAsked() {
 	if _, asked := os.LookupEnv(guardMarker); !asked {
 		return
@@ -36,8 +36,8 @@ func RunChildIfAsked() {
 	os.Exit(0)
 }
 
-// guard is a process between an engine and its user, which is the guard's parent. It stops the engine and all of the
-// engine's child processes when the parent asks for this or dies.
+// guard is a process between an engine and its user, which is the guard's parent. When the parent dies or asks for it,
+// the guard stops the engine and all its child processes.
 type guard struct {
 	in       *bufio.Reader
 	out      *json.Encoder
@@ -121,7 +121,7 @@ func (g *guard) runProgram(words <-chan string) error {
 	}
 }
 
-// start starts the program. When the program exits, the channel receives the reason.
+// start starts the program. When the program exits, the reason is sent to the channel.
 func (g *guard) start() (<-chan string, error) {
 	log, err := os.OpenFile(g.spec.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -144,7 +144,7 @@ func (g *guard) start() (<-chan string, error) {
 	return exited, nil
 }
 
-// end stops the engine after the parent has requested it or has died.
+// end stops the engine after the parent has requested it or died.
 func (g *guard) end(word string, exited <-chan string) {
 	if g.listener != nil {
 		_ = g.listener.Close()

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// executable returns a path of the running program. The path works even if the file was deleted, as after `go run`.
+// executable returns a path to the running program that works even if the file was deleted, as after `go run`.
 func executable() (string, error) { return "/proc/self/exe", nil }
 
 // inNewSession returns attributes that start a guard process in a new session, so that terminal signals reach only the
@@ -21,8 +21,8 @@ func inNewSession() processAttributes {
 	return processAttributes{attr: &syscall.SysProcAttr{Setsid: true}}
 }
 
-// inNamespaces returns attributes that start a guard process in new network and mount namespaces. Users other than root
-// also need a user namespace.
+// inNamespaces returns attributes that start a guard process in new network and mount namespaces. If the user is not
+// root, a user namespace is needed, too.
 func inNamespaces() processAttributes {
 	s := processAttributes{attr: &syscall.SysProcAttr{Setsid: true, Cloneflags: unix.CLONE_NEWNET | unix.CLONE_NEWNS}, remedy: isolatedRemedy}
 	if os.Geteuid() != 0 {
@@ -33,11 +33,11 @@ func inNamespaces() processAttributes {
 	return s
 }
 
-// User id that root gets in the user namespace that asOrdinaryUser creates. Any number except 0 works.
+// User id assigned to root in asOrdinaryUser's user namespace. Any number except 0 works.
 const ordinaryID = 1000
 
-// asOrdinaryUser returns attributes for programs that refuse to run as root. If the user is root, the program runs in a
-// user namespace as an ordinary user; its files still belong to root.
+// asOrdinaryUser returns attributes for programs that refuse to run as root. If the user is root, the program runs as
+// an ordinary user in a user namespace; its files still belong to root.
 func asOrdinaryUser() processAttributes {
 	s := inNewSession()
 	if os.Geteuid() == 0 {
@@ -64,12 +64,12 @@ func adoptOrphans() error {
 func killAll(engine *os.Process) {
 	_ = engine.Kill() // it may already have exited
 	for {
-		// Orphans become children of this process, so each round finds the children of the processes that the last
-		// round killed.
+		// Orphans become children of this process, so each round finds the children of the processes killed in the last
+		// round.
 		for _, pid := range children() {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
-		// Another goroutine waits for the engine too, and only one of the two gets the engine's exit status. It does
+		// Another goroutine waits for the engine, too, and only one of the two gets the engine's exit status. It does
 		// not matter which.
 		switch pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); {
 		case errors.Is(err, syscall.ECHILD):
@@ -108,7 +108,8 @@ func childrenOf(pid int) []int {
 	return pids
 }
 
-// pauseTree stops a process and its descendants. A parent stops before its children, so that it starts no others.
+// pauseTree stops a process and its descendants. Parents stop before their children, so that they cannot start new
+// ones.
 func pauseTree(pid int) error { return signalTree(pid, syscall.SIGSTOP) }
 
 // resumeTree continues a process and its descendants.

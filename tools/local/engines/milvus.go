@@ -20,15 +20,15 @@ type Milvus struct {
 // Addr returns the gRPC address, "127.0.0.1:port".
 func (m *Milvus) Addr() string { return m.addr }
 
-// MilvusOptions are the options of StartMilvus. The zero value is suitable for tests.
+// MilvusOptions are the options for StartMilvus. The zero value suits tests.
 type MilvusOptions struct {
 	// Temporary deletes the directory if this process exits without stopping the engine.
 	Temporary bool
 }
 
 // StartMilvus starts a Milvus with its data in the directory, which it creates if necessary, and returns when the
-// server is ready. The first start on a machine downloads 58 MB. StartMilvus requires root or the permission to create
-// user namespaces.
+// server is ready. The first start on a machine downloads 58 MB. StartMilvus requires root or permission to create user
+// namespaces.
 func StartMilvus(ctx context.Context, dir string, o MilvusOptions) (*Milvus, error) {
 	bin, err := milvusWheel.install(ctx)
 	if err != nil {
@@ -95,7 +95,7 @@ quotaAndLimits: {enabled: false}
 log: {level: warn}
 `
 
-// milvusGlog configures logging of the C++ part, which aborts without this file.
+// milvusGlog configures logging for the C++ part, which aborts if this file is missing.
 const milvusGlog = `--logtostdout=false
 --logtostderr=false
 --alsologtostderr=false
@@ -119,7 +119,7 @@ func writeMilvusConfig(dir string) error {
 	return nil
 }
 
-// prepare creates the directory of an engine, and returns its absolute path and the engine's port.
+// prepare creates an engine's directory and returns its absolute path and the engine's port.
 func prepare(dir string) (string, int, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

@@ -6,17 +6,17 @@ import (
 	"path/filepath"
 )
 
-// MilvusLite is Milvus Lite 2.5.2: a small program built on Milvus's segment core. It supports sparse vectors and
+// MilvusLite is Milvus Lite 2.5.2, a small program built on Milvus's segment core. It supports sparse vectors and
 // hybrid search, but neither HNSW nor partition keys, and all reads are strongly consistent.
 type MilvusLite struct {
 	*Process
 	addr string
 }
 
-// Addr returns the gRPC address of the server.
+// Addr returns the server's gRPC address.
 func (m *MilvusLite) Addr() string { return m.addr }
 
-// MilvusLiteOptions are the options of StartMilvusLite. The zero value is suitable for tests.
+// MilvusLiteOptions are the options for StartMilvusLite. The zero value suits tests.
 type MilvusLiteOptions struct {
 	// Temporary deletes the directory if this process exits without stopping the engine.
 	Temporary bool

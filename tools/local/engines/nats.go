@@ -23,16 +23,16 @@ type NATSServer struct {
 	dir  string
 }
 
-// Addr returns the address of this server, "127.0.0.1:port".
+// Addr returns this server's address, "127.0.0.1:port".
 func (s *NATSServer) Addr() string { return s.addr }
 
 // Dir returns the directory with this server's data.
 func (s *NATSServer) Dir() string { return s.dir }
 
-// URL returns the address of this server, "nats://127.0.0.1:port".
+// URL returns this server's address, "nats://127.0.0.1:port".
 func (s *NATSServer) URL() string { return "nats://" + s.addr }
 
-// URL returns the addresses of all servers in the format of NATS_URL.
+// URL returns all servers' addresses in the format of NATS_URL.
 func (n *NATS) URL() string {
 	urls := lists.Map(n.Servers, func(s *NATSServer) string { return s.URL() })
 	return strings.Join(urls, ",")
@@ -49,15 +49,15 @@ func (n *NATS) Stop() error {
 	return errors.Join(faults...)
 }
 
-// NATSOptions are the options of StartNATS. The zero value is suitable for tests.
+// NATSOptions are the options for StartNATS. The zero value suits tests.
 type NATSOptions struct {
 	// Servers is the number of servers. Default: 3.
 	Servers int
-	// SyncAlways makes every server write data to disk before it acknowledges, so that the data survives a power
-	// failure, not only a crash of the process. Default: false.
+	// SyncAlways makes every server write data to disk before acknowledging it, so that the data survives a power
+	// failure, not only a process crash. Default: false.
 	SyncAlways bool
 	// NoAdvertise keeps the servers from telling clients each other's addresses. A client then uses only the addresses
-	// that it was given, for example those of proxies. Default: false.
+	// it was given, for example those of proxies. Default: false.
 	NoAdvertise bool
 	// Temporary deletes the directory if this process exits without stopping the engine.
 	Temporary bool

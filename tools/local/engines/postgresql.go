@@ -26,15 +26,15 @@ type PostgreSQL struct {
 	addr, password string
 }
 
-// URL returns the address of the database "postgres" for the superuser, with the password.
+// URL returns the superuser's URL for the "postgres" database, including the password.
 func (p *PostgreSQL) URL() string {
 	u := url.URL{Scheme: "postgres", User: url.UserPassword("postgres", p.password), Host: p.addr, Path: "/postgres", RawQuery: "sslmode=disable"}
 	return u.String()
 }
 
-// PostgreSQLOptions are the options of StartPostgreSQL. The zero value is suitable for tests.
+// PostgreSQLOptions are the options for StartPostgreSQL. The zero value suits tests.
 type PostgreSQLOptions struct {
-	// Settings are server parameters by name. They override the parameters that this package sets.
+	// Settings are server parameters by name. They override the parameters set by this package.
 	Settings map[string]string
 	// Temporary deletes the directory if this process exits without stopping the engine.
 	Temporary bool
@@ -51,7 +51,7 @@ var postgresqlSettings = map[string]string{
 }
 
 // StartPostgreSQL starts a PostgreSQL with its data in the directory, which it creates if necessary, and returns when
-// the server answers queries. It uses the programs in PATH or in /usr/lib/postgresql, or else downloads version 16 (11
+// the server answers queries. It uses the programs in PATH or /usr/lib/postgresql, or else downloads version 16 (11
 // MB). If the user is root, the server runs as an ordinary user in a user namespace, because PostgreSQL refuses to run
 // as root.
 func StartPostgreSQL(ctx context.Context, dir string, o PostgreSQLOptions) (*PostgreSQL, error) {
@@ -128,8 +128,7 @@ func (p *PostgreSQL) CreateDatabase(ctx context.Context, name string) (string, e
 	return createDatabase(ctx, p.URL(), name)
 }
 
-// createDatabase creates an empty database and returns its URL. serverURL names the server and an existing database on
-// it.
+// createDatabase creates an empty database and returns its URL. serverURL points to an existing database on the server.
 func createDatabase(ctx context.Context, serverURL, name string) (string, error) {
 	u, err := url.Parse(serverURL)
 	if err != nil || u.Scheme == "" {
@@ -142,7 +141,7 @@ func createDatabase(ctx context.Context, serverURL, name string) (string, error)
 	return u.String(), nil
 }
 
-// DropDatabase drops the database with this name, if it exists, and closes all connections to it.
+// DropDatabase drops the database with this name, if it exists, after closing all connections to it.
 func (p *PostgreSQL) DropDatabase(ctx context.Context, name string) error {
 	return dropDatabase(ctx, p.URL(), name)
 }
@@ -163,7 +162,7 @@ func execute(ctx context.Context, serverURL, statement string) error {
 	return errors.Join(err, conn.Close(ctx))
 }
 
-// postgresqlPrograms returns the directory of initdb and postgres.
+// postgresqlPrograms returns the directory with initdb and postgres.
 func postgresqlPrograms(ctx context.Context) (string, error) {
 	if path, err := exec.LookPath("postgres"); err == nil {
 		// The program may be a symbolic link outside the server's directory, so resolve it.
@@ -181,7 +180,7 @@ func postgresqlPrograms(ctx context.Context) (string, error) {
 	return pgserverWheel.install(ctx)
 }
 
-// versionIn returns the version in /usr/lib/postgresql/<version>/bin/initdb, or 0 if the version is not a number.
+// versionIn returns the version in /usr/lib/postgresql/<version>/bin/initdb, or 0 if it is not a number.
 func versionIn(path string) int {
 	n, err := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path))))
 	if err != nil {
@@ -195,7 +194,7 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// passwordOf returns the superuser's password from the directory, and creates it if there is none. Without a password,
+// passwordOf returns the superuser's password from the directory, creating it if there is none. Without a password,
 // every user on the machine could run programs as the server's user.
 func passwordOf(dir string) (string, error) {
 	file := filepath.Join(dir, "password")

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Process is the process of an engine. It is safe for concurrent use; calls that change its state are serialised.
+// Process is an engine's process. It is safe for concurrent use; calls that change its state are serialised.
 type Process struct {
 	name   string
 	launch func(context.Context) (*child, error)
@@ -41,16 +41,16 @@ func (p *Process) start(ctx context.Context) error {
 // engine is not running, it does nothing.
 func (p *Process) Kill() error { return p.end(commandKill) }
 
-// Stop stops the engine in the fastest orderly way, and returns when all its processes have exited. Milvus and Milvus
-// Lite are killed, because their orderly shutdown takes over a minute or never ends. If the engine is not running, it
+// Stop stops the engine in the fastest orderly way and returns when all its processes have exited. Milvus and Milvus
+// Lite are killed, because their orderly shutdown takes over a minute or never ends. If the engine is not running, Stop
 // does nothing.
 func (p *Process) Stop() error { return p.end(commandStop) }
 
-// Pause stops all of the engine's processes with SIGSTOP. The engine keeps its connections, but does nothing until
-// Resume, Kill, Stop or Restart is called. If the engine is not running, it does nothing.
+// Pause stops all of the engine's processes with SIGSTOP. The engine keeps its connections but does nothing until
+// Resume, Kill, Stop or Restart is called. If the engine is not running, Pause does nothing.
 func (p *Process) Pause() error { return p.signal(pauseTree) }
 
-// Resume continues the processes that Pause stopped.
+// Resume continues the processes stopped by Pause.
 func (p *Process) Resume() error { return p.signal(resumeTree) }
 
 func (p *Process) signal(send func(pid int) error) error {
@@ -77,7 +77,7 @@ func (p *Process) end(word string) error {
 	return nil
 }
 
-// Restart starts the engine again with the same data and address, and returns when it is ready. If the engine is
+// Restart restarts the engine with the same data and address and returns when it is ready. If the engine is still
 // running, it is killed first.
 func (p *Process) Restart(ctx context.Context) error {
 	if err := p.Kill(); err != nil {
@@ -94,12 +94,12 @@ type child struct {
 	done chan struct{}
 }
 
-// guardTimeout is how long a guard process may take to end its engine. After this time, the guard process is killed,
-// which also kills the engine.
+// guardTimeout is how long a guard process may take to stop its engine. After that, the guard process is killed, which
+// also kills the engine.
 const guardTimeout = stopTimeout + 10*time.Second
 
 // launchChild starts a guard process for the engine and returns when the engine is ready. If `listener` is not nil, the
-// guard process gets a copy of the listener, and the caller must close the original.
+// guard process gets a copy of it, and the caller must close the original.
 func launchChild(ctx context.Context, s spec, where processAttributes, listener *net.TCPListener) (*child, error) {
 	if _, guarded := os.LookupEnv(guardMarker); guarded {
 		return nil, errNoGuard
@@ -140,7 +140,7 @@ func launchChild(ctx context.Context, s spec, where processAttributes, listener 
 	go func() {
 		defer close(c.done)
 		watch(out, reports, s.Log)
-		_ = cmd.Wait() // the exit status does not matter: all reports have been read
+		_ = cmd.Wait() // the exit status does not matter, because all reports have been read
 	}()
 	if _, err := words.Write(append(order, '\n')); err != nil {
 		return nil, errors.Join(fmt.Errorf("sending the command to the guard: %w", err), c.end(commandKill))
@@ -156,11 +156,11 @@ func launchChild(ctx context.Context, s spec, where processAttributes, listener 
 	}
 }
 
-// errNoGuard is returned if the program that was started as a guard does not call RunChildIfAsked.
+// errNoGuard is returned if the guard process does not call RunChildIfAsked.
 var errNoGuard = errors.New("this program cannot guard an engine: call engines.RunChildIfAsked first in main or TestMain")
 
-// watch sends the guard process's first report to the channel and logs later reports, until the process exits. Without
-// the log, users of a crashed engine would see only refused connections.
+// watch sends the guard process's first report to the channel and logs later reports until the process exits. Without
+// this log, users of a crashed engine would see only refused connections.
 func watch(out io.Reader, reports chan<- report, log string) {
 	started := false
 	for lines := bufio.NewScanner(out); lines.Scan(); {
@@ -178,10 +178,10 @@ func watch(out io.Reader, reports chan<- report, log string) {
 	if !started {
 		reports <- report{Fault: errNoGuard.Error()}
 	}
-	_, _ = io.Copy(io.Discard, out) // drain the rest, because the scanner stops at a line that is too long
+	_, _ = io.Copy(io.Discard, out) // drain the rest, because the scanner stops at overlong lines
 }
 
-// end sends the guard process a command that ends it, and waits until it has exited.
+// end sends the guard process a command that makes it exit, and waits until it has.
 func (c *child) end(word string) error {
 	_, _ = io.WriteString(c.words, word+"\n") // fails only if the guard has exited
 	_ = c.words.Close()

@@ -8,11 +8,11 @@ import (
 	"sync"
 )
 
-// Set holds the engines that tests share. Each engine starts when it is first requested, and all callers get the same
+// Set holds engines shared by tests. Each engine starts when it is first requested, and all callers get the same
 // instance. A failed start is not repeated: later callers get the same error.
 type Set struct {
 	dir    string
-	ctx    context.Context // for starting engines; not the caller's, because an engine serves all callers
+	ctx    context.Context // for starting engines; not the caller's context, because an engine serves all callers
 	cancel context.CancelFunc
 
 	postgresql lazyEngine[*PostgreSQL]
@@ -45,7 +45,7 @@ func NewSet(ctx context.Context) (*Set, error) {
 	return s, nil
 }
 
-// Timeout for a start, including downloads.
+// Timeout for starting an engine, including downloads.
 const engineStartTimeout = downloadTimeout
 
 // ErrStopped is returned for requests after Stop.
@@ -96,7 +96,7 @@ func (s *Set) milvusLiteAddr() (string, error) {
 	return e.Addr(), nil
 }
 
-// chromiumPath returns the path of a Chromium. The first call installs Chromium if it is missing.
+// chromiumPath returns the path to a Chromium binary. The first call installs Chromium if it is missing.
 func (s *Set) chromiumPath() (string, error) {
 	c := &s.chromium
 	c.Do(func() {
@@ -125,7 +125,7 @@ func start[E interface{ Stop() error }](s *Set, o *lazyEngine[E], start func(con
 	return o.engine, o.err
 }
 
-// Stop stops all engines, including those being started, and deletes all data. It may be called twice.
+// Stop stops all engines, including those being started, and deletes all data. Calling it twice is safe.
 func (s *Set) Stop() error {
 	s.cancel()
 	var faults [3]error
@@ -146,7 +146,7 @@ func (o *lazyEngine[E]) stop() error {
 	return o.engine.Stop()
 }
 
-// Prepare installs the missing programs of all engines and Chromium, concurrently.
+// Prepare concurrently installs all missing programs for the engines, and Chromium.
 func Prepare(ctx context.Context) error {
 	var faults [4]error
 	var all sync.WaitGroup

