@@ -17,14 +17,14 @@ import (
 const (
 	dataDir      = "data" // the service's directory on the file system
 	imageTimeout = 5 * time.Minute
-	maxKept      = 3  // images that are kept
-	maxPrinted   = 10 // maximum number of findings printed per image
+	maxKept      = 3  // maximum number of images to keep
+	maxPrinted   = 10 // maximum number of findings to print per image
 
-	// Time between the start of the service and the second power loss.
+	// Time between starting the service and the second power loss.
 	minAgain, maxAgain = 20 * time.Millisecond, 1500 * time.Millisecond
 )
 
-// image is the surviving content of the disk, with the documents that it must have.
+// image is the disk's surviving content, with the documents it must have.
 type image struct {
 	cut
 	disk     *disk.Disk
@@ -34,7 +34,7 @@ type image struct {
 	began    time.Time
 }
 
-// take cuts the power and returns the surviving image of the disk.
+// take cuts the power and returns the disk's surviving image.
 func (r *runner) take(ctx context.Context, d *disk.Disk, ledger *load.Ledger, c cut) *image {
 	i := &image{cut: c, random: rand.New(rand.NewPCG(c.seed, 1)), began: time.Now()}
 	at := func() { i.expected = ledger.Expected() }
@@ -81,7 +81,7 @@ func (r *runner) check(ctx context.Context, i *image) (report check.Report, err 
 	}
 }
 
-// unusableError means that an image cannot be mounted, or that the service does not start on it.
+// unusableError means that an image cannot be mounted or that the service does not start on it.
 type unusableError struct{ error }
 
 // recover starts the service on an image, cuts the power again during the start or soon after it, and returns the
@@ -100,7 +100,7 @@ func (r *runner) recover(ctx context.Context, i *image, root string, log *os.Fil
 		case err == nil:
 			<-starting.Done()
 		case starting.Err() != nil:
-			err = nil // it was stopped before it was ready
+			err = nil // it was stopped before becoming ready
 		default:
 			err = unusableError{err}
 		}
@@ -149,14 +149,14 @@ func openImage(ctx context.Context, d *disk.Disk, root string) (*volume, error) 
 	return v, err
 }
 
-// compareInto adds the findings from a comparison to a report.
+// compareInto adds a comparison's findings to a report.
 func compareInto(ctx context.Context, report *check.Report, c check.Comparison) error {
 	findings, err := compare(ctx, c)
 	report.Findings = append(report.Findings, findings...)
 	return err
 }
 
-// keep writes an image to a file. It writes nothing if the maximum number of images has already been kept.
+// keep writes an image to a file, unless the maximum number of images has already been kept.
 func (r *runner) keep(d *disk.Disk, path string) (err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -23,24 +23,24 @@ import (
 const (
 	diskSize       = 1 << 30 // only blocks with content take memory
 	probeSize      = 8 << 20
-	imagesPerRound = 10 // number of images per disk; then the run continues with an empty disk
-	checkers       = 2  // images that are checked at once
+	imagesPerRound = 10 // images per disk; after that, the run continues with an empty disk
+	checkers       = 2  // images checked at once
 	flushTimeout   = time.Second
 
-	// Bounds on the pause before a power cut. The first pause of a round is at most maxStart, so the power may fail
-	// while the service starts.
+	// Bounds on the pause before a power cut. A round's first pause is at most maxStart, so the power may fail while
+	// the service is starting.
 	minPause, maxPause = 200 * time.Millisecond, 1500 * time.Millisecond
 	maxStart           = time.Second
-	controlPause       = 4 * time.Second // some documents must be acknowledged by then, since the control must lose some
+	controlPause       = 4 * time.Second // long enough to acknowledge some documents, since the control must lose some
 
 	key        = "sk_powerloss_0123456789abcdef0123456789" // a key in the data directory might be lost
-	noBarriers = "nobarrier"                               // mount option for the control: the file system never flushes the disk
+	noBarriers = "nobarrier"                               // mount option for the control, which never flushes the disk
 )
 
 // kinds are the kinds of power cuts, used one after another.
 var kinds = []disk.Keep{disk.KeepHalf, disk.KeepNone, disk.KeepHalf, disk.KeepAll}
 
-// againEvery says how many images lose power a second time, while the service recovers: one in againEvery.
+// againEvery says how many images lose power a second time, while the service is recovering: one in againEvery.
 const againEvery = 4
 
 // cut describes one power loss.
@@ -48,7 +48,7 @@ type cut struct {
 	number  int // from 1
 	keep    disk.Keep
 	atFlush bool // whether the power fails just before a flush
-	again   bool // whether the power fails again while the service recovers
+	again   bool // whether the power fails again while the service is recovering
 	control bool // whether the file system does not flush
 	pause   time.Duration
 	seed    uint64
@@ -86,7 +86,7 @@ func (r *runner) probe(ctx context.Context) error {
 	return v.close()
 }
 
-// run does the control round, in which writes must be lost, and then more rounds until there are enough images.
+// run runs the control round, in which writes must be lost, and then more rounds until there are enough images.
 func (r *runner) run(ctx context.Context) error {
 	began := time.Now()
 	fmt.Fprintf(r.out, "Seed %d. Control, a file system that never flushes its disk:\n", r.seed)
@@ -145,7 +145,7 @@ func (t *totals) add(more totals) {
 	t.findings += more.findings
 }
 
-// round runs the service under load on an empty disk, makes the power cuts listed in `cuts`, and checks the images.
+// round runs the service under load on an empty disk, makes the power cuts listed in `cuts` and checks the images.
 func (r *runner) round(ctx context.Context, mountOptions string, cuts []cut) (sum totals, err error) {
 	d := disk.New(diskSize)
 	v, err := newVolume(ctx, d, filepath.Join(r.dir, "live"), mountOptions)
@@ -228,7 +228,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// service is a running service with a client.
+// service is a running service and its client.
 type service struct {
 	*bench.Service
 	client *client.Client
@@ -240,7 +240,7 @@ func (r *runner) start(ctx context.Context, log *os.File, v *volume) (*service, 
 	var err error
 	s.Service, err = bench.StartWith(ctx, bench.Options{
 		Program: r.program, Dir: filepath.Join(v.dir(), dataDir), Key: key, Log: log,
-		Env: []string{"SLUICE_LIMIT_DISK=0", "SLUICE_ADMISSION_WAIT=1m"}, // the disk is small, and the processors may be busy
+		Env: []string{"SLUICE_LIMIT_DISK=0", "SLUICE_ADMISSION_WAIT=1m"}, // the disk is small, and the CPUs may be busy
 	})
 	if err != nil {
 		return s, err

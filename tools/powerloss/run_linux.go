@@ -29,7 +29,7 @@ const (
 	partStored = "stored" // compares a data directory with itself; see stored
 )
 
-// stopTimeout is how long the processes get to remove their mounts after a signal.
+// stopTimeout is how long the processes have to remove their mounts after a signal.
 const stopTimeout = time.Minute
 
 // flags are the command's arguments.
@@ -76,7 +76,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 // errCannot means that this machine cannot run the command.
 var errCannot = errors.New("this machine cannot run the command")
 
-// cannot reports what this machine lacks. If the flag -skip is set, it prints a line and returns nil. Otherwise, it
+// cannot reports what this machine lacks. If the -skip flag is set, it prints a line and returns nil. Otherwise it
 // returns an error.
 func (f flags) cannot(lack error, out io.Writer) error {
 	if f.skip {
@@ -106,10 +106,10 @@ func lacking() error {
 	return nil
 }
 
-// enter runs the command again in new mount and PID namespaces. When its process exits, for whatever reason, the kernel
-// kills all its children and removes all its mounts, which also frees their loop devices.
+// enter runs the command again in new mount and PID namespaces. When its process exits for any reason, the kernel kills
+// all its children and removes all its mounts, which also frees their loop devices.
 func enter(ctx context.Context, args []string) error {
-	runtime.LockOSThread() // the kernel kills the child when the thread ends that started it
+	runtime.LockOSThread() // the kernel kills the child when the thread that started it exits
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", args...)
 	cmd.Env = append(os.Environ(), partVariable+"="+partInside)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -126,11 +126,11 @@ func enter(ctx context.Context, args []string) error {
 	return nil
 }
 
-// inside is the command inside its namespaces.
+// inside is the part of the command that runs inside its namespaces.
 func inside(ctx context.Context, f flags, out io.Writer) (err error) {
 	if err := errors.Join(
 		os.Unsetenv(partVariable),
-		unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""), // keep the mounts below to this namespace
+		unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""), // confine the mounts below to this namespace
 		unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""),
 	); err != nil {
 		return fmt.Errorf("preparing the namespaces: %w", err)
@@ -154,7 +154,7 @@ func inside(ctx context.Context, f flags, out io.Writer) (err error) {
 		return f.cannot(err, out)
 	}
 	if err := r.run(ctx); ctx.Err() != nil {
-		return errors.New("interrupted") // the interruption caused any other failure
+		return errors.New("interrupted") // any other failure was caused by the interruption
 	} else if err != nil {
 		return err
 	}

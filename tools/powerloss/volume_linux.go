@@ -17,7 +17,7 @@ import (
 // volume is an ext4 file system on a simulated disk.
 type volume struct {
 	served *disk.Served
-	root   string // directory where the disk is served and its file system is mounted
+	root   string // directory where the disk is served and its file system mounted
 }
 
 // Directories in volume.root.
@@ -26,7 +26,7 @@ const (
 	mountedDir = "files"
 )
 
-// newVolume makes a file system on an empty disk and mounts it.
+// newVolume creates a file system on an empty disk and mounts it.
 func newVolume(ctx context.Context, d *disk.Disk, root, options string) (*volume, error) {
 	v, err := serve(d, root)
 	if err != nil {
@@ -88,7 +88,7 @@ func (v *volume) close() error {
 	return errors.Join(command(ctx, "umount", v.dir()), v.served.Close(), os.RemoveAll(v.root))
 }
 
-// command runs a short-lived program. If the program fails, the error contains the program's output.
+// command runs a short-lived program. If the program fails, the error contains its output.
 func command(ctx context.Context, name string, args ...string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

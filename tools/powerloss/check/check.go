@@ -1,4 +1,4 @@
-// Package check finds documents that a service has lost, duplicated or brought back in a power loss.
+// Package check finds documents that a power loss made a service lose, duplicate or bring back.
 package check
 
 import (
@@ -20,15 +20,15 @@ import (
 
 const (
 	settleTimeout = 2 * time.Minute // until everything accepted before the power loss is searchable
-	readers       = 4               // documents that are read at once
-	queries       = 20              // documents of each kind that are searched for
+	readers       = 4               // documents read concurrently
+	queries       = 20              // number of documents of each kind to search for
 	fragments     = 5               // fragments per query
 )
 
 // Report is the result of a check.
 type Report struct {
-	Documents int      // documents of which at least one change was acknowledged before the power loss
-	Lost      int      // of these, documents that are not in an allowed state
+	Documents int      // documents with at least one change acknowledged before the power loss
+	Lost      int      // number of these that are not in an allowed state
 	Findings  []string // all faults, one line each
 }
 
@@ -84,7 +84,7 @@ type checker struct {
 	random   *rand.Rand
 
 	mu       sync.Mutex
-	versions map[load.Name]int // the version of each document that is in an allowed state
+	versions map[load.Name]int // version of each document in an allowed state
 }
 
 func (k *checker) run(ctx context.Context) error {
@@ -126,7 +126,7 @@ func (k *checker) run(ctx context.Context) error {
 	return k.search(ctx)
 }
 
-// document checks one document. `found` lists the datasources with the document's custom_id.
+// document checks one document. `found` lists the datasources with its custom_id.
 func (k *checker) document(ctx context.Context, d load.Expectation, found []client.Datasource) error {
 	switch {
 	case len(found) > 1:
@@ -200,7 +200,7 @@ func (k *checker) original(ctx context.Context, id string) (string, error) {
 	return string(b), err
 }
 
-// faultOfChunks describes the first fault in a version's chunks. It returns "" if there is none.
+// faultOfChunks describes the first fault in a version's chunks, or returns "" if there is none.
 func faultOfChunks(n load.Name, version int, chunks []string, want int) string {
 	content := n.Content(version)
 	if len(chunks) != want || want == 0 {
@@ -209,7 +209,7 @@ func faultOfChunks(n load.Name, version int, chunks []string, want int) string {
 	if !n.IsFile && (len(chunks) != 1 || chunks[0] != content) {
 		return fmt.Sprintf("its %d chunks have another text: %q", len(chunks), shortened(strings.Join(chunks, " | ")))
 	}
-	rest := 0 // number of chunks that are not in the content
+	rest := 0 // number of chunks not found in the content
 	for _, c := range chunks {
 		if !strings.Contains(content, c) {
 			rest++
@@ -224,8 +224,8 @@ func faultOfChunks(n load.Name, version int, chunks []string, want int) string {
 	return ""
 }
 
-// search queries a sample of the existing versions, which must be found. It also queries a sample of the versions that
-// were replaced or deleted, which must not be found.
+// search queries a sample of existing versions, which must be found, and a sample of replaced or deleted versions,
+// which must not.
 func (k *checker) search(ctx context.Context) error {
 	var exist, old []string // words
 	owner := map[string]load.Expectation{}

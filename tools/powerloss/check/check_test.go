@@ -26,7 +26,7 @@ func text(n load.Name, version int) stored {
 	return stored{"id-" + n.CustomID, n.CustomID, "synched", content, []string{content}}
 }
 
-// service answers the requests of a check.
+// service answers a check's requests.
 func service(t *testing.T, isLost bool, has []stored, searchable []string) *client.Client {
 	answer := func(w http.ResponseWriter, v any) {
 		w.Header().Set("Content-Type", "application/json")

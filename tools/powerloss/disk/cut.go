@@ -26,9 +26,9 @@ const tornShare = 8
 
 // Loss counts the blocks that were unflushed when the power failed.
 type Loss struct {
-	Unflushed int // blocks that were not flushed
-	Kept      int // of these, blocks that survived
-	Torn      int // of these, blocks of which only some sectors survived
+	Unflushed int // unflushed blocks
+	Kept      int // number of these that survived
+	Torn      int // number of these of which only some sectors survived
 }
 
 // String implements fmt.Stringer.
@@ -36,8 +36,8 @@ func (l Loss) String() string {
 	return fmt.Sprintf("%d of %d unflushed blocks kept, %d torn", l.Kept, l.Unflushed, l.Torn)
 }
 
-// Cut returns a disk with the blocks that survive if the power fails now. The disk itself continues to work. Cut calls
-// `at`, which may be nil, at the moment of the cut, while the disk accepts neither writes nor flushes.
+// Cut returns a disk with the blocks that survive if the power fails now. The original disk keeps working. At the
+// moment of the cut, while the disk accepts neither writes nor flushes, Cut calls `at`, which may be nil.
 func (d *Disk) Cut(keep Keep, random *rand.Rand, at func()) (*Disk, Loss) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -48,7 +48,7 @@ func (d *Disk) Cut(keep Keep, random *rand.Rand, at func()) (*Disk, Loss) {
 }
 
 // CutAtFlush is like Cut, but the power fails when the next flush arrives, before it is carried out. A service that
-// acknowledges data before the flush loses it at that moment. If ctx is done first, the power fails then.
+// acknowledges data before flushing it loses it at that moment. If ctx is done first, the power fails then.
 func (d *Disk) CutAtFlush(ctx context.Context, keep Keep, random *rand.Rand, at func()) (*Disk, Loss) {
 	type image struct {
 		disk *Disk
@@ -83,7 +83,7 @@ func (d *Disk) CutAtFlush(ctx context.Context, keep Keep, random *rand.Rand, at 
 func (d *Disk) survivors(keep Keep, random *rand.Rand) (*Disk, Loss) {
 	image := &Disk{size: d.size, durable: maps.Clone(d.durable), cached: map[int64][]content{}}
 	loss := Loss{Unflushed: len(d.cached)}
-	for _, block := range slices.Sorted(maps.Keys(d.cached)) { // in order, so that a seed gives the same image
+	for _, block := range slices.Sorted(maps.Keys(d.cached)) { // in order, so that a seed always gives the same image
 		versions := d.cached[block]
 		survivor := versions[len(versions)-1]
 		switch keep {
@@ -114,7 +114,7 @@ func (d *Disk) survivors(keep Keep, random *rand.Rand) (*Disk, Loss) {
 	return image, loss
 }
 
-// torn returns a block whose write was interrupted after a random number of sectors, at least one and not all.
+// torn returns a block whose write was interrupted after a random number of sectors, at least one but not all.
 func torn(before, after content, random *rand.Rand) content {
 	c := make(content, Block)
 	copy(c, before)
@@ -124,13 +124,13 @@ func torn(before, after content, random *rand.Rand) content {
 	return c
 }
 
-// Clone returns a disk with the same content. All of the copy's content counts as flushed.
+// Clone returns a disk with the same content, all of which counts as flushed.
 func (d *Disk) Clone() *Disk {
 	clone, _ := d.Cut(KeepAll, nil, nil)
 	return clone
 }
 
-// WriteSparse writes the newest content to `w`, which must contain only zeros. It omits blocks that are all zeros.
+// WriteSparse writes the newest content to `w`, which must contain only zeros. It omits all-zero blocks.
 func (d *Disk) WriteSparse(w io.WriterAt) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

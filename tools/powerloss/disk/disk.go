@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Block is the unit, in bytes, in which the disk stores and loses data. It is the page size of Linux, and the block
+// Block is the unit in which the disk stores and loses data, in bytes. It equals the page size on Linux and the block
 // size of ext4.
 const Block = 4096
 
@@ -15,20 +15,20 @@ const Block = 4096
 // written, some of its sectors may have the old content and others the new.
 const Sector = 512
 
-// maxVersions limits the contents that the cache holds for one block. Further writes to the block drop the oldest
-// content, which then cannot survive a power loss.
+// maxVersions is the maximum number of contents cached per block. Further writes to the block drop the oldest content,
+// which then cannot survive a power loss.
 const maxVersions = 16
 
-// content is the immutable content of a block. Writes replace it. nil means zeros.
+// content is a block's immutable content. Writes replace it. nil means zeros.
 type content []byte
 
-// Disk is a disk in memory. Its methods may be called concurrently.
+// Disk is an in-memory disk. Its methods may be called concurrently.
 type Disk struct {
 	size int64
 
 	mu      sync.Mutex
-	durable map[int64]content   // blocks that were flushed, by number; a missing block is all zeros
-	cached  map[int64][]content // contents written since the last flush, by number of their block, oldest first
+	durable map[int64]content   // flushed blocks, by number; a missing block is all zeros
+	cached  map[int64][]content // contents written since the last flush, by block number, oldest first
 	atFlush func()              // called once, before the next flush that has something to flush
 }
 
@@ -40,7 +40,7 @@ func New(size int64) *Disk {
 // Size returns the size in bytes.
 func (d *Disk) Size() int64 { return d.size }
 
-// Unflushed returns the number of blocks that were written since the last flush.
+// Unflushed returns the number of blocks written since the last flush.
 func (d *Disk) Unflushed() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -78,7 +78,7 @@ func (d *Disk) ReadAt(p []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-// WriteAt implements io.WriterAt. The data is in the cache until the next flush.
+// WriteAt implements io.WriterAt. The data stays in the cache until the next flush.
 func (d *Disk) WriteAt(p []byte, off int64) (n int, err error) {
 	if off < 0 || off+int64(len(p)) > d.size {
 		return 0, io.ErrShortWrite
@@ -96,7 +96,7 @@ func (d *Disk) WriteAt(p []byte, off int64) (n int, err error) {
 	return n, nil
 }
 
-// Zero makes a hole: it replaces length bytes with zeros. Like a write, it is in the cache until the next flush.
+// Zero makes a hole: it replaces length bytes with zeros. Like a write, it stays in the cache until the next flush.
 func (d *Disk) Zero(off, length int64) error {
 	if off < 0 || length < 0 || length > d.size-off {
 		return io.ErrShortWrite
@@ -106,7 +106,7 @@ func (d *Disk) Zero(off, length int64) error {
 	d.each(off, length, func(block, from, to int64) {
 		old := d.newest(block)
 		switch {
-		case old == nil: // is zero already
+		case old == nil: // already zero
 		case to-from == Block:
 			d.cache(block, nil)
 		default:
@@ -118,7 +118,7 @@ func (d *Disk) Zero(off, length int64) error {
 	return nil
 }
 
-// each calls f for every block in a range, with the part of the block that is in the range.
+// each calls f for every block that overlaps a range, with the overlapping part of the block.
 func (d *Disk) each(off, length int64, f func(block, from, to int64)) {
 	for end := off + length; off < end; {
 		block, from := off/Block, off%Block

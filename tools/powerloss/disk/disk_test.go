@@ -32,7 +32,7 @@ func zero(t *testing.T, d *Disk, off, length int64) {
 	}
 }
 
-// whole returns the content of a disk.
+// whole returns a disk's content.
 func whole(t *testing.T, d *Disk) []byte {
 	t.Helper()
 	p := make([]byte, d.Size())
@@ -104,7 +104,7 @@ func TestASeedGivesTheSameImage(t *testing.T) {
 	}
 }
 
-// TestAnyContentSinceTheFlushMaySurvive writes a block several times. Any of the contents may have reached the drive,
+// TestAnyContentSinceTheFlushMaySurvive writes a block several times. Any of its contents may have reached the drive,
 // and the order of writes to different blocks means nothing.
 func TestAnyContentSinceTheFlushMaySurvive(t *testing.T) {
 	t.Parallel()
@@ -185,7 +185,7 @@ func TestAHoleIsLostLikeAWrite(t *testing.T) {
 	if _, ok := d.durable[1]; ok {
 		t.Error("a flushed hole takes memory")
 	}
-	zero(t, New(1<<40), 0, 1<<30) // takes no memory and little time: there is nothing to replace
+	zero(t, New(1<<40), 0, 1<<30) // takes no memory and little time, because there is nothing to replace
 }
 
 func TestAccessBeyondTheEndFails(t *testing.T) {
@@ -208,15 +208,15 @@ func TestAccessBeyondTheEndFails(t *testing.T) {
 	}
 }
 
-// TestADiskBehavesLikeItsModel compares random operations with arrays of bytes: one of the newest content, and one of
-// the flushed content.
+// TestADiskBehavesLikeItsModel compares random operations with byte arrays: one for the newest content and one for the
+// flushed content.
 func TestADiskBehavesLikeItsModel(t *testing.T) {
 	t.Parallel()
 	const size = 16 * Block
 	for seed := range uint64(4) {
 		random := seeded(seed)
 		d, newest, flushed := New(size), make([]byte, size), make([]byte, size)
-		allowed := make([]map[byte]bool, size) // what each byte may be after a cut
+		allowed := make([]map[byte]bool, size) // allowed values for each byte after a cut
 		settle := func() {
 			for i, b := range flushed {
 				allowed[i] = map[byte]bool{b: true}
@@ -267,7 +267,7 @@ func TestADiskBehavesLikeItsModel(t *testing.T) {
 func TestACutAtAFlushComesBeforeIt(t *testing.T) {
 	t.Parallel()
 	d := New(Block)
-	d.Flush() // has nothing to flush, and does not count
+	d.Flush() // does not count, because there is nothing to flush
 	images := make(chan *Disk, 1)
 	var written, atCut byte
 	go func() {

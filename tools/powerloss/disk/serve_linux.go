@@ -15,19 +15,19 @@ import (
 )
 
 const (
-	fileName = "disk"  // the only file of the FUSE file system
+	fileName = "disk"  // the FUSE file system's only file
 	fileNode = 2       // its inode number
-	maxWrite = 1 << 19 // size of one request in bytes; with its header, it fits into a pipe of the usual maximum size
+	maxWrite = 1 << 19 // bytes per request; with its header, a request fits into a pipe of the usual maximum size
 )
 
-// Served is a disk that is available as a file.
+// Served is a disk available as a file.
 type Served struct {
 	dir    string
 	server *fuse.Server
 }
 
-// Serve mounts a FUSE file system on a directory. Its only file is the disk. Serve needs root and /dev/fuse. The
-// process that serves a disk must not open the file itself: if it is killed while it waits for its own answer, the
+// Serve mounts a FUSE file system on a directory, with the disk as its only file. Serve needs root and /dev/fuse. The
+// process that serves a disk must not open the file itself: if it is killed while waiting for its own answer, the
 // kernel waits forever.
 func (d *Disk) Serve(dir string) (*Served, error) {
 	fd, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0) // child processes must not keep it open
@@ -38,7 +38,7 @@ func (d *Disk) Serve(dir string) (*Served, error) {
 	if err := unix.Mount("powerloss", dir, "fuse", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
 		return nil, errors.Join(fmt.Errorf("mounting a FUSE file system on %s: %w", dir, err), unix.Close(fd))
 	}
-	// Given a path of this form, go-fuse uses the descriptor of an existing mount, and closes it later.
+	// If the path has this form, go-fuse uses the descriptor of an existing mount and closes it later.
 	server, err := fs.Mount(fmt.Sprintf("/dev/fd/%d", fd), &root{disk: d}, &fs.Options{MountOptions: fuse.MountOptions{MaxWrite: maxWrite}})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("serving a disk: %w", err), unix.Unmount(dir, unix.MNT_DETACH))
@@ -46,7 +46,7 @@ func (d *Disk) Serve(dir string) (*Served, error) {
 	return &Served{dir, server}, nil
 }
 
-// Path returns the path of the file.
+// Path returns the file's path.
 func (s *Served) Path() string { return filepath.Join(s.dir, fileName) }
 
 // Close unmounts the FUSE file system. The file must not be in use.

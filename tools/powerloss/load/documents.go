@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// State is the state of a document: its version, and whether it was deleted.
+// State is a document's state: its version and whether it was deleted.
 type State struct {
 	Version int  // from 1; 0: it was never written
 	Gone    bool // deleted
@@ -31,10 +31,10 @@ func (s State) String() string {
 // Name identifies a document for its whole life.
 type Name struct {
 	CustomID string
-	IsFile   bool // uploaded as a file of several chunks; otherwise a text of one chunk
+	IsFile   bool // uploaded as a file with several chunks; otherwise a text with one chunk
 }
 
-// Word returns a word that is in one version of the document, and nowhere else.
+// Word returns a word found in one version of the document and nowhere else.
 func (n Name) Word(version int) string {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s/%d", n.CustomID, version)
@@ -53,12 +53,12 @@ const (
 	paragraphWords             = 60
 )
 
-// words are the vocabulary of documents.
+// words are the vocabulary for documents.
 var words = strings.Fields(`power block journal write flush barrier cache sector platter order commit replay record page
 	index term row vector list segment checksum header offset length stream message consumer ack sequence subject store
 	original chunk digest version upload answer query document language meaning paragraph`)
 
-// Content returns the content of one version. It is the same in every run.
+// Content returns a version's content. It is the same in every run.
 func (n Name) Content(version int) string {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s/%d", n.CustomID, version)

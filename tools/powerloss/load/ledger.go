@@ -15,20 +15,20 @@ type Ledger struct {
 
 // record is the ledger's entry for a document.
 type record struct {
-	id           string // of its datasource; "" if it does not exist
+	id           string // its datasource's id; "" if it does not exist
 	acknowledged State
-	sent         *State // the change that has no response yet; nil if there is none
+	sent         *State // the change without a response yet; nil if there is none
 }
 
 // NewLedger returns an empty ledger.
 func NewLedger() *Ledger { return &Ledger{documents: map[Name]*record{}} }
 
-// Expectation contains the states that a document may have after a power loss.
+// Expectation contains a document's possible states after a power loss.
 type Expectation struct {
 	Name
 	Acknowledged State
-	// Sent is the state after a change that has no response yet. The change may have been carried out or not. If Sent
-	// is nil, there is no such change.
+	// Sent is the state after a change without a response, which may or may not have been carried out. If Sent is nil,
+	// there is no such change.
 	Sent *State
 }
 
@@ -37,18 +37,18 @@ func (e Expectation) MayExist() bool {
 	return e.Acknowledged.Exists() || e.Sent != nil && e.Sent.Exists()
 }
 
-// MayBeAbsent reports whether the document need not exist.
+// MayBeAbsent reports whether the document may be missing.
 func (e Expectation) MayBeAbsent() bool {
 	return !e.Acknowledged.Exists() || e.Sent != nil && !e.Sent.Exists()
 }
 
-// Expected contains the states that all documents may have after a power loss.
+// Expected contains all documents' possible states after a power loss.
 type Expected struct {
-	Datastore string // id of the datastore; "" if its creation is not acknowledged
+	Datastore string // the datastore's id; "" if its creation was not acknowledged
 	Documents []Expectation
 }
 
-// Acknowledged returns the number of documents for which at least one change was acknowledged.
+// Acknowledged returns the number of documents with at least one acknowledged change.
 func (e Expected) Acknowledged() (n int) {
 	for _, d := range e.Documents {
 		if d.Acknowledged.Version > 0 {
@@ -79,7 +79,7 @@ func (e Expected) Replaced() (n int) {
 	return n
 }
 
-// Expected returns the states that all documents may have if the power fails now.
+// Expected returns all documents' possible states if the power fails now.
 func (l *Ledger) Expected() Expected {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -128,7 +128,7 @@ func (l *Ledger) send(changes ...change) {
 }
 
 // acknowledge records that the service has acknowledged the changes. `ids` are the ids of the documents' datasources,
-// in the order of the changes.
+// in the same order as the changes.
 func (l *Ledger) acknowledge(ids []string, changes ...change) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

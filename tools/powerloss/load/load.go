@@ -1,5 +1,5 @@
-// Package load writes, updates and deletes documents over the REST API, and records which of these changes were
-// acknowledged. The content of every document follows from its name and version, so that it can be checked later.
+// Package load writes, updates and deletes documents over the REST API and records which of these changes were
+// acknowledged. Every document's content follows from its name and version, so that it can be checked later.
 package load
 
 import (
@@ -17,15 +17,14 @@ import (
 
 const (
 	workers      = 4
-	maxDocuments = 24 // a worker's existing documents
-	maxBatch     = 3  // texts in one request
-	// Pause between two requests from a worker. Without pauses, the load would leave no processor time for checking
-	// images.
+	maxDocuments = 24 // existing documents per worker
+	maxBatch     = 3  // texts per request
+	// Pause between two requests from a worker. Otherwise, the load would leave no CPU time for checking images.
 	pace = 15 * time.Millisecond
 )
 
-// Run creates a datastore and changes documents in it until ctx is done. It returns an error if the service rejects a
-// request before then.
+// Run creates a datastore and changes documents in it until ctx is done. If the service rejects a request before then,
+// Run returns an error.
 func Run(ctx context.Context, c *client.Client, l *Ledger, seed uint64) error {
 	store, err := c.CreateDatastore(ctx, client.DatastoreCreate{Name: "powerloss"})
 	if err != nil {
@@ -40,7 +39,7 @@ func Run(ctx context.Context, c *client.Client, l *Ledger, seed uint64) error {
 	return all.Wait()
 }
 
-// unlessEnded returns err, or nil if ctx is done: requests that fail then were merely interrupted.
+// unlessEnded returns err, or nil if ctx is done, because requests that fail then were merely interrupted.
 func unlessEnded(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -90,7 +89,7 @@ func (w *worker) step(ctx context.Context) error {
 	}
 }
 
-// newName returns a name that was not used before.
+// newName returns a name not used before.
 func (w *worker) newName(isFile bool) Name {
 	kind := "text"
 	if isFile {
@@ -109,7 +108,7 @@ func (w *worker) take(from *[]change) change {
 	return taken
 }
 
-// write upserts a batch of new texts, new versions of existing texts, and texts that were deleted before.
+// write upserts a batch of new texts, new versions of existing texts, and previously deleted texts.
 func (w *worker) write(ctx context.Context) error {
 	var changes []change
 	for range 1 + w.random.IntN(maxBatch) {
@@ -122,7 +121,7 @@ func (w *worker) write(ctx context.Context) error {
 		default:
 			c.name = w.newName(false)
 		}
-		if c.name.IsFile { // an upload does not replace a file
+		if c.name.IsFile { // uploads do not replace files
 			if c.to.Gone {
 				w.absent = append(w.absent, c)
 			} else {
@@ -154,8 +153,7 @@ func (w *worker) upload(ctx context.Context) error {
 	}, c)
 }
 
-// update replaces the content of an existing text. If it picks a file, it does nothing, because files cannot be
-// updated.
+// update replaces an existing text's content. If it picks a file, it does nothing, because files cannot be updated.
 func (w *worker) update(ctx context.Context) error {
 	c := w.take(&w.exist)
 	if c.name.IsFile {
@@ -177,7 +175,7 @@ func (w *worker) delete(ctx context.Context) error {
 }
 
 // make calls `request`, which sends the changes in one request and returns the ids of the documents' datasources. It
-// records the changes before they are sent and once they are acknowledged.
+// records the changes before they are sent and again once they are acknowledged.
 func (w *worker) make(ctx context.Context, request func() ([]string, error), changes ...change) error {
 	w.ledger.send(changes...)
 	ids, err := request()

@@ -93,7 +93,7 @@ type service struct {
 	ids       map[string]string // custom ids by id
 	documents map[string]string // texts by custom id
 	requests  int
-	limit     int // requests after which it fails
+	limit     int // number of requests after which it fails
 	full      chan struct{}
 }
 
@@ -175,8 +175,8 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-// TestTheLedgerAgreesWithTheService loads a service until it fails. Every document is then in a state that the ledger
-// allows, and documents were written, updated and deleted.
+// TestTheLedgerAgreesWithTheService loads a service until it fails. Afterwards, every document must be in a state that
+// the ledger allows, and documents must have been written, updated and deleted.
 func TestTheLedgerAgreesWithTheService(t *testing.T) {
 	t.Parallel()
 	s := &service{ids: map[string]string{}, documents: map[string]string{}, limit: 400, full: make(chan struct{})}
