@@ -1,6 +1,5 @@
 // Command prose lists comments, messages and documents that are probably hard to read, because they contain phrases
-// that plain English avoids. Run it in the root of the repository. To restrict the list, pass path prefixes as
-// arguments.
+// that plain English avoids. Run it in the repository's root. To restrict the list, pass path prefixes as arguments.
 package main
 
 import (
@@ -50,7 +49,7 @@ const (
 	name     = "name"
 )
 
-// passage is one line of a comment or document, one string literal of several words, or one declared name.
+// passage is a line in a comment or document, a string literal of several words, or a declared name.
 type passage struct {
 	file string
 	line int
@@ -88,7 +87,7 @@ func findings(passages []passage) (out []finding) {
 // skipped matches generated files, test data, tests, and historical records.
 var skipped = regexp.MustCompile(`(^|/)(third_party|testdata|archive|history)/|\.gen\.go$|_test\.go$|CHANGELOG`)
 
-// tracked returns the Go and Markdown files below a directory that are in Git, without those that `skipped` matches.
+// tracked returns the Go and Markdown files below a directory that are in Git, except those matched by `skipped`.
 func tracked(dir string) ([]string, error) {
 	cmd := exec.Command("git", "-C", dir, "ls-files", "-z", "--", "*.go", "*.md") //nolint:noctx // it exits by itself
 	out, err := cmd.Output()
@@ -104,7 +103,7 @@ func tracked(dir string) ([]string, error) {
 	return files, nil
 }
 
-// read returns the passages of a file. A file that was deleted but is still listed by Git has no passages.
+// read returns a file's passages. A file that was deleted but is still listed by Git has none.
 func read(dir, file string) ([]passage, error) {
 	src, err := os.ReadFile(dir + "/" + file)
 	if os.IsNotExist(err) {
@@ -141,7 +140,7 @@ func readMarkdown(file string, src []byte) (out []passage) {
 	return out
 }
 
-// readGo returns the lines of comments, the string literals with at least four words, and the declared names.
+// readGo returns comment lines, string literals with at least four words, and declared names.
 func readGo(file string, src []byte) (out []passage, err error) {
 	if generated.Match(src) {
 		return nil, nil
@@ -188,7 +187,7 @@ func readGo(file string, src []byte) (out []passage, err error) {
 
 func oneLine(s string) string { return string(bytes.Join(bytes.Fields([]byte(s)), []byte(" "))) }
 
-// declares reports whether an identifier is the name of a declaration at the top level of the file.
+// declares reports whether an identifier is the name of a top-level declaration in the file.
 func declares(tree *ast.File, id *ast.Ident) bool {
 	for _, d := range tree.Decls {
 		switch d := d.(type) {
