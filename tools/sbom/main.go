@@ -1,5 +1,5 @@
-// Command sbom writes a CycloneDX document that lists the modules in programs, with the versions and checksums that the
-// programs themselves record. It reads Go binaries and .tar.gz and .zip archives of them. The output is reproducible.
+// Command sbom writes a CycloneDX document that lists the modules in programs, with the versions and checksums recorded
+// in the programs themselves. It reads Go binaries, and .tar.gz and .zip archives of them. The output is reproducible.
 //
 //	go run ./tools/sbom [-o FILE] [-version VERSION] PROGRAM|ARCHIVE…
 package main
@@ -72,7 +72,7 @@ func run(args []string, stdout io.Writer) error {
 // program is a binary with its build information.
 type program struct {
 	name string
-	sum  string // SHA-256 of the file
+	sum  string // the file's SHA-256
 	info *buildinfo.BuildInfo
 }
 
@@ -139,7 +139,7 @@ func read(name string) ([]program, error) {
 	}
 }
 
-// The parts of CycloneDX 1.6 that this program uses: https://cyclonedx.org/docs/1.6/json.
+// The parts of CycloneDX 1.6 used by this program: https://cyclonedx.org/docs/1.6/json.
 type bom struct {
 	Format       string       `json:"bomFormat"`
 	SpecVersion  string       `json:"specVersion"`
@@ -179,7 +179,7 @@ type dependency struct {
 }
 
 // document returns the CycloneDX document that lists the programs and their modules. If `version` is "", it uses the
-// version that each program records.
+// version recorded in each program.
 func document(programs []program, version string) bom {
 	main := programs[0].info.Main
 	of := func(p program) string { return cmp.Or(version, statedVersion(p.info)) }
@@ -232,8 +232,8 @@ func setting(info *buildinfo.BuildInfo, key string) string {
 	return ""
 }
 
-// statedVersion returns the version set by the linker flags or, if there is none, the version of the main module. The
-// latter is empty if the program was built in the module's own directory.
+// statedVersion returns the version set by the linker flags or, if there is none, the main module's version. The latter
+// is empty if the program was built in the module's own directory.
 func statedVersion(info *buildinfo.BuildInfo) string {
 	_, after, found := strings.Cut(setting(info, "-ldflags"), "pkg/app.version=")
 	if !found {
