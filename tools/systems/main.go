@@ -73,7 +73,7 @@ func run(ctx context.Context, wanted []string, out io.Writer) error {
 	return errors.Join(append(failed, working.Wait())...)
 }
 
-// listed is a package in the output of go list.
+// listed is a package listed by go list.
 type listed struct {
 	ImportPath, Dir, Name string
 	GoFiles               []string
@@ -85,8 +85,8 @@ type listed struct {
 
 func (l listed) isOurs() bool { return strings.HasPrefix(l.ImportPath, modulePath) }
 
-// check type-checks the packages that match the pattern, and all packages that they import, for one system. It returns
-// the number of packages checked.
+// check type-checks the packages that match the pattern, and all packages they import, for one system. It returns the
+// number of packages checked.
 func (s *sources) check(ctx context.Context, dir, system, pattern string) (n int, err error) {
 	goos, goarch, ok := strings.Cut(system, "/")
 	if !ok {
@@ -108,7 +108,7 @@ func (s *sources) check(ctx context.Context, dir, system, pattern string) (n int
 		}
 		conf := types.Config{
 			Importer: imports{p.ImportMap, checked}, Sizes: types.SizesFor("gc", goarch), FakeImportC: true,
-			IgnoreFuncBodies: !p.isOurs(), // skip the function bodies of other modules, which are most of the work
+			IgnoreFuncBodies: !p.isOurs(), // skip function bodies in other modules, which are most of the work
 			Error: func(err error) {
 				if len(faults) < maxReported {
 					faults = append(faults, err)
@@ -123,7 +123,7 @@ func (s *sources) check(ctx context.Context, dir, system, pattern string) (n int
 	return len(packages), errors.Join(faults...)
 }
 
-// list returns the packages that a build for the system uses, with their files.
+// list returns the packages used by a build for the system, with their files.
 func list(ctx context.Context, dir, goos, goarch, pattern string) ([]listed, error) {
 	cmd := exec.CommandContext(ctx, "go", "list", "-e", "-deps", "-json=ImportPath,Dir,Name,GoFiles,ImportMap,Standard,Module,Error", pattern)
 	cmd.Dir = dir
@@ -161,7 +161,7 @@ func newSources() *sources {
 	return &sources{positions: token.NewFileSet(), parsed: map[string]*ast.File{}}
 }
 
-// parse parses the packages' files, and returns them in the same order as the packages.
+// parse parses the packages' files and returns them in the same order as the packages.
 func (s *sources) parse(packages []listed) ([][]*ast.File, error) {
 	all := make([][]*ast.File, len(packages))
 	var working errgroup.Group
@@ -194,7 +194,7 @@ func (s *sources) file(path string, whole bool) (*ast.File, error) {
 	if !whole {
 		for _, d := range f.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
-				fn.Body = &ast.BlockStmt{Lbrace: fn.Body.Lbrace, Rbrace: fn.Body.Rbrace} // drop the bodies, which are not checked but take most of the memory
+				fn.Body = &ast.BlockStmt{Lbrace: fn.Body.Lbrace, Rbrace: fn.Body.Rbrace} // not checked, but takes most of the memory
 			}
 		}
 	}
@@ -204,7 +204,7 @@ func (s *sources) file(path string, whole bool) (*ast.File, error) {
 	return f, nil
 }
 
-// imports resolves the import paths of one package to type-checked packages.
+// imports resolves a package's import paths to type-checked packages.
 type imports struct {
 	renamed map[string]string
 	checked map[string]*types.Package
