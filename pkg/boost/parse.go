@@ -116,7 +116,7 @@ const (
 	maxScale = 1e15
 )
 
-// scale reads "pivot" and "max" of a Number boost. Exactly one must be set; the other is returned as 0.
+// scale reads the "pivot" and "max" fields of a Number boost. Exactly one must be set; the other is returned as 0.
 func (p *parser) scale(object map[string]any, field string) (pivot, highest float64) {
 	switch {
 	case object["pivot"] != nil && object["max"] != nil:
@@ -142,7 +142,7 @@ func (p *parser) number(v any, field string, least, highest float64) float64 {
 
 func format(n float64) string { return strconv.FormatFloat(n, 'g', 5, 64) }
 
-// values reads the field "value" of a Value boost: a single value or an array.
+// values reads the "value" field of a Value boost: a single value or an array.
 func (p *parser) values(b *Boost, v any, field string) {
 	list, isList := v.([]any)
 	switch {
