@@ -12,8 +12,8 @@
 //   - the stream: the job was published and has not ended (the datasource is "in flight", see InFlight);
 //   - nowhere: the datasource is synched, skipped or failed, or is a site that is waiting for its pages.
 //
-// To admit jobs, rescue lost jobs and detect the end of a site's crawl, the catalog therefore only looks into small
-// partial indexes, however many datasources there are.
+// To admit jobs, rescue lost jobs and detect the end of a site's crawl, the catalog therefore reads only small partial
+// indexes, however many datasources there are.
 //
 // # Packages
 //

@@ -73,7 +73,7 @@ func (d *DB) Hold(ctx context.Context, name string) (release func(), err error) 
 }
 
 // Maximum time to wait for a hold, and the pause between attempts. When a process exits, a busy server takes a moment
-// to notice it and release the locks of that process.
+// to notice this and release its locks.
 const (
 	holdTimeout = 2 * time.Second
 	holdPause   = 50 * time.Millisecond

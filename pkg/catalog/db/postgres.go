@@ -50,7 +50,8 @@ func openPostgres(ctx context.Context, o Options) (*DB, error) {
 	cfg.ConnectTimeout = cmp.Or(cfg.ConnectTimeout, connectTimeout)
 	cfg.DialFunc = (&net.Dialer{Timeout: cfg.ConnectTimeout, KeepAliveConfig: keepAlive}).DialContext
 	setParam(cfg, "application_name", "sluice")
-	// The server needs keep-alives too. Otherwise it would hold the locks of a client machine that goes down for hours.
+	// The server needs keep-alives too. Otherwise, if a client machine goes down, the server would hold that client's
+	// locks for hours.
 	setParam(cfg, "tcp_keepalives_idle", "10")
 	setParam(cfg, "tcp_keepalives_interval", "5")
 	setParam(cfg, "tcp_keepalives_count", "4")

@@ -140,8 +140,8 @@ func (r *Record) row(p *encodedParts) db.Row {
 	}
 }
 
-// stored returns the row to store. Besides the columns of the method row, it has columns for indexes and filters.
-// `touched` is the time of the last activity of the datasource or its job, in microseconds since 1970.
+// stored returns the row to store. Besides the row method's columns, it has columns for indexes and filters. `touched`
+// is the time of the last activity of the datasource or its job, in microseconds since 1970.
 func (r *Record) stored(touched int64) db.Row {
 	p := encodedParts{touched: touched}
 	if r.Target != nil {

@@ -127,7 +127,7 @@ func (c *Resources) ResolveFilters(ctx context.Context, datastoreIDs []string, f
 	return out, nil
 }
 
-// resolve finds the datasources with one of the values in `column`, and if they are sites, their pages. It adds 1 to
+// resolve finds the datasources with one of the values in `column`, and, if they are sites, their pages. It adds 1 to
 // selected[id] for each, so that the caller can see which ones match several conditions.
 func (c *Resources) resolve(ctx context.Context, selected map[string]int, datastoreIDs []string, column string, values []string) error {
 	type match struct{ id, kind string }

@@ -43,7 +43,7 @@ func (c *Resources) CreateDatasources(ctx context.Context, in []NewDatasource) (
 // UpsertDatasources is like CreateDatasources, but updates an existing datasource with the same CustomID in the
 // datastore. That datasource keeps its id and gets the new name, metadata and content, as in ReplaceContent.
 // UpsertDatasources fails with domain.CodeInvalid for a datasource without an original. If several datasources in a
-// call have the same CustomID, they become one. The results have the order of the arguments.
+// call have the same CustomID, they become one. The results are in the order of the arguments.
 func (c *Resources) UpsertDatasources(ctx context.Context, in []NewDatasource) ([]domain.Datasource, error) {
 	return c.createDatasources(ctx, in, record.QueueUpserts, func(ctx context.Context, t *db.Tx, n NewDatasource, store domain.Datastore) (record.Record, error) {
 		d := n.Datasource

@@ -130,8 +130,8 @@ func (w *siteWork) batch(ctx context.Context) ([]record.Record, error) {
 	return pages, nil
 }
 
-// walkPosition returns the position of a page in the order of the method batch: creation time in microseconds, slash,
-// id.
+// walkPosition returns the position of a page in the order used by the batch method: creation time in microseconds,
+// slash, id.
 func walkPosition(page record.Record) string {
 	return strconv.FormatInt(db.Micros(page.CreatedAt), 10) + "/" + page.ID
 }

@@ -1,5 +1,5 @@
 // Package sites stores the effects of a crawl on the pages of a web site. It decides which pages exist, which are
-// duplicates, which ones changed settings exclude, and when a site is complete. It imports db and record.
+// duplicates, which ones are excluded by changed settings, and when a site is complete. It imports db and record.
 //
 // The pages of a site also form the queue of its crawl: the run_id of a page identifies the last crawl that requested
 // it. A fetched page is compared with the other pages in the transaction that applies its event (see Judge), so only
