@@ -11,8 +11,8 @@ import (
 )
 
 // Maximum size of a piece in bytes. It leaves room in domain.MaxChunkBytes for several pieces, their separators and a
-// repeated table header. A grapheme is split only if it exceeds this size, such as a letter with thousands of combining
-// marks.
+// repeated table header. A grapheme is split only if it alone exceeds this size. This can be a letter with thousands of
+// combining marks.
 const maxPieceBytes = domain.MaxChunkBytes / 8
 
 // piece is a part of a block that is not split further.

@@ -6,7 +6,7 @@ import "fmt"
 // content is split again only if this number differs.
 const Version = 6
 
-// Version identifies everything that determines the chunks: the constant Version and the sizes in the options.
+// Version identifies everything that determines the chunks: the Version constant and the sizes in the options.
 func (c *Chunker) Version() string {
 	return fmt.Sprintf("%d:%d:%d", Version, c.opts.TargetTokens, c.opts.MaxTokens)
 }
