@@ -21,8 +21,8 @@ import (
 const healthcheckTimeout = 6 * time.Second
 
 // Healthcheck returns the command that checks whether the process at SLUICE_ADDR is ready. Container images need it,
-// because they contain no other program for this. `process` describes a process without a default address, which
-// therefore needs SLUICE_ADDR, such as "a crawler process". For the service it is "".
+// because they contain no other program for this. `process` is a description, such as "a crawler process", of a process
+// that has no default address and therefore needs SLUICE_ADDR. It is "" for the service.
 func (p *Program) Healthcheck(process string) *cobra.Command {
 	var given settings
 	cmd := &cobra.Command{

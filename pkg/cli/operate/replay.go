@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Polling interval of commands that wait for the end of something.
+// Polling interval of commands that wait for work to finish.
 const commandPoll = 500 * time.Millisecond
 
 // replayCommand queues stored datasources again.
