@@ -75,8 +75,8 @@ func New(baseURL, apiKey string, options ...Option) (*Client, error) {
 	return &Client{endpoints: endpoints, sender: s}, nil
 }
 
-// keepMethod rejects redirects that change the method, such as those of a POST from http to https, and redirects that
-// would send the key over an unencrypted connection.
+// keepMethod rejects redirects that change the method, for example when a POST is redirected from http to https, and
+// redirects that would send the key over an unencrypted connection.
 func keepMethod(next *http.Request, via []*http.Request) error {
 	asked := via[0]
 	if next.Method != asked.Method || len(via) > maxRedirects || asked.URL.Scheme == "https" && next.URL.Scheme != "https" {

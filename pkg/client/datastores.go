@@ -94,7 +94,7 @@ func (c *Client) CountDatasources(ctx context.Context, id string) (*DatasourceCo
 }
 
 // ResyncDatastore re-indexes all content of the datastore and returns the number of queued datasources.
-// ResyncModeReindex uses the stored content, ResyncModeRefresh fetches web content again.
+// ResyncModeReindex uses the stored content; ResyncModeRefresh fetches web content again.
 func (c *Client) ResyncDatastore(ctx context.Context, id string, mode ResyncMode) (queued int64, err error) {
 	got, err := postByID[ResyncDatastoreParams, Resync, ResyncResult](ctx, id, nil, Resync{Mode: &mode}, c.endpoints.ResyncDatastore)
 	return value(got).Queued, err

@@ -158,7 +158,7 @@ func (u *upload) release() (wasRead bool) {
 }
 
 // contentLease lets one body read the content until the lease is closed. If the service answers early, the transport
-// may go on reading for a while; the closed lease keeps it from taking data of the next attempt.
+// may go on reading for a while; the closed lease keeps it from consuming the next attempt's data.
 type contentLease struct {
 	upload *upload
 
