@@ -126,8 +126,8 @@ func (t accessing) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.base.RoundTrip(req)
 }
 
-// joinCookies adds the configured cookies to those set by the site during the same fetch. If both have a name, the
-// site's cookie wins.
+// joinCookies adds the configured cookies to those set by the site during the same fetch. If both contain a cookie with
+// the same name, the site's cookie wins.
 func joinCookies(set, configured string) string {
 	if set == "" {
 		return configured

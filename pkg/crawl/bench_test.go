@@ -34,8 +34,8 @@ func pageServer(b *testing.B) string {
 	})).URL
 }
 
-// BenchmarkFetch fetches pages at full speed. The difference to BenchmarkPlainColly is the cost of limits, the address
-// guard, robots.txt and slots.
+// BenchmarkFetch fetches pages at full speed. The difference from BenchmarkPlainColly is the cost of limits, the
+// address guard, robots.txt and slots.
 func BenchmarkFetch(b *testing.B) {
 	root := pageServer(b)
 	c := local(b, func(o *Options) { o.PerHostConcurrency = -1 })

@@ -6,15 +6,15 @@ import (
 )
 
 const (
-	// After this many failed requests in a row, the host is probed, to see whether the host fails or only some of its
-	// pages.
+	// After this many failed requests in a row, the host is probed to find out whether the whole host fails or only some
+	// of its pages.
 	breakerFailures = 3
 	minPause        = 5 * time.Second
 	maxPause        = 10 * time.Minute
 
 	// If a host asks the crawler to come back later, this does not use up one of a page's attempts. But after at least
-	// maxRefusals such responses in a row, over at least maxRefusalTime, the host counts as failing. Each further one then
-	// uses up an attempt, so that the host's pages eventually fail.
+	// maxRefusals such responses in a row, over at least maxRefusalTime, the host counts as failing. Each further response
+	// of this kind then uses up an attempt, so that the host's pages eventually fail.
 	maxRefusals    = 3
 	maxRefusalTime = time.Hour
 )

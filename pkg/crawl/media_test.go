@@ -69,7 +69,7 @@ func TestFetch_rejects_content_types_without_text(t *testing.T) {
 	}
 }
 
-// Of a file without text, only the header is read and, if that does not declare the type, the first kilobytes.
+// For a file without text, only the header is read and, if that does not declare the type, the first kilobytes.
 func TestFetch_does_not_download_files_without_text(t *testing.T) {
 	t.Parallel()
 	for name, header := range map[string]string{"declared": "application/x-apple-diskimage", "not declared": "application/octet-stream"} {

@@ -89,8 +89,8 @@ const (
 // passes each address to `emit` once, with its outcome and the reason. Pages found through links are judged level by
 // level, in a fixed order within a level, so that the result does not depend on response times.
 //
-// A crawl retries a failed page for minutes, a plan makes only three attempts. Errors come from Discover, from fetching
-// the root, from emit, or from ctx.
+// A crawl retries a failed page for minutes, but a plan makes only three attempts. Errors come from Discover, from
+// fetching the root, from emit, or from ctx.
 func (c *Crawler) Plan(ctx context.Context, req PlanRequest, emit func(PlanEntry) error) (PlanSummary, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	p := &plan{

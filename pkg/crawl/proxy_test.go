@@ -87,8 +87,8 @@ func (m *testProxy) requests() []string {
 	return slices.Clone(m.asked)
 }
 
-// proxied returns a crawler that may access only the public internet, through the proxy. Of the host names that it can
-// resolve, some have public addresses and some private ones.
+// proxied returns a crawler that may access only the public internet, through the proxy. It can resolve several host
+// names, some with public and some with private addresses.
 func proxied(t *testing.T, proxy string, change ...func(*Options)) *Crawler {
 	t.Helper()
 	at, err := url.Parse(proxy)

@@ -11,8 +11,8 @@ func (s *Site) Change(n int) []string {
 	return s.alter(n, func(p *page) { p.version++ })
 }
 
-// Remove removes n plain pages and returns their addresses. They then answer 410 and leave the sitemap. Other pages
-// still link to them, so nothing else changes.
+// Remove removes n plain pages and returns their addresses. They then answer 410 and are no longer in the sitemap.
+// Other pages still link to them, so nothing else changes.
 func (s *Site) Remove(n int) []string {
 	return s.alter(n, s.removePage)
 }
@@ -65,8 +65,8 @@ func (s *Site) alter(n int, change func(*page)) []string {
 	return out
 }
 
-// RemoveOriginals removes n pages with duplicates like Remove. It returns the addresses of the removed pages and of the
-// duplicates that a crawl must store instead (heirs).
+// RemoveOriginals is like Remove, but removes pages that have duplicates. It returns the addresses of the removed pages
+// and of the duplicates that a crawl must store instead (heirs).
 func (s *Site) RemoveOriginals(n int) (removed, heirs []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -70,7 +70,7 @@ type leftOut struct {
 }
 
 // Expected returns the expected result for each address that a crawl encounters if it finds pages this way. Addresses
-// of pages and errors are absolute and spelled like the crawler spells them; addresses that must not be followed are
+// of pages and errors are absolute and spelled as the crawler spells them; addresses that must not be followed are
 // spelled like the link. The result holds for the current state of the site and a crawl limited by s.MaxDepth and
 // s.Exclude.
 func (s *Site) Expected(way Way) map[string]Expectation {

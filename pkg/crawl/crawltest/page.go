@@ -65,7 +65,7 @@ func (s *Site) refuse(on *page, href string, why Reason) {
 	s.left = append(s.left, leftOut{ref: href, reason: why})
 }
 
-// absolute resolves a link of a page. The caller holds mu.
+// absolute resolves a link on a page. The caller holds mu.
 func (s *Site) absolute(href string) string {
 	switch {
 	case strings.HasPrefix(href, "{"):

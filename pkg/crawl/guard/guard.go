@@ -14,9 +14,8 @@ import (
 	"time"
 )
 
-// Guard decides which addresses may be connected to. The dialer calls it for every connection, after name resolution,
-// with the actual address of the socket. Unusual notations, redirects and changing DNS answers therefore cannot bypass
-// it.
+// Guard decides which addresses are allowed. The dialer calls it for every connection, after name resolution, with the
+// actual address of the socket. Unusual notations, redirects and changing DNS answers therefore cannot bypass it.
 type Guard struct {
 	AllowPrivate bool                       // allow everything that configuration can allow
 	Allow        Allow                      // addresses and hosts that are allowed individually
@@ -154,9 +153,9 @@ func (g Guard) refusal(ip netip.Addr) string {
 	return ""
 }
 
-// blockedPorts lists ports of services other than web servers that might execute parts of a request as commands. It has
-// the ports that the Fetch standard blocks and that are still in use, and the ports of common databases and control
-// planes.
+// blockedPorts lists ports of services other than web servers that might execute parts of a request as commands. It
+// contains those ports blocked by the Fetch standard that are still in use, and the ports of common databases and
+// control planes.
 var blockedPorts = map[uint16]string{
 	7: "echo", 9: "discard", 19: "chargen", 20: "FTP", 21: "FTP", 22: "SSH", 23: "Telnet", 25: "SMTP", 37: "time",
 	53: "DNS", 69: "TFTP", 79: "finger", 110: "POP3", 111: "RPC", 113: "ident", 119: "NNTP", 123: "NTP",

@@ -196,8 +196,9 @@ func isCalendarLink(from, to *url.URL, now time.Time) bool {
 	return !was.after(horizon) && is.after(horizon)
 }
 
-// patternOf returns the shape of an address, which lacks its numbers and month name, and the words in it. Names of
-// parameters for a part of the date do not count as words, because the query of any archive may contain "month".
+// patternOf returns the shape of an address, which is the address without its numbers and month name, and the words in
+// it. Names of parameters for a part of the date do not count as words, because the query of any archive may contain
+// "month".
 func patternOf(u *url.URL, d date) (shape string, words []string) {
 	s := strings.ToLower(strings.TrimSuffix(u.Path, "/"))
 	named := s

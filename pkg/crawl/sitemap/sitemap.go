@@ -50,8 +50,8 @@ type Entry struct {
 }
 
 // Read parses a sitemap of any kind as a stream: urlset, sitemapindex, RSS, Atom or plain text, optionally gzipped. It
-// calls `take` for every entry, and stops at its first error and returns it. Memory use does not depend on the number
-// of entries.
+// calls `take` for every entry. If `take` fails, Read stops and returns the error. Memory use does not depend on the
+// number of entries.
 //
 // `limit` is the maximum number of decompressed bytes. `budget`, which may be nil, limits several sitemaps together. If
 // it is used up, Read fails with ErrTextSpent.

@@ -16,8 +16,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Open returns a HostSlots for each of n crawlers, which share their slots. Crawlers of different calls share nothing.
-// The slots use the clock `now`, which moves only when a test advances it.
+// Open returns a HostSlots for each of n crawlers, which share their slots. Crawlers from different calls share
+// nothing. The slots use the clock `now`, which moves only when a test advances it.
 type Open func(t *testing.T, now func() time.Time, n int) []crawl.HostSlots
 
 // Test runs all tests against the implementation.
