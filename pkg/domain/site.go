@@ -112,7 +112,7 @@ type SiteProgress struct {
 	Removed    int64 // removed from the datastore by the newest crawl; not included in Discovered
 }
 
-// WarnSitemap warns on a site with a sitemap, after its scope was widened, that new pages are found only when the
+// WarnSitemap sets a warning on a site with a sitemap after its scope was widened: new pages are found only when the
 // sitemap is read again.
 func (d *Datasource) WarnSitemap() {
 	if !slices.Contains(d.Warnings, rereadSitemapWarning) {

@@ -308,8 +308,8 @@ func applyError(d *Datasource, store Datastore, ev Event, current bool) Outcome 
 }
 
 // sweepOvertaken sweeps the rows written by a failed job that a newer job has overtaken. It does nothing if the
-// datasource is waiting for a job or has content, because the end of a later job sweeps these rows with all older
-// generations.
+// datasource is waiting for a job or has content, because a later job sweeps these rows with all older generations when
+// it ends.
 func sweepOvertaken(d *Datasource, ev Event, current bool) (out Outcome) {
 	if current || !d.Status.Terminal() || d.ActiveGeneration > 0 || d.Target != nil {
 		return out
