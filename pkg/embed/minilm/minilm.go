@@ -1,7 +1,7 @@
 // Package minilm contains all-MiniLM-L6-v2, a sentence transformer for English, as part of the program. Its weights are
 // 8-bit integers. Package transformer runs the model in process and loads it on first use.
 //
-// The command in the directory convert writes the model's files from the published ones. NOTICE names the model's
+// The command in the convert directory writes the model's files from the published ones. NOTICE names the model's
 // authors and licence.
 package minilm
 

@@ -125,7 +125,7 @@ func isTooLong(err error) bool {
 
 var dimensionsError = regexp.MustCompile(`(?i)dimension|matryoshka`)
 
-// rejectsDimensions reports whether the server rejected the field "dimensions", because the model cannot shorten its
+// rejectsDimensions reports whether the server rejected the "dimensions" field, because the model cannot shorten its
 // vectors or the server does not know the field. Only the message says so.
 func rejectsDimensions(err error) bool {
 	var failure *embed.Error

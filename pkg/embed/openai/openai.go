@@ -30,13 +30,13 @@ type Config struct {
 	Model   string // name of the model on the server; required
 
 	// Dimensions is the vector length to request from a model that can shorten its vectors; 0 means the model's own
-	// length. The field "dimensions" is sent unless the server rejects it. Vectors of another length are rejected.
+	// length. The "dimensions" field is sent unless the server rejects it. Vectors of another length are rejected.
 	// Dimensions is part of the model's ID, because vectors of different lengths cannot be compared.
 	Dimensions int
 
 	// Known is the length of the model's vectors in earlier responses, or 0 if unknown. Until the first response, Model
-	// returns Known. The server does not get this field. If the server returns another length, the model has changed, and
-	// the response is rejected.
+	// returns Known. This field is not sent to the server. If the server returns another length, the model has changed,
+	// and the response is rejected.
 	Known int
 
 	// QueryPrefix and PassagePrefix are prepended to queries and passages, for models trained with such prefixes

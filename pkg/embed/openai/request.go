@@ -105,7 +105,7 @@ func (e *Embedder) attempt(ctx context.Context, texts []string, purpose embed.Pu
 	return vectors, nil
 }
 
-// send sends one request, with the field "dimensions" unless that is 0.
+// send sends one request, with the "dimensions" field unless that is 0.
 func (e *Embedder) send(ctx context.Context, texts []string, dimensions int) ([]byte, error) {
 	body := struct {
 		Model      string   `json:"model"`

@@ -124,8 +124,8 @@ func (p *pauses) pause(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// newEmbedder returns an embedder for the server that does not wait between attempts, and the pauses it would have
-// made.
+// newEmbedder returns an embedder for the server and the pauses that it would have made. It does not wait between
+// attempts.
 func newEmbedder(t *testing.T, s *server, change func(*Config)) (*Embedder, *pauses) {
 	t.Helper()
 	transport := http.DefaultTransport.(*http.Transport).Clone()

@@ -49,7 +49,7 @@ func isSpecial(entry string) bool {
 	return len(entry) > 2 && entry[0] == '[' && entry[len(entry)-1] == ']'
 }
 
-// appendPieces appends at most `limit` tokens of the text, split like by the uncased BERT tokeniser: control characters
+// appendPieces appends at most `limit` tokens of the text, split as the uncased BERT tokeniser does: control characters
 // and accents are removed, letters lowercased, and each punctuation mark and each Chinese character is a word. Words
 // are divided into the longest matching pieces.
 func (v *vocabulary) appendPieces(pieces []piece, text string, limit int) []piece {

@@ -33,11 +33,11 @@ type pieceKind struct {
 }
 
 // Coverage returns how much of a text the model's vocabulary covers, from 0 to 1. Words that are a single piece count
-// in full, and words split into long pieces in part. Words split into short pieces do not count: they were rare in
-// training, so their vectors say little about their meaning. Mean coverage of public question sets with the vocabulary
-// of English BERT models: English 0.96 to 1, medical English 0.74 to 0.90, French 0.55, Spanish 0.53, Vietnamese 0.48,
-// Italian and Romanian 0.44, Turkish 0.18, other scripts up to 0.06. A Unigram tokeniser knows a word if it knows its
-// characters. A text without words has coverage 1.
+// in full, and words split into long pieces count in part. Words split into short pieces do not count: they were rare
+// in training, so their vectors say little about their meaning. Mean coverage of public question sets with the
+// vocabulary of English BERT models: English 0.96 to 1, medical English 0.74 to 0.90, French 0.55, Spanish 0.53,
+// Vietnamese 0.48, Italian and Romanian 0.44, Turkish 0.18, other scripts up to 0.06. A Unigram tokeniser knows a word
+// if it knows its characters. A text without words has coverage 1.
 func (e *Embedder) Coverage(text string) float64 {
 	tokens := e.tokenizer.tokens(text, e.maxTokens)
 	tokens = tokens[len(e.tokenizer.before) : len(tokens)-len(e.tokenizer.after)]

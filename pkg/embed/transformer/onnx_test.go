@@ -32,7 +32,7 @@ func message(parts ...any) []byte {
 	return out
 }
 
-// asONNX encodes tensors like exporters: the weights of linear layers are transposed and lose their names, which only
+// asONNX encodes tensors as exporters do: the weights of linear layers are transposed and lose their names, which only
 // the nodes that add the biases still reveal.
 func asONNX(tensors map[string]tensor) []byte {
 	var graph []byte

@@ -183,7 +183,7 @@ func digestOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// identity returns a digest of everything that affects the vectors of passages. It distinguishes models of the same
+// identity returns a digest of everything that affects the vectors of passages. It distinguishes models with the same
 // name and does not depend on the directory.
 func (e *Embedder) identity(s *settings, weights string) string {
 	all, err := json.Marshal([]any{weights, e.tokenizer.digest, e.prefixes[embed.Passage], e.maxTokens, s.pool, s.activation, s.epsilon, s.heads})
