@@ -104,7 +104,7 @@ type Embedder struct {
 	address           string
 	dimensions        atomic.Int64
 	resume            atomic.Int64     // Unix time in nanoseconds when passage requests may resume
-	withoutDimensions atomic.Bool      // whether the server rejects the field "dimensions"
+	withoutDimensions atomic.Bool      // whether the server rejects the "dimensions" field
 	slots             [2]chan struct{} // one channel per purpose, so that queries do not wait behind a bulk import
 	pause             func(ctx context.Context, d time.Duration) error
 }
