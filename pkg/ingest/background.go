@@ -21,12 +21,12 @@ const (
 	// backgroundPoll is how often background work checks whether the process is idle.
 	backgroundPoll = 20 * time.Millisecond
 	// backgroundMaxWait limits how long background work waits for the process to become idle before it embeds its next
-	// few texts. The limit guarantees progress even in a process that is never idle.
+	// few texts. The limit guarantees progress even in a process that never becomes idle.
 	backgroundMaxWait = 250 * time.Millisecond
 )
 
-// NewBackground returns a Background for moves between places for which `applies` returns true. Up to `slots`
-// goroutines do background work at the same time, and they pause while `busy` returns true. `busy` may be nil.
+// NewBackground returns a Background for moves that `applies` accepts. Up to `slots` goroutines do background work at
+// the same time, pausing while `busy` returns true. `busy` may be nil.
 func NewBackground(slots int, applies func(from, to domain.Place) bool, busy func() bool) *Background {
 	return &Background{applies: applies, busy: busy, slots: make(chan struct{}, max(slots, 1))}
 }

@@ -100,9 +100,9 @@ func isUnchanged(ctx context.Context, job domain.Job, equal bool, d *destination
 	return rows == p.Chunks, nil
 }
 
-// findGeneration searches the model's spaces for the one with the most rows from the given generation, and returns this
-// space and its number of such rows. `dimensions` is the length of the model's vectors, or 0 if still unknown because a
-// model server reports it only with its first answer.
+// findGeneration searches the model's spaces for the one with the most rows from the given generation. It returns that
+// space and the number of those rows. `dimensions` is the length of the model's vectors, or 0 if it is still unknown
+// because a model server reports it only with its first answer.
 func findGeneration(ctx context.Context, idx Index, job domain.Job, model string, dimensions int, generation uint64) (space index.Space, rows int64, err error) {
 	spaces, err := idx.Spaces(ctx, job.DatastoreID)
 	if err != nil {

@@ -62,7 +62,7 @@ func digest(v any) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// textID returns a hash of the text from which a web page's rows are made; see domain.Event.TextID. If the hash is
+// textID returns a hash of the text that a web page's rows are made from; see domain.Event.TextID. If the hash is
 // unchanged, a page keeps its stored properties, so the hash also covers the extraction's version and the document's
 // properties. It does not cover the page's creation and modification times, because many servers change them with each
 // response. For content other than web pages, textID returns "".

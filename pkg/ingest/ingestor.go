@@ -80,7 +80,7 @@ type Ingestor struct {
 	Admission *Admission   // limit for all jobs in the process; nil: no limit
 	Measure   Measure
 	Yield     func(context.Context) // called before each job and batch to let more urgent work go first; may be nil
-	// Background limits re-embedding for datastores that are moving to a better model. If it is nil, there is no limit.
+	// Background limits re-embedding for datastores moving to a better model. If it is nil, there is no limit.
 	Background *Background
 	Languages  []string // of scanned pages, for jobs that name none; nil: the installed languages of a page's script
 	Events     Events
@@ -196,7 +196,8 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	return report.emit(ctx, ev)
 }
 
-// languages returns the languages in which to recognise text on the job's scanned pages. They default to i.Languages.
+// languages returns the languages to look for when recognising text on the job's scanned pages. They default to
+// i.Languages.
 func (i *Ingestor) languages(job domain.Job) []string {
 	if names := job.Languages.Names(); len(names) > 0 {
 		return names

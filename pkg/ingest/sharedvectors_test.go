@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// words makes each word of the text a chunk, whose vector is the length of the word.
+// words makes each word of the text a chunk. A chunk's vector is the length of its word.
 func words(p *ingestorFixture, text string) {
 	p.chunks = func(*domain.Document) ([]domain.Chunk, error) {
 		var out []domain.Chunk

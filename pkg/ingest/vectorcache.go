@@ -130,7 +130,7 @@ func (s *vectorCache) failed(ctx context.Context, err error) error {
 	}
 }
 
-// missingVector is a text in a batch whose vector has to be read from the index.
+// missingVector is a text in a batch that needs a vector from the index.
 type missingVector struct {
 	ordinal int // ordinal of its row in the cache's generation
 	place   int // position in the batch

@@ -29,7 +29,7 @@ type writer struct {
 	progress     *progress
 }
 
-// batch is a group of consecutive chunks that are written together.
+// batch is a group of consecutive chunks written together.
 type batch struct {
 	first   int            // ordinal of its first chunk
 	chunks  []domain.Chunk // at most batchRows
