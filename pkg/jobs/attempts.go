@@ -60,7 +60,7 @@ func (l *attemptStore) load(ctx context.Context, generation uint64) (t attemptCo
 	return t, nil
 }
 
-// store writes attempt counts if their revision is still current, and returns them with the new revision. Otherwise it
+// store writes attempt counts if their revision is still current and returns them with the new revision. Otherwise it
 // fails with errRevision.
 func (l *attemptStore) store(ctx context.Context, generation uint64, t attemptCounts) (attemptCounts, error) {
 	revision, err := l.put(ctx, attemptKey(generation), t, jetstream.WithExpectLastSequencePerSubject(t.revision))

@@ -220,8 +220,7 @@ func (f *flow) settle(limit time.Duration) {
 		}
 	}
 	f.t.Logf("%d jobs, %d of them run more than once", len(f.wanted), twice)
-	// Only jobs that were running when a server was killed may run twice: those in the four slots and those just
-	// acknowledged.
+	// Only jobs running when a server was killed may run twice: those in the four slots and those just acknowledged.
 	if twice > 40 {
 		f.t.Errorf("%d of %d jobs were run more than once", twice, len(f.wanted))
 	}
@@ -268,7 +267,7 @@ func TestNothingIsLostWhileServersAreKilled(t *testing.T) {
 	f := startFlow(t, api, worker)
 	stop := make(chan struct{})
 	published := f.publishUntil(stop)
-	// Kill each server in turn, starting with the leader of the stream of jobs.
+	// Kill each server in turn, starting with the leader of the jobs stream.
 	first := leaderOf(t, api, c, StreamJobs)
 	order := append([]*natstest.Server{first}, slices.DeleteFunc(slices.Clone(c.Servers), func(s *natstest.Server) bool { return s == first })...)
 	if testing.Short() { // one round is enough for the race detector, because each round does the same

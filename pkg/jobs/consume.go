@@ -30,8 +30,8 @@ const (
 	catalogGroup    = "applier"
 	catalogRetryMin = 200 * time.Millisecond
 	catalogRetryMax = time.Minute
-	// catalogPanics is the number of panics after which an event is dropped so that it does not block all later events.
-	// control.Rescuer later finds the datasource that is still waiting for it.
+	// catalogPanics is the number of panics after which an event is dropped, so that it does not block all later
+	// events. control.Rescuer later finds the datasource still waiting for it.
 	catalogPanics = 5
 	// batchWait is the maximum wait for a batch's other events. The server already has them: it reported their number
 	// with the first one.

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// identity is the key pair of an operator, an account or a user.
+// identity is an operator's, account's or user's key pair.
 type identity struct {
 	keys   nkeys.KeyPair
 	public string

@@ -125,9 +125,9 @@ func (d *delivery) count(ctx context.Context, f func(*attemptCounts)) error {
 	})
 }
 
-// begin counts the run that is about to start, or abandons the job if it has failed or crashed its worker too often. If
-// `run` is false, the job must not be run now, and `result` says what was done with it. The count is stored before the
-// run so that it includes a run that kills its worker.
+// begin counts the run about to start, or abandons the job if it has failed or crashed its worker too often. If `run`
+// is false, the job must not be run now, and `result` says what was done with it. The count is stored before the run so
+// that it includes a run that kills its worker.
 func (d *delivery) begin(ctx context.Context) (result Result, run bool, err error) {
 	// Most jobs are on their first delivery, so writing first saves a read.
 	err = persist(ctx, func() error {
@@ -178,7 +178,7 @@ func (d *delivery) crashDelay() time.Duration {
 		return 0
 	}
 	delay := d.retry.delay(n)
-	return min(d.counts.Started.Add(delay).Sub(d.broker.now()), delay) // min guards against a clock that was set back
+	return min(d.counts.Started.Add(delay).Sub(d.broker.now()), delay) // min guards against a clock being set back
 }
 
 func (d *delivery) delayAfterCrash(rest time.Duration) (Result, error) {

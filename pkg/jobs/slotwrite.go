@@ -169,8 +169,8 @@ func (t *HostSlots) attempt(h *slotHost, batch []*slotRequest) (again []*slotReq
 	if err != nil {
 		return nil, err
 	}
-	// If all slots are taken in a state that was read earlier, reread the state, because a slot may have been released
-	// since. Other refusals do not need this, because a slot's start can only become later.
+	// If all slots are taken in a state read earlier, reread the state, because a slot may have been released since.
+	// Other refusals do not need this, because a slot's start can only become later.
 	if !changed && !fresh && isAnyFull(answers) {
 		if err := t.load(h); err != nil {
 			return nil, err

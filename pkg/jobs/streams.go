@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// Maximum message sizes in bytes. With headers, both stay below the server's default limit of 1 MiB.
+// Maximum message sizes in bytes. Including headers, both stay below the server's default limit of 1 MiB.
 const (
 	MaxJobBytes   = 256 << 10
 	MaxEventBytes = 768 << 10

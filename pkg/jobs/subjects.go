@@ -78,7 +78,7 @@ func scheduleSubject(datastoreID, datasourceID string) string {
 	return strings.Join([]string{prefixSchedules, datastoreID, datasourceID}, ".")
 }
 
-// dueSubject returns the subject on which the servers announce that a datasource is due. The ids may be "*".
+// dueSubject returns the subject for the servers' announcements that a datasource is due. The ids may be "*".
 func dueSubject(datastoreID, datasourceID string) string {
 	return strings.Join([]string{prefixDue, datastoreID, datasourceID}, ".")
 }

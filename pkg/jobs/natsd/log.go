@@ -65,7 +65,7 @@ func (l *logger) isBroken() bool {
 	return l.hasFailed
 }
 
-// ignoredWarnings are substrings of server warnings that are irrelevant to operators of Sluice.
+// ignoredWarnings are substrings of server warnings that do not concern operators of Sluice.
 var ignoredWarnings = []string{
 	"SyncAlways", // a remark about an intended setting
 	"Plaintext passwords detected",

@@ -44,7 +44,7 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// maxPayload is the maximum message size in bytes. It is the NATS default, on which the limits in package jobs rely.
+// maxPayload is the maximum message size in bytes. It is the NATS default, which the limits in package jobs rely on.
 const maxPayload = 1 << 20
 
 // Server is a running NATS server. It is safe for concurrent use.
