@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// lasting returns a Request in which request number n takes times[n]. Requests beyond the end of `times` use its last
+// lasting returns a Request that takes times[n] for request number n. Requests beyond the end of `times` use its last
 // value.
 func lasting(times ...time.Duration) Request {
 	return func(ctx context.Context, n int, take *Times) error {

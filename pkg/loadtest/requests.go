@@ -51,7 +51,7 @@ func Streams(s *service.Service, agentID string, questions []string, made func(c
 	}
 }
 
-// Try sends one request without measuring it, and returns its error.
+// Try sends one request without measuring it and returns its error.
 func Try(ctx context.Context, request Request) error {
 	now := time.Now()
 	return request(ctx, 0, &Times{due: now, of: newRecorder(now.Add(time.Hour), now.Add(2*time.Hour))})
