@@ -32,7 +32,7 @@ func (f files) Get(_ context.Context, key string) (io.ReadCloser, error) {
 	return io.NopCloser(strings.NewReader(f[key])), nil
 }
 
-// reader returns one rectangle per span, on the page whose number is the file's length.
+// reader returns one rectangle per span. The rectangle's page number is the file's length.
 type reader struct{ err error }
 
 func (r reader) Locate(ctx context.Context, req extract.Request, passages []extract.Passage) ([][][]domain.PageRectangle, error) {
