@@ -55,7 +55,7 @@ func (d *Dir) Remove() error {
 	return errors.Join(remove(d.path), unlocked)
 }
 
-// removeAbandoned removes directories that match the pattern and whose lock is free.
+// removeAbandoned removes unlocked directories that match the pattern.
 func removeAbandoned(parent, pattern string) {
 	before, after := pattern, "" // split as in os.MkdirTemp; filepath.Glob would treat [ as special
 	if i := strings.LastIndexByte(pattern, '*'); i >= 0 {
