@@ -33,7 +33,7 @@ const Icon = Root + "/icon.svg"
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; " +
 	"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// picturePolicy is the Content-Security-Policy for SVG images. It takes effect when a user opens an image directly, and
+// picturePolicy is the Content-Security-Policy for SVG images. It takes effect when a user opens an image directly. It
 // allows the image's own styles but no scripts.
 const picturePolicy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
 
