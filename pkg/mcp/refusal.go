@@ -32,8 +32,8 @@ func (r *refusal) Error() string {
 	return fmt.Sprintf("%s (%d)", text, r.status)
 }
 
-// refusalOf returns the refusal in a response, whose body it then reads and closes. If the response is a success, it
-// returns nil.
+// refusalOf returns the refusal in a response and closes the response's body. If the response is a success, it returns
+// nil.
 func refusalOf(res *http.Response) error {
 	if res.StatusCode < http.StatusBadRequest {
 		return nil
