@@ -39,8 +39,8 @@ func (s *Store) Take(ctx context.Context, key string) (io.ReadCloser, error) {
 	return s.Verified(ctx, key)
 }
 
-// find returns an original's metadata and its hexadecimal SHA-256. It reads the metadata from any server, which is
-// fast, and calls lookUp only if that fails.
+// find returns an original's metadata and its hexadecimal SHA-256. It first tries to read the metadata from any server,
+// which is fast. Only if that fails does it call lookUp.
 func (s *Store) find(ctx context.Context, key string) (info jetstream.ObjectInfo, sum string, err error) {
 	if _, err = DatasourceID(key); err != nil {
 		return info, "", err

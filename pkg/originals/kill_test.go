@@ -18,7 +18,7 @@ import (
 )
 
 // envChild is the environment variable that turns the test binary into the child process. Its value is a store's
-// directory. The child puts originals into this store until it is killed, and prints the key of each stored original.
+// directory. Until it is killed, the child puts originals into this store and prints the key of each one stored.
 const envChild = "SLUICE_TEST_ORIGINALS_CHILD"
 
 func child(dir string) error {

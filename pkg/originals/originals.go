@@ -83,7 +83,7 @@ func Open(ctx context.Context, js jetstream.JetStream, o Options) (*Store, error
 	return o.store(ctx, js)
 }
 
-// Repair recreates the store if it was deleted or lost with its disk, and reports whether it did. Any number of
+// Repair recreates the store if it was deleted or lost with its disk. It reports whether it did. Any number of
 // processes may call it at once.
 func (s *Store) Repair(ctx context.Context) (bool, error) {
 	err := quorum.Retry(ctx, quorum.DefaultTimeout, func(ctx context.Context) error {
