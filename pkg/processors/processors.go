@@ -16,7 +16,7 @@ func Count() int { return count }
 // Spare raises GOMAXPROCS by one if there are several CPUs and the environment does not set GOMAXPROCS. Servers call it
 // because of how the Go runtime polls the network. An idle CPU notices new data at once, but while all CPUs are
 // computing, the network is polled only every ten milliseconds, and a request on another connection may have to wait
-// that long. With GOMAXPROCS raised by one, the operating system divides the CPUs among the threads, so no connection
+// that long. If GOMAXPROCS is one higher, the operating system divides the CPUs among the threads, so no connection
 // waits that long. On a single CPU, GOMAXPROCS stays unchanged, because the system's time slices are longer than most
 // queries take.
 func Spare() {
