@@ -1,6 +1,6 @@
 // Package question splits a text into its separate questions: "How long is the warranty, and who built the pump?" asks
-// for two things that are rarely in one passage. It relies on syntax alone, without reading documents or calling a
-// model. The retrieve and answer packages use it.
+// for two things rarely found in one passage. It relies on syntax alone, without reading documents or calling a model.
+// The retrieve and answer packages use it.
 package question
 
 import (
