@@ -93,7 +93,7 @@ func checkCarried(t *testing.T, m *memberSite, with, without []string) {
 	}
 }
 
-// newSites starts a protected site and a site with another origin, and returns the protected one. In their pages, SITE
+// newSites starts a protected site and a site with another origin. It returns the protected one. In their pages, SITE
 // and OTHER stand for the two sites' addresses.
 func newSites(t *testing.T, pages, others map[string]string) *memberSite {
 	t.Helper()

@@ -48,7 +48,7 @@ func socketURL(ctx context.Context, raw string) (string, error) {
 	defer cancel()
 	secure := u.Scheme == "https" || u.Scheme == "wss"
 	if !secure {
-		// Chromium only accepts requests whose host is an IP address or localhost.
+		// Chromium only accepts requests for an IP address or localhost.
 		if u.Host, err = resolveHost(ctx, u); err != nil {
 			return "", fmt.Errorf("looking up the host of the browser: %w", err)
 		}
