@@ -20,8 +20,8 @@ const (
 	// documentShare is the window's weight in the lexical score. Below 0.4, articles and abstracts rank worse than with
 	// BM25 over whole documents. Above 0.6, documents with several subjects often rank with the wrong passage.
 	documentShare = 0.5
-	// BM25 parameters k1 and b for windows. A window's length includes only chunks that are candidates. An irrelevant
-	// window has few candidates and is therefore short, so a large b would favour it.
+	// BM25 parameters k1 and b for windows. Only candidates count towards a window's length. An irrelevant window has
+	// few candidates and is therefore short, so a large b would favour it.
 	documentK1 = 1.2
 	documentB  = 0.2
 	// Minimum weight of a term.

@@ -51,8 +51,8 @@ const (
 	examinedBytes = 2000
 	// Number of each leg's best candidates compared to compute evidence.agreement.
 	agreeing = 10
-	// Minimum number of candidates for evidence. With fewer, the two legs' best candidates share many documents by
-	// chance.
+	// Minimum number of candidates for evidence. If there are fewer, the two legs' best candidates share many documents
+	// by chance.
 	minEvidence = 4 * agreeing
 )
 
@@ -126,8 +126,8 @@ func commonDocuments(a, b []*candidate) (n int) {
 	return n
 }
 
-// symbolShare returns the share of a text's characters that are neither letters nor marks, ignoring white space. `ok`
-// is false if the text is empty or has not been read.
+// symbolShare returns the share of a text's characters that are neither letters nor marks, ignoring white space. If the
+// text is empty or has not been read, `ok` is false.
 func symbolShare(h *index.Hit) (share float64, ok bool) {
 	var symbols, all float64
 	for _, r := range bounded.Prefix(h.Text, examinedBytes) {

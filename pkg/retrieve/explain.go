@@ -100,7 +100,7 @@ func rankStages(all []*candidate) stageRanks {
 	}
 }
 
-// ranks sorts the candidates by score, highest first, and returns the rank of each. Candidates with equal scores keep
+// ranks sorts the candidates by score, highest first, and returns each one's rank. Candidates with equal scores keep
 // their order in `all`. A candidate gets no rank if `counts` returns false for its score.
 func ranks(all []*candidate, score func(*candidate) float64, counts func(float64) bool) map[*candidate]int {
 	order := slices.Clone(all)

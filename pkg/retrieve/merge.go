@@ -9,8 +9,8 @@ import (
 
 // Limits on merging adjacent chunks into one fragment. A chunk is not merged if it ranks more than mergeWithin places
 // behind the fragment's best chunk. Up to a limit of 5, merging helps: results with five fragments contain 4 to 7
-// percentage points more of the answers. With a larger limit, merged chunks contain fewer answers than separate
-// fragments with the same total length.
+// percentage points more of the answers. Beyond that, merged chunks contain fewer answers than separate fragments with
+// the same total length.
 const (
 	maxMerged      = 3    // chunks
 	maxMergedBytes = 4096 // bytes of text in total; larger chunks are not merged
@@ -49,7 +49,7 @@ func (p *mergedFragment) canMerge(c *candidate) bool {
 	return c.hit.Heading == p.hit.Heading && p.bytes+len(c.hit.Text) <= maxMergedBytes
 }
 
-// merge adds a candidate for which isAdjacent and canMerge return true.
+// merge adds a candidate that has passed isAdjacent and canMerge.
 func (p *mergedFragment) merge(c *candidate) {
 	if p.chunks == nil {
 		p.chunks = append(p.chunks, p.candidate)

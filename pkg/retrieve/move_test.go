@@ -49,7 +49,7 @@ func (t *movingFixture) fill(p domain.Place) {
 	t.rows[p] = map[string]bool{"a": true, "b": true, "c": true}
 }
 
-// move switches readers to a place that has been filled.
+// move switches readers to a place that has already been filled.
 func (t *movingFixture) move(to domain.Place) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -21,7 +21,7 @@ type pinned struct {
 	chunk *int   // number of the chunk to show; nil: the best
 }
 
-// addPins finds the pins that match the query in a datastore's settings, and adds their pinned and hidden documents to
+// addPins finds the pins that match the query in a datastore's settings and adds their pinned and hidden documents to
 // c.
 func (r *Retriever) addPins(ctx context.Context, c *control, ds *domain.Datastore, req Request) error {
 	first, blocked := c.settings[ds.ID].Pinned(append([]string{req.Query}, req.Parts...)...)

@@ -55,7 +55,7 @@ type datastoreResult struct {
 	// it names another place for such a datasource, servedFrom is that place.
 	confirmed  bool
 	servedFrom domain.Place
-	ds         domain.Datastore // the datastore, with the place that was searched
+	ds         domain.Datastore // the datastore, with the place searched
 	depth      int              // depth of the last search, in candidates per leg
 	shallow    bool             // whether a deeper vector leg may find more candidates
 	unseen     cosineSample     // estimate of the cosines a deeper leg would find
@@ -102,9 +102,8 @@ const maxPlaces = 4
 
 // datastore searches a datastore in its current place, meaning with the engine and embedding model that serve it. The
 // datastore may move during the search, after which the old place is emptied. So once the search is done, datastore
-// asks the catalog for the current place. If it has changed, the result is discarded and the new place is searched. The
-// catalog is also asked after a failed search, because the datastore may have moved away from a failing engine or
-// model.
+// looks up the current place in the catalog. If it has changed, the result is discarded and the new place is searched.
+// The same happens after a failed search, because the datastore may have moved away from a failing engine or model.
 func (q *query) datastore(ctx context.Context, ds domain.Datastore) (datastoreResult, error) {
 	for places := 1; ; places++ {
 		res, err := q.place(ctx, ds)
@@ -121,7 +120,7 @@ func (q *query) datastore(ctx context.Context, ds domain.Datastore) (datastoreRe
 	}
 }
 
-// serving returns the place that serves the datastore now, after the search. It asks the catalog only if the search has
+// serving returns the place that serves the datastore after the search. It queries the catalog only if the search has
 // not already done so.
 func (q *query) serving(ctx context.Context, ds domain.Datastore, res datastoreResult, err error) (domain.Place, error) {
 	switch {
