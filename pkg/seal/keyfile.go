@@ -38,8 +38,8 @@ func newKeyFile(path string) (string, error) {
 	return key, nil
 }
 
-// writeKeyFile writes the key to disk under a temporary name and then renames the file, so that after a power failure,
-// the key file is either complete or missing.
+// writeKeyFile writes the key to disk under a temporary name and then renames the file. This way, the key file is
+// either complete or missing after a power failure.
 func writeKeyFile(path, key string) error {
 	unfinished := path + ".new"
 	if err := os.Remove(unfinished); err != nil && !errors.Is(err, os.ErrNotExist) {
