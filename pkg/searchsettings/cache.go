@@ -26,8 +26,7 @@ type cached struct {
 // Maximum total size of cached settings, in bytes of JSON. Compiled settings take several times as much memory.
 const maxCachedBytes = 4 << 20
 
-// NewCache returns a cache of compiled settings. To get a version that is not cached, it calls `read`, which returns
-// the settings as JSON.
+// NewCache returns a cache of compiled settings. On a miss, it calls `read`, which returns the settings as JSON.
 func NewCache(read func(ctx context.Context, datastoreID string, version int64) ([]byte, error)) *Cache {
 	return &Cache{read: read, kept: make(map[string]cached)}
 }
