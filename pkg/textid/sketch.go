@@ -33,8 +33,8 @@ func hashStable(title, steady string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Identify returns a Hash of a page's title and text, and a Sketch computed from `own`: the part of the text that is
-// not shared with other pages, or the whole text.
+// Identify returns a Hash of a page's title and text, and a Sketch computed from `own`: the part of the text not shared
+// with other pages, or the whole text.
 func Identify(title, text, own string) (hash string, sketch []byte) {
 	steady := RemoveVolatile(text)
 	hash = hashStable(title, steady)
