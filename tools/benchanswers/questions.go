@@ -40,14 +40,14 @@ type setQuestion struct {
 	Kind     string   `json:"kind"`
 	History  []string `json:"history"` // earlier questions in the conversation
 	Question string   `json:"question"`
-	Facts    []string `json:"facts"` // regular expressions, all of which a right answer matches
+	Facts    []string `json:"facts"` // regular expressions; a right answer matches all of them
 	Wrong    string   `json:"wrong"` // regular expression that must not match a right answer
 
 	facts []*regexp.Regexp
 	wrong *regexp.Regexp
 }
 
-// half returns the half of the set to which the question belongs.
+// half returns the half of the set that the question belongs to.
 func (q setQuestion) half() string { return path.Dir(q.Document) }
 
 // questionSet is a set of questions about documents.

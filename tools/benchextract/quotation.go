@@ -20,7 +20,7 @@ const coveredShare = 0.9
 type quoteScore struct {
 	quotes, exact             int // exact quotations were compared glyph by glyph
 	letters, covered, foreign int
-	missing                   []quotedChar // an exact quotation's letters that are not covered
+	missing                   []quotedChar // an exact quotation's uncovered letters
 }
 
 func (s *quoteScore) add(o quoteScore) {

@@ -143,7 +143,7 @@ func fillSluice(ctx context.Context, s settings, w *workload, dir string, enviro
 	return made.ID, took, err
 }
 
-// waitIdle waits until a process has been idle for some seconds, and returns when it became idle. The time until then
+// waitIdle waits until a process has been idle for some seconds and returns when it became idle. The time until then
 // counts as filling, because it includes merges after the last write.
 func waitIdle(ctx context.Context, pid int) (since time.Time, err error) {
 	const (

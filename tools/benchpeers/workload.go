@@ -26,7 +26,7 @@ const (
 	filteredPart = 7
 	// Number of results per query.
 	topK = 10
-	// Some figures are measured with questions that are asked only once, so each of these figures needs its own set of
+	// Some figures are measured with questions asked only once, so each of these figures needs its own set of
 	// questions. There are uniqueSets sets of uniqueQuestions questions each.
 	uniqueQuestions = 2_000
 	uniqueSets      = 4
@@ -49,7 +49,7 @@ type question struct {
 	filtered []int  // exact nearest rows in filteredPart
 }
 
-// partOf returns the part to which a row's document belongs.
+// partOf returns the part that a row's document belongs to.
 func partOf(row int) int { return row / rowsPerDocument % parts }
 
 // newWorkload creates chunks whose word frequencies follow Zipf's law. Their vectors resemble those of sentence models:
@@ -139,7 +139,7 @@ func word(n uint64) string {
 	return b.String()
 }
 
-// nearestOf returns the rows nearest to the query, by exact search over the rows for which `passes` returns true.
+// nearestOf returns the rows nearest to the query, by exact search over the rows accepted by `passes`.
 func (w *workload) nearestOf(query []float32, passes func(row int) bool) []int {
 	type scored struct {
 		row   int
@@ -166,7 +166,7 @@ func (w *workload) nearestOf(query []float32, passes func(row int) bool) []int {
 	return lists.Map(top, func(s scored) int { return s.row })
 }
 
-// recall returns the share of rows in `wanted` that are also in `found`.
+// recall returns the share of rows in `wanted` that also appear in `found`.
 func recall(found, wanted []int) float64 {
 	n := 0
 	for _, row := range wanted {

@@ -176,7 +176,7 @@ func byteOffset(text string, characters int) int {
 	return at
 }
 
-// nearest returns the offset of the occurrence of `part` that starts nearest to the offset `place`.
+// nearest finds the occurrence of `part` that starts nearest to the offset `place` and returns its offset.
 func nearest(text, part string, place int) (at int, found bool) {
 	for from := 0; ; {
 		i := strings.Index(text[from:], part)

@@ -13,7 +13,7 @@ import (
 // passageSets are the collections of long documents. Their questions are answered by passages, not by whole documents.
 var passageSets = []string{"chroma-chunk", "covidqa"}
 
-// english are the English collections, for which a mean is reported.
+// english are the English collections, whose mean is reported.
 var english = []string{"cacm", "cranfield", "med", "nfcorpus", "npl", "scifact-part", "squad-reddit", "time", "xquad-en"}
 
 // collection is a collection in BEIR format.

@@ -50,7 +50,7 @@ func (b *measured) measureJoined(ctx context.Context, s settings, wanted []strin
 	return nil
 }
 
-// complete counts the joined questions for which retrieval finds a relevant document for every part.
+// complete counts the joined questions for which every part gets a relevant document.
 func (b *measured) complete(ctx context.Context, id string, c collection, questions []bench.Joined) (int, error) {
 	found := make([]bool, len(questions))
 	group, ctx := errgroup.WithContext(ctx)

@@ -41,8 +41,8 @@ func (w chunking) cut(c bench.Collection) content {
 	return out
 }
 
-// windows splits a text at word boundaries into windows of `size` tokens, each of which shares `overlap` tokens with
-// the previous one. Blank windows are omitted.
+// windows splits a text at word boundaries into windows of `size` tokens, with an overlap of `overlap` tokens. Blank
+// windows are omitted.
 func windows(text string, size, overlap int) []eval.Span {
 	type word struct{ start, end, tokens int }
 	var words []word

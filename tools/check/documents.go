@@ -63,8 +63,8 @@ func checkDocuments(_ context.Context, repo repository, f *faults) string {
 	return fmt.Sprintf("%d values of the chart", len(values))
 }
 
-// freeFormKeys contains the keys whose contents are defined by the user or Kubernetes. The documentation lists these
-// keys without their contents.
+// freeFormKeys contains keys with contents defined by the user or Kubernetes. The documentation lists these keys
+// without their contents.
 var freeFormKeys = map[string]bool{"settings": true, "resources": true, "to": true, "from": true}
 
 // leaves returns the paths of all leaves in a values file.

@@ -9,7 +9,7 @@ import (
 )
 
 // scaledObject declares the fields of KEDA's ScaledObject that the chart uses. KEDA's own package is not used, because
-// it depends on large parts of Kubernetes. If the chart uses a field that is missing here, this is reported as a fault.
+// it depends on large parts of Kubernetes. If the chart uses a field missing here, that is reported as a fault.
 type scaledObject struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`

@@ -79,7 +79,7 @@ func matches(selector *metav1.LabelSelector, of labels.Set) bool {
 	return err == nil && !s.Empty() && s.Matches(of)
 }
 
-// selected returns the deployments whose pods match a selector.
+// selected returns the deployments with pods that match a selector.
 func selected(selector *metav1.LabelSelector, deployments []*appsv1.Deployment) (chosen []*appsv1.Deployment) {
 	for _, d := range deployments {
 		if matches(selector, d.Spec.Template.Labels) {

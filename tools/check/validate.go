@@ -54,7 +54,7 @@ func newValidator() (validator, error) {
 	return validator{scheme: scheme, pods: pods}, nil
 }
 
-// check adds the errors found by the API server's validation. Objects whose kind is not built into Kubernetes are not
+// check adds the errors found by the API server's validation. Kinds of objects not built into Kubernetes are not
 // validated.
 func (v validator) check(o object, f *faults) {
 	var objections field.ErrorList

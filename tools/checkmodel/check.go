@@ -101,7 +101,7 @@ func fill(ctx context.Context, b *bench.Service) (agent string, all []question, 
 	return agent, slices.Concat(questions, more), err
 }
 
-// ask asks a question. If it follows an earlier one, that one is asked first, in the same conversation.
+// ask asks a question. If it is a follow-up, the earlier question is asked first, in the same conversation.
 func (t *tally) ask(ctx context.Context, c *client.Client, agent string, q question, errs io.Writer) error {
 	t.questions++
 	query := client.AgentQuery{Query: q.text}

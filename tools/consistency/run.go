@@ -115,7 +115,7 @@ const (
 	statusEvery   = 15 * time.Second // interval between progress lines
 )
 
-// load runs the workers until the context is done, and returns once their last requests have been answered.
+// load runs the workers until the context is done and returns once their last requests have been answered.
 func (r *run) load(ctx context.Context, workers int, seed uint64) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -117,8 +117,8 @@ func (t *tenant) all() []*model.Document {
 	return append([]*model.Document(nil), t.documents...)
 }
 
-// settleOnce repeats a POST with the same Idempotency-Key, so that it takes effect only once, until there is a final
-// answer or the context is done.
+// settleOnce repeats a POST until there is a final answer or the context is done. It always uses the same
+// Idempotency-Key, so that the POST takes effect only once.
 func (t *tenant) settleOnce(ctx context.Context, random *rand.Rand, do func(context.Context, *client.Client) error) error {
 	_, err := t.settle(client.WithIdempotencyKey(ctx, uuid.NewString()), random, do)
 	return err

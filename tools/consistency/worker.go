@@ -33,7 +33,7 @@ type worker struct {
 const (
 	ownDocuments = 40                     // documents per worker
 	maxBatch     = 8                      // documents in one upsert
-	maxHaste     = 500 * time.Millisecond // longest time limit for a write that is not repeated
+	maxHaste     = 500 * time.Millisecond // longest time limit for a write that is not retried
 	minHaste     = 5 * time.Millisecond
 )
 

@@ -29,7 +29,7 @@ const (
 	scanAnswer   = "4711"
 )
 
-// uploadScan uploads a picture of a printed page, slightly skewed as if by a scanner, and reports whether it did. If
+// uploadScan uploads a picture of a printed page, slightly skewed as if by a scanner. It reports whether it did: if
 // Tesseract is not installed, it says so and uploads nothing.
 func (l *library) uploadScan(ctx context.Context) (uploaded bool, err error) {
 	if _, err := exec.LookPath("tesseract"); err != nil {

@@ -103,7 +103,7 @@ func tracked(dir string) ([]string, error) {
 	return files, nil
 }
 
-// read returns a file's passages. A file that was deleted but is still listed by Git has none.
+// read returns a file's passages. A file that has been deleted but is still listed by Git has none.
 func read(dir, file string) ([]passage, error) {
 	src, err := os.ReadFile(dir + "/" + file)
 	if os.IsNotExist(err) {

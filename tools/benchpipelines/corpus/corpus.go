@@ -43,7 +43,8 @@ func Write(dir string, n int) error {
 	return nil
 }
 
-// kindOf returns the format of document i. In any hundred consecutive documents, each format has exactly its percentage.
+// kindOf returns the format of document i. In any hundred consecutive documents, each format has exactly its
+// percentage.
 func kindOf(i int) kind {
 	at := i * 37 % 100 // 37 and 100 have no common divisor
 	for _, k := range kinds() {

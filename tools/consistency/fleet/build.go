@@ -48,15 +48,15 @@ func mainWith(`},
 
 // planted are faults that can be built into the program to show that the checker detects them.
 var planted = map[string][]edit{
-	// This fault removes the old content's index rows as soon as the new content is accepted, before it is searchable.
+	// The old content's index rows are removed as soon as the new content is accepted, before it is searchable.
 	"early-sweep": {{"pkg/catalog/resources/content.go", "DatasourceID: r.ID, Originals: []string{old.Key},", "DatasourceID: r.ID, Originals: []string{old.Key}, Below: r.ActiveGeneration + 1,"}},
-	// With this fault, a request still stores its documents after another process has taken over its idempotency key.
+	// A request still stores its documents after another process has taken over its idempotency key.
 	"no-claim-fence": {{"pkg/catalog/accounts/idempotency.go", "	return db.WithFence(ctx, func(ctx context.Context, t *db.Tx) error {", "	return ctx\n	return db.WithFence(ctx, func(ctx context.Context, t *db.Tx) error {"}},
-	// With this fault, an older version of the content can become active after a newer one.
+	// An older version of the content can become active after a newer one.
 	"no-generation-fence": {{"pkg/domain/transition.go", "	case ev.Generation > d.ActiveGeneration:\n		if d.ActiveGeneration > 0", "	case ev.Generation > 0:\n		if d.ActiveGeneration > 0"}},
-	// With this fault, queries accept hits from every generation.
+	// Queries accept hits from every generation.
 	"mixed-generations": {{"pkg/retrieve/search.go", "if o.ActiveGeneration == 0 || o.ActiveGeneration != h.Generation || o.DatastoreID != ds.ID {", "if o.ActiveGeneration == 0 || o.DatastoreID != ds.ID {"}},
-	// With this fault, a workspace can read the datasources of other workspaces.
+	// A workspace can read other workspaces' datasources.
 	"no-tenant-check": {{"pkg/catalog/record/counts.go", "FROM datasources WHERE workspace_id || '' = ? AND id = ? AND `+NotDeleted, ws, id))", "FROM datasources WHERE ? || '' <> '' AND id = ? AND `+NotDeleted, ws, id))"}},
 }
 

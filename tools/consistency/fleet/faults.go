@@ -202,7 +202,7 @@ func (f *Fleet) jump(_ context.Context, random *rand.Rand) (string, func(context
 	return by.String(), func(context.Context) error { return setClock(f.Clock, 0) }, setClock(f.Clock, by)
 }
 
-// Maximum pause between two faults. With a probability of 1 in oneTogether, two faults are injected at the same time.
+// Maximum pause between two faults. With a probability of 1 in oneTogether, two faults are injected at once.
 const (
 	calm        = 8 * time.Second
 	oneTogether = 3

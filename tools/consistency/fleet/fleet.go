@@ -28,8 +28,8 @@ type Options struct {
 	APIs      int
 	Ingestors int
 	Tenants   int // number of workspaces, each with a key
-	// Clock is the path to the file with the processes' clock offset. It is "" for a program that was not built by
-	// Build, because such a program does not read the file.
+	// Clock is the path to the file with the processes' clock offset. It is "" for a program not built by Build,
+	// because such a program does not read the file.
 	Clock string
 	Out   io.Writer
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Tag identifies a document in its own text: every sentence contains the tag and the version. So a fragment shows which
-// version of which document it belongs to, whatever the service claims.
+// document and version it belongs to, whatever the service claims.
 type Tag struct {
 	Tenant, Store, Number int
 }

@@ -94,7 +94,7 @@ func splitList(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// Parse parses the arguments, all of which must be flags.
+// Parse parses the arguments, which must all be flags.
 func (f *Flags) Parse(args []string) error {
 	if err := f.FlagSet.Parse(args); err != nil {
 		return err

@@ -35,8 +35,8 @@ func (l *layout) document() Document {
 	return Document{Name: l.file, Text: l.out.String()}
 }
 
-// write adds a paragraph. `plain`, `page` and `markdown` are the paragraph as plain text, HTML and Markdown, only one
-// of which is used.
+// write adds a paragraph, given as plain text (`plain`), HTML (`page`) and Markdown (`markdown`). Only one of the three
+// is used.
 func (l *layout) write(plain, page, markdown string) {
 	text := map[string]string{".txt": plain, ".html": page, ".md": markdown}[l.kind]
 	if l.used += len(text); l.kind == ".txt" && l.used > charactersPerPage {

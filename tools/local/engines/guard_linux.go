@@ -60,7 +60,7 @@ func adoptOrphans() error {
 	return nil
 }
 
-// killAll kills the engine and all its descendants, and returns when none is left.
+// killAll kills the engine and all its descendants and returns when none is left.
 func killAll(engine *os.Process) {
 	_ = engine.Kill() // it may already have exited
 	for {

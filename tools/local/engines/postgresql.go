@@ -194,8 +194,8 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// passwordOf returns the superuser's password from the directory, creating it if there is none. Without a password,
-// every user on the machine could run programs as the server's user.
+// passwordOf returns the superuser's password from the directory, creating it if there is none. If there were no
+// password, every user on the machine could run programs as the server's user.
 func passwordOf(dir string) (string, error) {
 	file := filepath.Join(dir, "password")
 	text, err := os.ReadFile(file)

@@ -37,8 +37,8 @@ func (p *Process) start(ctx context.Context) error {
 	return nil
 }
 
-// Kill kills the engine as in a crash, with SIGKILL to all its processes, and returns when they have exited. If the
-// engine is not running, it does nothing.
+// Kill kills the engine as in a crash and returns when all its processes have exited after SIGKILL. If the engine is
+// not running, it does nothing.
 func (p *Process) Kill() error { return p.end(commandKill) }
 
 // Stop stops the engine in the fastest orderly way and returns when all its processes have exited. Milvus and Milvus
@@ -159,8 +159,8 @@ func launchChild(ctx context.Context, s spec, where processAttributes, listener 
 // errNoGuard is returned if the guard process does not call RunChildIfAsked.
 var errNoGuard = errors.New("this program cannot guard an engine: call engines.RunChildIfAsked first in main or TestMain")
 
-// watch sends the guard process's first report to the channel and logs later reports until the process exits. Without
-// this log, users of a crashed engine would see only refused connections.
+// watch sends the guard process's first report to the channel and logs later reports until the process exits.
+// Otherwise, users of a crashed engine would see only refused connections.
 func watch(out io.Reader, reports chan<- report, log string) {
 	started := false
 	for lines := bufio.NewScanner(out); lines.Scan(); {
@@ -181,7 +181,7 @@ func watch(out io.Reader, reports chan<- report, log string) {
 	_, _ = io.Copy(io.Discard, out) // drain the rest, because the scanner stops at overlong lines
 }
 
-// end sends the guard process a command that makes it exit, and waits until it has.
+// end sends the guard process a command that makes it exit and waits until it has.
 func (c *child) end(word string) error {
 	_, _ = io.WriteString(c.words, word+"\n") // fails only if the guard has exited
 	_ = c.words.Close()

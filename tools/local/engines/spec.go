@@ -10,13 +10,13 @@ type spec struct {
 	Args []string // the program, with its full path, and its arguments
 	Env  []string // the program's complete environment
 	Dir  string   // working directory
-	Log  string   // file to which the program's output is appended
+	Log  string   // the program's output is appended to this file
 
 	// Isolated means that the guard process is in new network and mount namespaces. Before starting the program, the
 	// guard process must bring loopback up and mount an empty /run.
 	Isolated bool
-	// Forward is an address in the guard process's network namespace, to which the guard process forwards connections
-	// from the inherited listener. It is "" if there is no listener.
+	// Forward is an address in the guard process's network namespace. The guard process forwards connections from the
+	// inherited listener to it. It is "" if there is no listener.
 	Forward string
 
 	Ready readiness

@@ -28,7 +28,7 @@ const (
 // Report is the result of a check.
 type Report struct {
 	Documents int      // documents with at least one change acknowledged before the power loss
-	Lost      int      // number of these that are not in an allowed state
+	Lost      int      // number of these in a forbidden state
 	Findings  []string // all faults, one line each
 }
 

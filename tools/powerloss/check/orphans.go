@@ -88,7 +88,7 @@ func swept(ctx context.Context, dir string) (findings []string, err error) {
 	}
 }
 
-// repair runs the command that compares everything stored by the service, and returns the differences found.
+// repair runs the command that compares everything stored by the service and returns the differences found.
 func repair(ctx context.Context, program, dir string) (findings []string, err error) {
 	cmd := exec.CommandContext(ctx, program, "repair", "--json", "--data-dir", dir)
 	var out, errs bytes.Buffer

@@ -28,7 +28,7 @@ const tornShare = 8
 type Loss struct {
 	Unflushed int // unflushed blocks
 	Kept      int // number of these that survived
-	Torn      int // number of these of which only some sectors survived
+	Torn      int // number of these with only some sectors surviving
 }
 
 // String implements fmt.Stringer.
@@ -124,7 +124,7 @@ func torn(before, after content, random *rand.Rand) content {
 	return c
 }
 
-// Clone returns a disk with the same content, all of which counts as flushed.
+// Clone returns a disk with the same content, which all counts as flushed.
 func (d *Disk) Clone() *Disk {
 	clone, _ := d.Cut(KeepAll, nil, nil)
 	return clone

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Block is the unit in which the disk stores and loses data, in bytes. It equals the page size on Linux and the block
-// size of ext4.
+// Block is the number of bytes in a block, the unit that the disk stores and loses. It equals the page size on Linux
+// and the block size of ext4.
 const Block = 4096
 
 // Sector is the largest number of bytes that the disk writes atomically. If the power fails while a block is being
