@@ -24,8 +24,8 @@ import (
 	"github.com/sluice/sluice/testdata/site"
 )
 
-// If the environment variable programVariable is set, the test binary acts as the program that it names. This is how
-// commands on the pages start Sluice.
+// If this environment variable is set, the test binary runs the program it names. This is how commands in the docs
+// start Sluice.
 const programVariable = "DOCS_TEST_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -37,20 +37,19 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Time limit per page, far above what a working page needs.
+// Time limit per page. A working page takes far less.
 const hangs = 5 * time.Minute
 
-// preamble makes the shell stop at the first command that fails, including a request that the service rejects. On a
-// busy machine the service may answer 503, so curl retries, as clients should.
+// preamble makes the shell stop at the first failing command, including a request the service rejects. On a busy
+// machine the service may answer 503, so curl retries, as clients should.
 const preamble = `set -euo pipefail
 curl() { command curl --fail-with-body --retry 5 --max-time 120 "$@"; }
 auth="Authorization: Bearer $SLUICE_API_KEY"
 API=$SLUICE_URL
 `
 
-// TestCommandsOfThePagesWork runs the commands of each page in a separate shell and directory, against one shared
-// service. The shell has the variables SLUICE_URL, SLUICE_API_KEY, $auth, $STORE (a datastore with a document) and
-// $AGENT.
+// TestCommandsOfThePagesWork runs each page's commands in their own shell and directory, against one shared service.
+// The shell has the variables SLUICE_URL, SLUICE_API_KEY, $auth, $STORE (a datastore with a document) and $AGENT.
 func TestCommandsOfThePagesWork(t *testing.T) {
 	for _, program := range []string{"bash", "curl", "python3"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -87,8 +86,8 @@ func TestCommandsOfThePagesWork(t *testing.T) {
 	}
 }
 
-// scriptOf joins the code blocks of a page into one script, which prints each block's position before running it. For a
-// page without commands, scriptOf returns "".
+// scriptOf joins a page's code blocks into one script that prints each block's position before running it. It returns
+// "" if the page has no commands.
 func scriptOf(p page) string {
 	var b strings.Builder
 	for _, block := range p.blocks {
@@ -103,7 +102,7 @@ func scriptOf(p page) string {
 	return b.String()
 }
 
-// service is an api process that runs inside the test, with a datastore, an agent and a web site for the pages.
+// service is an api process running inside the test, with a datastore, an agent and a web site for the pages to use.
 type service struct {
 	base, site, key, data string
 	store, agent          string
@@ -113,7 +112,7 @@ func startService(t *testing.T) *service {
 	t.Helper()
 	pages := site.Handler()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch { // the example addresses on the pages serve the site's front page
+		switch { // stands in for the example addresses on the pages
 		case strings.HasPrefix(r.URL.Path, "/docs/"), r.URL.Path == "/pricing", r.URL.Path == "/blog/":
 			r.URL.Path = "/"
 		}
@@ -181,7 +180,7 @@ func (s *service) post(t *testing.T, path, kind string, body []byte) string {
 	return made.ID
 }
 
-// run runs the script of a page. The error contains the end of the output.
+// run runs a page's script. The error includes the end of the output.
 func (s *service) run(t *testing.T, script string) error {
 	t.Helper()
 	dir := t.TempDir()

@@ -19,7 +19,7 @@ import (
 	"github.com/sluice/sluice/pkg/config"
 )
 
-// Accepted languages of code blocks. A block without a language shows the output of a command.
+// Languages allowed for code blocks. A block without a language shows a command's output.
 var languages = map[string]bool{"": true, "sh": true, "python": true, "go": true, "json": true, "jsonl": true, "yaml": true, "ini": true, "text": true, "html": true, "css": true, "js": true}
 
 func TestDataOfThePagesCanBeRead(t *testing.T) {
@@ -85,10 +85,10 @@ func TestGoCodeOfThePagesCompiles(t *testing.T) {
 	}
 }
 
-// variable matches environment variables that look like ours.
+// variable matches environment variables that look like Sluice settings.
 var variable = regexp.MustCompile(`\b(?:SLUICE|NATS|DATABASE|MILVUS|OPENAI|AZURE_OPENAI|ANTHROPIC|RERANK|CHROME)_[A-Z0-9_]*[A-Z0-9_*…]`)
 
-// ofOthers lists names that look like settings of the service but are not, and says what they are.
+// ofOthers maps names that look like Sluice settings, but aren't, to what they really are.
 var ofOthers = map[string]string{
 	"SLUICE_DATASTORE":        "a datastore's id, in examples",
 	"SLUICE_URL":              "the service that a client talks to",
@@ -164,7 +164,7 @@ func leads(p page, target string, anchors map[string]map[string]bool) error {
 	return nil
 }
 
-// anchorsOf returns the anchors that GitHub generates for the headings of a page.
+// anchorsOf returns the anchors GitHub generates for a page's headings.
 func anchorsOf(p page) map[string]bool {
 	out := map[string]bool{}
 	for _, m := range aHeading.FindAllStringSubmatch(p.prose(), -1) {

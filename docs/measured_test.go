@@ -15,8 +15,8 @@ var (
 	function = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark)\w*)\(`)
 )
 
-// TestMeasurementsOfThePagesExist checks that the tests and benchmarks selected by commands on the pages exist in the
-// packages that the commands name.
+// TestMeasurementsOfThePagesExist checks that the tests and benchmarks run by commands on the pages exist in the named
+// packages.
 func TestMeasurementsOfThePagesExist(t *testing.T) {
 	t.Parallel()
 	found := 0
@@ -46,8 +46,7 @@ func TestMeasurementsOfThePagesExist(t *testing.T) {
 	}
 }
 
-// functionsIn lists the tests and benchmarks in packages. A name that ends with "/..." includes the packages below
-// it.
+// functionsIn lists the tests and benchmarks in packages. A name ending in "/..." includes the packages below it.
 func functionsIn(t *testing.T, names []string) []string {
 	t.Helper()
 	var out []string

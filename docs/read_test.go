@@ -10,33 +10,33 @@ import (
 	"testing"
 )
 
-// root is the directory of the repository.
+// root is the repository's root directory.
 const root = ".."
 
-// page is a Markdown file of the repository.
+// page is a Markdown file in the repository.
 type page struct {
-	name   string // path from the repository's root
+	name   string // relative to the repository's root
 	text   string
 	blocks []block
 }
 
-// block is a fenced code block of a page.
+// block is a fenced code block on a page.
 type block struct {
 	line     int
 	language string
 	text     string
-	notRun   string // reason for skipping the block, from the comment before it
-	first    string // preparatory commands that readers do not see, from the comment before it
+	notRun   string // why the block is skipped, from the comment before it
+	first    string // hidden setup commands, from the comment before it
 }
 
-// Comments before a block. The first kind excludes the block from the test. The second kind contains commands that
+// Comments that may precede a block. The first kind excludes the block from the test. The second holds commands that
 // set up what a reader would already have.
 var (
 	notRun = regexp.MustCompile(`^<!-- not run: (.+) -->$`)
 	first  = regexp.MustCompile(`^<!-- first: (.+) -->$`)
 )
 
-// pages reads all user documentation: the pages in this directory and in the root directory, and the README files of
+// pages reads all user documentation: the pages in this directory and in the root directory, and the README files in
 // other directories.
 func pages(t *testing.T) []page {
 	t.Helper()
@@ -76,7 +76,7 @@ func pages(t *testing.T) []page {
 	return out
 }
 
-// blocksOf returns the fenced code blocks of a page.
+// blocksOf returns a page's fenced code blocks.
 func blocksOf(text string) ([]block, error) {
 	var out []block
 	var open *block
@@ -108,7 +108,7 @@ func blocksOf(text string) ([]block, error) {
 	return out, nil
 }
 
-// prose returns the text of a page without code blocks and comments.
+// prose returns the page's text without code blocks and comments.
 func (p page) prose() string {
 	var b strings.Builder
 	inside := ""

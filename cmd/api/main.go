@@ -1,5 +1,5 @@
-// Command api is Sluice's HTTP service. Without configuration, all of Sluice runs in this one process: HTTP API,
-// embedded NATS server, ingestor and crawler, with everything kept in ./data.
+// Command api is Sluice's HTTP service. By default, everything runs in this one process: the HTTP API, an embedded NATS
+// server, an ingestor and a crawler. All data is kept in ./data.
 //
 //	api [serve] [settings]   serve the HTTP API (the default)
 //	api COMMAND              run a command; `api --help` lists them
@@ -15,6 +15,6 @@ import (
 )
 
 func main() {
-	extract.RunChildIfAsked() // in a child process started to read documents, this call never returns
+	extract.RunChildIfAsked() // never returns in a child process started to read documents
 	os.Exit(app.Main(app.API, os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
 }

@@ -1,12 +1,12 @@
-// Command sluice is all of Sluice in one program. Without configuration it runs as one process: HTTP API, embedded
-// NATS server, ingestor and crawler. All data is kept in ./data.
+// Command sluice is all of Sluice in one program. By default, everything runs in one process: the HTTP API, an embedded
+// NATS server, an ingestor and a crawler. All data is kept in ./data.
 //
 //	sluice [serve] [settings]   serve the HTTP API (the default)
 //	sluice ingestor             read documents for a service; any number can run
 //	sluice crawler              fetch web pages for a service; any number can run
 //	sluice COMMAND              run a command; `sluice --help` lists them
 //
-// A program started through a link named api, ingestor or crawler acts as the program of that name.
+// If started through a link named api, ingestor or crawler, it behaves like the program of that name.
 package main
 
 import (
@@ -17,6 +17,6 @@ import (
 )
 
 func main() {
-	extract.RunChildIfAsked() // in a child process started to read documents, this call never returns
+	extract.RunChildIfAsked() // never returns in a child process started to read documents
 	os.Exit(app.Main(app.ShapeOf(os.Args[0]), os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/admission"
 )
 
-// Name of the only flow in the tests of this file.
+// The only flow used by the tests in this file.
 const flow = "flow"
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -29,7 +29,7 @@ func TestAGateWithoutALimitAdmitsAll(t *testing.T) {
 	}
 }
 
-// TestTheLimitIsNotExceeded lets 100 clients enter at once, and counts how many are inside, served and refused.
+// TestTheLimitIsNotExceeded lets 100 clients enter at once and counts how many are inside, served and refused.
 func TestTheLimitIsNotExceeded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestAWaiterIsRefusedAtItsTimeout(t *testing.T) {
 	})
 }
 
-// TestOverloadServesTheNewestFirst queues a third caller when only two may wait. It takes the place of the first one.
+// TestOverloadServesTheNewestFirst queues a third caller when only two may wait. It replaces the first one.
 func TestOverloadServesTheNewestFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -124,14 +124,14 @@ type caller struct {
 	waited time.Duration
 }
 
-// callers sends callers to a gate one after another. Each admitted caller holds its slot for the duration `stay`.
+// callers sends callers to a gate one after another. Each admitted caller holds its slot for `stay`.
 type callers struct {
 	gate *admission.Gate
 	stay time.Duration
 
 	all  sync.WaitGroup
 	mu   sync.Mutex
-	seen []caller // in the order of their outcomes
+	seen []caller // in the order they were admitted or refused
 }
 
 // comes sends a caller to the gate in a goroutine. It returns once the caller is queued, admitted or refused.
@@ -178,7 +178,7 @@ func TestABurstIsServedInOrder(t *testing.T) {
 	})
 }
 
-// TestCallersOfABurstMayWaitLong holds the only slot until all waiting callers have timed out.
+// TestCallersOfABurstMayWaitLong holds the only slot until every waiting caller has timed out.
 func TestCallersOfABurstMayWaitLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -199,7 +199,7 @@ func TestCallersOfABurstMayWaitLong(t *testing.T) {
 	})
 }
 
-// TestAStandingQueueServesTheNewestFirst frees the slot after the queue has existed for longer than a burst.
+// TestAStandingQueueServesTheNewestFirst keeps the queue non-empty for longer than a burst before freeing the slot.
 func TestAStandingQueueServesTheNewestFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -219,8 +219,8 @@ func TestAStandingQueueServesTheNewestFirst(t *testing.T) {
 	})
 }
 
-// TestACallerBeyondTheQueueLimitIsRefused checks which caller is refused when the queue is full. In a burst it is the
-// newest; after a refusal it is the one that has waited longest.
+// TestACallerBeyondTheQueueLimitIsRefused checks which caller is refused when the queue is full: the newest one in a
+// burst, but the longest-waiting one after a refusal.
 func TestACallerBeyondTheQueueLimitIsRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -238,8 +238,8 @@ func TestACallerBeyondTheQueueLimitIsRefused(t *testing.T) {
 	})
 }
 
-// TestGapsDoNotEndOverload leaves the queue empty for a while after a refusal. Overload must last unless the gap is a
-// full second.
+// TestGapsDoNotEndOverload leaves the queue empty for a while after a refusal. Only a gap of a full second may end
+// overload mode.
 func TestGapsDoNotEndOverload(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ gap, waited time.Duration }{
@@ -266,8 +266,8 @@ func TestGapsDoNotEndOverload(t *testing.T) {
 	}
 }
 
-// TestAdmittedCallersWaitBrieflyUnderOverload sends three times the sustainable load for ten seconds, with and
-// without pauses. In a pause, all waiting callers are served or give up.
+// TestAdmittedCallersWaitBrieflyUnderOverload sends three times the sustainable load for ten seconds, with and without
+// pauses. Each pause is long enough to empty the queue.
 func TestAdmittedCallersWaitBrieflyUnderOverload(t *testing.T) {
 	t.Parallel()
 	for name, pause := range map[string]time.Duration{"evenly": 0, "with pauses": 300 * time.Millisecond} {
@@ -291,7 +291,7 @@ func TestAdmittedCallersWaitBrieflyUnderOverload(t *testing.T) {
 						late++
 					}
 				}
-				// Before the first refusal, callers of a burst may be served late.
+				// Until the first refusal, callers in a burst may be served late.
 				if served < 5000/3 || late > 250/6 {
 					t.Errorf("%d of 5000 were served, %d of them late", served, late)
 				}
@@ -300,8 +300,8 @@ func TestAdmittedCallersWaitBrieflyUnderOverload(t *testing.T) {
 	}
 }
 
-// TestBackpressureEnds checks how long background work pauses. Without a refusal it does not pause at all. Otherwise
-// it pauses until the quiet time has passed without a refusal, but never longer than the maximum wait.
+// TestBackpressureEnds checks how long background work pauses. If nothing was refused, it doesn't pause at all.
+// Otherwise it waits for the quiet time to pass without a refusal, but never longer than the maximum wait.
 func TestBackpressureEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// Backpressure delays low-priority work while other requests are being refused. It is not a lock: the work continues
-// after at most MaxWait, so it always finishes.
+// Backpressure delays low-priority work while other requests are being refused. It is not a lock: work resumes after at
+// most MaxWait, so it always finishes.
 type Backpressure struct {
-	Gates     []*Gate               // gates of the requests that take priority
-	QuietTime time.Duration         // delayed work continues after this time without a refusal
+	Gates     []*Gate               // gates for the higher-priority requests
+	QuietTime time.Duration         // work resumes after this long without a refusal
 	MaxWait   time.Duration         // maximum delay
-	Observe   func(d time.Duration) // called with each delay; may be nil
+	Observe   func(d time.Duration) // called with the length of each delay; may be nil
 }
 
-// Wait returns at once if no gate has refused a caller within QuietTime. Otherwise it returns as soon as QuietTime
-// has passed without a refusal, MaxWait has passed, or ctx is done.
+// Wait returns at once if no gate has refused a caller within QuietTime. Otherwise it returns once QuietTime passes
+// without a refusal, MaxWait is up, or ctx is done.
 func (c *Backpressure) Wait(ctx context.Context) {
 	if c == nil || c.remaining() <= 0 {
 		return
@@ -39,7 +39,7 @@ func (c *Backpressure) Wait(ctx context.Context) {
 	}
 }
 
-// remaining returns how much of QuietTime has yet to pass without a refusal.
+// remaining returns how much of QuietTime is left.
 func (c *Backpressure) remaining() time.Duration {
 	var last time.Time
 	for _, g := range c.Gates {

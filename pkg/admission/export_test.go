@@ -1,6 +1,6 @@
 package admission
 
-// Flows returns the number of flows that the gate remembers.
+// Flows returns the number of flows the gate remembers.
 func Flows(g *Gate) int {
 	g.mu.Lock()
 	defer g.mu.Unlock()

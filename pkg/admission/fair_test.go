@@ -22,8 +22,8 @@ type queue struct {
 	order []string
 }
 
-// join adds a caller of the flow, which holds its slot for the duration `stay`. It returns once the caller is queued,
-// admitted or refused.
+// join adds a caller to the flow; once admitted, the caller holds its slot for `stay`. join returns once the caller is
+// queued, admitted or refused.
 func (q *queue) join(ctx context.Context, flow string, weight int, stay time.Duration) {
 	q.all.Go(func() {
 		slot, in := q.gate.EnterWeighted(ctx, flow, weight)
@@ -47,7 +47,7 @@ func (q *queue) served() string {
 	return strings.Join(q.order, " ")
 }
 
-// TestFlowsTakeTurns queues ten callers of one flow ahead of three of another.
+// TestFlowsTakeTurns queues ten callers from one flow ahead of three from another.
 func TestFlowsTakeTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestFlowsTakeTurns(t *testing.T) {
 	})
 }
 
-// TestFlowsShareTimeNotCallers uses a flow whose callers hold a slot ten times as long as those of another flow.
+// TestFlowsShareTimeNotCallers has one flow whose callers hold a slot ten times as long as another flow's.
 func TestFlowsShareTimeNotCallers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestFlowsShareTimeNotCallers(t *testing.T) {
 				dear++
 			}
 		}
-		// 5 × 10 ms and 50 × 1 ms are the same time.
+		// 5 × 10 ms takes as long as 50 × 1 ms.
 		if dear < 4 || dear > 7 {
 			t.Errorf("%d of the first 55 callers were dear ones: %v", dear, q.order[:55])
 		}
@@ -90,7 +90,7 @@ func TestFlowsShareTimeNotCallers(t *testing.T) {
 }
 
 // TestIdleFlowsSaveUpNothing lets one flow use the gate alone for a while. When a second flow arrives, the two take
-// turns: neither is charged or credited for that time.
+// turns: neither is charged or credited for the time before.
 func TestIdleFlowsSaveUpNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestAFlowLeavesSlotsToOthers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		options admission.Options
-		want    []int // slots of the first flow, of the second, and so on
+		want    []int // slots held by the first flow, the second, and so on
 	}{
 		{admission.Options{Limit: 9}, []int{9, 0}},
 		{admission.Options{Limit: 9, Spare: 1}, []int{8, 1, 0}},
@@ -143,7 +143,7 @@ func TestAFlowLeavesSlotsToOthers(t *testing.T) {
 	}
 }
 
-// TestASpareSlotIsGivenAtOnce queues many callers of one flow and then adds callers of another.
+// TestASpareSlotIsGivenAtOnce queues many callers from one flow and then adds callers from another.
 func TestASpareSlotIsGivenAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -172,8 +172,8 @@ func TestASpareSlotIsGivenAtOnce(t *testing.T) {
 	})
 }
 
-// TestTheLongestQueueIsRefused fills the queue with callers of one flow. When callers of another flow arrive, callers
-// of the first flow are refused.
+// TestTheLongestQueueIsRefused fills the queue with callers from one flow. When another flow's callers arrive, the
+// first flow's callers are refused.
 func TestTheLongestQueueIsRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -189,8 +189,8 @@ func TestTheLongestQueueIsRefused(t *testing.T) {
 	})
 }
 
-// TestOneFlowsOverloadIsNotAnothers refuses callers of one flow. A caller of another flow still gets the long
-// time-out of a burst.
+// TestOneFlowsOverloadIsNotAnothers refuses callers from one flow. A caller from another flow still gets the long burst
+// time-out.
 func TestOneFlowsOverloadIsNotAnothers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -207,7 +207,7 @@ func TestOneFlowsOverloadIsNotAnothers(t *testing.T) {
 	})
 }
 
-// TestHeavyCallersAreNotOvertakenForever keeps adding light callers of one flow while a heavy caller of another flow
+// TestHeavyCallersAreNotOvertakenForever keeps adding light callers to one flow while another flow's heavy caller
 // waits.
 func TestHeavyCallersAreNotOvertakenForever(t *testing.T) {
 	t.Parallel()
@@ -228,7 +228,7 @@ func TestHeavyCallersAreNotOvertakenForever(t *testing.T) {
 	})
 }
 
-// TestACallerWhoGivesUpFreesTheQueue cancels a caller that is waiting for more slots than are free.
+// TestACallerWhoGivesUpFreesTheQueue cancels a caller waiting for more slots than are free.
 func TestACallerWhoGivesUpFreesTheQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -246,7 +246,7 @@ func TestACallerWhoGivesUpFreesTheQueue(t *testing.T) {
 	})
 }
 
-// TestIdleFlowsAreForgotten lets callers of 100,000 flows enter and leave.
+// TestIdleFlowsAreForgotten lets callers from 100,000 flows enter and leave.
 func TestIdleFlowsAreForgotten(t *testing.T) {
 	t.Parallel()
 	g := admission.New(admission.Options{Limit: 4, Waiting: 4, OverloadTimeout: time.Hour, Interval: time.Hour})
@@ -278,7 +278,7 @@ func TestAFlowAloneMayTakeAll(t *testing.T) {
 		}
 		fill("a", 4)
 		fill("b", 0)
-		time.Sleep(time.Second) // the first four callers of flow a leave
+		time.Sleep(time.Second) // flow a's first four callers leave
 		synctest.Wait()
 		if a, b := q.gate.Held("a"), q.gate.Held("b"); a+b > 3 || a == 0 || b == 0 {
 			t.Errorf("a has %d slots, b %d", a, b)

@@ -5,34 +5,34 @@ import (
 	"time"
 )
 
-// flow is a group of callers that share one part of a gate, for example those of one workspace.
+// flow is a group of callers that share a gate's slots among themselves, for example all callers from one workspace.
 type flow struct {
-	held    int       // total weight of its admitted callers
+	held    int       // total weight of the flow's admitted callers
 	waiting []*waiter // in order of arrival
 
-	used     time.Duration // earliest virtual time at which its next caller can start
-	estimate time.Duration // mean cost of its callers
+	used     time.Duration // earliest virtual time at which the next caller can start
+	estimate time.Duration // mean cost per caller
 
-	queuedSince time.Time // when its queue last became non-empty
-	refused     time.Time // when one of its callers was last refused
+	queuedSince time.Time // when the flow's queue last became non-empty
+	refused     time.Time // when one of the flow's callers was last refused
 }
 
 const (
-	// Below this number of flows, a gate does not remove idle ones.
+	// A gate with fewer flows than this doesn't remove idle ones.
 	minSweep = 256
-	// Minimum charge per caller. Without it, flows whose callers cost nothing would not alternate.
+	// Minimum charge per caller. Otherwise flows with zero-cost callers would not take turns.
 	minCost = time.Microsecond
-	// Weight of the old estimate when a gate updates the estimated cost of a flow's next caller. The cost of the
-	// latest caller has weight 1.
+	// Weight of the old estimate when a flow's estimated cost per caller is updated. The latest caller's cost has
+	// weight 1.
 	estimateWeight = 7
 )
 
-// start returns the start time of the flow's next caller in the virtual time of start-time fair queueing: the time
-// that the flow has used, or the gate's clock if that is later. An idle flow therefore earns no credit.
+// start returns the virtual time at which the flow's next caller starts, as in start-time fair queueing: the time the
+// flow has used, or the gate's clock if that is later. An idle flow therefore earns no credit.
 func (f *flow) start(clock time.Duration) time.Duration { return max(f.used, clock) }
 
-// before returns the flow whose caller is admitted first: the one that has used less time. Ties go to the flow that
-// holds fewer slots, then to the one that has waited longer. Both flows must have waiting callers.
+// before returns the flow whose caller should be admitted first: the one that has used less time. Ties go to the flow
+// holding fewer slots, then to the one that has waited longer. Both flows must have waiting callers.
 func (f *flow) before(other *flow, clock time.Duration) *flow {
 	mine, others := f.start(clock), other.start(clock)
 	switch {
@@ -50,7 +50,7 @@ func (f *flow) before(other *flow, clock time.Duration) *flow {
 	return other
 }
 
-// flow returns the flow with the given name. If there is none, it creates one, and may remove idle flows first.
+// flow returns the flow with the given name, creating it if necessary. Before creating one, it may remove idle flows.
 func (g *Gate) flow(name string) *flow {
 	if f := g.flows[name]; f != nil {
 		return f
@@ -63,8 +63,8 @@ func (g *Gate) flow(name string) *flow {
 	return f
 }
 
-// sweep removes idle flows that owe nothing for earlier callers. If too many flows remain, it removes all idle ones,
-// so that the number of flows in memory is bounded by the number of callers.
+// sweep removes idle flows that owe nothing for earlier callers. If too many flows remain, it removes every idle flow,
+// so the number of callers bounds the number of flows in memory.
 func (g *Gate) sweep() {
 	now := time.Now()
 	for name, f := range g.flows {
@@ -72,7 +72,7 @@ func (g *Gate) sweep() {
 			delete(g.flows, name)
 		}
 	}
-	if len(g.flows) >= g.sweepAt { // forget what flows owe rather than use more memory
+	if len(g.flows) >= g.sweepAt { // better to forget what flows owe than to use more memory
 		for name, f := range g.flows {
 			if f.held == 0 && len(f.waiting) == 0 {
 				delete(g.flows, name)
@@ -82,12 +82,12 @@ func (g *Gate) sweep() {
 	g.sweepAt = max(minSweep, 2*len(g.flows))
 }
 
-// fits reports whether the flow may take `weight` slots now.
+// fits reports whether the flow can take `weight` slots now.
 func (g *Gate) fits(f *flow, weight int) bool {
 	return g.opts.Limit-g.used >= weight && g.mayTake(f, weight)
 }
 
-// mayTake reports whether enough slots would stay free for other flows if the flow took `weight` slots.
+// mayTake reports whether the flow can take `weight` slots and still leave enough free for other flows.
 func (g *Gate) mayTake(f *flow, weight int) bool {
 	free := g.opts.Limit - g.used
 	if g.opts.Alone > 0 && f == g.last && time.Since(g.switched) >= g.opts.Alone {
@@ -96,10 +96,10 @@ func (g *Gate) mayTake(f *flow, weight int) bool {
 	return Allows(f.held, free, g.opts.Share) && (f.held == 0 || free-weight >= g.opts.Spare)
 }
 
-// Allows reports whether a flow that holds `held` slots may take another one while `free` slots are free. See
+// Allows reports whether a flow already holding `held` slots may take another while `free` slots are free. See
 // Options.Share.
 func Allows(held, free int, share float64) bool {
-	const rounding = 1e-9 // larger than the rounding errors of a share such as 25/7
+	const rounding = 1e-9 // exceeds the rounding error for a share such as 25/7
 	return free > 0 && float64(free) > share*float64(held)+rounding
 }
 
@@ -114,8 +114,8 @@ func (g *Gate) dispatch() {
 	}
 }
 
-// next chooses the caller to admit next. It returns the caller's flow and its index in the flow's queue, or nil if no
-// waiting caller may be admitted now.
+// next chooses the caller to admit next. It returns the caller's flow and its index in that flow's queue, or nil if no
+// waiting caller can be admitted now.
 func (g *Gate) next() (*flow, int) {
 	var candidates []*flow
 	for _, f := range g.flows {
@@ -131,7 +131,7 @@ func (g *Gate) next() (*flow, int) {
 			return 1
 		})
 	}
-	blocked := false // whether a flow earlier in the order is waiting for more slots than are free
+	blocked := false // whether an earlier flow is waiting for more slots than are free
 	now := time.Now()
 	for _, f := range candidates {
 		at := 0
@@ -144,8 +144,8 @@ func (g *Gate) next() (*flow, int) {
 		case g.opts.Limit-g.used < weight:
 			blocked = true
 		case blocked && (f.held > 0 || weight > g.opts.Spare):
-			// Do not admit this caller, because it could use slots that the blocked caller is waiting for. A steady
-			// stream of light callers could delay the blocked one forever.
+			// Skip this caller: it could take slots the blocked caller is waiting for, and a steady stream of light
+			// callers could delay the blocked one forever.
 		default:
 			return f, at
 		}
@@ -153,7 +153,7 @@ func (g *Gate) next() (*flow, int) {
 	return nil, 0
 }
 
-// admit gives the flow `weight` slots and charges it the estimated cost of a caller in advance.
+// admit gives the flow `weight` slots and charges it in advance for a caller's estimated cost.
 func (g *Gate) admit(f *flow, weight int) *Slot {
 	g.clock = f.start(g.clock)
 	g.used += weight
@@ -168,7 +168,7 @@ func (g *Gate) charge(f *flow, cost time.Duration) {
 	g.latest = max(g.latest, f.used)
 }
 
-// settle corrects a flow's charge by replacing the estimated cost with the true cost.
+// settle corrects a flow's charge: it replaces the estimated cost with the actual cost.
 func (g *Gate) settle(f *flow, estimate, cost time.Duration, weight int) {
 	cost = max(cost, minCost)
 	f.used += (cost - estimate) * time.Duration(weight)

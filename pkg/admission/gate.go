@@ -1,14 +1,14 @@
 // Package admission shares limited resources fairly: requests, open streams, document readers and memory.
 //
-// A Gate has a limited number of slots. When all slots are taken, further callers wait in a queue. Each caller
-// belongs to a flow, such as its workspace. A free slot goes to the waiting flow that has used the least slot time,
-// so a flow with many or expensive callers delays only itself. This is start-time fair queueing (Goyal, Vin and
-// Cheng, SIGCOMM 1996) with costs that become known only afterwards, as in the Kubernetes API server.
+// A Gate has a limited number of slots. When all slots are taken, further callers wait in a queue. Each caller belongs
+// to a flow, such as its workspace. A free slot goes to the waiting flow that has used the least slot time, so a flow
+// with many or expensive callers delays only itself. This is start-time fair queueing (Goyal, Vin and Cheng, SIGCOMM
+// 1996), except that costs become known only afterwards, as in the Kubernetes API server.
 //
 // Within a flow, a burst is served first in, first out, with a long time-out. Once the flow's queue has been non-empty
 // for an interval, waiting only adds latency. From then on the time-out is short and the newest caller is served first,
-// because the oldest has the least chance of being answered in time. This is adaptive LIFO with CoDel time-outs: see
-// RFC 8289, section 3.1, and Maurer, "Fail at Scale", ACM Queue 13 (2015), 8.
+// because the oldest is least likely to be answered in time. This is adaptive LIFO with CoDel time-outs: see RFC 8289,
+// section 3.1, and Maurer, "Fail at Scale", ACM Queue 13 (2015), 8.
 package admission
 
 import (
@@ -18,32 +18,32 @@ import (
 	"time"
 )
 
-// Options are the limits of a Gate. The zero value admits every caller.
+// Options configures a Gate. The zero value admits every caller.
 type Options struct {
-	Limit   int // number of slots; 0: no limit
-	Waiting int // maximum queue length; beyond it, the flow with the longest queue loses a caller; -1: no maximum
+	Limit   int // number of slots; 0 means no limit
+	Waiting int // maximum queue length, beyond which the longest flow queue loses a caller; -1 means no maximum
 
-	// Time-outs of waiting callers: Burst for those that arrive in a burst, OverloadTimeout for those that arrive
-	// during sustained load. If OverloadTimeout is 0, callers wait until their context is done, and each flow is
-	// served first in, first out.
+	// Time-outs for waiting callers: Burst for those that arrive in a burst, OverloadTimeout for those that arrive
+	// during sustained load. If OverloadTimeout is 0, callers wait until their context is done and each flow is served
+	// first in, first out.
 	OverloadTimeout, Burst time.Duration
-	// Interval is how long a flow's queue may be non-empty before its load no longer counts as a burst. 0: all load
-	// is sustained.
+	// Interval is how long a flow's queue may be non-empty before its load no longer counts as a burst. 0 means all
+	// load counts as sustained.
 	Interval time.Duration
 
 	// Spare is the number of slots reserved for flows that hold no slot yet.
 	Spare int
-	// Share keeps more slots free the more a flow holds: a flow that holds n slots gets another one only while more
-	// than Share*n are free. A single flow can therefore hold 1/(1+Share) of all slots, and some always remain for
-	// other flows. 0: no such limit.
+	// Share makes a flow leave more slots free the more it holds: a flow holding n slots gets another only while more
+	// than Share*n are free. A single flow can therefore hold at most 1/(1+Share) of all slots, and some always remain
+	// for other flows. 0 means no such limit.
 	Share float64
-	// Alone is how long a flow must have had the gate to itself before Spare and Share stop limiting it. The next
-	// caller of another flow may then have to wait for a slot. 0: never.
+	// Alone is how long a flow must have had the gate to itself before Spare and Share stop limiting it. Another flow's
+	// next caller may then have to wait for a slot. 0 means they always apply.
 	Alone time.Duration
 }
 
-// Length of the cool-down after a refusal, in multiples of Options.Interval. During the cool-down, no load from the
-// flow counts as a burst, so short gaps do not end overload mode.
+// Length of the cool-down after a refusal, in multiples of Options.Interval. During the cool-down, none of the flow's
+// load counts as a burst, so short gaps don't end overload mode.
 const cooldownIntervals = 10
 
 // Gate admits a limited number of callers at once. A nil Gate admits every caller.
@@ -55,17 +55,17 @@ type Gate struct {
 	queued   int // number of waiting callers
 	arrivals uint64
 	flows    map[string]*flow
-	sweepAt  int           // number of flows at which idle ones are removed
-	clock    time.Duration // virtual time: the start of the last admission, in slot time of one flow
+	sweepAt  int           // sweep idle flows once there are this many flows
+	clock    time.Duration // virtual time: the start of the last admission, in slot time per flow
 	latest   time.Duration // the highest virtual time of any flow
-	mean     time.Duration // mean cost over all flows: the first estimate for a new one
+	mean     time.Duration // mean cost over all flows, used as a new flow's first estimate
 	refused  time.Time     // time of the last refusal
 
-	last     *flow     // the flow of the last caller
+	last     *flow     // flow that the last caller belonged to
 	switched time.Time // when a caller of a flow other than `last` arrived
 }
 
-// waiter is a queued caller. The goroutine that removes it from the queue admits or refuses it, exactly once.
+// waiter is a queued caller. Whichever goroutine removes it from the queue admits or refuses it, exactly once.
 type waiter struct {
 	flow     *flow
 	weight   int
@@ -80,7 +80,7 @@ type Slot struct {
 	flow     *flow
 	weight   int
 	began    time.Time
-	estimate time.Duration // slot time that was charged to the flow in advance
+	estimate time.Duration // slot time already charged to the flow
 }
 
 // New returns a gate with the given limits.
@@ -89,13 +89,15 @@ func New(o Options) *Gate {
 	return &Gate{opts: o, flows: map[string]*flow{}, sweepAt: minSweep}
 }
 
-// Enter waits until a caller of the flow is admitted. It returns the caller's slot and true; the caller must call
-// Leave on the slot once. Enter returns false if the gate refuses the caller, its time-out expires or ctx is done.
+// Enter waits until the gate admits a caller from the flow. It returns the caller's slot and true; the caller must call
+// Leave on the slot exactly once. Enter returns false if the gate refuses the caller, its time-out expires or ctx is
+// done.
 func (g *Gate) Enter(ctx context.Context, flow string) (*Slot, bool) {
 	return g.EnterWeighted(ctx, flow, 1)
 }
 
-// EnterWeighted is like Enter for a caller that needs `weight` slots at once. The weight is capped at Limit - Spare.
+// EnterWeighted is like Enter, but for a caller that needs `weight` slots at once. The weight is capped at Limit -
+// Spare.
 func (g *Gate) EnterWeighted(ctx context.Context, flow string, weight int) (*Slot, bool) {
 	if g == nil || g.opts.Limit <= 0 {
 		return nil, true
@@ -121,8 +123,8 @@ func (g *Gate) EnterWeighted(ctx context.Context, flow string, weight int) (*Slo
 	return slot, slot != nil
 }
 
-// TryEnter admits a caller of the flow if it need not wait, and otherwise returns false. A false result does not
-// count as a refusal. An admitted caller must call Leave on the slot once.
+// TryEnter admits a caller from the flow if it doesn't have to wait, and otherwise returns false. A false result does
+// not count as a refusal. An admitted caller must call Leave on the slot exactly once.
 func (g *Gate) TryEnter(flow string) (*Slot, bool) {
 	if g == nil || g.opts.Limit <= 0 {
 		return nil, true
@@ -136,7 +138,7 @@ func (g *Gate) TryEnter(flow string) (*Slot, bool) {
 	return g.admit(f, 1), true
 }
 
-// begin admits the caller and returns its slot, or queues it and returns its waiter. If the queue is then too long,
+// begin admits the caller and returns its slot, or queues it and returns its waiter. If that makes the queue too long,
 // begin refuses one waiter, possibly the new one.
 func (g *Gate) begin(name string, weight int) (*Slot, *waiter) {
 	g.mu.Lock()
@@ -170,7 +172,7 @@ func (g *Gate) begin(name string, weight int) (*Slot, *waiter) {
 	return nil, w
 }
 
-// isBurst reports whether the flow's load counts as a burst. The gate's lock must be held.
+// isBurst reports whether the flow's load counts as a burst. The caller must hold the gate's lock.
 func (g *Gate) isBurst(f *flow, now time.Time) bool {
 	return now.Sub(f.queuedSince) < g.opts.Interval && !g.isCooling(f, now)
 }
@@ -180,7 +182,7 @@ func (g *Gate) isCooling(f *flow, now time.Time) bool {
 	return !f.refused.IsZero() && now.Sub(f.refused) < cooldownIntervals*g.opts.Interval
 }
 
-// refuseOne refuses a caller of the flow with the longest queue: its newest caller in a burst, otherwise its oldest.
+// refuseOne refuses a caller from the flow with the longest queue: its newest caller in a burst, otherwise its oldest.
 func (g *Gate) refuseOne(now time.Time) {
 	var longest *flow
 	for _, f := range g.flows {
@@ -208,7 +210,7 @@ func (g *Gate) timeOut(w *waiter) {
 	}
 }
 
-// refuse removes the waiter at index `at` from the flow's queue and refuses it. The gate's lock must be held.
+// refuse removes the waiter at index `at` from the flow's queue and refuses it. The caller must hold the gate's lock.
 func (g *Gate) refuse(f *flow, at int) {
 	w := g.dequeue(f, at)
 	f.refused = time.Now()
@@ -223,7 +225,7 @@ func (g *Gate) dequeue(f *flow, at int) *waiter {
 	return w
 }
 
-// Leave returns the slot, charges its flow for the time that it was held, and admits the next callers.
+// Leave releases the slot, charges its flow for the time it was held and admits the next callers.
 func (s *Slot) Leave() {
 	if s == nil {
 		return
@@ -236,7 +238,7 @@ func (s *Slot) Leave() {
 	g.settle(s.flow, s.estimate, time.Since(s.began), s.weight)
 	g.dispatch()
 	if g.used == 0 && g.queued == 0 {
-		g.clock = g.latest // an idle gate forgets how much each flow has used
+		g.clock = g.latest // an idle gate forgets how much time each flow has used
 	}
 }
 
@@ -260,7 +262,7 @@ func (g *Gate) IsBusy() bool {
 	return g.used > 0 || g.queued > 0
 }
 
-// Capacity returns the number of callers that can be admitted or waiting at the same time, or -1 if there is no limit.
+// Capacity returns the number of callers that can be admitted or waiting at once, or -1 if there is no limit.
 func (g *Gate) Capacity() int {
 	if g == nil || g.opts.Limit <= 0 || g.opts.Waiting < 0 {
 		return -1

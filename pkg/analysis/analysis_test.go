@@ -109,7 +109,7 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// matches reports whether a document contains a form of each term of a query. It analyses the document in its detected
+// matches reports whether a document contains a form of every query term. It analyses the document in its detected
 // language.
 func matches(query, doc string, langs []Language) bool {
 	terms := Terms(doc, Detect(doc))
@@ -219,8 +219,8 @@ func TestSentences(t *testing.T) {
 }
 
 // TestSentencesSplitsAtLongRunsOfMarks checks the two conditions that keep splitting linear. The Unicode rules look
-// back over brackets and spaces, so they must not be applied to long runs of these; and each character must be in at
-// most one segment.
+// back over brackets and spaces, so they must not run on long stretches of these; and no character may be in more than
+// one segment.
 func TestSentencesSplitsAtLongRunsOfMarks(t *testing.T) {
 	t.Parallel()
 	brackets, spaces := strings.Repeat(")", 10_000), strings.Repeat(" ", 10_000)
@@ -267,7 +267,7 @@ func TestSentencesSplitsAtLongRunsOfMarks(t *testing.T) {
 	}
 }
 
-// seeds are unusual texts for the fuzz targets.
+// seeds are unusual texts for fuzzing.
 var seeds = []string{
 	"", "The houses", "AX-200_b.c,d/e", "東京都ー", "ที่นี่", "\xff\xfe\x00", "a\u0301\u0301\u0301", "🙂👨\u200d👩\u200d👧", "שָׁלוֹם العَرَبِيَّة", "1,000.00-2",
 	"ＡＢＣ①②", "\u200d\u200d", "کتاب\u200cخانه\u200c", "a\u200b\u200b-b\u200bc", "ज़\u093c", "٢٠20", "hoà quý uỳ", "İstanbul ı", "ß", "x" + strings.Repeat("\u0300", 200), strings.Repeat("-a", 40),

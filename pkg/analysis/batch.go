@@ -5,13 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// Batch counts the terms of texts that are stored in one write. It numbers the terms, so that later steps need no
-// string lookups. It is not safe for concurrent use.
+// Batch counts the terms of texts that are stored in one write. It numbers the terms so that later steps need no string
+// lookups. It is not safe for concurrent use.
 type Batch struct {
 	analyzer *Analyzer
 	terms    []string // indexed by number
 	numbers  []termState
-	row      uint32 // number of the current row, from 1
+	row      uint32 // number of the current row, starting at 1
 	counts   []TermCount
 	length   uint32
 	before   struct { // arguments and result of the last call to repeated
@@ -23,13 +23,13 @@ type Batch struct {
 
 // termState holds a term's number in the current batch and the index of its count in the current row.
 type termState struct {
-	batch  uint32 // the batch in which `number` is valid
+	batch  uint32 // batch in which `number` is valid
 	number uint32
-	row    uint32 // the row in which `at` is valid
+	row    uint32 // row in which `at` is valid
 	at     uint32 // index in Batch.counts
 }
 
-// Part is one of the texts of a row. Each occurrence of a term in this text adds Weight to the term's count.
+// Part is one of a row's texts. Each occurrence of a term in this text adds Weight to the term's count.
 type Part struct {
 	Text   string
 	Weight uint32
@@ -41,8 +41,8 @@ type TermCount struct {
 	Count uint32
 }
 
-// Batch returns a new, empty Batch. Do not use the analyzer for anything else until all rows of the batch are counted.
-// Terms that the Batch has returned stay valid even afterwards.
+// Batch returns a new, empty Batch. Don't use the analyzer for anything else until all of the batch's rows are counted.
+// Terms returned by the Batch stay valid even afterwards.
 func (a *Analyzer) Batch() *Batch {
 	a.batch++
 	if a.epoch == 0 || len(a.terms) > maxNumbered { // limits the memory used for terms
@@ -55,12 +55,11 @@ func (a *Analyzer) Batch() *Batch {
 	return &Batch{analyzer: a}
 }
 
-// Maximum number of terms that an Analyzer caches between batches; if there are more, the next batch clears the cache.
-// This many terms take a few megabytes.
+// Maximum number of terms cached between batches, a few megabytes. Beyond this, the next batch clears the cache.
 const maxNumbered = 1 << 16
 
-// Maximum number of analysed words that an Analyzer caches between batches; if there are more, the next batch clears
-// the cache. Each word takes about 250 bytes.
+// Maximum number of analysed words cached between batches, at about 250 bytes each. Beyond this, the next batch clears
+// the cache.
 const maxKnown = 1 << 15
 
 // Terms returns the batch's terms so far, indexed by number. Callers must not modify the result.
@@ -71,8 +70,8 @@ func (b *Batch) Name(term string) uint32 {
 	return b.numbers[b.numberOf(b.analyzer.idOf(term))].number
 }
 
-// Count detects the language of a row from its first part and counts the terms of all parts. It returns the language,
-// the row's weighted length and the weighted count of each term. It counts at most MaxTerms occurrences per part.
+// Count detects a row's language from its first part and counts the terms in all parts. It returns the language, the
+// row's weighted length and each term's weighted count. It counts at most MaxTerms occurrences per part.
 func (b *Batch) Count(parts ...Part) (lang Language, length uint32, terms []TermCount) {
 	a := b.analyzer
 	b.row++
@@ -91,8 +90,8 @@ func (b *Batch) Count(parts ...Part) (lang Language, length uint32, terms []Term
 	return lang, b.length, append(make([]TermCount, 0, len(b.counts)), b.counts...)
 }
 
-// repeated returns the analyzer's term numbers for a text. It caches the latest result, because consecutive rows often
-// have the same headings.
+// repeated returns the analyzer's term numbers for a text. It caches the latest result because consecutive rows often
+// share the same headings.
 func (b *Batch) repeated(text string, lang Language) []uint32 {
 	if b.before.ids == nil || b.before.text != text || b.before.lang != lang {
 		b.before.text, b.before.lang, b.before.ids = text, lang, b.before.ids[:0]
@@ -111,7 +110,7 @@ func (b *Batch) count(id, weight uint32) {
 	b.length += weight
 }
 
-// numberOf adds the term with the analyzer's number `id` to the batch, unless it is already there, and returns id.
+// numberOf returns id, the analyzer's number for a term, after adding the term to the batch if it isn't there yet.
 func (b *Batch) numberOf(id uint32) uint32 {
 	if int(id) >= len(b.numbers) {
 		b.numbers = b.analyzer.statesFor(int(id) + 1)
@@ -142,20 +141,20 @@ func (a *Analyzer) idOf(term string) uint32 {
 	return id
 }
 
-// knownWord is a cached analysis of a run of ASCII letters and digits.
+// knownWord caches the analysis of a run of ASCII letters and digits.
 type knownWord struct {
 	lower  string
-	votes  uint64  // bit set of the Latin-script languages that have it as a function word
+	votes  uint64  // bit set of the Latin-script languages in which it is a function word
 	word   bool    // whether it contains letters
-	tokens []token // its tokens if it is not joined to another word; nearly always one
+	tokens []token // its tokens when not joined to another word; nearly always one
 
 	in    [2]knownTerms // terms in two languages, most recently used first
 	token [1]token
 	ids   [2][1]uint32
 }
 
-// knownTerms holds the numbers of a word's terms in one language. A knownWord caches two languages, because the text
-// and the tables of a document often differ in language.
+// knownTerms holds the numbers of a word's terms in one language. A knownWord caches two languages because a document's
+// text and tables are often in different languages.
 type knownTerms struct {
 	lang  Language
 	epoch uint32 // epoch in which `ids` is valid; 0 if `ids` is unset
@@ -217,8 +216,8 @@ func (k *knownWord) idsIn(a *Analyzer, lang Language) []uint32 {
 	return in.ids
 }
 
-// detect returns the same language as Detect. For a text that is all ASCII, it also returns the analysis of each run of
-// letters and digits, so that the caller need not look them up again.
+// detect returns the same language as Detect. For all-ASCII text, it also returns the analysis of each run of letters
+// and digits, which saves the caller from looking them up again.
 func (a *Analyzer) detect(text string) (Language, []*knownWord) {
 	if len(text) > maxDetectWords*32 {
 		return Detect(text), nil
@@ -249,8 +248,8 @@ func (a *Analyzer) detect(text string) (Language, []*knownWord) {
 	return detectLatin(text, a.lower, a.votes), a.found
 }
 
-// ids calls f with the number of each term of a text, in reading order and with repetitions, at most MaxTerms times.
-// `known` is the second result of detect for this text, or nil.
+// ids calls f with the number of each term in a text, in reading order and with repetitions, at most MaxTerms times.
+// `known` is detect's second result for this text, or nil.
 func (a *Analyzer) ids(text string, lang Language, known []*knownWord, f func(id uint32)) {
 	text = normalised(text)
 	left := MaxTerms

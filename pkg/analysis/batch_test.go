@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// naiveCounts is a simple version of Batch.Count to compare with.
+// naiveCounts is a simple reference implementation of Batch.Count.
 func naiveCounts(parts []Part) (Language, uint32, map[string]uint32) {
 	lang, length, counts := Detect(parts[0].Text), uint32(0), map[string]uint32{}
 	for _, p := range parts {
@@ -51,9 +51,9 @@ func TestABatchCountsTheTermsOfTerms(t *testing.T) {
 	t.Parallel()
 	a := Borrow()
 	defer a.Return()
-	for range 2 { // in the second round all words are cached
+	for range 2 { // all words are cached in the second round
 		b := a.Batch()
-		for _, context := range []string{"", "The Running Titles", "Übersicht der Läufe"} { // heading that consecutive rows share
+		for _, context := range []string{"", "The Running Titles", "Übersicht der Läufe"} { // heading shared by consecutive rows
 			for _, text := range mixedTexts {
 				checkBatch(t, b, Part{text, 1}, Part{context, 3})
 			}

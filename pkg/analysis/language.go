@@ -13,7 +13,7 @@ import (
 // Language is an ISO 639-1 code, or "" for an unknown language.
 type Language string
 
-// Languages with special rules in this package.
+// Languages with special handling in this package.
 const (
 	Unknown    Language = ""
 	English    Language = "en"
@@ -22,10 +22,10 @@ const (
 	Vietnamese Language = "vi"
 )
 
-// Detect returns the language of a text from its first few hundred words. The script decides first. If several
-// languages share the script, function words decide, then trigrams. A long text in Latin letters is Unknown if none of
-// these gives a clear result. A short one, such as a heading or a table, then counts as English, because the English
-// stemmer does little harm to words of other languages.
+// Detect returns the language of a text, judging by its first few hundred words. The script decides first. If several
+// languages share the script, function words decide, then trigrams. If none of these gives a clear result for text in
+// Latin letters, a long text is Unknown. A short one, such as a heading or a table, counts as English, because the
+// English stemmer does little harm to words in other languages.
 func Detect(text string) Language {
 	words, scripts := countScripts(text)
 	switch script := scripts.mainScript(); script {
@@ -48,11 +48,11 @@ func Detect(text string) Language {
 	}
 }
 
-// Minimum number of words for detection by trigrams, which is the fallback if function words give no clear result.
+// Minimum number of words for trigram detection, the fallback if function words give no clear result.
 const minTrigramWords = 25
 
-// detectLatin returns the language of a text in Latin letters. `words` are the first words of the text, and `votes` is
-// the result of votesOf for them.
+// detectLatin returns the language of a text in Latin letters. `words` are the text's first words, and `votes` is what
+// votesOf returned for them.
 func detectLatin(text string, words []string, votes []uint64) Language {
 	if lang, ok := latinVotes.elect(votes); ok && (lang == English || distinct(words, lang) >= 2) {
 		return lang
@@ -70,13 +70,14 @@ func detectLatin(text string, words []string, votes []uint64) Language {
 	return Language(info.Lang.Iso6391())
 }
 
-// Number of bytes whose trigrams are counted, and the confidence below which the result is rejected.
+// Number of bytes whose trigrams are counted, and the minimum confidence for accepting the result.
 const (
 	maxTrigramBytes = 800
 	minConfidence   = 0.1
 )
 
-// distinct returns the number of different function words of the language in `words`. One-letter words do not count.
+// distinct returns the number of different function words in `words` for the given language. One-letter words do not
+// count.
 func distinct(words []string, lang Language) int {
 	found := make(map[string]bool)
 	for _, w := range words {
@@ -87,8 +88,8 @@ func distinct(words []string, lang Language) int {
 	return len(found)
 }
 
-// voteByFunctionWords detects the language by function words. Each function word in the text has one vote, divided
-// among the languages that have the word. The winner needs a minimum share of all words and a clear lead over the other
+// voteByFunctionWords detects the language by function words. Each function word in the text has one vote, split evenly
+// among the languages that use it. The winner needs a minimum share of all words and a clear lead over the other
 // languages; without a winner, the second result is false.
 func voteByFunctionWords(words []string, among functionWordVotes) (Language, bool) {
 	return among.elect(among.votesOf(words))
@@ -99,8 +100,8 @@ func (v functionWordVotes) votesOf(words []string) []uint64 {
 	return lists.Map(words, func(w string) uint64 { return v.byWord[w] })
 }
 
-// elect returns the language with the most votes, and whether it is a winner as voteByFunctionWords defines it. `words`
-// is the result of votesOf for the words of a text.
+// elect returns the language with the most votes, and whether it wins by voteByFunctionWords's criteria. `words` is
+// what votesOf returned for a text's words.
 func (v functionWordVotes) elect(words []uint64) (Language, bool) {
 	var votes [maxVoteLanguages]float64
 	for _, has := range words {
@@ -125,7 +126,7 @@ func (v functionWordVotes) elect(words []uint64) (Language, bool) {
 	return winner, best > 0 && best >= 0.06*float64(len(words)) && best >= 1.25*second
 }
 
-// countScripts returns the first words of a text, in lower case, and its number of letters in each script.
+// countScripts returns the first words of a text, in lower case, and counts its letters in each script.
 func countScripts(text string) ([]string, *scriptCount) {
 	text = bounded.Prefix(text, maxDetectWords*32)
 	var scripts scriptCount
@@ -148,8 +149,8 @@ func countScripts(text string) ([]string, *scriptCount) {
 	return words, &scripts
 }
 
-// Languages that trigram detection may return: those with a stemmer, and related languages that would otherwise be
-// mistaken for one of them.
+// Candidates for trigram detection: languages with a stemmer, and related languages that would otherwise be mistaken
+// for one of them.
 var trigramLanguages = map[whatlanggo.Lang]bool{
 	whatlanggo.Eng: true, whatlanggo.Deu: true, whatlanggo.Fra: true, whatlanggo.Spa: true, whatlanggo.Ita: true,
 	whatlanggo.Por: true, whatlanggo.Nld: true, whatlanggo.Swe: true, whatlanggo.Dan: true, whatlanggo.Nob: true,
@@ -206,8 +207,8 @@ func scriptOf(r rune) script {
 
 type scriptCount [scripts]int
 
-// mainScript returns the script of most of the text. A word of Han, kana or Hangul has few characters, so each of these
-// counts three times. Text with kana is Japanese even if most of its characters are Han.
+// mainScript returns the script used for most of the text. Words in Han, kana or Hangul have few characters, so each of
+// these counts three times. Text with kana is Japanese even if most of its characters are Han.
 func (c *scriptCount) mainScript() script {
 	for _, dense := range []script{scriptHan, scriptKana, scriptHangul} {
 		c[dense] *= 3

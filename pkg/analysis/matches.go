@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// Match is a part of a text that matches a query: text[Start:End].
+// Match is a passage, text[Start:End], that matches a query.
 type Match struct{ Start, End int }
 
-// Matches returns the words of a text that match a term of a query, in order, at most `limit`. `lang` is the result of
+// Matches returns the words in a text that match a query term, in order, at most `limit`. `lang` is the result of
 // Detect. Adjacent matches in a script without spaces become one match, and so do matches separated by a single joining
 // character, as in AX-200.
 func Matches(text string, lang Language, query []QueryTerm, limit int) []Match {
@@ -73,8 +73,8 @@ func matchesWord(word string, lang Language, forms map[string]bool) (matches boo
 	return matches
 }
 
-// formsToMark returns the forms of the query's terms. If the forms include a pair of characters of a script without
-// spaces, the two single characters are left out, because each occurs in many other words.
+// formsToMark returns the forms of the query's terms. For a pair of characters in a script without spaces, it omits the
+// two single characters, because each occurs in many other words.
 func formsToMark(query []QueryTerm) map[string]bool {
 	forms := make(map[string]bool)
 	inPair := make(map[string]bool)
@@ -99,7 +99,7 @@ func formsToMark(query []QueryTerm) map[string]bool {
 	return forms
 }
 
-// clusters yields the two characters of a term that is a pair, each with its combining marks. For a single character it
+// clusters yields the two characters of a two-character term, each with its combining marks. For a single character it
 // yields nothing.
 func clusters(term string) iter.Seq[string] {
 	return func(yield func(string) bool) {

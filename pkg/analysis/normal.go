@@ -39,22 +39,22 @@ func isRaised(r rune) bool {
 	return false
 }
 
-// NormalLength returns the number of characters of a text after the Unicode normalisation (NFKC) that Analyzer applies.
-// Normalisation may lengthen a text: U+FDFA alone becomes 18 characters. Counting may stop above `limit`, so a result
+// NormalLength returns the number of characters in a text after the Unicode normalisation (NFKC) that Analyzer applies.
+// Normalisation can lengthen a text: U+FDFA alone becomes 18 characters. Counting may stop above `limit`, so a result
 // above it is only a lower bound.
 func NormalLength(text string, limit int) int {
 	n, _ := normal(text, limit)
 	return n
 }
 
-// NormalPrefix returns the longest prefix of a text that has at most `limit` characters after normalisation.
+// NormalPrefix returns the longest prefix of a text with at most `limit` characters after normalisation.
 func NormalPrefix(text string, limit int) string {
 	_, end := normal(text, limit)
 	return text[:end]
 }
 
-// normal returns the number of characters of the normalised text as n, and as `end` the length in bytes of the longest
-// prefix that has at most `limit` characters after normalisation. Counting may stop once n exceeds the limit.
+// normal returns n, the number of characters in the normalised text, and end, the length in bytes of the longest prefix
+// with at most `limit` characters after normalisation. Counting may stop once n exceeds the limit.
 func normal(text string, limit int) (n, end int) {
 	if norm.NFKC.IsNormalString(text) {
 		for i := range text {

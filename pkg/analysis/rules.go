@@ -9,29 +9,28 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// SynonymWeight is the weight of an occurrence of a synonym in a row. The query's own words have the weight 1.
+// SynonymWeight is how much one occurrence of a synonym in a row counts. The query's own words count 1.
 const SynonymWeight = 0.8
 
-// Limits on the expansion of a query.
+// Limits on query expansion.
 const (
 	maxAlternatives      = 16  // per term
 	maxQueryAlternatives = 128 // per query
-	maxPhraseUnits       = 16  // longest phrase that synonyms are looked up for, in words
+	maxPhraseUnits       = 16  // words in the longest phrase that synonyms are looked up for
 )
 
-// Alternative is a word or phrase that a row may contain instead of a query's word. For each word of the alternative,
-// Words holds the forms that match it. A row counts as containing the alternative as often as it contains the rarest of
-// its words.
+// Alternative is a word or phrase that a row may contain instead of a query's word. Words holds the matching forms for
+// each word in the alternative. The alternative counts as often as the rarest of its words occurs in the row.
 type Alternative struct{ Words [][]string }
 
-// Synonym is a rule: a query that contains the phrase From also finds rows that contain any of the phrases in To.
+// Synonym is a rule: a query containing the phrase From also finds rows containing any of the phrases in To.
 type Synonym struct {
 	From string
 	To   []string
 }
 
-// Rules change how queries are searched: they add synonyms, and drop or keep certain words. They are safe for
-// concurrent use. A nil Rules changes nothing.
+// Rules change how queries are searched: they add synonyms and drop or keep certain words. They are safe for concurrent
+// use. A nil Rules changes nothing.
 type Rules struct {
 	synonyms   []Synonym
 	stop, keep map[string]bool
@@ -46,7 +45,7 @@ func NewRules(synonyms []Synonym, stop, keep []string) *Rules {
 	return &Rules{synonyms: synonyms, stop: wordsIn(stop), keep: wordsIn(keep), phrases: make(map[Language]*phrases)}
 }
 
-// wordsIn returns the texts that are single words, in the form that Word returns. It ignores other texts.
+// wordsIn returns the texts that are single words, in the form returned by Word. It ignores other texts.
 func wordsIn(texts []string) map[string]bool {
 	out := make(map[string]bool)
 	for _, text := range texts {
@@ -57,7 +56,7 @@ func wordsIn(texts []string) map[string]bool {
 	return out
 }
 
-// Word returns the text in lower case if it is a single word, or a single character of a script without spaces.
+// Word returns the text in lower case if it is a single word, or a single character in a script without spaces.
 // Otherwise ok is false.
 func Word(text string) (word string, ok bool) {
 	text = strings.ToLower(removeInvisible(norm.NFKC.String(strings.TrimSpace(text))))
@@ -68,7 +67,7 @@ func Word(text string) (word string, ok bool) {
 	return word, word != "" && word == text
 }
 
-// Words returns the number of words in a text, counted as for phrases of synonyms: in scripts without spaces, each
+// Words returns the number of words in a text, counted as for synonym phrases: in scripts without spaces, each
 // character is a word. It stops counting at limit + 1.
 func Words(text string, limit int) (n int) {
 	for range units(text) {
@@ -79,8 +78,8 @@ func Words(text string, limit int) (n int) {
 	return n
 }
 
-// Folded returns the words of a text in lower case, without diacritics, separated by spaces. Queries with the same
-// folded form count as equal.
+// Folded returns a text's words in lower case, without diacritics, separated by spaces. Queries with the same folded
+// form count as equal.
 func Folded(text string) string {
 	var words []string
 	for t := range units(text) {
@@ -97,8 +96,8 @@ func (r *Rules) drops(word string, stop map[string]bool) bool {
 	return r.stop[word] || stop[word] && !r.keep[word]
 }
 
-// isUnit reports whether a token is a word of a phrase. In scripts without spaces, the tokens are characters and pairs
-// of adjacent characters; only the characters are words, because the pairs repeat them.
+// isUnit reports whether a token counts as a word in a phrase. Scripts without spaces yield tokens for characters and
+// for pairs of adjacent characters; only the characters count, because the pairs repeat them.
 func isUnit(t token) bool {
 	if t.kind != kindUnspaced {
 		return true
@@ -109,18 +108,18 @@ func isUnit(t token) bool {
 	return true
 }
 
-// units iterates over the tokens of a text that are words of a phrase.
+// units iterates over the tokens in a text that count as words in a phrase.
 func units(text string) iter.Seq[token] {
 	return func(yield func(token) bool) {
 		tokens(text, func(t token) bool { return !isUnit(t) || yield(t) })
 	}
 }
 
-// phrases looks up the phrases with synonyms, by their terms in one language.
+// phrases indexes the phrases that have synonyms, by their terms in one language.
 type phrases struct {
 	lang   Language
-	to     map[string][]string // synonyms, by the phrase's terms joined with zero bytes
-	starts map[string]int      // number of words of the longest phrase, by its first term
+	to     map[string][]string // synonyms per phrase; the key is its terms joined with zero bytes
+	starts map[string]int      // words in the longest phrase that starts with this term
 }
 
 func (r *Rules) in(lang Language) *phrases {
@@ -150,16 +149,16 @@ func (r *Rules) in(lang Language) *phrases {
 	return p
 }
 
-// expansion collects the words of a query and finds their synonyms. A nil expansion does nothing.
+// expansion collects a query's words and finds their synonyms. A nil expansion does nothing.
 type expansion struct {
 	phrases []*phrases
-	langs   []Language // languages of the synonyms' forms
-	terms   [][]string // for each element of phrases, the terms of the query's words in its language
-	names   []string   // names of the query's terms
+	langs   []Language // languages in which synonyms get forms
+	terms   [][]string // per element of phrases, the terms of the query's words in its language
+	names   []string   // query terms' names
 }
 
-// expansion returns an expansion for a query in the language `lang`, or nil if there are no synonyms. The synonyms get
-// forms in each of `langs`.
+// expansion returns an expansion for a query in `lang`, or nil if there are no synonyms. The synonyms get forms in each
+// of `langs`.
 func (r *Rules) expansion(lang Language, langs []Language) *expansion {
 	if r == nil || len(r.synonyms) == 0 {
 		return nil
@@ -172,7 +171,7 @@ func (r *Rules) expansion(lang Language, langs []Language) *expansion {
 	return e
 }
 
-// add adds a token of the query, whose query term is called `name`.
+// add adds a token from the query. `name` is its query term's name.
 func (e *expansion) add(t token, name string) {
 	if e == nil || !isUnit(t) {
 		return
@@ -183,8 +182,8 @@ func (e *expansion) add(t token, name string) {
 	e.names = append(e.names, name)
 }
 
-// apply attaches synonyms to `kept`, the query terms that are left without function words and stop words, and returns
-// the result. A phrase takes precedence over a shorter one that it contains. If all words of a phrase were dropped, its
+// apply attaches synonyms to `kept`, the query terms left after dropping function words and stop words, and returns the
+// result. A phrase takes precedence over any shorter one inside it. If all of a phrase's words were dropped, its
 // synonyms become a query term of their own.
 func (e *expansion) apply(kept []QueryTerm) []QueryTerm {
 	if e == nil {
@@ -208,7 +207,7 @@ func (e *expansion) apply(kept []QueryTerm) []QueryTerm {
 	return kept
 }
 
-// match finds the longest phrase with synonyms that starts at the query's word `at`. It returns the phrase's number of
+// match finds the longest phrase with synonyms starting at the query's word `at`. It returns the phrase's number of
 // words and the synonyms, or 0 and nil if there is no such phrase.
 func (e *expansion) match(at int) (n int, to []string) {
 	for i, p := range e.phrases {
@@ -222,9 +221,9 @@ func (e *expansion) match(at int) (n int, to []string) {
 	return n, to
 }
 
-// words returns the forms of each word of a synonym.
+// words returns the forms of each word in a synonym.
 func (e *expansion) words(text string) (words [][]string) {
-	var singles [][]string // characters of scripts without spaces
+	var singles [][]string // characters in scripts without spaces
 	pairs := false
 	tokens(text, func(t token) bool {
 		forms := queryTerm(t, e.langs).Forms
@@ -245,7 +244,7 @@ func (e *expansion) words(text string) (words [][]string) {
 	return words
 }
 
-// attach adds the alternatives to the terms in `kept` that have one of the given names. If there are none, it appends a
+// attach adds the alternatives to every term in `kept` that has one of the given names. If there is none, it appends a
 // new term with the alternatives.
 func attach(kept []QueryTerm, names []string, alternatives []Alternative) []QueryTerm {
 	attached := false
@@ -266,8 +265,8 @@ func attach(kept []QueryTerm, names []string, alternatives []Alternative) []Quer
 	return kept
 }
 
-// without returns a single-word alternative without the given forms, so that no word in a row counts both as the
-// query's word and as its synonym. If no form remains, Words is nil. Phrases are returned unchanged.
+// without returns a single-word alternative minus the given forms, so that no word in a row counts both as the query's
+// word and as its synonym. If no form remains, Words is nil. Phrases are returned unchanged.
 func (a Alternative) without(forms []string) Alternative {
 	if len(a.Words) > 1 {
 		return a
@@ -279,7 +278,7 @@ func (a Alternative) without(forms []string) Alternative {
 	return Alternative{[][]string{rest}}
 }
 
-// Identity returns the same string only for terms with the same forms and alternatives.
+// Identity returns a string that is the same only for terms with the same forms and alternatives.
 func (q QueryTerm) Identity() string {
 	if len(q.Alternatives) == 0 {
 		return strings.Join(q.Forms, "\x00")

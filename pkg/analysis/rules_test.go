@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// alternativesIn returns the alternatives of each term as text: the first form of each word.
+// alternativesIn returns each term's alternatives as text: the first form of each word.
 func alternativesIn(terms []QueryTerm) map[string][]string {
 	out := make(map[string][]string)
 	for _, q := range terms {
@@ -102,7 +102,7 @@ func TestExpansionsAreBounded(t *testing.T) {
 			}
 		}
 	}
-	if total == 0 || total > maxQueryAlternatives*4 { // each one may also be attached to the parts of a word
+	if total == 0 || total > maxQueryAlternatives*4 { // each one may also be attached to parts of a compound
 		t.Errorf("the query has %d alternatives", total)
 	}
 }

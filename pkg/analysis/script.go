@@ -2,18 +2,18 @@ package analysis
 
 import "unicode"
 
-// runeClass is the tokeniser's class of a character.
+// runeClass is how the tokeniser classifies a character.
 type runeClass uint8
 
 const (
 	classOther    runeClass = iota // separates words
 	classWord                      // part of a word
-	classUnspaced                  // a character of a script without spaces between words
-	classMark                      // combining mark: part of the preceding character
+	classUnspaced                  // a character in a script without spaces between words
+	classMark                      // combining mark, which belongs to the preceding character
 	classIgnored                   // invisible (joiner, variation selector, soft hyphen), tatweel, or Arabic or Hebrew vowel point
 )
 
-// Scripts without spaces between words. Hangul has spaces, but is included because pairs of characters match inflected
+// Scripts without spaces between words. Hangul has spaces, but is included because character pairs match inflected
 // Korean words better than a stemmer would.
 var unspacedScripts = []*unicode.RangeTable{
 	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,

@@ -8,15 +8,15 @@ import (
 	"github.com/clipperhouse/uax29/v2/sentences"
 )
 
-// Span is the part text[Start:End] of a text; the offsets are in bytes.
+// Span is the substring text[Start:End]; the offsets are in bytes.
 type Span struct {
 	Start, End int
 }
 
 // Sentences splits a text into sentences by the Unicode rules (UAX #29), with three exceptions. It does not split after
 // an abbreviation, an initial, or an ordinal number in a German date. It always splits at blank lines. It always splits
-// at long runs of characters other than letters and digits. The spans are ordered, disjoint and not empty, and exclude
-// the white space around sentences. The time is linear in the length of any text.
+// at long runs of characters other than letters and digits. The spans are ordered, disjoint and non-empty, and exclude
+// the white space around sentences. The time is linear for any text.
 func Sentences(text string) []Span {
 	var out []Span
 	for s := range segments(text) {
@@ -33,10 +33,10 @@ func Sentences(text string) []Span {
 	return out
 }
 
-// appendSentences appends the sentences of text[from:to], which must not contain a run of more than maxGap characters
-// other than letters and digits.
+// appendSentences appends the sentences in text[from:to], which must not contain more than maxGap characters in a row
+// that are neither letters nor digits.
 func appendSentences(out []Span, text string, from, to int) []Span {
-	open := false // whether the next part may continue the last span
+	open := false // whether the next span may continue the last one
 	iter := sentences.FromString(text[from:to])
 	for iter.Next() {
 		for part := range paragraphs(text, from+iter.Start(), from+iter.End()) {
@@ -57,12 +57,12 @@ func appendSentences(out []Span, text string, from, to int) []Span {
 }
 
 // Maximum length of a run of characters that are neither letters nor digits. A longer run always ends a sentence, and
-// the Unicode rules are not applied to the rest of it. They look back over closing marks and spaces, so a hundred
+// the Unicode rules are not applied beyond this length: they look back over closing brackets and spaces, so a hundred
 // thousand brackets would take them half a minute.
 const maxGap = 64
 
-// segment is a part of a text that ends with a long run of characters other than letters and digits, or at the end of
-// the text. The Unicode sentence rules are applied to text[from:to]; the rest of the run is text[to:next].
+// segment ends either with a long run of characters other than letters and digits, or at the end of the text. The
+// Unicode sentence rules are applied only to text[from:to]; text[to:next] is what remains of the run.
 type segment struct{ from, to, next int }
 
 // segments splits a text at runs of more than maxGap characters other than letters and digits.
@@ -81,8 +81,8 @@ func segments(text string) func(func(segment) bool) {
 				continue
 			}
 			if length > maxGap {
-				// The next segment begins at this letter or digit, or at the marks before it that belong to the same
-				// grapheme.
+				// The next segment begins at this letter or digit, or before it if combining marks there belong to the
+				// same grapheme.
 				next := gap + len(strings.TrimRightFunc(text[gap:i], isPrefixMark))
 				if !yield(segment{from, min(enough, next), next}) {
 					return
@@ -166,8 +166,8 @@ func abbreviated(s string) bool {
 }
 
 // germanMonths are the months that can follow a day and a full stop, as in "3. Mai". Other languages need no such list:
-// either no full stop follows the day, or months are in lower case, and the Unicode rules never end a sentence before a
-// lower-case word.
+// either there is no full stop after the day, or months are in lower case, and the Unicode rules never end a sentence
+// before a lower-case word.
 var germanMonths = map[string]bool{
 	"januar": true, "jänner": true, "februar": true, "feber": true, "märz": true, "april": true, "mai": true, "juni": true, "juli": true,
 	"august": true, "september": true, "oktober": true, "november": true, "dezember": true,
@@ -197,11 +197,11 @@ func ordinal(s, after string) bool {
 	return germanArticles[strings.ToLower(lastWord(body[:len(body)-number]))]
 }
 
-// Length in bytes up to which firstWord and lastWord return complete words. No word that ordinal looks for is longer.
+// Maximum length in bytes of the words that firstWord and lastWord return in full. ordinal looks for no longer words.
 const longestWord = 16
 
-// firstWord returns the word at the start of a text, after white space, or "" if there is none. Words much longer than
-// longestWord are truncated.
+// firstWord returns the word at the start of a text, ignoring leading white space, or "" if there is none. Words much
+// longer than longestWord are truncated.
 func firstWord(text string) string {
 	text = strings.TrimLeft(text[:min(len(text), longestWord+8)], " \t\n\u00a0")
 	end := strings.IndexFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
@@ -211,7 +211,7 @@ func firstWord(text string) string {
 	return text[:end]
 }
 
-// lastWord returns the word at the end of a text, before white space, or "" if there is none.
+// lastWord returns the word at the end of a text, ignoring trailing white space, or "" if there is none.
 func lastWord(text string) string {
 	text = strings.TrimRight(text[max(0, len(text)-longestWord-8):], " \t\n\u00a0")
 	return text[strings.LastIndexFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })+1:]

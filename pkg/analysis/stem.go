@@ -32,11 +32,12 @@ var stemmers = map[Language]func(*snowball.Env) bool{
 	"ta": tamil.Stem, "tr": turkish.Stem,
 }
 
-// The Romanian stemmer expects the cedilla letters of older encodings. Modern text uses letters with a comma below.
+// The Romanian stemmer expects the cedilla letters from older encodings, but modern text uses letters with a comma
+// below.
 var cedillas = strings.NewReplacer("ș", "ş", "ț", "ţ")
 
-// term returns the index term of a lower-case word: its stem in the given language, without diacritics, with each
-// variant of a letter replaced by one fixed variant.
+// term returns the index term for a lower-case word: its stem in the given language, without diacritics and with letter
+// variants unified.
 func term(word string, lang Language) string {
 	switch lang {
 	case Vietnamese:
@@ -47,11 +48,11 @@ func term(word string, lang Language) string {
 	return unify(stemmed(stemSpelling.Replace(word), lang), lang)
 }
 
-// stemSpelling replaces letters that the stemmers do not know: ё, and the dotted i that results from lower-casing İ.
+// stemSpelling replaces letters the stemmers do not know: ё, and the dotted i that results from lower-casing İ.
 var stemSpelling = strings.NewReplacer("ё", "е", "i\u0307", "i")
 
-// stemmed returns the stem of a lower-case word, without diacritics. In version 1 of this package, this was the index
-// term, and rows that have not been indexed since still contain it.
+// stemmed returns the stem of a lower-case word, without diacritics. This was the index term in version 1 of this
+// package, so rows not indexed since then still contain it.
 func stemmed(word string, lang Language) string {
 	if lang == Vietnamese {
 		return word
@@ -97,7 +98,7 @@ var greekEndings = []string{
 	"ας", "αν", "ει", "εν", "ω", "ο", "η", "α", "ε", "ι", "υ",
 }
 
-// greekStem removes the ending of a Greek word without accents. It keeps at least three letters.
+// greekStem removes the ending from a Greek word without accents. It keeps at least three letters.
 func greekStem(word string) string {
 	n := utf8.RuneCountInString(word)
 	if n < 4 || word[0] < 0x80 {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// stopwords.txt has one line per language: its code, a colon and its function words. Queries drop these words;
-// documents keep them. They also serve to detect languages.
+// stopwords.txt has one line per language: its code, a colon and its function words. Queries drop these words, but
+// documents keep them. They are also used to detect languages.
 //
 //go:embed stopwords.txt
 var stopWordsText string
@@ -27,10 +27,10 @@ var (
 	arabicVotes   = newFunctionWordVotes(arabicLanguages, maps.Keys(stopWordLanguages))
 )
 
-// Maximum number of languages in a functionWordVotes, whose bit sets have 64 bits.
+// Maximum number of languages in a functionWordVotes, because its bit sets have 64 bits.
 const maxVoteLanguages = 64
 
-// functionWordVotes says which languages each function word votes for: bit i of its value in byWord is set if it votes
+// functionWordVotes says which languages each function word votes for: bit i of byWord[word] is set if the word votes
 // for langs[i].
 type functionWordVotes struct {
 	langs  []Language
@@ -50,7 +50,7 @@ func newFunctionWordVotes(langs []Language, words iter.Seq[string]) functionWord
 	return e
 }
 
-// IsFunctionWord reports whether a lower-case word is a function word of a language. Queries drop such words.
+// IsFunctionWord reports whether a lower-case word is a function word in a language. Queries drop such words.
 func IsFunctionWord(word string, lang Language) bool { return stopWords[lang][word] }
 
 func parseStopWords(text string) map[Language]map[string]bool {

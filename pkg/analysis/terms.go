@@ -13,19 +13,19 @@ import (
 // Detect.
 func Terms(text string, lang Language) []string { return new(Analyzer).Terms(text, lang) }
 
-// Analyzer computes terms. It caches stems, so that texts with many words in common take less time. Its zero value is
+// Analyzer computes terms. It caches stems, which saves time on texts with many words in common. The zero value is
 // ready for use. It is not safe for concurrent use.
 type Analyzer struct {
 	stems map[Language]map[string]string
 
-	// Caches that batches use: the terms by number, and analysed words.
+	// Caches used by batches: the terms by number, and analysed words.
 	terms   []string
 	epoch   uint32 // incremented when the terms are cleared
 	numbers map[string]uint32
 	states  []termState
-	batch   uint32 // number of the latest batch, from 1
+	batch   uint32 // number of the latest batch, starting at 1
 	words   wordTable
-	// Scratch buffers of the current text.
+	// Scratch buffers for the current text.
 	found []*knownWord
 	lower []string
 	votes []uint64
@@ -33,16 +33,16 @@ type Analyzer struct {
 
 var analyzers = sync.Pool{New: func() any { return new(Analyzer) }}
 
-// Borrow returns an Analyzer from a pool, whose cache may already contain stems. Release it with Return.
+// Borrow returns an Analyzer from a pool. Its cache may already contain stems. Release it with Return.
 func Borrow() *Analyzer { return analyzers.Get().(*Analyzer) }
 
 // Return puts a borrowed Analyzer back into the pool. The caller must not use it afterwards.
 func (a *Analyzer) Return() { analyzers.Put(a) }
 
-// Maximum number of stems that an Analyzer caches per language: a few megabytes.
+// Maximum number of stems an Analyzer caches per language, which takes a few megabytes.
 const maxStems = 20_000
 
-// Terms is like the function Terms, with the Analyzer's caches.
+// Terms is like the Terms function, but uses the Analyzer's caches.
 func (a *Analyzer) Terms(text string, lang Language) []string {
 	out := make([]string, 0, min(len(text)/6+1, MaxTerms))
 	tokens(text, func(t token) bool {
@@ -55,7 +55,7 @@ func (a *Analyzer) Terms(text string, lang Language) []string {
 	return out
 }
 
-// bareToken reports whether a token is a Vietnamese word with marks. Such words are also indexed without marks, and
+// bareToken reports whether a token is a Vietnamese word with diacritics. Such words are also indexed without them, and
 // bareToken returns the token for that second term.
 func bareToken(t token, lang Language) (token, bool) {
 	return t, lang == Vietnamese && t.kind == kindWord && !isASCII(t.text)
@@ -94,7 +94,7 @@ func termOf(t token, lang Language) string {
 	return term(t.text, lang)
 }
 
-// termBefore is termOf in version 1 of this package.
+// termBefore is termOf as in version 1 of this package.
 func termBefore(t token, lang Language) string {
 	switch t.kind {
 	case kindUnspaced:
@@ -105,11 +105,11 @@ func termBefore(t token, lang Language) string {
 	return stemmed(t.text, lang)
 }
 
-// QueryTerm is a word of a query. Forms are the index terms that match the word, and Name is the form that identifies
-// it in results. Count is how often the word occurs in the query. It is always 1 for characters of scripts without
-// spaces and for Vietnamese syllables, because these often repeat by chance.
+// QueryTerm is a word in a query. Forms are the index terms that match the word, and Name is the form that identifies
+// it in results. Count is how often the word occurs in the query. For characters in scripts without spaces and for
+// Vietnamese syllables it is always 1, because these often repeat by chance.
 //
-// Alternatives are synonyms of the word, or of the phrase that it belongs to; see Rules. If all words of the phrase were
+// Alternatives are synonyms of the word, or of the phrase it belongs to; see Rules. If all of the phrase's words were
 // dropped from the query, Forms is empty and only the Alternatives can match.
 type QueryTerm struct {
 	Name         string
@@ -118,21 +118,21 @@ type QueryTerm struct {
 	Count        int
 }
 
-// Query returns the distinct words of a query, in order, at most MaxQueryTerms. `langs` are the languages of the
-// documents, as returned by Detect. Without any, Query uses English and the query's own language. It drops function
-// words of the query's language unless the query has no other words.
+// Query returns the distinct words in a query, in order, at most MaxQueryTerms. `langs` are the documents' languages,
+// as returned by Detect. If there are none, Query uses English and the query's own language. It drops function words in
+// the query's language unless the query has no other words.
 //
-// A query typed without any marks also finds Vietnamese words that have marks.
+// A query typed without any diacritics also finds Vietnamese words that have them.
 func Query(text string, langs []Language) []QueryTerm { return QueryWith(text, langs, nil) }
 
-// QueryWith is like Query, but also follows the given rules, which may be nil.
+// QueryWith is like Query, but also applies the given rules, which may be nil.
 func QueryWith(text string, langs []Language, rules *Rules) []QueryTerm {
 	text = bounded.Prefix(text, maxQueryBytes)
 	lang, stop, sure := queryLanguage(text, langs)
 	all := stemLanguages(lang, langs)
 	bare := (!sure || lang == Vietnamese) && slices.Contains(langs, Vietnamese) && isASCII(text)
 	var kept, dropped []QueryTerm
-	seen := make(map[string]int) // count of each term, by name
+	seen := make(map[string]int) // count per term name
 	expand := rules.expansion(lang, all)
 	tokens(text, func(t token) bool {
 		list := &kept
@@ -161,8 +161,8 @@ func QueryWith(text string, langs []Language, rules *Rules) []QueryTerm {
 	return expand.apply(kept)
 }
 
-// queryTerm returns the query term of a word. Its forms are the word's stem in each of the given languages, the most
-// likely first, followed by the terms of earlier versions. The first form is the term's name.
+// queryTerm returns the query term for a word. Its forms are the word's stem in each of the given languages, the most
+// likely first, followed by the terms from earlier versions. The first form is the term's name.
 func queryTerm(t token, langs []Language) QueryTerm {
 	var q QueryTerm
 	for _, of := range []func(token, Language) string{termOf, termBefore} {
@@ -176,8 +176,8 @@ func queryTerm(t token, langs []Language) QueryTerm {
 	return q
 }
 
-// queryLanguage returns the language of a query and the function words to drop from the query. It prefers the languages
-// of the documents. `sure` means that function words identified the language.
+// queryLanguage returns a query's language and the function words to drop from it. It prefers the documents' languages.
+// `sure` means that function words identified the language.
 func queryLanguage(text string, langs []Language) (lang Language, stop map[string]bool, sure bool) {
 	words, scripts := countScripts(text)
 	script := scripts.mainScript()
@@ -198,8 +198,8 @@ func queryLanguage(text string, langs []Language) (lang Language, stop map[strin
 	return detected, stopWords[detected], false
 }
 
-// stemLanguages returns the languages in which to stem query words: the query's own, those of the documents, English,
-// and Unknown for the unstemmed word.
+// stemLanguages returns the languages in which to stem query words: the query's own, the documents', English, and
+// Unknown for the unstemmed word.
 func stemLanguages(lang Language, langs []Language) []Language {
 	out := []Language{lang}
 	for _, l := range append(slices.Clone(langs), English, Unknown) {

@@ -10,12 +10,12 @@ import (
 type tokenKind uint8
 
 const (
-	kindWord     tokenKind = iota // a word or a part of a word: stemmed
+	kindWord     tokenKind = iota // a word or part of a word: stemmed
 	kindWhole                     // an identifier or part number written without spaces: unchanged
-	kindUnspaced                  // a character of a script without spaces, or a pair of such characters
+	kindUnspaced                  // a character in a script without spaces, or a pair of such characters
 )
 
-// token is a piece of text in lower case. It still has its diacritics.
+// token is a lower-case word, identifier or character. It still has its diacritics.
 type token struct {
 	text string
 	kind tokenKind
@@ -23,7 +23,7 @@ type token struct {
 
 type wordRun struct {
 	text   string // as written, without invisible characters
-	joints string // as written, if invisible characters separate parts of it; otherwise empty
+	joints string // as written, if invisible characters separate its parts; otherwise empty
 	joiner rune   // the character that joins it to the next run, such as a hyphen; 0 if none
 }
 
@@ -85,11 +85,11 @@ func joinerAt(text string, i int) rune {
 	return r
 }
 
-// splitter collects words that are joined, as in AX-200. After the last one, it emits the tokens of the single words,
-// and then the tokens that join several words.
+// splitter collects words joined as in AX-200. After the last one, it emits tokens for the single words, then tokens
+// that join several words.
 type splitter struct {
 	emit    func(token) bool
-	known   func(word string) bool // emits the parts of a cached word; false if the word is not cached; may be nil
+	known   func(word string) bool // emits a cached word's parts; false if not cached; may be nil
 	pending [maxJoined]wordRun
 	n       int
 	stopped bool
@@ -116,8 +116,7 @@ func (s *splitter) word(text string, j rune) {
 	}
 }
 
-// flush emits the tokens of the collected words: first each word with its parts, then the tokens that join several
-// words.
+// flush emits the collected words' tokens: first each word with its parts, then the tokens that join several words.
 func (s *splitter) flush() {
 	for i := range s.n {
 		if word := s.pending[i].text; s.known == nil || !s.known(word) {
@@ -214,12 +213,11 @@ func (s *splitter) compound(word string) {
 	}
 }
 
-// isJoint reports whether a character may separate parts of a word invisibly: the zero-width space and non-joiner.
+// isJoint reports whether a character may invisibly separate parts of a word: the zero-width space and non-joiner.
 func isJoint(r rune) bool { return r == '\u200b' || r == '\u200c' }
 
 // hasJoints reports whether invisible characters separate parts of a word. A zero-width non-joiner does so only in the
-// Arabic script, where it separates Persian affixes and parts of compounds. In other scripts, it merely prevents a
-// ligature.
+// Arabic script, where it separates Persian affixes and parts of compounds; elsewhere it merely prevents a ligature.
 func hasJoints(word string) bool {
 	if i := strings.Index(word, "\u200b"); i > 0 && i+len("\u200b") < len(word) {
 		return true
@@ -229,7 +227,7 @@ func hasJoints(word string) bool {
 	return i > 0 && i+len("\u200c") < len(word) && unicode.Is(unicode.Arabic, first)
 }
 
-// compoundPart emits a part of a word, unless it is a single character, which would match too much.
+// compoundPart emits a part of a word, unless it is a single character, because that would match too much.
 func (s *splitter) compoundPart(text string) {
 	if utf8.RuneCountInString(text) > 1 {
 		s.out(strings.ToLower(text), kindWord)
@@ -280,7 +278,7 @@ func (s *splitter) unspaced(text string, i int) int {
 		}
 		prev = cluster
 		i = end
-		for i < len(text) { // skip marks beyond the limit
+		for i < len(text) { // skip combining marks beyond the limit
 			m, n := utf8.DecodeRuneInString(text[i:])
 			if classOf(m) != classMark {
 				break

@@ -6,15 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// Variants of letters in the Arabic, Hebrew and Greek scripts, and the letters that replace them in terms: alef with
-// hamza or madda, Arabic and Persian yeh and kaf, ta marbuta and heh, final forms.
+// Replacements for letter variants in the Arabic, Hebrew and Greek scripts: alef with hamza or madda, Arabic and
+// Persian yeh and kaf, ta marbuta and heh, final forms.
 var letterVariants = map[rune]rune{
 	'آ': 'ا', 'أ': 'ا', 'إ': 'ا', 'ٱ': 'ا', 'ؤ': 'و', 'ئ': 'ی', 'ي': 'ی', 'ى': 'ی', 'ك': 'ک', 'ة': 'ه', 'ۀ': 'ه', 'ۂ': 'ه', 'ہ': 'ه', 'ە': 'ه',
 	'ך': 'כ', 'ם': 'מ', 'ן': 'נ', 'ף': 'פ', 'ץ': 'צ',
 	'ς': 'σ',
 }
 
-// Hindi spellings that count as equal: a nasal consonant or chandrabindu and anusvara, candra vowels and their plain
+// Hindi spellings treated as equal: a nasal consonant or chandrabindu and anusvara, candra vowels and their plain
 // vowels, letters with and without their nukta.
 var devanagariVariants = strings.NewReplacer(
 	"न्", "ं", "ँ", "ं", "़", "",
@@ -22,8 +22,8 @@ var devanagariVariants = strings.NewReplacer(
 	"ॅ", "े", "ॆ", "े", "ॉ", "ो", "ॊ", "ो", "ऍ", "ए", "ऎ", "ए", "ऑ", "ओ", "ऒ", "ओ", "ॲ", "अ",
 )
 
-// unify replaces each variant of a letter with one fixed variant, and digits of other scripts with ASCII digits, except
-// in scripts without spaces.
+// unify replaces each letter variant with one fixed variant, and digits from other scripts with ASCII digits, except in
+// scripts without spaces.
 func unify(term string, lang Language) string {
 	if lang == German {
 		term = withoutUmlautDigraphs(term)
@@ -54,7 +54,8 @@ func unify(term string, lang Language) string {
 	return term
 }
 
-// digitValue returns the value of a decimal digit in any script. The ten digits of a script are consecutive characters.
+// digitValue returns the value of a decimal digit in any script. It relies on each script's ten digits being
+// consecutive.
 func digitValue(r rune) rune {
 	value := rune(0)
 	for value < 9 && unicode.IsDigit(r-value-1) {
@@ -64,7 +65,7 @@ func digitValue(r rune) rune {
 }
 
 // withoutUmlautDigraphs replaces ae, oe and ue with a, o and u in a German word without umlauts, just as fold does with
-// ä, ö and ü. After a vowel or q, the e of ue belongs to another sound (neue, Quelle).
+// ä, ö and ü. After a vowel or q, the e in ue belongs to another sound (neue, Quelle).
 func withoutUmlautDigraphs(word string) string {
 	if !strings.Contains(word, "ae") && !strings.Contains(word, "oe") && !strings.Contains(word, "ue") {
 		return word
@@ -79,14 +80,14 @@ func withoutUmlautDigraphs(word string) string {
 	return string(out)
 }
 
-// Vietnamese tone marks in open syllables: the newer spelling and the older one, which places the mark on another
-// letter.
+// Vietnamese tone marks in open syllables. Each newer spelling is mapped to the older one, which puts the mark on a
+// different letter.
 var vietnameseTones = map[string]string{
 	"oà": "òa", "oá": "óa", "oả": "ỏa", "oã": "õa", "oạ": "ọa", "oè": "òe", "oé": "óe", "oẻ": "ỏe", "oẽ": "õe", "oẹ": "ọe",
 	"uỳ": "ùy", "uý": "úy", "uỷ": "ủy", "uỹ": "ũy", "uỵ": "ụy",
 }
 
-// vietnamese returns the term of a Vietnamese syllable, with its tone mark placed as in the older spelling.
+// vietnamese returns the term for a Vietnamese syllable, with its tone mark placed as in the older spelling.
 func vietnamese(word string) string {
 	_, size := utf8.DecodeLastRuneInString(word)
 	if n := len(word) - size - 1; n > 0 && size > 1 && !strings.HasPrefix(word, "qu") {
@@ -97,8 +98,8 @@ func vietnamese(word string) string {
 	return word
 }
 
-// bareVietnamese is a pseudo-language for Vietnamese syllables without their marks. These terms are indexed in addition
-// to those with marks. Their prefix, barePrefix, ensures that only queries typed without marks find them.
+// bareVietnamese is a pseudo-language for Vietnamese syllables without diacritics. These terms are indexed in addition
+// to the regular ones. Their prefix, barePrefix, ensures that only queries typed without diacritics find them.
 const (
 	bareVietnamese Language = "vi-bare"
 	barePrefix     string   = "~"

@@ -69,7 +69,7 @@ func TestVariantsOfAScriptFindEachOther(t *testing.T) {
 	}
 }
 
-// TestQueriesFindTheTermsOfEarlierVersions compares the forms of query words with terms that version 1 stored.
+// TestQueriesFindTheTermsOfEarlierVersions compares query word forms with terms stored by version 1.
 func TestQueriesFindTheTermsOfEarlierVersions(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -116,8 +116,8 @@ func TestAQueryTermHasTheNumberOfItsOccurrences(t *testing.T) {
 	}
 }
 
-// TestQueriesWithoutMarksStayExactElsewhere checks that only Vietnamese documents are searched without marks, and only
-// if the query has no marks and is in no other language.
+// TestQueriesWithoutMarksStayExactElsewhere checks that a query matches words with diacritics only if it has none
+// itself, is in no other language and the documents are Vietnamese.
 func TestQueriesWithoutMarksStayExactElsewhere(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -1,6 +1,6 @@
 package analysis
 
-// Version is the version of the terms that this package computes. Increment it whenever the terms of any text change;
-// otherwise unchanged content is not indexed again. Rows keep the terms of their version until they are indexed again,
-// so the forms of query words (QueryTerm) include the terms of all earlier versions.
+// Version identifies the terms this package computes. Increment it whenever the terms for any text change; otherwise
+// unchanged content is not indexed again. Rows keep their version's terms until they are indexed again, so a query
+// word's forms (QueryTerm) include the terms from all earlier versions.
 const Version = 2

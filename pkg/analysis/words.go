@@ -7,9 +7,8 @@ import (
 	"github.com/sluice/sluice/pkg/bounded"
 )
 
-// WordsOf finds the words of a query behind the given terms. For each term, the result lists the words that have it as
-// their stem in any language, in lower case and in the query's order. It omits terms that belong to no word of the
-// query.
+// WordsOf finds the query words behind the given terms. For each term, the result lists the words that have it as their
+// stem in any language, in lower case and in the query's order. It omits terms that belong to no word in the query.
 func WordsOf(query string, terms map[string]float64) map[string][]string {
 	langs := append(slices.Sorted(maps.Keys(stemmers)), Unknown)
 	out := make(map[string][]string)

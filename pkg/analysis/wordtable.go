@@ -32,22 +32,22 @@ func (k wordKey) text() string {
 	return strings.TrimRight(string(b[:]), "\x00")
 }
 
-// wordTable is a hash table of analysed words. The keys are in the table itself, so a lookup usually needs one memory
-// access instead of the three of a Go map. Its zero value is empty.
+// wordTable is a hash table of analysed words. The keys are in the table itself, so a lookup usually takes one memory
+// access instead of a Go map's three. The zero value is empty.
 type wordTable struct {
-	slots []wordSlot // the length is a power of two; at least half of the slots are free
-	seeds wordKey    // random odd numbers that keep an attacker from choosing words with equal hashes
-	shift int        // number of bits to shift a hash right to get an index
+	slots []wordSlot // length is a power of two; at least half are free
+	seeds wordKey    // random odd numbers, so that attackers can't choose words with equal hashes
+	shift int        // shift a hash right by this many bits to get an index
 	count int
 }
 
-// wordSlot is a slot of the table; it is free if word is nil.
+// wordSlot is a slot in the table; it is free if word is nil.
 type wordSlot struct {
 	key  wordKey
 	word *knownWord
 }
 
-// find returns the slot that contains a word, or the free slot for it.
+// find returns the slot that holds a word, or the free slot for it.
 func (t *wordTable) find(key wordKey) *wordSlot {
 	if len(t.slots) == 0 {
 		t.grow()
