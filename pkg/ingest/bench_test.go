@@ -28,8 +28,8 @@ func (u unitLength) Embed(ctx context.Context, texts []string, p embed.Purpose) 
 	return vectors, err
 }
 
-// BenchmarkUnchangedContent ingests the same document again and again. The environment variable CHUNKS sets its number
-// of chunks (default 5,000). The benchmark reports chunks per second and the peak memory use.
+// BenchmarkUnchangedContent ingests the same document again and again. The CHUNKS environment variable sets the number
+// of chunks in the document (default 5,000). The benchmark reports chunks per second and peak memory use.
 func BenchmarkUnchangedContent(b *testing.B) {
 	chunks, err := strconv.Atoi(cmp.Or(os.Getenv("CHUNKS"), "5000"))
 	if err != nil {

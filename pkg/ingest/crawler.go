@@ -24,8 +24,8 @@ type Web interface {
 	Discover(ctx context.Context, spec domain.CrawlSpec, emit func([]domain.Link) error) (crawl.Discovery, error)
 }
 
-// PageStore stores fetched pages. It fails with originals.ErrExists if an earlier attempt of the same job has already
-// written the key.
+// PageStore stores fetched pages. If an earlier attempt at the same job has already written the key, it fails with
+// originals.ErrExists.
 type PageStore interface {
 	Put(ctx context.Context, key string, r io.Reader, o originals.PutOptions) (domain.Original, error)
 }

@@ -167,7 +167,7 @@ func (d *destination) vectors(ctx context.Context, texts []string) ([][]float32,
 		for _, place := range places[key.text] {
 			out[place] = made[n]
 		}
-		d.shared.put(key, slices.Clone(made[n])) // cloned, because the vectors of a batch share one block of memory
+		d.shared.put(key, slices.Clone(made[n])) // cloned, because a batch's vectors share one block of memory
 	}
 	return out, nil
 }

@@ -158,7 +158,7 @@ func ingestJob() domain.Job {
 	}
 }
 
-// web simulates the web and the store of originals with functions.
+// web simulates the web and the store of originals. Each part is a function that tests can replace.
 type web struct {
 	fetch    func(crawl.PageRequest) (crawl.Page, error)
 	discover func(domain.CrawlSpec, func([]domain.Link) error) (crawl.Discovery, error)
@@ -181,7 +181,7 @@ func (w *web) Put(_ context.Context, key string, r io.Reader, o originals.PutOpt
 	return w.put(key, content, o)
 }
 
-// newWeb returns a web that serves the page at every address.
+// newWeb returns a web that serves the same page at every address.
 func newWeb(page crawl.Page) *web {
 	w := &web{}
 	w.fetch = func(crawl.PageRequest) (crawl.Page, error) {

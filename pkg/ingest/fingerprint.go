@@ -25,7 +25,7 @@ type fingerprintInputs struct {
 	Chunk    string         `json:"chunk"`
 	Analysis int            `json:"analysis"`
 	SHA256   string         `json:"sha256"`
-	FileName string         `json:"file_name"` // used to detect the format, like the declared type
+	FileName string         `json:"file_name"` // used to detect the format, as is the declared type
 	MIMEType string         `json:"mime_type"`
 	URL      string         `json:"url"`  // base of a page's links
 	Name     string         `json:"name"` // used as title if the document has none

@@ -1,5 +1,5 @@
-// Package ingest contains the workers' job handlers. The Ingestor turns an original into rows of the index. The Crawler
-// turns an address into an original, or into the pages of a site. Neither uses the catalog: both report through events.
+// Package ingest contains the workers' job handlers. The Ingestor turns an original into index rows. The Crawler turns
+// an address into an original or into a site's pages. Neither uses the catalog: both report through events.
 package ingest
 
 import (
@@ -37,7 +37,7 @@ type Extractor interface {
 	Extract(ctx context.Context, req extract.Request) (*domain.Document, error)
 }
 
-// Chunker splits a document into chunks. Its errors are permanent.
+// Chunker splits a document into chunks. If it fails, a retry would fail as well.
 type Chunker interface {
 	Chunks(doc *domain.Document) ([]domain.Chunk, error)
 	// Version identifies everything that determines the chunks apart from the document.
@@ -82,7 +82,7 @@ type Ingestor struct {
 	Yield     func(context.Context) // called before each job and batch to let more urgent work go first; may be nil
 	// Background limits re-embedding for datastores moving to a better model. If it is nil, there is no limit.
 	Background *Background
-	Languages  []string // of scanned pages, for jobs that name none; nil: the installed languages of a page's script
+	Languages  []string // for scanned pages if the job names none; nil: those installed for a page's script
 	Events     Events
 	Now        func() time.Time
 	Log        *slog.Logger // default slog.Default()

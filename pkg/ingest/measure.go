@@ -8,7 +8,7 @@ import (
 
 // The stages in processing a job.
 const (
-	StageFetch   = "fetch"   // fetching a page, or finding the pages of a site
+	StageFetch   = "fetch"   // fetching a page, or finding a site's pages
 	StageRead    = "read"    // opening an original
 	StageExtract = "extract" // extracting its text
 	StageChunk   = "chunk"   // splitting the text into chunks

@@ -13,7 +13,7 @@ const (
 	// progressAfter is how long a job runs before its first progress event. Most documents finish sooner, which saves
 	// writing an event to disk and applying it to the catalog.
 	progressAfter = 300 * time.Millisecond
-	// progressInterval is the minimum time between two progress events of a job.
+	// progressInterval is the minimum time between two of a job's progress events.
 	progressInterval = time.Second
 )
 

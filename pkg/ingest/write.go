@@ -128,7 +128,7 @@ func (w *writer) store(ctx context.Context, b batch) error {
 	return nil
 }
 
-// write stores rows. Its error is marked by jobs.Permanent if the index rejects the rows.
+// write stores rows. If the index rejects them, the error is marked by jobs.Permanent.
 func (e *engine) write(ctx context.Context, m Measure, space index.Space, rows []index.Row) error {
 	_, err := measureStage(ctx, m, StageIndex, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, e.index.Write(ctx, space, rows)
