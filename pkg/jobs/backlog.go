@@ -13,8 +13,8 @@ import (
 
 // Backlog counts a lane's unfinished jobs.
 type Backlog struct {
-	Waiting uint64 // not yet delivered: the pending messages of the lane's consumer
-	Taken   uint64 // delivered: running, or waiting for a turn or a retry
+	Waiting uint64 // not yet delivered: the lane's consumer has them as pending
+	Taken   uint64 // delivered: running, or waiting for their turn or a retry
 }
 
 // Backlog counts a lane's unfinished jobs. Before the lane's first worker starts, all jobs count as waiting. An

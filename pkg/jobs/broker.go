@@ -110,8 +110,8 @@ func (b *Broker) leader(stream string) quorum.Reader {
 	return quorum.Reader{JS: b.js, Stream: stream, Timeout: b.opts.RetryTimeout}
 }
 
-// Reset reports whether Open had to create or empty JOBS. The catalog's unfinished jobs are then missing from the
-// stream and must be published again.
+// Reset reports whether Open had to create or empty JOBS. If so, the stream lacks the catalog's unfinished jobs, which
+// must be published again.
 func (b *Broker) Reset() bool { return b.reset }
 
 // Publish stores a job and returns its generation. If the job's ID was already published within the duplicate window,

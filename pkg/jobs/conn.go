@@ -142,7 +142,7 @@ func (c *Conn) options(o ConnectOptions) ([]nats.Option, error) {
 		nats.Name(o.Name),
 		nats.MaxReconnects(-1),
 		nats.CustomReconnectDelay(func(rounds int) time.Duration { return reconnectBackoff.delay(rounds) }),
-		nats.IgnoreAuthErrorAbort(), // rotating credentials must not end the process's only connection
+		nats.IgnoreAuthErrorAbort(), // rotating credentials must not close the process's only connection
 		nats.Timeout(5 * time.Second),
 		nats.PingInterval(pingInterval),
 		nats.MaxPingsOutstanding(maxPings),

@@ -104,7 +104,8 @@ type reader struct {
 	pinned bool
 }
 
-// Timeout for unpinning during a shutdown. If unpinning fails, the next process has to wait for catalogPin.
+// Timeout for unpinning during a shutdown. If unpinning fails, the next process has to wait until catalogPin has
+// passed.
 const unpinTimeout = time.Second
 
 // leave unpins the consumer so that another process can take over immediately.
@@ -168,7 +169,7 @@ func (r *reader) read(ctx context.Context, consumer jetstream.Consumer) (progres
 	return progressed, nil
 }
 
-// received is a message from EVENTS with its delivery metadata.
+// received is an EVENTS message with its delivery metadata.
 type received struct {
 	jetstream.Msg
 	meta *jetstream.MsgMetadata
@@ -262,7 +263,7 @@ func redeliver(batch []received) {
 	}
 }
 
-// decodeEvent decodes a message from EVENTS and checks that the event matches the message's subject.
+// decodeEvent decodes an EVENTS message and checks that the event matches the message's subject.
 func decodeEvent(subject string, data []byte) (domain.Event, error) {
 	var ev domain.Event
 	if err := json.Unmarshal(data, &ev); err != nil {

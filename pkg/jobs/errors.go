@@ -24,7 +24,7 @@ var (
 
 	// ErrNewer means that a newer version of the program created the streams in a format this one does not know.
 	ErrNewer = errors.New("jobs: the job log was written by a newer version of the program")
-	// ErrForeign means that the NATS servers hold the jobs of another catalog.
+	// ErrForeign means that the NATS servers hold another catalog's jobs.
 	ErrForeign = errors.New("jobs: these NATS servers hold the jobs of another catalog")
 
 	// ErrUnavailable means that NATS did not answer, or that too few of its servers are up. It is temporary.
@@ -127,7 +127,7 @@ func messageFor(err error) string {
 	return clip(text)
 }
 
-// stageOf returns domain.StageUnreadable if the job failed because of its content, or "" otherwise.
+// stageOf returns domain.StageUnreadable if the job failed because of its content, and "" otherwise.
 func stageOf(err error) string {
 	if e, ok := errors.AsType[*domain.Error](err); ok && e.Code == domain.CodeUnsupported {
 		return domain.StageUnreadable

@@ -14,10 +14,10 @@ import (
 // Repaired is the result of Repair.
 type Repaired struct {
 	Streams []string // missing streams that were recreated empty
-	// JobsReset says whether JOBS was recreated, or emptied because it was older than the catalog. The catalog's
-	// unfinished jobs are missing from it and must be published again.
+	// JobsReset says whether JOBS was recreated, or emptied because it was older than the catalog. If so, it lacks the
+	// catalog's unfinished jobs, which must be published again.
 	JobsReset bool
-	// FirstGeneration is the first generation of JOBS after a reset, or 0 if JOBS was not reset.
+	// FirstGeneration is the first generation in JOBS after a reset, or 0 if there was no reset.
 	FirstGeneration uint64
 }
 
@@ -86,7 +86,7 @@ func (b *Broker) ensure(ctx context.Context, highest uint64, names []string) (Re
 	if err != nil {
 		return r, err
 	}
-	// An unused JOBS counts as reset, too. It may have been created just now by a request whose response was lost.
+	// An unused JOBS counts as reset, too, since it may just have been created by a request whose response was lost.
 	if older || unused && slices.Contains(names, StreamJobs) {
 		r.JobsReset, r.FirstGeneration = true, firstGeneration(highest)
 	}

@@ -65,7 +65,7 @@ func TestRepair(t *testing.T) {
 				t.Errorf("reporting without %v: error is %v, want ErrStreamLost", lost, err)
 			}
 		}
-		repaired, err := api.Repair(ctx, 0) // this process has published more than the catalog knows of
+		repaired, err := api.Repair(ctx, 0) // this process has published more jobs than the catalog knows about
 		want := Repaired{Streams: lost}
 		if lost[0] == StreamJobs {
 			want.JobsReset, want.FirstGeneration = true, highest+generationGap

@@ -72,8 +72,8 @@ func (b *Broker) findNewer(ctx context.Context, subjects []string, newest map[st
 	return nil
 }
 
-// decodeJob decodes a message from JOBS and checks that the job matches the message's subject. The subject may have a
-// different lane from the one this version would choose for the job.
+// decodeJob decodes a JOBS message and checks that the job matches the message's subject. The lane in the subject may
+// differ from the one this version would choose for the job.
 func decodeJob(subject string, data []byte) (domain.Job, error) {
 	to, err := parseSubject(subject)
 	if err != nil {

@@ -84,7 +84,7 @@ func (b *Broker) RemoveSchedule(ctx context.Context, datastoreID, datasourceID s
 	return nil
 }
 
-// Schedules calls f for every schedule that exists at the time of the call, until f fails.
+// Schedules calls f for every schedule that existed when it was called, until f fails.
 func (b *Broker) Schedules(ctx context.Context, f func(Schedule) error) error {
 	err := b.leader(StreamSchedules).Each(ctx, scheduleSubject("*", "*"), 1, schedulesPage, func(page []*jetstream.RawStreamMsg) error {
 		for _, msg := range page {

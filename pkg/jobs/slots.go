@@ -20,7 +20,7 @@ import (
 var ErrSlotsClosed = errors.New("jobs: the process is stopping; no new requests to hosts are allowed")
 
 const (
-	// hostIdle is how long a host must be unused before this process forgets its state.
+	// hostIdle is how long a host must go unused before this process forgets its state.
 	hostIdle = time.Minute
 	// slotsCloseTimeout is how long Close waits for slots to be released. Any remaining slots become free when their
 	// leases expire.

@@ -167,7 +167,7 @@ func TestSlotsOfAFleetOnACluster(t *testing.T) {
 	testSlots(t, func(t *testing.T) *Broker { return openReplicated(t, c) })
 }
 
-// testSlots runs the conformance tests of HostSlots. Each test has its own hosts.
+// testSlots runs HostSlots' conformance tests. Each test has its own hosts.
 func testSlots(t *testing.T, open func(*testing.T) *Broker) {
 	var fleets atomic.Int64
 	slotstest.Test(t, func(t *testing.T, now func() time.Time, n int) []crawl.HostSlots {

@@ -45,7 +45,7 @@ func (s *hostState) expire(now time.Time) {
 	s.Leases = slices.DeleteFunc(s.Leases, func(l slotLease) bool { return !l.Until.After(now) })
 }
 
-// timeToLive returns how long the state will still affect requests to the host.
+// timeToLive returns how much longer the state will affect requests to the host.
 func (s hostState) timeToLive(now time.Time) time.Duration {
 	last := s.Next
 	if s.Held.After(last) {

@@ -30,7 +30,7 @@ type Options struct {
 	// Replicas is the number of replicas per stream: 1 to 5, but no more than there are servers. Default 1. Open raises
 	// an existing stream's number of replicas but never lowers it.
 	Replicas          int
-	DuplicateWindow   time.Duration // time within which a job id is stored only once; default 10 min
+	DuplicateWindow   time.Duration // how long a job id is remembered, so that it is stored only once; default 10 min
 	EventsMaxAge      time.Duration // default 7 days
 	DeadLettersMaxAge time.Duration // default 90 days
 	AttemptsTTL       time.Duration // how long to keep an unfinished job's counts after its last attempt; default 7 days

@@ -92,7 +92,7 @@ func parseSubject(subject string) (target, error) {
 	return target{lane: domain.Lane(parts[1]), datastoreID: parts[2], datasourceID: parts[3]}, nil
 }
 
-// checkIDs rejects invalid ids: a dot or wildcard would change the meaning of a subject.
+// checkIDs rejects invalid ids, because a dot or wildcard would change the meaning of a subject.
 func checkIDs(datastoreID, datasourceID string) error {
 	if !domain.ValidID(datastoreID) {
 		return fmt.Errorf("%w: datastore id %q", ErrInvalid, datastoreID)

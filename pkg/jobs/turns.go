@@ -20,7 +20,7 @@ type fairGate struct {
 	prefetch int           // number of jobs that may wait at the same time
 
 	mu       sync.Mutex
-	returned map[uint64]time.Time // generations of returned jobs that have not had their turn yet, and when they were returned
+	returned map[uint64]time.Time // when each job still waiting for its turn was returned, by generation
 }
 
 const (

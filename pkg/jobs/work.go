@@ -61,7 +61,7 @@ type WorkerOptions struct {
 	// SettleTimeout is how long a worker keeps trying to store a run's outcome. If it cannot, the job is redelivered. A
 	// stop takes at most Grace, StopWait and SettleTimeout combined. Default 20 s.
 	SettleTimeout time.Duration
-	// Observe, if set, is called once for every processed delivery. It must not block.
+	// Observe, if set, is called once for every delivery processed. It must not block.
 	Observe func(Outcome)
 }
 
@@ -122,7 +122,7 @@ type Outcome struct {
 // errStopping is the cancellation cause of handlers' contexts when the worker stops.
 var errStopping = errors.New("the worker is stopping")
 
-// errAbandoned means that a handler did not return after its context was done.
+// errAbandoned means that a handler failed to return after its context was done.
 var errAbandoned = errors.New("processing did not stop at its time limit")
 
 // Work passes a lane's jobs to the handler until ctx is done. It then accepts no more jobs and lets the running ones

@@ -139,7 +139,7 @@ func TestAServerDoesNotRestartInAnotherDirectory(t *testing.T) {
 	until(t, "it does not restart in its own directory", func() bool { return s.Ready() == nil })
 }
 
-// lines sends the lines of a log to a channel.
+// lines receives the lines of a log.
 type lines chan string
 
 func (l lines) Write(line []byte) (int, error) {

@@ -126,7 +126,7 @@ func (s *Server) checkBlocks(dir, stream string) error {
 	return nil
 }
 
-// A message in a block begins with its size in bytes and its sequence, both little-endian.
+// A message in a block begins with its size in bytes and its sequence number, both little-endian.
 const (
 	headerBytes    = 22
 	headersFlag    = 1 << 31 // in the size: the message has headers

@@ -83,7 +83,7 @@ func (r Reader) batch(ctx context.Context, ask batchRequest) ([]*jetstream.RawSt
 	return perform(ctx, r, ask, r.collect)
 }
 
-// collect sends a request and collects the messages that the server returns, up to the end marker.
+// collect sends a request and collects the messages in the server's response, up to the end marker.
 func (r Reader) collect(ctx context.Context, body []byte) ([]*jetstream.RawStreamMsg, error) {
 	conn := r.JS.Conn()
 	inbox := conn.NewInbox()

@@ -17,11 +17,11 @@ import (
 
 // Errors that callers can test for with errors.Is.
 var (
-	// ErrUnavailable means that the servers did not answer, or that too few are up for a majority. It is temporary.
+	// ErrUnavailable means that the servers did not answer, or that too few are up to form a majority. It is temporary.
 	ErrUnavailable = errors.New("NATS is not available")
 	// ErrStreamLost means that a stream no longer exists. Its owner has to recreate it.
 	ErrStreamLost = errors.New("stream does not exist")
-	// ErrReplicas means that more replicas are requested than the cluster has servers.
+	// ErrReplicas means that the cluster has fewer servers than the requested number of replicas.
 	ErrReplicas = errors.New("more replicas than servers")
 )
 

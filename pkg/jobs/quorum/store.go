@@ -67,7 +67,7 @@ func WrongSequence(err error) bool {
 		api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }
 
-// isDuplicateInFlight reports whether a write was refused because a message with the same id is being stored.
+// isDuplicateInFlight reports whether a write was refused because another message with the same id is being stored.
 func isDuplicateInFlight(err error) bool {
 	var api *jetstream.APIError
 	return errors.As(err, &api) && api.ErrorCode == codeDuplicateInFlight
