@@ -1,4 +1,4 @@
-// Package lists has helpers for slices. It imports no other package of this module.
+// Package lists has helpers for slices. It imports no other package in this module.
 package lists
 
 // Map applies f to each item and returns the results.
