@@ -27,7 +27,7 @@ type Load struct {
 	// Clients is the maximum number of simultaneous requests. If a rate is set, due requests wait for a free client,
 	// and the wait counts as latency.
 	Clients int
-	// Warmup is how long requests are sent before the measurement starts. For is how long the measurement lasts.
+	// Warmup is how long to send requests before the measurement starts. For is how long to measure.
 	Warmup, For time.Duration
 	// Grace is how long to wait for responses after the last request. Requests still unanswered then count as failed.
 	Grace time.Duration
@@ -77,7 +77,7 @@ func Run(ctx context.Context, l Load, request Request) (Report, error) {
 	return r.report(time.Now()), nil
 }
 
-// run is the state of a load in progress.
+// run is the state of a running load test.
 type run struct {
 	load    Load
 	request Request

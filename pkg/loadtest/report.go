@@ -31,7 +31,7 @@ type Measure struct {
 	Max   float64 `json:"max"`
 }
 
-// Failure is a kind of failure and how often it occurred.
+// Failure is a kind of failure, with its number of occurrences.
 type Failure struct {
 	What  string `json:"what"`
 	Count int64  `json:"count"`

@@ -88,8 +88,8 @@ func (u *Uploads) end(err error) {
 	}
 }
 
-// Request uploads item number n and returns once it is searchable. It records in `take` when the service accepted the
-// item and when the item became searchable.
+// Request uploads item number n and returns once it is searchable. It records two times in `take`: when the service
+// accepted the item and when the item became searchable.
 func (u *Uploads) Request(ctx context.Context, n int, take *Times) error {
 	id, err := u.send(ctx, n)
 	if err != nil {
