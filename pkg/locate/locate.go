@@ -27,7 +27,7 @@ type Catalog interface {
 
 // Originals is the store of raw content.
 type Originals interface {
-	// Get returns the content of an original. The caller must close it.
+	// Get returns an original's content. The caller must close it.
 	Get(ctx context.Context, key string) (io.ReadCloser, error)
 }
 

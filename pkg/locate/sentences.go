@@ -6,7 +6,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Answer holds the sentences of an answer and the sources that their spans refer to.
+// Answer holds an answer's sentences and the sources that their spans refer to.
 type Answer struct {
 	Sources   []domain.Fragment
 	Sentences []domain.AnswerSentence
