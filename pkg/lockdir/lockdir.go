@@ -23,7 +23,7 @@ const (
 	removePause  = 20 * time.Millisecond
 )
 
-// Dir is a directory that only this process uses. The caller must call Remove.
+// Dir is a directory used only by this process. The caller must call Remove.
 type Dir struct {
 	path string
 	lock *flock.Flock
