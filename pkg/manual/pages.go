@@ -111,7 +111,7 @@ func (a *pages) view(p page) view {
 	v := view{Title: p.title, Source: p.source, Text: p.text}
 	at := p.at
 	if dir := path.Dir(p.source); dir != "." {
-		at = Root + "/" + dir // a page in a directory highlights the directory's entry
+		at = Root + "/" + dir // for a page in a directory, highlight the directory's entry
 	}
 	for _, s := range a.navigation {
 		s.Links = slices.Clone(s.Links)

@@ -23,7 +23,7 @@ const (
 	maxPrefixes = 100 // maximum number of completions tried for an unfinished last word
 )
 
-// Parameters of BM25F. A word in a heading counts as headingWeight words of the text below it.
+// BM25F parameters. A word in a heading counts as much as headingWeight words in the text below it.
 const (
 	k1            = 1.2
 	b             = 0.75

@@ -9,7 +9,7 @@ import (
 	"testing/fstest"
 )
 
-// searched returns the hits of a documentation search over HTTP.
+// searched returns the hits for a documentation search over HTTP.
 func searched(t *testing.T, query string) []Hit {
 	t.Helper()
 	w := get(t, Search+"?q="+url.QueryEscape(query))
