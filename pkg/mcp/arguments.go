@@ -14,7 +14,7 @@ import (
 // the caller and must say what to send instead. It must be safe for concurrent use.
 type Arguments func(arguments json.RawMessage) (json.RawMessage, error)
 
-// ArgumentsOf returns the Arguments function for a tool whose arguments must match the JSON schema.
+// ArgumentsOf returns the Arguments function for a tool, given the JSON schema for its arguments.
 type ArgumentsOf func(schema json.RawMessage) (Arguments, error)
 
 // checkArguments validates arguments before a tool is called. The SDK validates them, too, but its messages are written

@@ -15,8 +15,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// maxQuestionCharacters is the maximum length of a query or question in the schemas. The service may be configured with
-// a lower limit.
+// maxQuestionCharacters is the schemas' maximum length of a query or question. The service may be configured with a
+// lower limit.
 const maxQuestionCharacters = 100_000
 
 // Options configure a Handler. A field left at its zero value has its default.

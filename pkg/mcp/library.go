@@ -33,7 +33,7 @@ type Library interface {
 	Agents(ctx context.Context, limit int) ([]domain.Agent, error)
 }
 
-// Search holds the parameters of a search for fragments.
+// Search holds the parameters for a search.
 type Search struct {
 	Query      string
 	Datastores []string // ids; empty: all of the workspace's datastores
