@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/bounded"
 )
 
-// MaxEvent is the maximum size of one event in a stream, in bytes, including comments and field names.
+// MaxEvent is the maximum size of an event in a stream, in bytes, including comments and field names.
 const MaxEvent = 1 << 20
 
 // Event is one server-sent event.
