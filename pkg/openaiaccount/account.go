@@ -147,7 +147,7 @@ func ConcernsObject(err error) bool {
 	return status >= http.StatusBadRequest && status < http.StatusInternalServerError && status != http.StatusUnauthorized && status != http.StatusTooManyRequests
 }
 
-// StatusOf returns the status of an Error in err's chain, or 0.
+// StatusOf returns the status of the Error in err's chain, or 0 if there is none.
 func StatusOf(err error) int {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Status
@@ -166,7 +166,7 @@ func (a *Account) VectorStores(ctx context.Context) iter.Seq2[VectorStore, error
 	return pages(ctx, a, func(v VectorStore) string { return v.ID }, "vector_stores")
 }
 
-// Files yields all files of a vector store, oldest first.
+// Files yields all files in a vector store, oldest first.
 func (a *Account) Files(ctx context.Context, storeID string) iter.Seq2[StoreFile, error] {
 	return pages(ctx, a, func(f StoreFile) string { return f.ID }, "vector_stores", storeID, "files")
 }
