@@ -20,7 +20,7 @@ var (
 	ErrCorrupt = errors.New("originals: content does not match its digest")
 	// ErrInvalidKey means that a key was not made by UploadKey or PageKey.
 	ErrInvalidKey = errors.New("originals: invalid key")
-	// ErrExists means that the key is already used: originals are never overwritten.
+	// ErrExists means that the key is already in use, since originals are never overwritten.
 	ErrExists = errors.New("originals: key is already in use")
 )
 

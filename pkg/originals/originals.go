@@ -173,7 +173,7 @@ func decodeMeta(msg *jetstream.RawStreamMsg) (jetstream.ObjectInfo, error) {
 	return info, nil
 }
 
-// Each calls f for every original that exists at the time of the call, until f fails.
+// Each calls f for every original that existed when it was called, until f fails.
 func (s *Store) Each(ctx context.Context, f func(key string, size int64, modTime time.Time) error) error {
 	return s.eachMeta(ctx, func(info jetstream.ObjectInfo) error {
 		return f(info.Name, int64(info.Size), info.ModTime)

@@ -119,7 +119,7 @@ func (s *Store) withBrokenCancel(ctx context.Context) (_ context.Context, done f
 // storedCopy returns the stored original if its content is the same, and `err` otherwise.
 func (s *Store) storedCopy(ctx context.Context, o domain.Original, err error) (domain.Original, error) {
 	info, lookErr := s.lookUp(ctx, o.Key)
-	if lookErr != nil { // omit err: it is unknown whether the original exists
+	if lookErr != nil { // omit err, because it is unknown whether the original exists
 		return domain.Original{}, fmt.Errorf("checking the stored original: %w", lookErr)
 	}
 	if sum, digestErr := digestOf(info); digestErr != nil || sum != o.SHA256 || int64(info.Size) != o.Size {
