@@ -163,7 +163,7 @@ func split(sentence string) []string {
 
 // cut is a boundary between two questions in a sentence.
 type cut struct {
-	before, after int // end of the left and start of the right question, in bytes
+	before, after int // where the left question ends and the right one starts, in bytes
 }
 
 // beginsQuestion reports whether a question begins at words[i]. If `conjunction` is true, a conjunction precedes

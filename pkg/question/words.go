@@ -2,7 +2,7 @@ package question
 
 import "github.com/sluice/sluice/pkg/wordset"
 
-// interrogatives are the question words of languages that usually put them first. The list omits words that are mostly
+// interrogatives are the question words in languages that usually put them first. The list omits words that are mostly
 // relative pronouns after a conjunction ("et que", "e che").
 var interrogatives = wordset.Of(`
 	what who whom whose when where which why how
