@@ -15,7 +15,7 @@ import (
 type memberSite struct {
 	*site
 	mu    sync.Mutex
-	asked map[string]string // method and path → password and cookies of the last such request
+	asked map[string]string // method and path → password and cookies in the last such request
 }
 
 func membersSite(t *testing.T, pages map[string]string) *memberSite {
@@ -39,7 +39,7 @@ func membersSite(t *testing.T, pages map[string]string) *memberSite {
 	return m
 }
 
-// carried returns the requests that carried a member's password or cookie, and those that carried neither.
+// carried lists the requests with a member's password or cookie, and those without.
 func (m *memberSite) carried() (with, without []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

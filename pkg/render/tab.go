@@ -142,7 +142,7 @@ func (t *tab) prepare(ctx context.Context) error {
 	return nil
 }
 
-// listen handles the tab's events, one at a time. It must not block.
+// listen handles the tab's events one at a time. It must not block.
 func (t *tab) listen(event any) {
 	switch e := event.(type) {
 	case *fetch.EventRequestPaused:

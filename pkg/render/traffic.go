@@ -230,7 +230,7 @@ func (n *traffic) isDownload(e *fetch.EventRequestPaused) bool {
 	return n.isPage(e) && n.status != 0 && !crawl.IsRedirect(n.status)
 }
 
-// recordOutcome records the outcome of a request for the page itself.
+// recordOutcome records the result of a request for the page itself.
 func (n *traffic) recordOutcome(e *fetch.EventRequestPaused, status int, err error) {
 	if !n.isPage(e) {
 		return
