@@ -17,7 +17,7 @@ import (
 // Limits on retries.
 const (
 	tries        = 4
-	firstPause   = 100 * time.Millisecond // doubled for each retry, plus a random addition of up to half
+	firstPause   = 100 * time.Millisecond // doubled for each retry, with up to half added at random
 	maxReason    = 300                    // maximum length of a server's reason, in bytes
 	maxErrorBody = 64 << 10
 )

@@ -36,7 +36,7 @@ func newFailing(t *testing.T) *failing {
 	return f
 }
 
-// ask reports whether the server received a request, and whether it answered successfully.
+// ask reports whether the server received a request and whether it answered successfully.
 func (f *failing) ask() (asked, well bool) {
 	f.t.Helper()
 	before := len(f.server.requests)

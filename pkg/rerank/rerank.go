@@ -165,8 +165,8 @@ func (c *Client) Rerank(ctx context.Context, query string, passages []string, un
 	return normalise(scores), nil
 }
 
-// scores requests the scores in the format that succeeded last. If the server rejects that format and the configured
-// URL leaves the format open, scores tries the other one: Jina's instead of TEI's, or vice versa.
+// scores requests the scores in the last format that succeeded. If the server rejects it and the configured URL leaves
+// the format open, scores tries the other one: Jina's instead of TEI's, or vice versa.
 func (c *Client) scores(ctx context.Context, query string, texts []string) ([]float64, error) {
 	f := form(c.form.Load())
 	scores, err := c.scoresAs(ctx, f, query, texts)
