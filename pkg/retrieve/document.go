@@ -130,8 +130,8 @@ func (s *window) add(c *candidate, times float64) {
 	s.length += times * float64(c.hit.Length)
 }
 
-// score returns the window's BM25 score, given the inverse document frequency of each query term and the average length
-// of a window.
+// score returns the window's BM25 score, given each query term's inverse document frequency and the average window
+// length.
 func (s *window) score(idf []float64, average float64) (sum float64) {
 	norm := documentK1 * (1 - documentB + documentB*s.length/average)
 	for i, n := range s.counts {

@@ -29,7 +29,7 @@ type textFingerprint struct {
 	sorted  bool      // whether `windows` is sorted and without duplicates
 }
 
-// seed is random, so that no document can be crafted to collide with another.
+// seed is random, so that nobody can craft a document that collides with another.
 var seed = maphash.MakeSeed()
 
 // mix hashes a shingle.
@@ -168,7 +168,7 @@ func (o *textFingerprint) isDuplicate(other *textFingerprint) bool {
 	return odd >= len(a)-i+len(b)-j
 }
 
-// duplicateFinder finds candidates that repeat a better one. Candidates must be passed to it best first.
+// duplicateFinder finds candidates that repeat a better one. Candidates must be passed to it in order, best first.
 type duplicateFinder struct {
 	outlines []*textFingerprint
 	of       []*candidate
@@ -226,7 +226,7 @@ func (f *duplicateFinder) isRepeated(c *candidate) bool {
 	return false
 }
 
-// hasAllTerms reports whether the better candidate has all of the terms.
+// hasAllTerms reports whether the better candidate has all the given terms.
 func hasAllTerms(better, terms []string) bool {
 	for _, t := range terms {
 		if !slices.Contains(better, t) {

@@ -45,8 +45,8 @@ const (
 	// does not count. Up to minSymbols, evidence.symbols is 0; from maxSymbols, it is 1.
 	minSymbols = 0.04
 	maxSymbols = 0.2
-	// Symbols are counted in the texts of the best examinedTexts candidates by words, in the first examinedBytes of
-	// each text.
+	// Symbols are counted in the texts of the best examinedTexts candidates by words, looking only at the first
+	// examinedBytes of each.
 	examinedTexts = 5
 	examinedBytes = 2000
 	// Number of each leg's best candidates compared to compute evidence.agreement.

@@ -83,7 +83,7 @@ func TestAWeightOfAllOrNothingIsNotAdjusted(t *testing.T) {
 	}
 }
 
-// The vectors of tables say little. A table that contains the words must rank above tables that only have near vectors.
+// Vectors of tables say little. A table that contains the words must rank above tables with only near vectors.
 func TestTablesAreRankedByWords(t *testing.T) {
 	t.Parallel()
 	first := func(text string) string {

@@ -182,7 +182,7 @@ func (r *Retriever) spaceOf(ctx context.Context, ds domain.Datastore) (space ind
 	return space, err
 }
 
-// filterFault converts a filter.Error to a domain.Error: CodeConflict if content must be indexed again, otherwise
+// filterFault converts a filter.Error to a domain.Error: CodeConflict if content must be re-indexed, otherwise
 // CodeInvalid. It returns other errors unchanged.
 func filterFault(err error) error {
 	fault := filter.AsError(err)

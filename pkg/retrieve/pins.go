@@ -53,7 +53,7 @@ func (c *control) isBlocked(d *domain.ActiveDatasource) bool {
 	return len(c.blocked) > 0 && (c.blocked[d.ID] || c.blocked[d.GroupID])
 }
 
-// pin returns the candidates with the pinned documents first and the others after them, in their previous order.
+// pin moves the pinned documents to the front. The other candidates follow in their previous order.
 func (r *Retriever) pin(ctx context.Context, req Request, f index.Filter, ranked []*candidate) ([]*candidate, error) {
 	if len(req.control.pinned) == 0 {
 		return ranked, nil

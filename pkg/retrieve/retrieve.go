@@ -78,7 +78,7 @@ type Deps struct {
 	Catalog   Catalog
 	Reranker  Reranker       // nil: no reranking
 	Settings  SettingsReader // nil: datastores have no search settings
-	Permits   Permits        // for concurrent searches of a query's parts; nil: no limit
+	Permits   Permits        // for searching a query's parts concurrently; nil: no limit
 }
 
 // Options configure a Retriever. The zero value uses the defaults.

@@ -106,7 +106,7 @@ func cosineSpread(s cosineSample) float64 {
 	return math.Sqrt(max(variance, (variance*s.n+priorSpread*priorSpread*priorSpreads)/(s.n+priorSpreads)))
 }
 
-// spread returns the standard deviation of a value over the candidates.
+// spread returns a value's standard deviation over the candidates.
 func spread(group []*candidate, value func(*candidate) float64) float64 {
 	n := float64(len(group))
 	var sum, squares float64

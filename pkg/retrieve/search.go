@@ -24,12 +24,12 @@ type candidate struct {
 	lexical  float64          // Lexical/MaxLexical, 0 to 1
 	document float64          // lexical score of its window, 0 to 1; see document.go
 	score    float64          // fused score; see fuse
-	final    float64          // score plus the neighbours' share, minus the deduction for link lists, boosted
+	final    float64          // score plus the neighbours' share, minus the deduction for link lists, plus boosts
 	taken    float64          // deduction from the final score for a link list
 	boost    *boostedDocument // nil: not boosted
 	boosted  float64          // change in the final score due to boosts
 
-	second       int        // rank by the reranker, from 1; 0: not reranked
+	second       int        // the reranker's rank, from 1; 0: not reranked
 	reranked     float64    // score by the reranker, 0 to 1
 	displayScore float64    // score shown to callers, 0 to 1; never increases from rank to rank
 	pinned       bool       // shown first because of a pin
@@ -110,7 +110,7 @@ func (q *query) datastore(ctx context.Context, ds domain.Datastore) (datastoreRe
 		to, askErr := q.serving(ctx, ds, res, err)
 		switch {
 		case to == ds.Serving() && err == nil && askErr != nil:
-			return res, askErr // an empty result is not conclusive if the datastore may have moved
+			return res, askErr // an empty result proves nothing if the datastore may have moved
 		case to == ds.Serving():
 			return res, err
 		case places == maxPlaces:

@@ -17,8 +17,8 @@ type SettingsReader interface {
 	Settings(ctx context.Context, datastoreID string, version int64) (*searchsettings.Compiled, error)
 }
 
-// control holds the settings of the request's datastores, and the documents that their pins show first or hide for the
-// query.
+// control holds the settings of the request's datastores, together with the documents that their pins show first or
+// hide for the query.
 type control struct {
 	settings map[string]*searchsettings.Compiled // by datastore; no entry: none
 	pinned   []pinned
