@@ -26,7 +26,7 @@ func KeyFile(path string) (string, error) {
 	return key, nil
 }
 
-// keyLostAdvice tells an operator what to do if the key is lost.
+// keyLostAdvice says what to do if the key is lost.
 const keyLostAdvice = "restore it from a backup, or remove it and send the headers of protected sites again"
 
 // newKeyFile creates the file with a new key.
