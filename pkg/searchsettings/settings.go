@@ -222,7 +222,7 @@ func checkText(text string) error {
 	return nil
 }
 
-// Compiled holds settings in the form that queries use. It is immutable.
+// Compiled holds settings in the form used by queries. It is immutable.
 type Compiled struct {
 	Rules  *analysis.Rules // nil: neither synonyms nor stop words
 	Boosts []boost.Boost

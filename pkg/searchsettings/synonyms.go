@@ -76,7 +76,7 @@ func splitRule(line string) (sides [][]string, err error) {
 	return append(sides, texts), nil
 }
 
-// Synonyms returns the rule as synonyms for package analysis, one for each text in From.
+// Synonyms converts the rule to package analysis's synonyms, one for each text in From.
 func (r Rule) Synonyms() []analysis.Synonym {
 	var out []analysis.Synonym
 	for i, from := range r.From {
