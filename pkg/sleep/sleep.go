@@ -1,4 +1,4 @@
-// Package sleep waits until a duration has passed or a context is done. It imports no other package of this module.
+// Package sleep waits until a duration has passed or a context is done. It imports no other package in this module.
 package sleep
 
 import (
