@@ -58,7 +58,7 @@ func (s *Span) End(err error) {
 	s.span.End()
 }
 
-// Causes of failures, in addition to the domain package's error codes in lower case.
+// Causes of failures, in addition to package domain's error codes in lower case.
 const (
 	CauseCanceled = "canceled" // the caller has disconnected, or the process is stopping
 	CauseTimeout  = "timeout"
