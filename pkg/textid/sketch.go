@@ -151,7 +151,7 @@ func eachWord(text string, do func(uint64) bool) {
 	end()
 }
 
-// mix distributes the bits of a number over all 64 bits (the finalizer of SplitMix64).
+// mix spreads a number's bits over all 64 bits (the finalizer of SplitMix64).
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9
