@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// sheetXML writes rows of text and numbers as a worksheet.
+// sheetXML returns rows of text and numbers as a worksheet.
 func sheetXML(rows [][]any) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<worksheet xmlns="%s"><sheetData>`, sheetN)

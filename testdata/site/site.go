@@ -17,7 +17,7 @@ import (
 //go:embed pages
 var files embed.FS
 
-// types maps the extensions of the site's files to media types, so that responses do not depend on the machine's table.
+// types maps the site's file extensions to media types, so that responses do not depend on the machine's table.
 var types = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".xml":  "application/xml",
