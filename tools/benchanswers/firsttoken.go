@@ -187,8 +187,8 @@ func (v *variant) ask(ctx context.Context, model *immediateModel, q setQuestion,
 	return nil
 }
 
-// those returns the questions for which this variant's agent asked the model for a search plan or, if `planned` is
-// false, the others.
+// those returns the questions for which this variant's agent asked the model for a search plan. If `planned` is false,
+// it returns the others.
 func (v *variant) those(questions []setQuestion, planned bool) []setQuestion {
 	return slices.DeleteFunc(slices.Clone(questions), func(q setQuestion) bool { return v.plans[q.ID] != planned })
 }

@@ -148,7 +148,7 @@ func (e exchange) fault(q bench.Joined, i int, gold []string) fault {
 	}
 }
 
-// contains reports whether any of the fragments contains any of the gold answers.
+// contains reports whether any fragment contains any gold answer.
 func contains(fragments []service.Fragment, gold []string) bool {
 	for _, f := range fragments {
 		if containsAnswer(f.Text, gold) {

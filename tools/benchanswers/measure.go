@@ -97,7 +97,7 @@ func askAll(ctx context.Context, b *bench.Service, store, agent string, question
 	return asked, group.Wait()
 }
 
-// exchange holds the answer to a question and the best fragment for the question.
+// exchange holds the answer to a question and the best fragment for it.
 type exchange struct {
 	answer service.Answer
 	top    []service.Fragment // only the best fragment

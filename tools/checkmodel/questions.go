@@ -27,8 +27,8 @@ type question struct {
 	kind          string
 	before        string // an earlier question in the conversation
 	text          string
-	wantPattern   string // regular expression that the answer must match; "": any answer
-	rejectPattern string // regular expression that the answer must not match; "": none
+	wantPattern   string // regular expression that must match the answer; "": any answer
+	rejectPattern string // regular expression that must not match the answer; "": none
 	document      string // name of the document to cite; "": no citation is required
 }
 

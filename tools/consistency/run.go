@@ -46,7 +46,7 @@ func (r *run) close() {
 // now returns the time since the start of the run. It uses the monotonic clock, which is not affected by clock jumps.
 func (r *run) now() time.Duration { return time.Since(r.began) }
 
-// since returns the interval from `at` to `at`, for an observation made at a single moment.
+// since returns the interval from `at` to `at`, for an instantaneous observation.
 func (r *run) since(at time.Duration) model.Interval { return model.Interval{From: at, To: at} }
 
 func (r *run) count(what string, n int) {

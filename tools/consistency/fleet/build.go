@@ -17,7 +17,7 @@ import (
 // built with the clock patch read it.
 const clockVariable = "CONSISTENCY_CLOCK"
 
-// edit replaces one place in a source file. The old text must occur exactly once.
+// edit replaces one passage in a source file. The old text must occur exactly once.
 type edit struct{ file, old, new string }
 
 // clockEdits make the program shift its clock by the offset in a file. Releases are built without these edits.

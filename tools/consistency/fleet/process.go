@@ -106,7 +106,7 @@ func (p *process) watch(cmd *exec.Cmd, exited chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.held {
-		_ = p.launch() // fails only if the program is gone, and then nothing is ready any more
+		_ = p.launch() // fails only if the program is gone, in which case nothing becomes ready any more
 	}
 }
 

@@ -69,7 +69,7 @@ type Op struct {
 
 func (o *Op) isDeletion() bool { return o.version == 0 }
 
-// precedes reports whether o certainly took effect before p.
+// precedes reports whether o certainly took effect before p did.
 func (o *Op) precedes(p *Op) bool { return o.latest < p.from }
 
 // deletion is an answered request to delete a datasource.

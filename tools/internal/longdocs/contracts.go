@@ -208,7 +208,7 @@ func (w *writer) statements(i int, out *layout, about string) {
 	}
 }
 
-// amendment adds a short document that changes one section of a contract.
+// amendment adds a short document that changes a section in a contract.
 func (w *writer) amendment(i int, kind, supplier, customer, date, section string) {
 	if i%3 != 0 {
 		return

@@ -17,7 +17,7 @@ var chromiumNames = []string{"chromium", "chromium-browser", "google-chrome", "g
 var errNoChromium = errors.New("there is no Chromium in PATH, and it can be installed only by root on a system with apt-get: " +
 	"install chromium, or give the path of a Chromium in " + EnvChromium)
 
-// installing serialises installations, because apt-get waits for another instance only in some of its steps.
+// installing serialises installations, because only some of apt-get's steps wait for another instance.
 var installing sync.Mutex
 
 // chromiumProgram returns the path to an installed Chromium. If there is none and the user is root, it installs

@@ -114,7 +114,7 @@ func find(ctx context.Context, t testing.TB, variable, name string, start func(*
 	return addr
 }
 
-// Tests is the part of testing.M that Stopping needs.
+// Tests is the part of testing.M needed by Stopping.
 type Tests interface{ Run() int }
 
 // Stopping wraps m so that the engines started in this process are stopped after all tests. TestMain runs it instead of

@@ -24,7 +24,7 @@ func RunChildIfAsked() {
 	if _, asked := os.LookupEnv(guardMarker); !asked {
 		return
 	}
-	// The engine dies with the thread that started it, so this thread must not end.
+	// The engine dies with the thread that started it, so this thread must not exit.
 	runtime.LockOSThread()
 	// Ctrl-C is meant for the parent, which the guard process must outlive.
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)

@@ -86,7 +86,7 @@ func (p *Process) Restart(ctx context.Context) error {
 	return p.start(ctx)
 }
 
-// child is a running guard process with its engine.
+// child is a running guard process and its engine.
 type child struct {
 	cmd   *exec.Cmd
 	words io.WriteCloser

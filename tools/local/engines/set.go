@@ -51,21 +51,21 @@ const engineStartTimeout = downloadTimeout
 // ErrStopped is returned for requests after Stop.
 var ErrStopped = errors.New("engines: the set is stopped")
 
-// PostgreSQL returns the set's PostgreSQL, started if necessary.
+// PostgreSQL returns the set's PostgreSQL, starting it if necessary.
 func (s *Set) PostgreSQL() (*PostgreSQL, error) {
 	return start(s, &s.postgresql, func(ctx context.Context) (*PostgreSQL, error) {
 		return StartPostgreSQL(ctx, filepath.Join(s.dir, "postgresql"), PostgreSQLOptions{Temporary: true})
 	})
 }
 
-// Milvus returns the set's Milvus, started if necessary.
+// Milvus returns the set's Milvus, starting it if necessary.
 func (s *Set) Milvus() (*Milvus, error) {
 	return start(s, &s.milvus, func(ctx context.Context) (*Milvus, error) {
 		return StartMilvus(ctx, filepath.Join(s.dir, "milvus"), MilvusOptions{Temporary: true})
 	})
 }
 
-// MilvusLite returns the set's Milvus Lite, started if necessary.
+// MilvusLite returns the set's Milvus Lite, starting it if necessary.
 func (s *Set) MilvusLite() (*MilvusLite, error) {
 	return start(s, &s.milvusLite, func(ctx context.Context) (*MilvusLite, error) {
 		return StartMilvusLite(ctx, filepath.Join(s.dir, "milvus-lite"), MilvusLiteOptions{Temporary: true})

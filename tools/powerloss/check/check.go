@@ -59,8 +59,9 @@ func (r *report) lost(d load.Expectation, format string, args ...any) {
 }
 
 // Documents checks every document. A document must exist exactly once, with the original and the chunks of its last
-// acknowledged version, or of a change that was sent but not acknowledged. Deleted documents and content that was never
-// written must not exist. Searches must find only existing versions. Documents returns an error only if ctx is done.
+// acknowledged version, or of a change that was sent but not acknowledged. Deleted documents must be gone, and there
+// must be no content that was never written. Searches must find only existing versions. Documents returns an error only
+// if ctx is done.
 func Documents(ctx context.Context, c *client.Client, e load.Expected, random *rand.Rand) (Report, error) {
 	r := &report{gone: map[string]bool{}, Report: Report{Documents: e.Acknowledged()}}
 	if e.Datastore == "" {

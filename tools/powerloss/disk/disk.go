@@ -1,5 +1,5 @@
 // Package disk simulates a disk with a volatile write cache. Data written since the last flush may be lost when the
-// power fails. The disk is served as a file, so that a file system can be mounted on it.
+// power fails. The disk is served as a file, so a file system can be mounted on it.
 package disk
 
 import (
@@ -47,7 +47,7 @@ func (d *Disk) Unflushed() int {
 	return len(d.cached)
 }
 
-// newest returns the content that a reader of the block gets.
+// newest returns the content that a read of the block returns.
 func (d *Disk) newest(block int64) content {
 	if versions := d.cached[block]; len(versions) > 0 {
 		return versions[len(versions)-1]

@@ -15,7 +15,7 @@ import (
 // seeded returns a random source that is the same in every run.
 func seeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
 
-// filled returns n blocks that consist of one byte.
+// filled returns n blocks filled with one byte value.
 func filled(b byte, n int) []byte { return bytes.Repeat([]byte{b}, n*Block) }
 
 func write(t *testing.T, d *Disk, p []byte, off int64) {
