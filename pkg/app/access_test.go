@@ -17,8 +17,8 @@ import (
 	"github.com/sluice/sluice/pkg/datadir"
 )
 
-// TestAProtectedSiteIsCrawledWithItsHeaders crawls a site that requires a password, then changes the password. Neither
-// password may appear in anything that the service writes.
+// TestAProtectedSiteIsCrawledWithItsHeaders crawls a password-protected site, then changes the password. Neither
+// password may appear in anything the service writes.
 func TestAProtectedSiteIsCrawledWithItsHeaders(t *testing.T) {
 	t.Parallel()
 	const first, second = "Basic Zmlyc3Q6dmVyeS1zZWNyZXQ=", "Basic c2Vjb25kOnZlcnktc2VjcmV0"

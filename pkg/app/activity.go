@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// recordingRetriever records which datastores are searched. A datastore that serves as a vector store may expire some
-// days after its last use.
+// recordingRetriever records which datastores are searched, because a datastore serving as a vector store may expire
+// some days after its last use.
 type recordingRetriever struct {
 	next   api.Retriever
 	record func(ctx context.Context, datastoreIDs ...string) error
@@ -22,7 +22,7 @@ func (s *Service) recording(next api.Retriever) recordingRetriever {
 	return recordingRetriever{next: next, record: s.catalog.Used, log: s.log}
 }
 
-// Retrieve calls the next retriever. A failure to record the search does not affect its result.
+// Retrieve calls the next retriever. Failing to record the search doesn't affect its result.
 func (r recordingRetriever) Retrieve(ctx context.Context, req retrieve.Request) (retrieve.Result, error) {
 	ids := make([]string, len(req.Datastores))
 	for i, d := range req.Datastores {

@@ -19,30 +19,29 @@ import (
 	"github.com/sluice/sluice/pkg/processors"
 )
 
-// Default limits on concurrent requests, per processor. A query that this process computes takes a few milliseconds of
-// processor time, so a higher limit would only make each query slower.
+// Default limits on concurrent requests, per processor. A query computed in this process takes a few milliseconds of
+// CPU time, so a higher limit would only make each query slower.
 const (
-	computedPerProcessor = 4   // searches and answers that this process computes itself
+	computedPerProcessor = 4   // searches and answers computed in this process
 	awaitedPerProcessor  = 64  // searches and answers that mostly wait for another server, such as an engine or model server
-	composedPerProcessor = 256 // answers of chat models, which take seconds to begin
+	composedPerProcessor = 256 // answers from chat models, which take seconds to begin
 	otherPerProcessor    = 32
 
-	waitingPerPermit   = 8  // maximum queue length per slot; a burst's time-out is long enough to serve such a queue
-	otherTimeoutFactor = 10 // time-out of other requests, as a multiple of the queries' time-out; no user is waiting for them
+	waitingPerPermit   = 8  // maximum queue length per slot; a burst's time-out is long enough to serve that many
+	otherTimeoutFactor = 10 // time-out for other requests, as a multiple of the query time-out; no user is waiting for them
 	burstTimeout       = 10 // time-out in a burst, as a multiple of the time-out under sustained load
 	burstInterval      = 4  // longest burst, as a multiple of the time-out
 
 	// awaitedShare is admission.Options.Share for requests that mostly wait for other servers or for clients. It limits
-	// a workspace to half of the slots while other workspaces send requests. For requests that keep a processor busy,
-	// see computedShare.
+	// a workspace to half of the slots while other workspaces send requests. For CPU-bound requests, see computedShare.
 	awaitedShare = 1
-	// aloneTime is how long a workspace must have been the only one with requests before it may use all slots. For
-	// uploads, a workspace may never use all slots, because an upload can hold its slot for minutes.
+	// aloneTime is how long a workspace must have been the only one sending requests before it may use all slots. This
+	// does not apply to uploads: an upload can hold its slot for minutes, so no workspace may ever use all of them.
 	aloneTime = 10 * time.Second
 )
 
-// Limits on how long ingestion pauses while queries are being refused. A pause ends after the quiet time without a
-// refusal, and at the latest after the maximum wait.
+// Limits on how long ingestion pauses while queries are being refused. A pause ends once the quiet time passes without
+// a refusal, or at the latest after the maximum wait.
 const (
 	backpressureQuietTime = 500 * time.Millisecond
 	backpressureMaxWait   = 2 * time.Second
@@ -99,8 +98,8 @@ func newAdmission(c config.Config, r prometheus.Registerer) *admissionGates {
 }
 
 // computedShare returns the admission.Options.Share that limits a workspace to `slots` slots, but at least one, while
-// other workspaces send requests. For queries, `slots` leaves one processor to the others. Without it, their requests
-// would compete for busy processors and might wait 10 ms several times.
+// other workspaces send requests. For queries, `slots` leaves one processor to the other workspaces; otherwise their
+// requests would compete for busy processors and might wait 10 ms several times.
 func computedShare(processors, perProcessor, slots int) float64 {
 	return float64(processors*perProcessor)/float64(max(slots, 1)) - 1
 }
@@ -111,7 +110,7 @@ func (g *admissionGates) options(c config.Config, r *storageCheck) admit.Options
 	}
 }
 
-// searchPermits lets the searches for the parts of a question run concurrently, as far as the workspace has free search
+// searchPermits lets the searches for a question's parts run concurrently, as far as the workspace has free search
 // slots.
 type searchPermits struct{ gate *admission.Gate }
 
@@ -122,12 +121,12 @@ func (p searchPermits) TryEnter(workspace string) (leave func(), ok bool) {
 }
 
 // storageCheck checks whether more content can be accepted: whether the outbox, where jobs wait to be published, has
-// room for more jobs, and whether the disk has room for more bytes.
+// room for more jobs and the disk has room for more bytes.
 type storageCheck struct {
 	catalog *catalog.Catalog
 	dir     string
 	jobs    int64
-	disk    int64 // 0: not checked
+	disk    int64 // 0 means not checked
 	log     *slog.Logger
 
 	mu        sync.Mutex
@@ -135,14 +134,14 @@ type storageCheck struct {
 	result    error
 }
 
-// Check results are reused for a moment, so that many uploads need only one check.
+// A recent check result is reused, so that many uploads need only one check.
 const (
 	storageCheckInterval = 2 * time.Second
 	storageCheckTimeout  = time.Second
 )
 
-// check returns the reason for rejecting content, or nil. It reuses the previous result if that is recent, or while
-// another goroutine is checking.
+// check returns the reason for rejecting content, or nil. It reuses the previous result if that is recent or another
+// goroutine is already checking.
 func (r *storageCheck) check(ctx context.Context) error {
 	r.mu.Lock()
 	due := time.Since(r.checkedAt) > storageCheckInterval

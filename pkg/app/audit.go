@@ -6,7 +6,8 @@ import (
 	"os"
 )
 
-// openAudit opens the file at `path` for appending audit entries. It returns nil if they go to the log instead.
+// openAudit opens the file at `path` for appending audit entries. It returns nil if `path` is empty, which means that
+// entries go to the log.
 func openAudit(path string, log *slog.Logger) (*auditFile, error) {
 	if path == "" {
 		return nil, nil
@@ -18,7 +19,7 @@ func openAudit(path string, log *slog.Logger) (*auditFile, error) {
 	return &auditFile{file, log}, nil
 }
 
-// auditFile is a file that logs write errors, so that they do not fail requests.
+// auditFile is a file that logs write errors instead of returning them, so they don't fail requests.
 type auditFile struct {
 	*os.File
 	log *slog.Logger

@@ -32,7 +32,7 @@ func runCommand(args ...string) (stdout, stderr string, code int) {
 	return out.String(), faults.String(), code
 }
 
-// backUp backs up the running program or, if it is not running, its data directory.
+// backUp backs up the running program or, if it has stopped, its data directory.
 func (p *program) backUp(file string) backup.Report {
 	p.t.Helper()
 	out, faults, code := p.command("backup", file, "--json")
@@ -43,7 +43,7 @@ func (p *program) backUp(file string) backup.Report {
 	return report
 }
 
-// restored returns a program, not yet started, whose data directory was restored from the backup.
+// restored returns a program, not yet started, with a data directory restored from the backup.
 func (p *program) restored(file string) *program {
 	p.t.Helper()
 	q := newProgram(p.t, p.env...)
@@ -65,14 +65,14 @@ func TestABackupOfABusyServiceBringsBackWhatWasAcceptedBefore(t *testing.T) {
 	var agent struct{ ID string }
 	p.must(p.post("/agents", map[string]any{"name": "Helper", "datastoreIds": []string{store}}, &agent))
 
-	model.delay.Store(int64(300 * time.Millisecond)) // keeps some work unfinished
+	model.delay.Store(int64(300 * time.Millisecond)) // leaves some work unfinished
 	for _, d := range unfinished {
 		if !p.putIn(store, d) {
 			t.Fatalf("%s cannot be put in", d.customID)
 		}
 	}
 	var busy sync.WaitGroup
-	busy.Go(func() { // goes on during the backup
+	busy.Go(func() { // continues during the backup
 		for i, d := range others {
 			if p.putIn(store, d); i%2 == 0 && d.id != "" {
 				_ = p.delete("/datasources/" + d.id)
@@ -117,7 +117,7 @@ func TestABackupOfABusyServiceBringsBackWhatWasAcceptedBefore(t *testing.T) {
 	q.sameRows(store)
 }
 
-// rebuilding is a note in the response of /readyz.
+// rebuilding is a note that /readyz returns.
 const rebuilding = "there was no index, which is normal after a restore; it is being rebuilt"
 
 func (p *program) readiness() string {
@@ -226,7 +226,7 @@ func TestAnInterruptedBackupLeavesNoFile(t *testing.T) {
 	p := newProgram(t)
 	p.start()
 	store := p.newDatastore()
-	p.must(p.upload(store, "a.txt", "a", bytes.Repeat([]byte("The pump runs. "), 300_000), nil)) // more than a minute at the lowest rate
+	p.must(p.upload(store, "a.txt", "a", bytes.Repeat([]byte("The pump runs. "), 300_000), nil)) // takes over a minute at the lowest rate
 	dir := t.TempDir()
 	p.must(os.WriteFile(filepath.Join(dir, "b.tar.zst"), []byte("yesterday's"), 0o600))
 	ctx, cancel := context.WithCancel(t.Context())

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// fleetTools returns a function that runs the tools that docs/deployment.md uses to back up a fleet. It finds
-// PostgreSQL's tools in PATH or in Debian's directories. TEST_BACKUP_FLEET is the path of the NATS command line.
+// fleetTools returns a function that runs the tools docs/deployment.md uses to back up a fleet. It finds PostgreSQL's
+// tools in PATH or in Debian's directories. TEST_BACKUP_FLEET is the path to the NATS command line.
 func fleetTools(t *testing.T) (tool func(name string, args ...string) string) {
 	t.Helper()
 	nats := os.Getenv("TEST_BACKUP_FLEET")
@@ -23,7 +23,7 @@ func fleetTools(t *testing.T) (tool func(name string, args ...string) string) {
 		if name == "nats" {
 			path, err = nats, nil
 		} else if found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name); len(found) > 0 {
-			path, err = found[len(found)-1], nil // not older than the server that the test starts
+			path, err = found[len(found)-1], nil // no older than the server started by the test
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -36,9 +36,10 @@ func fleetTools(t *testing.T) (tool func(name string, args ...string) string) {
 	}
 }
 
-// TestAFleetComesBackFromItsBackups backs up a busy fleet as docs/deployment.md says, loses everything, and restores it
-// with new, empty engines. Content accepted before the database copy is restored, and unfinished work gets done.
-// Content accepted between the two copies comes back from the job log, and the index is rebuilt from the originals.
+// TestAFleetComesBackFromItsBackups backs up a busy fleet as docs/deployment.md describes, loses everything, and
+// restores it with new, empty engines. Content accepted before the database copy is restored, and unfinished work gets
+// done. Content accepted between the two copies comes back from the job log, and the index is rebuilt from the
+// originals.
 func TestAFleetComesBackFromItsBackups(t *testing.T) {
 	tool := fleetTools(t)
 	dump, streams := filepath.Join(t.TempDir(), "catalog.dump"), filepath.Join(t.TempDir(), "nats-backup")
@@ -95,7 +96,7 @@ func TestAFleetComesBackFromItsBackups(t *testing.T) {
 		return len(have) >= len(kept)-1
 	})
 	f.api.must(f.api.get("/agents/"+agent.ID, nil))
-	f.api.repair() // queues content that the index lacks, as a later audit would do
+	f.api.repair() // queues content missing from the index, as a later audit would
 	f.api.eventually(2*time.Minute, "the index has not the texts of all documents", func() bool {
 		f.api.checkSources(kept, f.api.settled(store, 2*time.Minute))
 		return f.api.holdsTexts(kept)
@@ -114,7 +115,7 @@ func TestAFleetComesBackFromItsBackups(t *testing.T) {
 	}
 }
 
-// holdsTexts reports whether the chunks in the index contain the current text of each document.
+// holdsTexts reports whether the chunks in the index contain each document's current text.
 func (p *program) holdsTexts(docs []*document) bool {
 	p.t.Helper()
 	for _, d := range docs {

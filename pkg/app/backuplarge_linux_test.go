@@ -18,7 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/config"
 )
 
-// largeDocument returns a Word document with an incompressible picture of the given size. Extraction ignores the
+// largeDocument returns a Word document containing an incompressible picture of the given size. Extraction ignores the
 // picture.
 func largeDocument(t testing.TB, seed uint64, size int) []byte {
 	t.Helper()
@@ -49,7 +49,7 @@ func largeDocument(t testing.TB, seed uint64, size int) []byte {
 	return out.Bytes()
 }
 
-// peak returns a running process's maximum resident memory so far.
+// peak returns a running process's peak resident memory so far.
 func peak(pid int) (memory string, ok bool) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -63,7 +63,7 @@ func peak(pid int) (memory string, ok bool) {
 	return "", false
 }
 
-// TestALargeBackup reports the time and memory needed for a backup of TEST_BACKUP_SIZE and for its restore.
+// TestALargeBackup reports how much time and memory it takes to create and restore a backup of TEST_BACKUP_SIZE.
 func TestALargeBackup(t *testing.T) {
 	text := os.Getenv("TEST_BACKUP_SIZE")
 	if text == "" {
@@ -102,7 +102,7 @@ func TestALargeBackup(t *testing.T) {
 			select {
 			case err = <-ended:
 				running = false
-			case <-tick.C: // the exit status would report a maximum that includes this process's memory at the fork
+			case <-tick.C: // the exit status's maximum would include this process's memory at the fork
 				if m, ok := peak(cmd.Process.Pid); ok {
 					memory = m
 				}

@@ -17,27 +17,27 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Time limit for a write to a backup's receiver. A stalled receiver must not keep a backup running, because originals
-// cannot be deleted during a backup.
+// Time limit for each write to the client receiving a backup. A stalled client must not keep a backup running, because
+// originals cannot be deleted during a backup.
 const backupWriteTimeout = 2 * time.Minute
 
 // backups creates backups of the running service, one at a time.
 type backups struct {
-	refused string // why backups are unavailable; "": they are available
+	refused string // why backups are unavailable; "" if they are available
 	content backupsource.Source
 	audit   *slog.Logger
 	log     *slog.Logger
-	stopped context.Context // ends when the service stops
+	stopped context.Context // done when the service stops
 	stop    context.CancelFunc
 
 	busy sync.Mutex
 	hold atomic.Bool
 }
 
-// isHolding reports whether a backup is running, during which originals must not be deleted.
+// isHolding reports whether a backup is running. Originals must not be deleted meanwhile.
 func (b *backups) isHolding() bool { return b.hold.Load() }
 
-// prepareBackups sets up backups, and determines whether the whole service can be backed up.
+// prepareBackups sets up backups and determines whether the whole service can be backed up.
 func (s *Service) prepareBackups(ctx context.Context) error {
 	s.backups.stopped, s.backups.stop = context.WithCancel(context.WithoutCancel(ctx))
 	s.deferClose(func() error { s.backups.stop(); return nil })
@@ -114,7 +114,7 @@ func (b *backups) fail(w http.ResponseWriter, r *http.Request, out *archiveRespo
 		b.log.Error("backup failed", "error", err)
 	}
 	if out.begun {
-		_ = out.end() // the archive says that it was aborted
+		_ = out.end() // the archive itself says that it was aborted
 		return
 	}
 	if !gone && domain.CodeOf(err) != domain.CodeUnavailable {
@@ -135,7 +135,7 @@ func (b *backups) recordAudit(r *http.Request, result string, report backup.Repo
 		slog.Int64("originals", report.Originals), slog.Int64("bytes", report.ArchiveBytes)))
 }
 
-// archiveResponse sends the response header with the first bytes of the archive. Until then, an error response can
+// archiveResponse sends the response header along with the archive's first bytes. Until then, an error response can
 // still be sent instead.
 type archiveResponse struct {
 	w       http.ResponseWriter

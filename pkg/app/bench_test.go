@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// BenchmarkFirstStart measures the time from starting a process in an empty data directory until /readyz returns 200.
+// BenchmarkFirstStart measures how long a process takes to start in an empty data directory, until /readyz returns 200.
 func BenchmarkFirstStart(b *testing.B) {
 	var slowest time.Duration
 	for b.Loop() {
@@ -23,8 +23,8 @@ func BenchmarkFirstStart(b *testing.B) {
 	b.ReportMetric(float64(slowest.Milliseconds()), "ms-slowest")
 }
 
-// BenchmarkIdleMemory reports the resident memory of the all-in-one process in MB, right after the start, and again
-// after the sample documents have been ingested and queried and the child processes have ended.
+// BenchmarkIdleMemory reports the all-in-one process's resident memory in MB: right after the start, and again once the
+// sample documents have been ingested and queried and the child processes have exited.
 func BenchmarkIdleMemory(b *testing.B) {
 	for b.Loop() {
 		p := newProgram(b)
@@ -45,13 +45,13 @@ func BenchmarkIdleMemory(b *testing.B) {
 	}
 }
 
-// idleAfter is longer than idle child processes wait for another document.
+// idleAfter is longer than idle child processes wait for another document before exiting.
 const idleAfter = 40 * time.Second
 
-// resident returns the resident set size of the process in MB (10^6 bytes), including mapped files.
+// resident returns the process's resident set size in MB (10^6 bytes), including mapped files.
 func (p *program) resident() float64 { return p.kept("VmRSS") }
 
-// kept returns the named value of the process's memory status, in MB.
+// kept returns a value from the process's memory status, in MB.
 func (p *program) kept(name string) float64 {
 	p.t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))

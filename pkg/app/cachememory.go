@@ -14,12 +14,12 @@ const (
 	// postingsShare.
 	defaultCacheMemory = 120 << 20
 	// If SLUICE_CACHE_MEMORY is not set, the postings cache gets at least 1/postingsShare of the process's available
-	// memory. An index of a million chunks is searched twice as fast if the postings of common words fit into the
+	// memory. Searches in an index of a million chunks are twice as fast if the postings for common words fit into the
 	// cache. The cache is emptied when there are no queries.
 	postingsShare = 64
 )
 
-// cacheMemory holds the size of each cache of a process, in bytes. If SLUICE_CACHE_MEMORY is set, they add up to it.
+// cacheMemory holds the size of each cache in a process, in bytes. If SLUICE_CACHE_MEMORY is set, they add up to it.
 type cacheMemory struct{ postings, rows, vectors, catalog, originals int64 }
 
 func cacheMemoryOf(c config.Config) cacheMemory {

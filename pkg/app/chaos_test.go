@@ -27,7 +27,7 @@ import (
 	"github.com/sluice/sluice/testdata/site"
 )
 
-// chaosTime returns the duration of the chaos: TEST_CHAOS, or half a minute by default.
+// chaosTime returns how long the chaos lasts: TEST_CHAOS, or half a minute by default.
 func chaosTime(t *testing.T) time.Duration {
 	t.Helper()
 	text := os.Getenv("TEST_CHAOS")
@@ -41,12 +41,12 @@ func chaosTime(t *testing.T) time.Duration {
 	return d
 }
 
-// entry is a document of the chaos test with its expected state, which is certain once the last request for it has been
+// entry is a document in the chaos test with its expected state, which is certain once the last request for it has been
 // answered.
 type entry struct {
 	customID string
 	id       string
-	version  int  // expected version of the text
+	version  int  // expected text version
 	gone     bool // whether the document was deleted
 }
 
@@ -55,10 +55,9 @@ func (e *entry) text(version int) string {
 	return fmt.Sprintf("This is %s in version %d.\n\n%s", e.customID, version, long)
 }
 
-// TestAFleetSurvivesChaos kills and stops every process of a fleet and every engine behind it, one or two at a time and
+// TestAFleetSurvivesChaos kills and stops all processes in a fleet and every engine behind it, one or two at a time and
 // at random moments. Meanwhile documents are created, replaced and deleted, and pages are crawled. In the end the last
-// accepted versions are searchable, deleted documents are gone, and the index contains exactly the rows that the
-// catalog knows.
+// accepted versions are searchable, deleted documents are gone, and the index contains exactly the catalog's rows.
 func TestAFleetSurvivesChaos(t *testing.T) {
 	const clients = 4
 	documents := 500 * max(1, int(chaosTime(t)/time.Minute)) // more than the clients can send in that time
@@ -71,7 +70,7 @@ func TestAFleetSurvivesChaos(t *testing.T) {
 
 	chaos, end := context.WithTimeout(t.Context(), chaosTime(t))
 	defer end()
-	// Work that began during the chaos is completed afterwards. Five minutes are longer than any back-off.
+	// Work that began during the chaos is completed afterwards. No back-off takes longer than five minutes.
 	all, cancel := context.WithTimeout(t.Context(), chaosTime(t)+5*time.Minute)
 	defer cancel()
 
@@ -117,7 +116,7 @@ func TestAFleetSurvivesChaos(t *testing.T) {
 func (f *fleet) live(ctx context.Context, store string, entries []*entry, i int, random *rand.Rand) {
 	f.put(ctx, store, entries[i])
 	const clients = 4
-	before := entries[i%clients+clients*random.IntN(i/clients+1)] // only this client's own documents
+	before := entries[i%clients+clients*random.IntN(i/clients+1)] // a client changes only its own documents
 	switch dice := random.IntN(10); {
 	case before.gone:
 	case dice < 4:
@@ -161,7 +160,7 @@ func (f *fleet) put(ctx context.Context, store string, e *entry) {
 	}
 }
 
-// disturb disturbs processes and engines until ctx ends, and leaves all of them running. It returns the number of
+// disturb disturbs processes and engines until ctx ends and leaves all of them running. It returns the number of
 // disturbances of each kind.
 func (f *fleet) disturb(ctx context.Context, random *rand.Rand) map[string]int {
 	blows := map[string]int{}
@@ -239,7 +238,7 @@ func (f *fleet) engine(name string, kill func() error, restart func(context.Cont
 	}
 }
 
-// checkEntries compares the datasources that the service reports with the accepted documents.
+// checkEntries compares the datasources reported by the service with the accepted documents.
 func (f *fleet) checkEntries(store string, entries []*entry, have []source) {
 	f.t.Helper()
 	byID := map[string]source{}
@@ -251,11 +250,11 @@ func (f *fleet) checkEntries(store string, entries []*entry, have []source) {
 			byID[s.ID] = s
 		}
 	}
-	// If Milvus was killed last, it may need some more seconds to start.
+	// If Milvus was killed last, it may need a few more seconds to start.
 	ctx, cancel := context.WithTimeout(f.t.Context(), 2*time.Minute)
 	defer cancel()
 	var reads sync.WaitGroup
-	checking := make(chan struct{}, 8) // Milvus needs about 50 ms per read, but serves many at once
+	checking := make(chan struct{}, 8) // Milvus takes about 50 ms per read, but serves many at once
 	for _, e := range entries {
 		s, ok := byID[e.id]
 		delete(byID, e.id)
@@ -312,7 +311,7 @@ func (f *fleet) checkIndex(store string) {
 	if err := sweeper.Drain(ctx); err != nil {
 		f.t.Fatal(err)
 	}
-	later := func() time.Time { return time.Now().Add(time.Hour) } // otherwise the audit would ignore rows that have only just become active
+	later := func() time.Time { return time.Now().Add(time.Hour) } // otherwise the audit would ignore rows that only just became active
 	auditor := control.Auditor{Catalog: cat, Engines: where, Originals: noOriginals{}, Log: log, Now: later}
 	report, err := auditor.Audit(ctx, control.Scope{}, f.t.Logf)
 	if err != nil {
@@ -321,8 +320,8 @@ func (f *fleet) checkIndex(store string) {
 	if report.Missing > 0 {
 		f.t.Errorf("%d datasources have not all of their rows", report.Missing)
 	}
-	// An interrupted run may leave rows behind if a job that failed overtook its job. Nothing else may, and the audit
-	// finds them.
+	// An interrupted run may leave rows behind if a failed job overtook its job. Nothing else may leave rows behind,
+	// and the audit finds them.
 	f.t.Logf("the audit found %d rows to sweep", report.StrayRows)
 	if err := sweeper.Drain(ctx); err != nil {
 		f.t.Fatal(err)
@@ -355,7 +354,7 @@ func (f *fleet) checkIndex(store string) {
 	}
 }
 
-// rowsOnly limits sweeps to those of index rows.
+// rowsOnly limits sweeps to index rows.
 type rowsOnly struct{ *catalog.Catalog }
 
 func (r rowsOnly) Sweeps(ctx context.Context, limit int) ([]catalog.SweepTask, error) {

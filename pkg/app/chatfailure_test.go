@@ -15,23 +15,23 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Time-outs of the failing providers; short because many tests wait for them.
+// Time-outs for the failing providers. They are short because many tests wait for them.
 const (
 	chatStart = 2 * time.Second
 	chatStall = 2 * time.Second
-	chatGrace = 5 * time.Second // allowance for everything but the time-out, on a busy machine
+	chatGrace = 5 * time.Second // allowance for everything but the time-out on a busy machine
 )
 
-// failure describes how a provider fails and which error a client must get.
+// failure describes how a provider fails and which error the client must get.
 type failure struct {
 	play   scenario
-	midway bool // whether it fails after the first word; a stream then reports the error in an event
+	midway bool // whether it fails after the first word, so that a stream reports the error in an event
 	status int  // expected status if no event reports the failure
 	says   string
 	after  string // expected Retry-After
 }
 
-// failures returns all ways in which a provider may fail.
+// failures returns all the ways in which a provider may fail.
 func failures() map[string]failure {
 	opening := func(then func(*wire)) scenario {
 		return func(w *wire) { w.text("It opens"); then(w) }
@@ -129,7 +129,7 @@ func (f failure) check(t *testing.T, got received, streaming bool) {
 	}
 }
 
-// received is a client's view of a response.
+// received is a response as the client sees it.
 type received struct {
 	status  int
 	answer  string
@@ -147,7 +147,7 @@ func (r received) String() string {
 	return fmt.Sprintf("status %d, answer %.100q of %d bytes, done %v, failed %q, problem %+v, after %s", r.status, r.answer, len(r.answer), r.done, r.failed, r.problem, r.took)
 }
 
-// newChatAgent creates an agent without datastores, whose answers come only from the model.
+// newChatAgent creates an agent without datastores, so its answers come only from the model.
 func (p *program) newChatAgent() string {
 	p.t.Helper()
 	var agent struct{ ID string }
@@ -155,7 +155,7 @@ func (p *program) newChatAgent() string {
 	return agent.ID
 }
 
-// ask asks the agent a question for which chatServer plays the named scenario.
+// ask asks the agent a question that makes chatServer play the named scenario.
 func (p *program) ask(t testing.TB, agent, name, model, conversation string, streaming bool) received {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"query": "<" + name + ">", "modelName": model, "conversationId": conversation, "visitorId": "v", "streaming": streaming})
@@ -220,7 +220,7 @@ func (a *received) read(stream string) {
 	}
 }
 
-// messages returns the texts of a conversation, or none if it does not exist.
+// messages returns the texts in a conversation, or none if it does not exist.
 func (p *program) messages(t testing.TB, conversation string) []string {
 	t.Helper()
 	var talk struct{ Messages []struct{ Text string } }

@@ -18,9 +18,9 @@ import (
 
 // chatProvider is a type of server for chat models.
 type chatProvider struct {
-	name     string // prefix of model names, as in "openai:gpt-4o"
-	settings string // settings that configure the provider, for error messages; one is enough
-	address  string // "": the provider's default
+	name     string // prefix in model names, as in "openai:gpt-4o"
+	settings string // settings that configure the provider, for error messages; one of them is enough
+	address  string // "" means the provider's default
 	key      string
 	open     func(address, key string, limits remote.Limits) (chat.Provider, error)
 }
@@ -57,7 +57,7 @@ func (s *Service) chatModelNames() map[string]string {
 		return nil
 	}
 	names := map[string]string{}
-	for _, name := range slices.Backward(domain.ModelNames) { // for a model with several names, the first one counts
+	for _, name := range slices.Backward(domain.ModelNames) { // if a model has several names, the first one counts
 		names[models[name][0].Name] = name
 	}
 	return names
@@ -98,7 +98,7 @@ func openChatModels(c config.Config, words extractive.WordVectors) (chat.Models,
 	return models, nil
 }
 
-// openDefaultChatModel opens the model for agents that do not name one.
+// openDefaultChatModel opens the model for agents that don't name one.
 func openDefaultChatModel(c config.Config) (chat.Model, error) {
 	models, err := openChatModels(c, nil)
 	if err != nil {
@@ -114,8 +114,8 @@ type chatOpener struct {
 	opened map[string]chat.Provider
 }
 
-// model opens a model given as "model" or "provider:model". Text before the colon that is not a provider belongs to the
-// model's name: names of Ollama's models contain colons.
+// model opens a model given as "model" or "provider:model". If the text before the colon is not a provider, it is part
+// of the model's name: Ollama's model names contain colons.
 func (o *chatOpener) model(written string) (chat.Model, error) {
 	provider, name, found := strings.Cut(written, ":")
 	i := slices.IndexFunc(o.known, func(p chatProvider) bool { return p.name == provider })
@@ -155,8 +155,8 @@ func (o *chatOpener) open(p chatProvider) (chat.Provider, error) {
 	return opened, nil
 }
 
-// window returns the size of a model's context window in tokens: the configured value, else the built-in value for a
-// known model, else a default. The setting may name the model with or without its provider.
+// window returns the model's context window in tokens: the configured value, else the built-in value for a known model,
+// else a default. The setting may name the model with or without its provider.
 func window(configured config.Windows, written, name string) int {
 	for _, n := range []int{configured.ByModel[written], configured.ByModel[name], configured.All, chat.KnownWindow(name)} {
 		if n > 0 {

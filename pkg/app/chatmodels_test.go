@@ -32,7 +32,7 @@ func TestModelsAreChosenByTheConfiguration(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		environ      string
-		usual, llm4  string // the models that answer as llm_3_5_turbo and as llm_4
+		usual, llm4  string // the models that llm_3_5_turbo and llm_4 refer to
 		saysOnFailed string
 	}{
 		"without a model the built-in answerer answers": {"", "built-in  0", "built-in  0", ""},

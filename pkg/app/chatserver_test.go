@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// chatServer implements the protocols of OpenAI and Anthropic. It plays the scenario that the question names.
+// chatServer implements the OpenAI and Anthropic protocols. It plays the scenario named in the question.
 type chatServer struct {
 	*httptest.Server
 	scenarios map[string]scenario
@@ -30,8 +30,8 @@ func newChatServer(t testing.TB, scenarios map[string]scenario) *chatServer {
 	return s
 }
 
-// settings returns the settings of a program that uses this server: as llm_3_5_turbo with OpenAI's protocol, and as
-// llm_4 with Anthropic's.
+// settings returns the settings for a program that uses this server: as llm_3_5_turbo over OpenAI's protocol, and as
+// llm_4 over Anthropic's.
 func (s *chatServer) settings(more ...string) []string {
 	return append([]string{
 		"OPENAI_BASE_URL=" + s.URL + "/v1", "OPENAI_API_KEY=sk-of-the-server", "ANTHROPIC_BASE_URL=" + s.URL, "ANTHROPIC_API_KEY=sk-of-the-server",
@@ -57,7 +57,7 @@ func (s *chatServer) play(w *wire) {
 	http.Error(w.w, "no such scenario: "+question, http.StatusTeapot)
 }
 
-// wire writes a response in the protocol of the request.
+// wire writes a response in the protocol used by the request.
 type wire struct {
 	w         http.ResponseWriter
 	r         *http.Request
@@ -88,7 +88,7 @@ func (w *wire) begin() {
 	w.event("", `{"id":"c","object":"chat.completion.chunk","created":1,"model":"o-1","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}`)
 }
 
-// text sends a piece of the answer.
+// text sends the next part of the answer's text.
 func (w *wire) text(piece string) {
 	w.begin()
 	quoted, _ := json.Marshal(piece)

@@ -46,10 +46,10 @@ type brought struct {
 	Verified                                                  *verified
 }
 
-// verified compares an imported account with its datastore.
+// verified is the result of comparing an imported account with its datastore.
 type verified struct{ Files, Stored, Searchable int64 }
 
-// bring runs ingest or import with --json, and fails the test if the exit code is not the expected one.
+// bring runs ingest or import with --json and fails the test if the exit code is not the expected one.
 func (p *program) bring(want cli.Exit, args ...string) (b brought) {
 	p.t.Helper()
 	out, errs, exit := p.api(p.t.Context(), append(args, "--json")...)
@@ -64,7 +64,7 @@ func (b brought) counts() string {
 		b.Deleted, b.LeftOut)
 }
 
-// inFolder writes files, given as contents by path, to a new folder.
+// inFolder writes files to a new folder. The map holds each path's content.
 func inFolder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -142,13 +142,13 @@ func TestTheCommandLineAddsDocumentsAndAsks(t *testing.T) {
 		if exit != cli.OK || !strings.HasPrefix(out, "RANK  SCORE  SOURCE\n   1  0.") || !strings.Contains(out, "green wheel") {
 			t.Errorf("exit code %d\n%s%s", exit, out, errs)
 		}
-		out, errs, exit = p.api(t.Context(), "query", "valves", "-filter", "team=nobody", "-json") // the command need not name the only datastore
+		out, errs, exit = p.api(t.Context(), "query", "valves", "-filter", "team=nobody", "-json") // the command doesn't have to name the only datastore
 		if exit != cli.OK || out != "[]\n" {
 			t.Errorf("for nobody: exit code %d\n%s%s", exit, out, errs)
 		}
 	})
 	t.Run("ask", func(t *testing.T) {
-		// A question that cannot be answered creates no agent. The agent created at the end is the first one.
+		// A question that cannot be answered creates no agent, so the agent created at the end is the first one.
 		for _, test := range []struct {
 			says string
 			args []string
@@ -357,14 +357,14 @@ func TestAWatchedFolderIsFollowed(t *testing.T) {
 	}
 }
 
-// cutting starts a proxy in front of the service and returns its address. After the given number of requests that
-// change something, the proxy calls `cut`.
+// cutting starts a proxy in front of the service and returns its address. After the given number of state-changing
+// requests, the proxy calls `cut`.
 func cutting(t *testing.T, p *program, after int64, cut func()) string {
 	t.Helper()
 	target, err := url.Parse("http://" + p.addr)
 	p.must(err)
 	var changed atomic.Int64
-	over := make(chan struct{}) // closed after the call of cut
+	over := make(chan struct{}) // closed after calling cut
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	proxy.FlushInterval = -1
 	proxy.ErrorHandler = func(w http.ResponseWriter, _ *http.Request, err error) {
@@ -379,7 +379,7 @@ func cutting(t *testing.T, p *program, after int64, cut func()) string {
 				<-over
 				return
 			case n == after:
-				// The service processes this request, but the client does not wait for the response.
+				// The service processes this request, but the client doesn't wait for the response.
 				r = r.WithContext(context.WithoutCancel(r.Context()))
 				defer close(over)
 				defer cut()
@@ -391,7 +391,8 @@ func cutting(t *testing.T, p *program, after int64, cut func()) string {
 	return s.URL
 }
 
-// TestAnImportReportsEachRejectedAndEachCleanedDocument imports documents that reach the service in a single request.
+// TestAnImportReportsEachRejectedAndEachCleanedDocument imports documents that the service receives in a single
+// request.
 func TestAnImportReportsEachRejectedAndEachCleanedDocument(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
@@ -458,7 +459,7 @@ func TestInterruptedUploadsAreNotDuplicated(t *testing.T) {
 		files[fmt.Sprintf("%02d.txt", i)] = fmt.Sprintf("Document %d of many.", i)
 	}
 	dir := inFolder(t, files)
-	for after := range int64(3) { // each run is interrupted a little later than the one before
+	for after := range int64(3) { // interrupt each run a little later than the previous one
 		ctx, cut := context.WithCancel(t.Context())
 		_, _, exit := runAt(ctx, cutting(t, p, 5+4*after, cut), "ingest", dir, "--datastore", "Files", "--create", "--parallel", "4")
 		cut()
@@ -525,7 +526,7 @@ func TestAnEmptyServicePrintsTheNextSteps(t *testing.T) {
 	p := newProgram(t)
 	p.start()
 	for _, part := range []string{"There are no datastores yet", "export SLUICE_URL=http://" + p.addr, "ingest FOLDER --datastore Handbook --create", "query", "ask"} {
-		// The program is ready a moment before it prints this text.
+		// The program is ready slightly before it prints this text.
 		p.eventually(20*time.Second, fmt.Sprintf("%q is not said", part), func() bool { return strings.Contains(p.stderr.String(), part) })
 	}
 	p.newDatastore()

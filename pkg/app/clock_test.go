@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// clockVariable is the environment variable for the path of a file with the error of the program's clock.
+// clockVariable is an environment variable that names a file. The file says how far the program's clock is off.
 const clockVariable = "APP_TEST_CLOCK"
 
 // wrongClock returns a clock that is off by the amount in the file, or nil if file is "".
@@ -21,7 +21,7 @@ func wrongClock(file string) func() time.Time {
 	return func() time.Time {
 		text, err := os.ReadFile(file)
 		if err != nil {
-			panic(err) // cannot happen: the test has written the file
+			panic(err) // cannot happen, because the test has written the file
 		}
 		off, err := time.ParseDuration(string(text))
 		if err != nil {
@@ -82,7 +82,7 @@ func TestClockJumpsLoseAndRepeatNothing(t *testing.T) {
 			upload("ahead")
 			p.must(p.delete("/datasources/" + gone))
 			delete(wanted, "gone")
-			for _, r := range requests { // responses are stored for a real day, whatever the clock says
+			for _, r := range requests { // responses are kept for one real day, whatever the clock says
 				r.ids = nil
 			}
 			if again := answer(requests); fmt.Sprint(again) != fmt.Sprint(first) {
@@ -106,7 +106,7 @@ func TestClockJumpsLoseAndRepeatNothing(t *testing.T) {
 					made++
 				}
 			}
-			if len(have) != len(wanted)+made || made != 5 { // one set of requests makes five datasources: an upload, a text and three documents
+			if len(have) != len(wanted)+made || made != 5 { // a set of requests makes five datasources: an upload, a text and three documents
 				t.Errorf("%d datasources are there, %d of them under keys, of %d that were uploaded", len(have), made, len(wanted))
 			}
 			found := map[string]int{}

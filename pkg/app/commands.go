@@ -51,7 +51,7 @@ func run(ctx context.Context, shape Shape, args, environ []string, stdout, stder
 func (p *commandLine) run(ctx context.Context, args []string) error {
 	root := p.root()
 	if len(args) > 0 && strings.HasPrefix(args[0], "-") && !isRootFlag(root, args[0]) {
-		args = append([]string{"serve"}, args...) // settings without a command belong to serve
+		args = append([]string{"serve"}, args...) // settings without a command are for serve
 	}
 	return p.Execute(ctx, root, args)
 }
@@ -85,13 +85,13 @@ func (p *commandLine) root() *cobra.Command {
 	return p.Root(serve, commands...)
 }
 
-// processCommand returns the command that runs a process of the given shape. It passes all its arguments, which may
-// begin with a subcommand of that process, to the process.
+// processCommand returns the command that runs a process of the given shape. It passes the process all its arguments,
+// which may begin with one of that process's subcommands.
 func (p *commandLine) processCommand(shape Shape, short string) *cobra.Command {
 	return cli.WithoutUsage(&cobra.Command{
 		Use: string(shape) + " [command]", Short: short, GroupID: cli.GroupProcess, DisableFlagsInUseLine: true,
 		Long:               short + ". A symbolic link to sluice with the name " + string(shape) + " runs the same process.",
-		DisableFlagParsing: true, // flags belong to that process
+		DisableFlagParsing: true, // the process parses its own flags
 		RunE: func(cmd *cobra.Command, args []string) error {
 			other := newCommandLine(p.hooks, shape, p.Environ, p.Out, p.Err)
 			other.In = p.In

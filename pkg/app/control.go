@@ -13,7 +13,7 @@ import (
 )
 
 // isUpgrade reports whether a move only replaces the fastest built-in embedding model with the best one. Such a move
-// runs in the background, because until it ends, the datastore can be searched well enough.
+// runs in the background, because searches work well enough until it ends.
 func isUpgrade(from, to domain.Place) bool {
 	return from.Engine == to.Engine && from.Model == static.ID && to.Model == minilm.ID
 }
@@ -71,8 +71,8 @@ func (s *Service) startControl(ctx context.Context) error {
 	return nil
 }
 
-// catchUp reconciles the job log with the catalog before anything new is published. If the log has lost its jobs, it
-// publishes them again. If the catalog is an older copy, it adds the jobs that were accepted after the copy was made.
+// catchUp reconciles the job log with the catalog before anything new is published. If the log has lost its jobs,
+// catchUp publishes them again. If the catalog is an older copy, it adds the jobs accepted after the copy was made.
 func (s *Service) catchUp(ctx context.Context) error {
 	if s.broker.Reset() {
 		if _, err := s.rescuer.Rescue(ctx, 0); err != nil {
@@ -94,7 +94,8 @@ func (s *Service) catchUp(ctx context.Context) error {
 	if report.Adopted == 0 {
 		return nil
 	}
-	// Jobs that were unfinished in the copied catalog may have finished since. The events that reported this are gone.
+	// Jobs that were unfinished in the copied catalog may have finished since, but the events that reported this are
+	// gone.
 	s.rescuer.ExpectLostJobs()
 	if _, err := s.rescuer.Rescue(ctx, 0); err != nil {
 		return fmt.Errorf("recreating jobs that the older catalog lists as unfinished: %w", err)
@@ -102,7 +103,7 @@ func (s *Service) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// prune deletes what interrupted uploads have left among the originals, once at the start and then periodically.
+// prune deletes what interrupted uploads have left among the originals, once at startup and then periodically.
 func (s *Service) prune(ctx context.Context) {
 	tick := time.NewTicker(s.config.AuditEvery)
 	defer tick.Stop()

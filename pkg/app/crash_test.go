@@ -24,15 +24,15 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 )
 
-// pointVariable is the environment variable for a fault that a program causes in itself, once. At the given step, it
-// either kills itself like kill -9 ("kill before commit"), or executes the step but reports a time-out ("untold
+// pointVariable is the environment variable naming a fault that a program causes in itself, once. At the given step, it
+// either kills itself as kill -9 would ("kill before commit"), or executes the step but reports a time-out ("untold
 // commit").
 const pointVariable = "APP_TEST_POINT"
 
 // writes are the steps that make an upload with an idempotency key searchable, in order.
 var writes = []string{"claim", "content", "commit", "answer", "publish", "rows"}
 
-// points returns all faults or, unless TEST_FAULTS is set, the most dangerous ones.
+// points returns the most dangerous faults, or all of them if TEST_FAULTS is set.
 func points() (all []string) {
 	if os.Getenv("TEST_FAULTS") == "" {
 		return []string{"kill after content", "kill after commit", "untold commit", "untold publish", "kill after rows"}
@@ -64,11 +64,11 @@ type interruption struct {
 	past  atomic.Bool
 }
 
-// errUnreported is the time-out that is reported for a step although it was executed.
+// errUnreported is the time-out reported for a step that was in fact executed.
 var errUnreported = &domain.Error{Code: domain.CodeUnavailable, Message: "no answer in time", Err: context.DeadlineExceeded}
 
 // step executes a step. Depending on the fault, it kills the process before or after the step, or returns the error
-// `untold` although the step was executed.
+// `untold` even though the step was executed.
 func (i *interruption) step(name string, untold error, do func() error) error {
 	i.die("kill before " + name)
 	if err := do(); err != nil {
@@ -164,9 +164,9 @@ func (i interruptedIndex) Write(ctx context.Context, space index.Space, rows []i
 	return i.at.step("rows", context.DeadlineExceeded, func() error { return i.Index.Write(ctx, space, rows) })
 }
 
-// TestAnUploadWithAKeyIsStoredOnceWhereverItsProcessDies kills the process before and after each write of an upload, or
-// executes the write but reports a time-out. Each upload is then repeated with the same key. It must have created one
-// datasource, with each of its chunks once.
+// TestAnUploadWithAKeyIsStoredOnceWhereverItsProcessDies kills the process before and after each of an upload's writes,
+// or executes the write but reports a time-out. Each upload is then retried with the same key. It must have created one
+// datasource containing each chunk once.
 func TestAnUploadWithAKeyIsStoredOnceWhereverItsProcessDies(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
@@ -195,7 +195,7 @@ func TestAnUploadWithAKeyIsStoredOnceWhereverItsProcessDies(t *testing.T) {
 			case <-time.After(time.Minute):
 				t.Fatalf("the process has not come to %q\n%s", point, tail(p.stderr.String(), 2000))
 			}
-			p.env = nil // without a fault, so that accepted uploads are completed before the next fault
+			p.env = nil // no fault, so that accepted uploads are completed before the next one
 			p.start()
 		}
 		p.settled(store, time.Minute)

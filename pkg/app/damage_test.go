@@ -17,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/datadir"
 )
 
-// damages are ways to damage a file.
+// damages are the ways to damage a file.
 var damages = []struct {
 	name  string
 	spoil func(path string) error
@@ -37,7 +37,7 @@ var damages = []struct {
 	{"it is gone", os.Remove},
 }
 
-// flipAt flips a bit at a relative position in the file, from 0 for the first byte to 1 for the last.
+// flipAt flips a bit at a relative position in the file: 0 is the first byte, 1 the last.
 func flipAt(path string, part float64) error {
 	content, err := os.ReadFile(path)
 	if err != nil || len(content) == 0 {
@@ -47,7 +47,7 @@ func flipAt(path string, part float64) error {
 	return os.WriteFile(path, content, 0o600)
 }
 
-// flipPage changes the first byte of a page of an SQLite file, which is the page's type.
+// flipPage changes the first byte of a page in an SQLite file. That byte is the page's type.
 func flipPage(number int) func(path string) error {
 	return func(path string) error {
 		const pageSize, headerSize = 4096, 100
@@ -64,7 +64,7 @@ func flipPage(number int) func(path string) error {
 	}
 }
 
-// damagedCopy returns a program whose data directory is a copy with one damaged file.
+// damagedCopy returns a program with a copy of the data directory in which one file is damaged.
 func (p *program) damagedCopy(t testing.TB, from, file string, spoil func(string) error) *program {
 	t.Helper()
 	q := newProgram(t, p.env...)
@@ -74,7 +74,7 @@ func (p *program) damagedCopy(t testing.TB, from, file string, spoil func(string
 	return q
 }
 
-// starts launches the program, and reports whether it became ready rather than ended.
+// starts launches the program and reports whether it became ready rather than exiting.
 func (p *program) starts() bool {
 	p.t.Helper()
 	p.launch()
@@ -102,8 +102,8 @@ func (p *program) starts() bool {
 	}
 }
 
-// findsAll reports whether queries find every document. They read as many rows as those of checkQueries, so they notice
-// the same damage. A query that fails because of damage finds nothing.
+// findsAll reports whether queries find every document. They read as many rows as checkQueries's queries do, so they
+// notice the same damage. A query that fails because of damage finds nothing.
 func (p *program) findsAll(store string, docs []*document) bool {
 	for _, d := range docs {
 		var found []fragment
@@ -153,7 +153,7 @@ func filesBelow(t testing.TB, dir, part string) (all []string) {
 	return all
 }
 
-// everyDamage reports whether to damage each file of a data directory in every way, which takes many minutes. By
+// everyDamage reports whether to damage each file in a data directory in every way, which takes many minutes. By
 // default, each file is damaged in only one way.
 func everyDamage() bool { return os.Getenv("TEST_DAMAGE") != "" }
 
@@ -201,7 +201,7 @@ func TestADamagedCatalogIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			q := p.damagedCopy(t, p.dir, datadir.Catalog, spoil)
 			if q.starts() {
-				// The program started, so the damage must have missed all content.
+				// The program started, so the damage can't have touched any content.
 				q.checkSources(docs, q.settled(store, time.Minute))
 				q.checkQueries(store, docs)
 				q.must(q.terminate())
@@ -300,7 +300,7 @@ func TestDamagedNATSFilesAreRepairedOrReported(t *testing.T) {
 	p, store, docs := stockedDir(t, 4)
 	files := filesBelow(t, p.dir, datadir.NATS)
 	if !everyDamage() {
-		// Damage only the files with the most data: messages of jobs and of originals.
+		// Damage only the files with the most data: messages in the job stream and the originals.
 		files = slices.DeleteFunc(files, func(f string) bool {
 			return !strings.HasSuffix(f, ".blk") || !strings.Contains(f, "JOBS") && !strings.Contains(f, "OBJ_originals")
 		})
@@ -319,7 +319,7 @@ func TestDamagedNATSFilesAreRepairedOrReported(t *testing.T) {
 					return
 				}
 				q.checkSources(docs, q.settled(store, time.Minute))
-				q.checkQueries(store, docs) // this shows that the index is complete
+				q.checkQueries(store, docs) // shows that the index is complete
 				q.checkOriginals(docs)
 				out, faults, code := q.command("backup", filepath.Join(t.TempDir(), "b.tar.zst"))
 				q.must(q.terminate())

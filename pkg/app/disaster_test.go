@@ -52,8 +52,8 @@ func (p *program) repair(args ...string) []string {
 	return lines
 }
 
-// says compares the output of a repair with patterns in which * matches any text. The last line must match the last
-// pattern; the others may come in any order.
+// says compares a repair's output with patterns in which * matches any text. The last line must match the last pattern;
+// the others may come in any order.
 func (p *program) says(lines []string, patterns ...string) {
 	p.t.Helper()
 	var unsaid []string
@@ -142,8 +142,8 @@ func (p *program) addContent(store string, docs []*document) {
 	p.checkSources(docs, p.settled(store, time.Minute))
 }
 
-// whole checks that every document is found once, that a repair has nothing to do, and that the index contains exactly
-// the rows that the catalog knows. It stops the program.
+// whole checks that every document is found once, that there is nothing to repair, and that the index contains exactly
+// the catalog's rows. It stops the program.
 func (p *program) whole(store string, docs []*document) {
 	p.t.Helper()
 	p.checkSources(docs, p.settled(store, time.Minute))
@@ -191,7 +191,7 @@ func (p *program) sameRows(store string) {
 	}
 }
 
-// generations returns all active generations of the datastore.
+// generations returns all of the datastore's active generations.
 func (p *program) generations(store string) (all []uint64) {
 	p.t.Helper()
 	c := p.openCatalog()
@@ -203,7 +203,7 @@ func (p *program) generations(store string) (all []uint64) {
 	return all
 }
 
-// found reports whether a query for each document's word finds it once.
+// found reports whether querying for each document's word finds it exactly once.
 func (p *program) found(store string, docs []*document) bool {
 	p.t.Helper()
 	return !slices.ContainsFunc(docs, func(d *document) bool { return d.word != "" && p.countHits(store, d.word) != 1 })
@@ -255,7 +255,7 @@ func TestADroppedMilvusCollectionIsRebuilt(t *testing.T) {
 	p.checkSources(docs, p.settled(store, time.Minute))
 	p.checkQueries(store, docs)
 
-	// This time no repair is requested. The program is stopped first, because Milvus Lite crashes if a collection is
+	// This time no repair is requested. The program is stopped first because Milvus Lite crashes if a collection is
 	// dropped during a write, or searched while it is being created.
 	p.must(p.terminate())
 	before := p.generations(store)
@@ -306,8 +306,8 @@ func TestARepairFindsADamagedByteOfTheEmbeddedIndexBeforeAQueryDoes(t *testing.T
 			}
 			return []int{20 + slices.IndexFunc(content[20:], func(b byte) bool { return b != 0 })}
 		},
-		// Change the text wherever it occurs: when SQLite moves data, it leaves old copies in the file, and changing
-		// such a copy has no effect.
+		// Change the text everywhere it occurs. When SQLite moves data, it leaves old copies in the file, and changing
+		// only such a copy has no effect.
 		"a text in the database": func(_ string, content []byte) (at []int) {
 			for from := 0; ; from += len(docs[3].word) {
 				i := bytes.Index(content[from:], []byte(docs[3].word))
@@ -381,7 +381,7 @@ func TestDeletedStreamsAreCreatedAgain(t *testing.T) {
 	docs := mixedDocuments(t, 9)
 	p.addContent(store, docs[:1])
 	for i, stream := range []string{jobs.StreamJobs, jobs.StreamEvents} {
-		model.delay.Store(int64(500 * time.Millisecond)) // keeps some jobs unfinished
+		model.delay.Store(int64(500 * time.Millisecond)) // leaves some jobs unfinished
 		for _, d := range docs[1+4*i : 5+4*i] {
 			if !p.putIn(store, d) {
 				t.Fatalf("%s cannot be put in", d.customID)
@@ -520,7 +520,7 @@ func TestAnOlderDatabaseCatchesUpWithTheJobLog(t *testing.T) {
 			store := p.newDatastore()
 			docs := mixedDocuments(t, 9)
 			p.addContent(store, docs[:6])
-			// The copy contains a datasource whose job is in progress.
+			// The copy contains a datasource whose job is still in progress.
 			model.delay.Store(int64(time.Minute))
 			asked := model.requests.Load()
 			p.putIn(store, docs[6])

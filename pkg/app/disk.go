@@ -7,15 +7,15 @@ import (
 	"os"
 )
 
-// disk checks that the disk with the data directory and the unfinished uploads works.
+// disk checks that the disk for the data directory and unfinished uploads works.
 type disk struct {
 	dir     string
-	probing chan struct{} // full during a probe, so that a hanging disk blocks one probe instead of one per request
+	probing chan struct{} // full during a probe, so a hanging disk blocks one probe rather than one per request
 }
 
 func newDisk(dir string) *disk { return &disk{dir: dir, probing: make(chan struct{}, 1)} }
 
-// Number of bytes that a probe writes.
+// Number of bytes written per probe.
 const probeBytes = 256 << 10
 
 // ready returns an error if the disk does not accept a write. A hanging write continues in the background after ctx is

@@ -20,16 +20,16 @@ import (
 	"github.com/sluice/sluice/pkg/sleep"
 )
 
-// engines are the vector indexes of a process.
+// engines are a process's vector indexes.
 type engines struct {
-	embedded *embedded.Index // nil: not in this process
+	embedded *embedded.Index // nil if it runs in another process
 	remote   []remoteEngine  // the first one is the default for new datastores
-	// rebuilding describes the content that the embedded index lacks, or returns "" if it is complete. It is nil in
-	// processes that do not know.
+	// rebuilding describes content missing from the embedded index, or returns "" if it is complete. It is nil in
+	// processes that don't know.
 	rebuilding func(context.Context) string
 }
 
-// remoteEngine is an engine on servers of its own, which all processes can use.
+// remoteEngine is an engine on separate servers that all processes can use.
 type remoteEngine struct {
 	name domain.Engine
 	remoteIndex
@@ -37,11 +37,11 @@ type remoteEngine struct {
 
 type remoteIndex interface {
 	index.Index
-	// Lacks describes the features that the server does not support, or returns "".
+	// Lacks describes the features missing from the server, or returns "".
 	Lacks(ctx context.Context) (string, error)
 }
 
-// openRemote opens the engines whose servers are configured, without waiting for the servers to answer.
+// openRemote opens the engines with configured servers, without waiting for the servers to answer.
 func (e *engines) openRemote(c config.Config, log *slog.Logger) error {
 	if c.MilvusAddr != "" {
 		idx, err := milvus.Open(milvus.Options{
@@ -62,7 +62,7 @@ func (e *engines) closeRemote() (err error) {
 	return err
 }
 
-// index returns the index of an engine, or domain.CodeUnavailable if this process has no such engine.
+// index returns an engine's index, or domain.CodeUnavailable if this process doesn't have the engine.
 func (e *engines) index(engine domain.Engine) (index.Index, error) {
 	if engine == domain.EngineEmbedded && e.embedded != nil {
 		return e.embedded, nil
@@ -75,7 +75,7 @@ func (e *engines) index(engine domain.Engine) (index.Index, error) {
 	return nil, domain.Errorf(domain.CodeUnavailable, "engine %q is not configured", engine)
 }
 
-// names returns the engines of this process. The first is the default for new datastores: a remote engine, if any.
+// names returns this process's engines. The first is the default for new datastores: a remote engine, if there is one.
 func (e *engines) names() (out []domain.Engine) {
 	for _, r := range e.remote {
 		out = append(out, r.name)
@@ -99,7 +99,7 @@ func (e *engines) checks() (out []api.Check) {
 	return out
 }
 
-// logMissingFeatures logs the features that each server lacks, once per server, as soon as it can be reached.
+// logMissingFeatures logs which features each server lacks, once per server, as soon as it can be reached.
 func (e *engines) logMissingFeatures(ctx context.Context, log *slog.Logger) {
 	var asking sync.WaitGroup
 	for _, r := range e.remote {
@@ -124,7 +124,7 @@ func (r remoteEngine) logMissingFeatures(ctx context.Context, log *slog.Logger) 
 	}
 }
 
-// The types below adapt engines to the interfaces of the packages that use them.
+// The types below adapt engines to the interfaces that other packages expect.
 
 type searchers struct{ *engines }
 

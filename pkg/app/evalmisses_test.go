@@ -17,7 +17,7 @@ func TestEvalExplainsOneMissOfEachKind(t *testing.T) {
 	filler := func(word string) string { return strings.TrimSpace(strings.Repeat(word+" and ", 70)) }
 	var documents []map[string]any
 	for id, text := range map[string]string{
-		// The two long sentences of "cut" fill a chunk each, and the answer lies across the border.
+		// The two long sentences in "cut" fill a chunk each, and the answer straddles the boundary.
 		"cut":   "The mast was painted with " + filler("varnish") + " before the sails arrived. They were sewn at Kilmory with " + filler("thread") + " over the winter.",
 		"sails": "What was done before the sails arrived: before the sails arrived, what was done.",
 		"low":   "Walruses rest on ice.", "high": "Walruses rest: how walruses rest, where walruses rest.",

@@ -22,16 +22,16 @@ import (
 	"github.com/sluice/sluice/pkg/loadtest"
 )
 
-// What a tenant must still get while another one attacks.
+// The minimum service for a tenant while another one attacks.
 const (
 	victimRate    = 5    // requests per second
 	victimServed  = 0.99 // as a share of all requests
 	victimSlowest = 3    // as a multiple of the 99th percentile without an attack
-	// A 99th percentile that is always acceptable, in milliseconds: below it, the machine's noise dominates.
+	// A 99th percentile, in milliseconds, that is always acceptable: below it, the machine's noise dominates.
 	victimFloor = 10.0
 )
 
-// tenant is a workspace of a program, with a datastore that has content.
+// tenant is a workspace in a program, with a datastore that has content.
 type tenant struct {
 	*program
 	key    string
@@ -94,7 +94,7 @@ func (t *tenant) file(ctx context.Context, name string, content []byte) error {
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
 	for k, v := range map[string]string{"type": "file", "datastoreId": t.store, "fileName": name} {
-		_ = form.WriteField(k, v) // cannot fail: it writes to memory
+		_ = form.WriteField(k, v) // cannot fail, because it writes to memory
 	}
 	part, _ := form.CreateFormFile("file", name)
 	_, _ = part.Write(content)
@@ -173,7 +173,7 @@ func smallPDF(text string) []byte {
 // attack keeps a service busy until ctx ends.
 type attack func(ctx context.Context, by *tenant)
 
-// attacks are ways in which a tenant could block all others.
+// attacks are the ways in which a tenant could block all others.
 var attacks = map[string]attack{
 	"streams":       openStreams,
 	"slow uploads":  func(ctx context.Context, by *tenant) { drip(ctx, by, 70, uploadHead(by)) },
@@ -249,7 +249,7 @@ func upsertHead(t *tenant) string {
 	return fmt.Sprintf("POST /datastores/upsert/%s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 90000\r\n\r\n", t.store, t.addr, t.key)
 }
 
-// drip sends a request's header over many connections, followed by a byte now and then.
+// drip sends a request header over many connections, followed by a single byte now and then.
 func drip(ctx context.Context, by *tenant, connections int, head string) {
 	atOnce(ctx, connections, func(int) {
 		conn, err := net.Dial("tcp", by.addr)
@@ -280,7 +280,7 @@ func uploadExploding(ctx context.Context, by *tenant) {
 	<-ctx.Done()
 }
 
-// victim sends a request of the attacked tenant: a search, a list or a small text.
+// victim sends one of the attacked tenant's requests: a search, a list or a small text.
 func (t *tenant) victim(ctx context.Context, n int, take *loadtest.Times) error {
 	defer take.Since("answered")
 	switch n % victimRate {
@@ -296,8 +296,8 @@ func (t *tenant) victim(ctx context.Context, n int, take *loadtest.Times) error 
 	return t.search(ctx, fmt.Sprintf("Which harbour of district %d keeps records about the mill?", n%37), 5)
 }
 
-// TestFairness measures how a tenant is served without an attack, during each attack of another tenant, and during all
-// attacks together. TEST_FAIRNESS is the duration of each measurement.
+// TestFairness measures how well a tenant is served without an attack, during each attack by another tenant, and during
+// all attacks together. TEST_FAIRNESS is how long each measurement takes.
 func TestFairness(t *testing.T) {
 	span := timeOf(t, "TEST_FAIRNESS")
 	names := []string{"streams", "slow uploads", "slow upserts", "searches", "normalisation", "readers", "requests", "all"}
@@ -400,7 +400,7 @@ func TestSlowUploadsOfOneTenant(t *testing.T) {
 	for _, head := range []string{uploadHead(attacker), upsertHead(attacker)} {
 		all.Go(func() { drip(ctx, attacker, 6, head) })
 	}
-	// As soon as one of its own requests has to wait, the attacker has used up its share.
+	// Once one of its own requests has to wait, the attacker has used up its share.
 	p.eventually(time.Minute, "the slow uploads do not arrive", func() bool {
 		waits, stop := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer stop()
@@ -412,7 +412,7 @@ func TestSlowUploadsOfOneTenant(t *testing.T) {
 	}
 }
 
-// TestSearchesOfOneTenant lets a tenant search from 16 goroutines. Every search of another tenant is answered, and
+// TestSearchesOfOneTenant lets a tenant search from 16 goroutines. Every search by another tenant is answered and
 // overtakes most of the waiting ones.
 func TestSearchesOfOneTenant(t *testing.T) {
 	t.Parallel()
@@ -440,7 +440,7 @@ func TestSearchesOfOneTenant(t *testing.T) {
 		}
 		overtaken = append(overtaken, answered.Load()-before)
 	}
-	// Without fair shares, about 64 other searches would be answered before each search.
+	// If shares weren't fair, each search would come after about 64 others.
 	slices.Sort(overtaken)
 	if median := overtaken[len(overtaken)/2]; median > 24 {
 		t.Errorf("before half of the searches, %d or more of the other tenant were answered: %v", median, overtaken)

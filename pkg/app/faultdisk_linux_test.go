@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// newOnDisk starts a program whose data directory is on a file system of its own, hidden from other processes. The
-// shell command `mount` mounts it at the directory in $0. If the system does not permit that, newOnDisk skips the test.
+// newOnDisk starts a program whose data directory is on a separate file system, hidden from other processes. The shell
+// command `mount` mounts it at the directory in $0. If the system doesn't permit that, newOnDisk skips the test.
 func newOnDisk(t *testing.T, mount string, unshare ...string) (f *faulty, disk string) {
 	t.Helper()
 	fleetFaults(t)
@@ -28,12 +28,12 @@ func newOnDisk(t *testing.T, mount string, unshare ...string) (f *faulty, disk s
 	}
 	f.wrap = append(slices.Clone(unshare), "sh", "-c", mount+` && exec "$@"`, f.dir)
 	f.start()
-	// The commands replace each other with exec, so the process id stays the same. Its owner can see the process's file
+	// The commands replace each other with exec, so the process id stays the same. The process's owner can see its file
 	// systems under this id.
 	return f, filepath.Join("/proc", strconv.Itoa(f.cmd.Process.Pid), "root", f.dir)
 }
 
-// TestAFullDiskIsReportedAndRecovers fills the disk of the data directory.
+// TestAFullDiskIsReportedAndRecovers fills the data directory's disk.
 func TestAFullDiskIsReportedAndRecovers(t *testing.T) {
 	f, disk := newOnDisk(t, `mount -t tmpfs -o size=96m none "$0"`, "unshare", "-Urm")
 	r := f.prepare("nospace")
@@ -67,7 +67,7 @@ func TestAFullDiskIsReportedAndRecovers(t *testing.T) {
 	f.heals(r)
 }
 
-// newOnOwnDisk starts a program whose data directory is on a file system that can be frozen.
+// newOnOwnDisk starts a program with its data directory on a file system that can be frozen.
 func newOnOwnDisk(t *testing.T) (f *faulty, disk string) {
 	t.Helper()
 	fleetFaults(t)

@@ -38,8 +38,8 @@ func turnReadOnly(t *testing.T, pid int, mountPoint string) {
 	t.Fatalf("%s is not mounted", mountPoint)
 }
 
-// TestADiskThatTurnsReadOnlyKeepsQueries makes the data directory's file system permanently read-only under load, and
-// then increases the load. Stored content must stay readable.
+// TestADiskThatTurnsReadOnlyKeepsQueries makes the data directory's file system permanently read-only under load, then
+// increases the load. Stored content must stay readable.
 func TestADiskThatTurnsReadOnlyKeepsQueries(t *testing.T) {
 	f, disk := newOnOwnDisk(t)
 	r := f.prepare("readonly")
@@ -74,7 +74,7 @@ func TestADiskThatTurnsReadOnlyKeepsQueries(t *testing.T) {
 		}
 	}
 	read(few)
-	for i := range few { // so that writes are in progress, too
+	for i := range few { // keeps writes in progress, too
 		load.Go(func() {
 			for n := 0; ; n++ {
 				var made source
@@ -86,7 +86,7 @@ func TestADiskThatTurnsReadOnlyKeepsQueries(t *testing.T) {
 		})
 	}
 	f.eventually(time.Minute, "the requests are not answered", func() bool { return answered.Load() > 10*few*int64(len(reads)) })
-	// Write all modified pages to disk first: an unmodified page of a mapped file can become writable only if the file
+	// Write all modified pages to disk first: an unmodified page in a mapped file can become writable only if the file
 	// system allows it.
 	root, err := os.Open(disk)
 	f.must(err)

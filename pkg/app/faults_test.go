@@ -44,7 +44,7 @@ func (f *faulty) behind(t *testing.T, name, address string) string {
 	return p.Addr()
 }
 
-// newBehindProxies returns a program, not yet started, that reaches NATS, PostgreSQL, Milvus and the model server
+// newBehindProxies returns a program, not yet started, that connects to NATS, PostgreSQL, Milvus and the model server
 // through proxies.
 func newBehindProxies(t *testing.T) *faulty {
 	t.Helper()
@@ -83,7 +83,7 @@ func newBehindProxies(t *testing.T) *faulty {
 	return f
 }
 
-// unharmed lists the requests that succeed without a dependency.
+// unharmed lists, per dependency, the requests that succeed without it.
 var unharmed = map[string][]string{
 	"catalog": nil,
 	"nats":    {"delete", "crawl", "list", "chunks", "query", "agent", "stream"},
@@ -91,8 +91,8 @@ var unharmed = map[string][]string{
 	"openai":  {"upload", "keyed upload", "upsert", "update", "delete", "crawl", "list", "chunks", "original"},
 }
 
-// faultModes are the ways in which a dependency fails. In a mode that lasts, the set of requests that succeed is
-// certain, and /readyz must report the dependency as down.
+// faultModes are the ways in which a dependency fails. In a lasting mode, the set of successful requests is known, and
+// /readyz must report the dependency as down.
 var faultModes = []struct {
 	name  string
 	mode  faultproxy.Mode

@@ -19,14 +19,14 @@ import (
 	"github.com/sluice/sluice/pkg/faultproxy"
 )
 
-// faultBound is the time limit for a request, longer than the 75 s that the service waits for a statement when
-// PostgreSQL does not answer. The limit detects requests that hang; it does not measure speed.
+// faultBound is the time limit for a request. It exceeds the 75 s the service waits for a statement when PostgreSQL
+// does not answer. It is there to detect requests that hang, not to measure speed.
 const faultBound = 100 * time.Second
 
-// faulty is a program with dependencies that can be made to fail.
+// faulty is a program whose dependencies can be made to fail.
 type faulty struct {
 	*program
-	proxies map[string]*faultproxy.Proxy // in front of each dependency, by its name
+	proxies map[string]*faultproxy.Proxy // one in front of each dependency, by its name
 	pages   *httptest.Server
 	rounds  int
 }
@@ -56,9 +56,9 @@ func aboutWord(word string) string {
 type step struct {
 	name, method, path, contentType string
 	body                            []byte
-	key                             string // idempotency key for repeating the request; "": it is not repeated
-	makes                           string // word of the datasource that the request creates, or ""
-	removes, replaces               string // word of the datasource that the request deletes or overwrites, or ""
+	key                             string // idempotency key for retrying the request; "" means no retry
+	makes                           string // word in the datasource that the request creates, or ""
+	removes, replaces               string // word in the datasource that the request deletes or overwrites, or ""
 	streams, asks                   bool
 
 	reply stepReply
@@ -107,7 +107,7 @@ func (s *step) send(p *program) {
 	s.reply.body, s.reply.err = io.ReadAll(resp.Body)
 }
 
-// judge returns what is wrong with a reply received while a dependency was failing, or "".
+// judge says what is wrong with a reply received while a dependency was failing, or returns "".
 func (s *step) judge() string {
 	r := s.reply
 	switch {
@@ -133,14 +133,14 @@ func (s *step) judge() string {
 	return ""
 }
 
-// steps returns the requests of one round, each about a different word. ids maps words to existing datasources. Two of
-// them will be replaced and deleted.
+// steps returns one round's requests, each about a different word. ids maps words to existing datasources; two of these
+// are replaced and deleted.
 func (f *faulty) steps(store, agent string, round string, ids map[string]string) []*step {
 	word := func(of string) string { return round + of }
 	form := func(of string) ([]byte, string) {
 		var b bytes.Buffer
 		w := multipart.NewWriter(&b)
-		_ = w.WriteField("datastoreId", store) // cannot fail: it writes to memory
+		_ = w.WriteField("datastoreId", store) // cannot fail, because it writes to memory
 		part, _ := w.CreateFormFile("file", of+".txt")
 		_, _ = part.Write([]byte(aboutWord(word(of))))
 		_ = w.Close()
@@ -185,7 +185,7 @@ type faultRound struct {
 	steps              []*step
 }
 
-// prepare creates the resources of a round while nothing is failing.
+// prepare creates a round's resources while nothing is failing.
 func (f *faulty) prepare(name string) *faultRound {
 	f.t.Helper()
 	f.rounds++
@@ -224,7 +224,7 @@ func (f *faulty) strike(r *faultRound) {
 	}
 }
 
-// heals waits until nothing is failing, repeats rejected requests, and checks that everything exists exactly once.
+// heals waits until nothing is failing, retries rejected requests and checks that everything exists exactly once.
 func (f *faulty) heals(r *faultRound) {
 	f.t.Helper()
 	f.eventually(2*time.Minute, "the program is not ready though all is well again", func() bool { status, _ := f.ready(); return status == http.StatusOK })
@@ -292,7 +292,7 @@ func (f *faulty) heals(r *faultRound) {
 	}
 }
 
-// ready returns the status of /readyz and the dependencies that it reports as down.
+// ready returns /readyz's status and the dependencies it reports as down.
 func (f *faulty) ready() (status int, down []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()

@@ -15,7 +15,7 @@ import (
 	local "github.com/sluice/sluice/tools/local/engines"
 )
 
-// filtering generates random documents and filters from few names and values, so that many filters match.
+// filtering generates random documents and filters from a small set of names and values, so that many filters match.
 type filtering struct{ *rand.Rand }
 
 var (
@@ -120,7 +120,7 @@ func (g filtering) spoiled() any {
 	return all[g.IntN(len(all))]
 }
 
-// asJSON encodes and decodes the value, which gives all numbers the same type, and all lists, too.
+// asJSON encodes and decodes the value, so that all numbers have the same type and so do all lists.
 func asJSON(t *testing.T, v map[string]any) map[string]any {
 	t.Helper()
 	b, err := json.Marshal(v)
@@ -151,7 +151,7 @@ func passesFilters(id, customID string, metadata, filters map[string]any) bool {
 	wanted, _ := filters["metadata"].(map[string]any)
 	for name, alternatives := range wanted {
 		have := listed(metadata[name])
-		for i, r := range name { // a name with a dot may also refer to a nested object
+		for i, r := range name { // a dotted name may also refer to a nested object
 			if object, is := metadata[name[:i]].(map[string]any); r == '.' && is {
 				have = append(have, listed(object[name[i+1:]])...)
 			}

@@ -14,12 +14,11 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// minSecret is the minimum length in bytes of the key in the data directory. A shorter key must be truncated, and is
-// replaced.
+// Minimum length in bytes of the key in the data directory. A shorter key must have been truncated and is replaced.
 const minSecret = 16
 
 // firstKey ensures that there is an API key. It stores the configured key or, if there is no key at all, creates one,
-// writes it to keyFile (mode 0600) and prints it once to `out` with the console's address.
+// writes it to keyFile (mode 0600) and prints it once to `out`, along with the console's address.
 func firstKey(ctx context.Context, keys *catalog.Catalog, configured, keyFile, console string, now time.Time, out io.Writer) error {
 	if err := keys.EnsureWorkspace(ctx, domain.DefaultWorkspace, "Default"); err != nil {
 		return fmt.Errorf("creating the default workspace: %w", err)
@@ -46,7 +45,7 @@ func firstKey(ctx context.Context, keys *catalog.Catalog, configured, keyFile, c
 	return nil
 }
 
-// consoleAt returns the console's address for a user of this machine, even if the service listens on all interfaces.
+// consoleAt returns the console's address for a user on this machine, even if the service listens on all interfaces.
 func consoleAt(listening net.Addr) string {
 	host, port, err := net.SplitHostPort(listening.String())
 	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {

@@ -11,8 +11,8 @@ import (
 )
 
 // BenchmarkFleetIngest measures how the ingestion rate grows with the number of ingestors if the embedding server, at
-// 50 ms per request, is the bottleneck. Each ingestor processes one document at a time, so that four of them leave
-// enough processor time for the engines.
+// 50 ms per request, is the bottleneck. Each ingestor processes one document at a time, so four of them leave enough
+// CPU time for the engines.
 func BenchmarkFleetIngest(b *testing.B) {
 	const embedding = 50 * time.Millisecond
 	for _, ingestors := range []int{1, 2, 4} {
@@ -21,14 +21,14 @@ func BenchmarkFleetIngest(b *testing.B) {
 			models.delay.Store(int64(embedding))
 			f := newFleet(b, ingestors, "OPENAI_BASE_URL="+models.URL+"/v1", "SLUICE_EMBED_MODEL=letters", "SLUICE_INGEST_CONCURRENCY=1")
 			store := f.api.newDatastore()
-			// Create and load the collection first, which takes seconds but happens only once.
+			// Create and load the collection first. This takes seconds but happens only once.
 			f.api.must(f.api.post("/api/datastores/upsert/"+store, texts("first", 1), nil))
 			f.api.settled(store, time.Minute)
 			documents := 100 * ingestors
 			api, workers := f.api.cpu(), cpuOf(f.ingestors)
 			for n := 0; b.Loop(); n++ {
 				b.StopTimer()
-				models.gate.Lock() // the time for accepting documents is not measured
+				models.gate.Lock() // exclude the time for accepting documents
 				for from := 0; from < documents; from += 100 {
 					f.api.must(f.api.post("/api/datastores/upsert/"+store, texts(fmt.Sprintf("round-%d-%d", n, from), 100), nil))
 				}
@@ -44,7 +44,7 @@ func BenchmarkFleetIngest(b *testing.B) {
 	}
 }
 
-// texts returns the body of an upsert of n documents with one chunk each.
+// texts returns an upsert body with n documents of one chunk each.
 func texts(prefix string, n int) map[string]any {
 	docs := make([]map[string]any, n)
 	for i := range docs {
@@ -76,7 +76,7 @@ func (p *program) quiet(store string, timeout time.Duration) {
 	}
 }
 
-// BenchmarkFleetQuery measures queries of 6,000 chunks in Milvus, with one client and with eight.
+// BenchmarkFleetQuery measures querying 6,000 chunks in Milvus, with one client and with eight.
 func BenchmarkFleetQuery(b *testing.B) {
 	f := newFleet(b, 1)
 	store := f.api.newDatastore()
@@ -100,7 +100,7 @@ func BenchmarkFleetQuery(b *testing.B) {
 	}
 }
 
-// cpu returns the processor time used by the process, in seconds.
+// cpu returns the process's CPU time in seconds.
 func (p *program) cpu() float64 {
 	p.t.Helper()
 	for line := range strings.Lines(p.body("/metrics")) {

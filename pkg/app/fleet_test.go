@@ -15,7 +15,7 @@ import (
 	local "github.com/sluice/sluice/tools/local/engines"
 )
 
-// fleet is a distributed service, in separate processes: a cluster of NATS servers, PostgreSQL, Milvus, an api process,
+// fleet is a distributed service in separate processes: a cluster of NATS servers, PostgreSQL, Milvus, an api process,
 // ingestors and a crawler.
 type fleet struct {
 	t         testing.TB
@@ -34,7 +34,7 @@ func newFleet(t testing.TB, ingestors int, env ...string) *fleet {
 	return f
 }
 
-// newFleetEngines starts the empty engines of a fleet.
+// newFleetEngines starts a fleet's engines, all of them empty.
 func newFleetEngines(t testing.TB) *fleet {
 	t.Helper()
 	f := &fleet{t: t}
@@ -184,7 +184,7 @@ func (p *program) once(ctx context.Context, path string, body string, into any) 
 	}
 }
 
-// passes reports whether a request that failed with err may succeed when repeated.
+// passes reports whether retrying a request that failed with err may succeed.
 func passes(err error) bool {
 	if err == nil {
 		return false

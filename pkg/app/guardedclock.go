@@ -6,14 +6,14 @@ import (
 )
 
 const (
-	// How long a forward jump of the clock is ignored. By then, all work from before the jump has ended, and an
-	// operator who set the clock by mistake has probably noticed.
+	// How long a forward jump is ignored. After this time, all work begun before the jump has ended, and an operator
+	// who set the clock by mistake has probably noticed.
 	maxIgnoredJump = 24 * time.Hour
-	// Maximum lead of the wall clock over the guarded time; beyond it, the clock has jumped.
+	// Maximum lead of the wall clock over the guarded time. Beyond it, the clock counts as having jumped.
 	maxDrift = 10 * time.Second
 )
 
-// guardedClock is the clock that decides which objects are old enough to delete. If the wall clock jumps forward or the
+// guardedClock is the clock for deciding which objects are old enough to delete. If the wall clock jumps forward or the
 // machine sleeps, recent objects look old, and a deletion cannot be undone. So guardedClock ignores forward jumps for
 // maxIgnoredJump. It follows backward jumps at once.
 type guardedClock struct {
@@ -27,14 +27,14 @@ type guardedClock struct {
 	jumpedAt    time.Duration // value of elapsed at the jump
 }
 
-// newGuardedClock returns a guarded clock that starts at the current time of the wall clock.
+// newGuardedClock returns a guarded clock that starts at the wall clock's current time.
 func newGuardedClock(wall func() time.Time) *guardedClock {
 	began := time.Now()
 	return newGuardedClockFrom(wall, func() time.Duration { return time.Since(began) })
 }
 
 func newGuardedClockFrom(wall func() time.Time, elapsed func() time.Duration) *guardedClock {
-	// Strip the monotonic reading, which would hide jumps of the wall clock.
+	// Strip the monotonic reading, which would hide wall clock jumps.
 	only := func() time.Time { return wall().Round(0) }
 	return &guardedClock{wall: only, elapsed: elapsed, lastTime: only(), lastElapsed: elapsed()}
 }

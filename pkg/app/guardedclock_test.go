@@ -13,7 +13,7 @@ func TestTheGuardedClockAcceptsAForwardJumpAfterADay(t *testing.T) {
 	for _, step := range []struct {
 		what      string
 		set, runs time.Duration // set: how far the clock is moved; runs: how long it then runs
-		want      time.Duration // lead of the guarded clock over a clock that was never moved
+		want      time.Duration // the guarded clock's lead over a clock that was never moved
 	}{
 		{what: "all is well", runs: time.Hour},
 		{what: "it is slewed", set: 5 * time.Second, runs: time.Hour, want: 5 * time.Second},

@@ -28,8 +28,8 @@ import (
 	local "github.com/sluice/sluice/tools/local/engines"
 )
 
-// childVariable is the environment variable that makes the test binary run a process of the given shape, which a test
-// can then kill.
+// childVariable is the environment variable that makes the test binary run a process of the given shape, so that a test
+// can kill it.
 const childVariable = "APP_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	if shape := os.Getenv(childVariable); shape != "" {
 		h := faultHooks(os.Getenv(pointVariable))
 		h.now = wrongClock(os.Getenv(clockVariable))
-		signal.Ignore(syscall.SIGXFSZ) // tests simulate a full disk with a limit on file sizes; without this, exceeding the limit would kill the process
+		signal.Ignore(syscall.SIGXFSZ) // tests limit file sizes to simulate a full disk; otherwise exceeding the limit would kill the process
 		os.Exit(mainWith(h, Shape(shape), os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
 	}
 	moreAtOnce()
@@ -55,7 +55,7 @@ func moreAtOnce() {
 		return
 	}
 	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
-		panic(err) // cannot happen: the value is a number
+		panic(err) // cannot happen, because the value is a number
 	}
 }
 
@@ -68,7 +68,7 @@ type program struct {
 	dir   string
 	addr  string
 	env   []string
-	wrap  []string // command that runs the process; none: it is started directly
+	wrap  []string // command that runs the process; if empty, it is started directly
 
 	cmd    *exec.Cmd
 	exited chan error
@@ -96,7 +96,7 @@ func newProgram(t testing.TB, env ...string) *program {
 
 func tail(s string, n int) string { return s[max(0, len(s)-n):] }
 
-// lockedBuffer is a buffer that the process writes to and the test reads.
+// lockedBuffer is a buffer written by the process and read by the test.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -136,7 +136,7 @@ func (p *program) launch(args ...string) {
 	go func() { exited <- cmd.Wait() }()
 }
 
-// start launches the process, waits until it is ready, and returns how long that took.
+// start launches the process, waits until it is ready and returns how long that took.
 func (p *program) start() time.Duration {
 	p.t.Helper()
 	began := time.Now()
@@ -164,7 +164,7 @@ func (p *program) start() time.Duration {
 
 // kill kills the process at once, as kill -9 does.
 func (p *program) kill() {
-	_ = p.cmd.Process.Kill() // the process may have ended already
+	_ = p.cmd.Process.Kill() // the process may have exited already
 	<-p.exited
 	p.exited <- nil
 }
@@ -185,7 +185,7 @@ func (p *program) terminate() error {
 	}
 }
 
-// errRefused is a response with a status other than 2xx.
+// errRefused reports a response with a status other than 2xx.
 type errRefused struct {
 	status int
 	body   string
@@ -198,7 +198,7 @@ func (p *program) call(ctx context.Context, method, path, contentType string, bo
 	return p.callWith(ctx, method, path, contentType, body, into)
 }
 
-// callWith is call with additional headers, given as alternating names and values.
+// callWith is like call, with additional headers given as alternating names and values.
 func (p *program) callWith(ctx context.Context, method, path, contentType string, body io.Reader, into any, headers ...string) error {
 	req, err := http.NewRequestWithContext(ctx, method, "http://"+p.addr+path, body)
 	if err != nil {
@@ -322,7 +322,7 @@ func (p *program) sources(storeID, search string) ([]source, error) {
 	}
 }
 
-// settled waits until no datasource of the datastore is waiting or being processed, and returns all of them.
+// settled waits until none of the datastore's datasources is waiting or being processed, and returns all of them.
 func (p *program) settled(storeID string, timeout time.Duration) []source {
 	p.t.Helper()
 	deadline := time.After(timeout)
@@ -355,7 +355,7 @@ func (p *program) query(storeID, text string, topK int) []fragment {
 		return p.post("/datastores/"+storeID+"/query", map[string]any{"query": text, "topK": topK}, &found)
 	}
 	err := ask()
-	// Milvus is a separate process. On a busy machine it may be slow, and is then reported as unavailable.
+	// Milvus is a separate process. On a busy machine it may be slow and is then reported as unavailable.
 	if slices.ContainsFunc(p.env, func(v string) bool { return strings.HasPrefix(v, "MILVUS_ADDR=") }) && refusedWith(err, http.StatusServiceUnavailable) {
 		p.eventually(time.Minute, "Milvus cannot be searched", func() bool {
 			err = ask()

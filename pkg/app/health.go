@@ -28,7 +28,7 @@ type healthServer struct {
 	served   *group
 }
 
-// serveHealth starts a healthServer. Unless adminKey is "", it also serves profiles to the operator.
+// serveHealth starts a healthServer. If adminKey is set, it also serves profiles to the operator.
 func serveHealth(ctx context.Context, addr string, metrics prometheus.Gatherer, checks []api.Check, adminKey string, hosts []string, log *slog.Logger, failed chan<- error) (*healthServer, error) {
 	listener, err := listen(ctx, addr)
 	if err != nil {
@@ -58,7 +58,7 @@ func serveHealth(ctx context.Context, addr string, metrics prometheus.Gatherer, 
 }
 
 // guardHost protects a server on a loopback address against DNS rebinding. It admits only requests to a loopback name
-// or to one of the hosts.
+// or to one of `hosts`.
 func guardHost(listener net.Listener, hosts []string, next http.Handler) http.Handler {
 	if at, isTCP := listener.Addr().(*net.TCPAddr); !isTCP || !at.IP.IsLoopback() {
 		return next
@@ -76,7 +76,7 @@ func (t *healthServer) stop() error {
 }
 
 // ready checks all dependencies; a worker needs every one of them. The response names those that are down, and the log
-// has the reasons.
+// says why.
 func ready(w http.ResponseWriter, r *http.Request, checks []api.Check, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 	defer cancel()

@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/api"
 )
 
-// statusFrom requests a path from the server at the address under the given host name, as a browser does if the name
-// resolves to the address.
+// statusFrom requests a path from the server at `address` with the given Host header, as a browser would if the host
+// name resolved to that address.
 func statusFrom(t *testing.T, address, path, host string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+path, nil)
@@ -33,7 +33,7 @@ func statusFrom(t *testing.T, address, path, host string) (int, string) {
 	return resp.StatusCode, string(body)
 }
 
-// TestALoopbackServerRejectsForeignHosts sends servers on loopback addresses requests with other host names.
+// TestALoopbackServerRejectsForeignHosts sends requests with other host names to servers on loopback addresses.
 func TestALoopbackServerRejectsForeignHosts(t *testing.T) {
 	t.Parallel()
 	worker, err := serveHealth(t.Context(), "127.0.0.1:0", newRegistry(), []api.Check{}, "an operator's long key", []string{"sluice.example"}, slog.New(slog.DiscardHandler), make(chan error, 1))
@@ -70,7 +70,8 @@ func TestALoopbackServerRejectsForeignHosts(t *testing.T) {
 	}
 }
 
-// TestAServerOnAllAddressesAcceptsAllHosts sends unknown host names to servers that other machines can reach.
+// TestAServerOnAllAddressesAcceptsAllHosts sends requests with unknown host names to servers that other machines can
+// reach.
 func TestAServerOnAllAddressesAcceptsAllHosts(t *testing.T) {
 	t.Parallel()
 	next := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })

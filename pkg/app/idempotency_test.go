@@ -17,7 +17,7 @@ import (
 	local "github.com/sluice/sluice/tools/local/engines"
 )
 
-// once is a request that is repeated with the same idempotency key until it is answered.
+// once is a request retried with the same idempotency key until it is answered.
 type once struct {
 	path, contentType string
 	body              []byte
@@ -77,7 +77,7 @@ func mixedRequests(t testing.TB, store string, set int) []*once {
 	}
 }
 
-// send sends the request and reports whether no further attempt is needed. A permanent error fails the test.
+// send sends the request and reports whether it is done with. A permanent error fails the test.
 func (o *once) send(p *program) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -97,7 +97,7 @@ func (o *once) send(p *program) bool {
 	return err == nil || !passes(err)
 }
 
-// settle repeats the request until it is answered or ctx ends.
+// settle retries the request until it is answered or ctx ends.
 func (o *once) settle(ctx context.Context, p *program) error {
 	for len(o.ids) == 0 && !o.send(p) {
 		if err := pause(ctx); err != nil {
@@ -108,7 +108,7 @@ func (o *once) settle(ctx context.Context, p *program) error {
 }
 
 // TestEveryKeyCreatesOneResourceDespiteKills kills the process at random moments while it executes requests with
-// idempotency keys, and repeats the requests until they are answered.
+// idempotency keys, and retries the requests until they are answered.
 func TestEveryKeyCreatesOneResourceDespiteKills(t *testing.T) {
 	t.Parallel()
 	rounds := 12
@@ -131,7 +131,7 @@ func TestEveryKeyCreatesOneResourceDespiteKills(t *testing.T) {
 	}
 }
 
-// TestAnotherProcessContinuesTheRequestsOfAKilledOne repeats requests in a process that replaces a killed one and
+// TestAnotherProcessContinuesTheRequestsOfAKilledOne retries requests in a process that replaces a killed one and
 // shares only the engines with it.
 func TestAnotherProcessContinuesTheRequestsOfAKilledOne(t *testing.T) {
 	if testing.Short() {
@@ -161,8 +161,8 @@ func TestAnotherProcessContinuesTheRequestsOfAKilledOne(t *testing.T) {
 }
 
 // killUnderRequests sends requests to the first process in the ring, which must be running, kills it while it executes
-// them, and starts the next process. It does this `rounds` times, which must be a multiple of the number of processes,
-// so that the first one is running in the end.
+// them, and starts the next process. It repeats this `rounds` times. `rounds` must be a multiple of the number of
+// processes, so that the first one is running in the end.
 func killUnderRequests(t testing.TB, store string, rounds int, ring ...*program) []*once {
 	t.Helper()
 	random := mathrand.New(mathrand.NewPCG(2026, 12))
@@ -187,7 +187,7 @@ func killUnderRequests(t testing.TB, store string, rounds int, ring ...*program)
 	return all
 }
 
-// settleAll repeats all requests until they are answered, at most for the length of a claim's lease plus a few seconds.
+// settleAll retries all requests until they are answered, for at most the length of a claim's lease plus a few seconds.
 func (p *program) settleAll(all []*once) {
 	p.t.Helper()
 	answered := map[string]bool{}

@@ -15,18 +15,18 @@ import (
 	"github.com/sluice/sluice/pkg/cli"
 )
 
-// hostedAccount is a server with OpenAI's API for files and vector stores.
+// hostedAccount is a server with OpenAI's files and vector stores API.
 type hostedAccount struct {
 	*httptest.Server
 	mu         sync.Mutex
 	downloads  map[string]int // by file id
-	failsAfter int            // number of downloads after which the key becomes invalid; 0: never
-	total      int            // number of files that the store reports; 0: the true number
+	failsAfter int            // number of downloads after which the key becomes invalid; 0 means never
+	total      int            // file count that the store reports; 0 means the true count
 }
 
 type hostedFile struct {
 	id, name, content, status, attributes string
-	chunks                                []string // the vector store's text of a file that cannot be downloaded
+	chunks                                []string // the vector store's text for a file that cannot be downloaded
 }
 
 var hostedFiles = []hostedFile{
@@ -120,7 +120,7 @@ func (a *hostedAccount) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// set changes the account under the lock, and forgets the downloads.
+// set changes the account under the lock and clears the download counts.
 func (a *hostedAccount) set(change func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -22,19 +22,19 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded"
 )
 
-// document is a document of a kill test. No other document contains its word.
+// document is a document in a kill test. No other document contains its word.
 type document struct {
 	customID, name string
 	content        []byte
 	word           string
 	id             string // "" until the service is known to have accepted the document
-	replaced       reply  // replaced by a text that contains newWord instead of word
+	replaced       reply  // replaced by a text with newWord instead of word
 	deleted        reply
 }
 
 func (d *document) newWord() string { return d.word + "new" }
 
-// reply is the client's knowledge about a request: a killed process may have executed it without answering.
+// reply is what the client knows about a request: a killed process may have executed it without answering.
 type reply int
 
 const (
@@ -53,8 +53,8 @@ func answered(err error) reply {
 // binaries are sample documents without a unique word.
 var binaries = []string{"aurora-x2-manual.pdf", "employee-handbook.docx", "price-list.xlsx", "roadmap.pptx"}
 
-// mixedDocuments returns n documents in all formats, some of them with several chunks. Every tenth is one of binaries
-// and has no unique word.
+// mixedDocuments returns n documents in all formats, some of them with several chunks. Every tenth is from binaries and
+// has no unique word.
 func mixedDocuments(t testing.TB, n int) []*document {
 	t.Helper()
 	docs := make([]*document, n)
@@ -199,7 +199,7 @@ func (p *program) checkSources(docs []*document, have []source) {
 	}
 }
 
-// checkQueries searches for each document, which must be found once, by its current word.
+// checkQueries searches for each document. It must be found exactly once, by its current word.
 func (p *program) checkQueries(store string, docs []*document) {
 	p.t.Helper()
 	for _, d := range docs {
@@ -222,7 +222,7 @@ func (p *program) checkQueries(store string, docs []*document) {
 	}
 }
 
-// countHits returns the number of fragments with the word that a query finds.
+// countHits returns how many fragments containing the word a query finds.
 func (p *program) countHits(store, word string) int {
 	n := 0
 	whole := regexp.MustCompile(`\b` + word + `\b`)
@@ -235,7 +235,7 @@ func (p *program) countHits(store, word string) int {
 }
 
 // checkRows compares the index with the catalog, row by row. The program must not be running. An audit must find no
-// missing rows, and after its sweeps the index must contain exactly the rows of the active generations.
+// missing rows, and after its sweeps the index must contain exactly the active generations' rows.
 func checkRows(t *testing.T, dir, store string) {
 	t.Helper()
 	ctx := t.Context()
@@ -251,7 +251,7 @@ func checkRows(t *testing.T, dir, store string) {
 	}
 	defer idx.Close()
 	where := controlledEngines{&engines{embedded: idx}}
-	later := func() time.Time { return time.Now().Add(time.Hour) } // otherwise the audit would ignore rows that have only just become active
+	later := func() time.Time { return time.Now().Add(time.Hour) } // otherwise the audit would ignore rows that only just became active
 	auditor := control.Auditor{Catalog: cat, Engines: where, Originals: noOriginals{}, Log: log, Now: later}
 	report, err := auditor.Audit(ctx, control.Scope{}, t.Logf)
 	if err != nil {
@@ -300,15 +300,15 @@ func checkRows(t *testing.T, dir, store string) {
 	}
 }
 
-// noOriginals is an empty store of originals: in these tests, the audit concerns only rows.
+// noOriginals is an empty originals store, because these tests audit only rows.
 type noOriginals struct{}
 
 func (noOriginals) Each(context.Context, func(string, int64, time.Time) error) error { return nil }
 func (noOriginals) Verify(context.Context, string) error                             { return nil }
 func (noOriginals) Exists(context.Context, string) (bool, error)                     { return true, nil }
 
-// TestDeletedTextsStayDeletedAfterAKill kills the program after it has deleted texts that had been replaced before.
-// NATS then has their first jobs in its log again, and a repair must not restore the texts from there.
+// TestDeletedTextsStayDeletedAfterAKill deletes texts that had been replaced before, then kills the program. NATS then
+// has the texts' first jobs in its log again, and a repair must not restore the texts from there.
 func TestDeletedTextsStayDeletedAfterAKill(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)

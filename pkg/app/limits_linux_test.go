@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limit limits a resource of the program's process and returns a function that restores the previous limit.
+// limit limits one of the process's resources and returns a function that restores the previous limit.
 func (p *program) limit(which int, to uint64) (restore func()) {
 	p.t.Helper()
 	var was unix.Rlimit
@@ -66,7 +66,7 @@ func TestAProcessWithFewFileDescriptorsRefusesAndContinues(t *testing.T) {
 	r := f.prepare("files")
 	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", f.cmd.Process.Pid))
 	f.must(err)
-	restore := f.limit(unix.RLIMIT_NOFILE, uint64(len(open)+4)) // connections count too, and serving one opens further files
+	restore := f.limit(unix.RLIMIT_NOFILE, uint64(len(open)+4)) // connections count too, and serving one opens more files
 	f.strike(r)
 	restore()
 	f.heals(r)

@@ -20,7 +20,7 @@ import (
 func (e *embedders) openLocal(c config.Config, log *slog.Logger) error {
 	if c.EmbedDir != "" {
 		where := transformer.Config{Directory: c.EmbedDir}
-		if c.ServerEmbedModel() == "" { // otherwise the prefixes are meant for the server's model
+		if c.ServerEmbedModel() == "" { // otherwise the prefixes are for the server's model
 			where.QueryPrefix, where.PassagePrefix = nilIfEmpty(c.QueryPrefix), nilIfEmpty(c.PassagePrefix)
 		}
 		if err := e.addLocal(where, log); err != nil {
@@ -36,7 +36,7 @@ func (e *embedders) openLocal(c config.Config, log *slog.Logger) error {
 			continue // already opened above
 		}
 		if transformer.IsCrossEncoder(dir) {
-			continue // openReranker opens it if RERANK_MODEL names it
+			continue // opened by openReranker if RERANK_MODEL names it
 		}
 		if err := e.addLocal(transformer.Config{Directory: dir}, log); err != nil {
 			return fmt.Errorf("%w; repair the model, or move %s elsewhere to start without it", err, dir)
@@ -58,7 +58,7 @@ func (e *embedders) addLocal(where transformer.Config, log *slog.Logger) error {
 }
 
 // modelDirs returns the directories in parent, sorted by name, or none if parent does not exist. It skips hidden
-// directories, which are unfinished downloads, and lost+found, which ext file systems create.
+// directories, which are unfinished downloads, and lost+found, a directory created by ext file systems.
 func modelDirs(parent string) ([]string, error) {
 	entries, err := os.ReadDir(parent)
 	if errors.Is(err, fs.ErrNotExist) {

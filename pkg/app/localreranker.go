@@ -18,14 +18,14 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry/instrument"
 )
 
-// Default time that a query may spend on reranking in this process. In this time, two processors score about 50 chunks
-// with a model of six layers.
+// Default time a query may spend on reranking in this process. In this time, two processors score about 50 chunks with
+// a six-layer model.
 const localRerankBudget = 300 * time.Millisecond
 
-// openReranker opens the configured reranker: the one at RERANK_URL or, without it, a model in this process. It returns
-// nil if none is configured.
+// openReranker opens the configured reranker: the one at RERANK_URL or, if that is not set, a model in this process. It
+// returns nil if none is configured.
 func openReranker(c config.Config, now func() time.Time, log *slog.Logger) (instrument.Model, error) {
-	if c.RerankURL != "" { // no health check: without the reranker, only the order of results changes
+	if c.RerankURL != "" { // no health check, because only the order of results depends on the reranker
 		client, err := rerank.New(rerank.Config{URL: c.RerankURL, APIKey: c.RerankKey, Model: c.RerankModel})
 		if err != nil {
 			return nil, fmt.Errorf("RERANK_URL: %w", err)
@@ -49,8 +49,8 @@ func openReranker(c config.Config, now func() time.Time, log *slog.Logger) (inst
 	return rerank.NewLocal(name, encoder, now), nil
 }
 
-// rerankerDirectory returns the directory of the model in RERANK_MODEL, which is a path, the name of a directory in the
-// data directory, or the publisher's name of the model there.
+// rerankerDirectory returns the directory of the model in RERANK_MODEL. The setting is a path, the name of a directory
+// in the data directory, or the publisher's name for a model there.
 func rerankerDirectory(c config.Config) string {
 	name := c.RerankModel
 	if m, ok := pull.Find(name); ok {

@@ -1,5 +1,5 @@
-// Package app assembles the processes of Sluice: api, ingestor and crawler. A process is a value with Start and Stop,
-// so a test can run the complete program in a temporary directory.
+// Package app assembles Sluice's processes: api, ingestor and crawler. A process is a value with Start and Stop, so a
+// test can run the complete program in a temporary directory.
 package app
 
 import (
@@ -32,7 +32,7 @@ const (
 	Crawler  Shape = "crawler"
 )
 
-// ShapeOf returns the type of process for the file name of the program: ingestor or crawler if the file has that name,
+// ShapeOf returns the process type for the program's file name: ingestor or crawler if the file has that name,
 // otherwise api.
 func ShapeOf(file string) Shape {
 	switch shape := Shape(strings.TrimSuffix(filepath.Base(file), ".exe")); shape {
@@ -51,7 +51,7 @@ func (s Shape) command() string {
 }
 
 // listensAnywhere describes a process that listens on any free port when SLUICE_ADDR is not set, such as "a crawler
-// process". It returns "" for the api process, which has a default address.
+// process". It returns "" for the api process, because that has a default address.
 func (s Shape) listensAnywhere() string {
 	if s == API {
 		return ""
@@ -68,7 +68,7 @@ func Main(shape Shape, args, environ []string, stdout, stderr io.Writer) int {
 func mainWith(h hooks, shape Shape, args, environ []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	context.AfterFunc(ctx, stop) // a second signal kills the process at once
 	p := newCommandLine(h, shape, environ, stdout, stderr)
 	err := p.run(ctx, args)
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
@@ -111,10 +111,10 @@ func (p *commandLine) serve(ctx context.Context, c config.Config) (err error) {
 	}
 }
 
-// version is set by release builds. They need it because images are built without the Git repository.
+// version is set in release builds, because images are built without the Git repository.
 var version string
 
-// Version returns the version of the program.
+// Version returns the program's version.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

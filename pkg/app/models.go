@@ -18,19 +18,19 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// Number of query vectors in the cache. It pays off because users and agents repeat queries.
+// Number of cached query vectors. The cache pays off because users and agents repeat queries.
 const queryCache = 1024
 
-// embedders are the embedding models of a process.
+// embedders are a process's embedding models.
 type embedders struct {
 	byID    map[string]embed.Embedder
 	order   []string               // model ids, the default first
 	builtin extractive.WordVectors // built-in model with vectors for single words
 }
 
-// openEmbedders opens the configured models and those in the data directory, in this order: the built-in model that
-// SLUICE_EMBED_MODEL names, the server's model, the model in SLUICE_EMBED_DIR, the models in the data directory by
-// name, the built-in models. The first is the default for new datastores.
+// openEmbedders opens the configured models and those in the data directory, in this order: the built-in model named in
+// SLUICE_EMBED_MODEL, the server's model, the model in SLUICE_EMBED_DIR, the models in the data directory by name, the
+// built-in models. The first is the default for new datastores.
 func openEmbedders(c config.Config, log *slog.Logger) (*embedders, error) {
 	builtin, err := static.New()
 	if err != nil {
@@ -64,8 +64,8 @@ func openEmbedders(c config.Config, log *slog.Logger) (*embedders, error) {
 	return e, nil
 }
 
-// addChosen adds the built-in model that SLUICE_EMBED_MODEL names, if any. With config.EmbedAuto, this is the model
-// that datastores use until they are moved.
+// addChosen adds the built-in model named in SLUICE_EMBED_MODEL, if any. For config.EmbedAuto, this is the model that
+// datastores use until they are moved.
 func (e *embedders) addChosen(name string, builtins []embed.Embedder) error {
 	if name == "" {
 		return nil
@@ -114,7 +114,7 @@ func readEmbedders(c config.Config) ([]embed.Model, error) {
 	return lists.Map(e.order, func(id string) embed.Model { return e.byID[id].Model() }), nil
 }
 
-// group runs goroutines that are stopped together.
+// group is a set of goroutines that are stopped together.
 type group struct {
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -122,7 +122,7 @@ type group struct {
 	failed chan<- error
 }
 
-// newGroup returns an empty group. The group's context has ctx's values, but is cancelled only by stop. When the first
+// newGroup returns an empty group. The group's context has ctx's values, but only stop cancels it. When the first
 // goroutine fails, its error is sent to failed, which must be a buffered channel.
 func newGroup(ctx context.Context, failed chan<- error) *group {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -137,7 +137,7 @@ func (g *group) run(name string, f func(context.Context) error) {
 		}
 		select {
 		case g.failed <- fmt.Errorf("%s: %w", name, err):
-		default: // another goroutine has failed before
+		default: // another goroutine has already failed
 		}
 	})
 }

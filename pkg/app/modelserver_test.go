@@ -16,10 +16,10 @@ import (
 // answer to everything.
 type modelServer struct {
 	*httptest.Server
-	requests, texts atomic.Int64 // number of embedding requests, and of texts in them
-	delay           atomic.Int64 // duration of an embedding request in nanoseconds
+	requests, texts atomic.Int64 // embedding requests and the texts in them
+	delay           atomic.Int64 // how long an embedding request takes, in nanoseconds
 	refuse          atomic.Bool  // whether to reject embedding requests permanently
-	gate            sync.RWMutex // while it is locked, embedding requests wait
+	gate            sync.RWMutex // embedding requests wait while it is locked
 }
 
 func newModelServer(t testing.TB) *modelServer {

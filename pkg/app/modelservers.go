@@ -11,9 +11,9 @@ import (
 	"github.com/sluice/sluice/pkg/config"
 )
 
-// modelChecks returns health checks of the model servers whose addresses are configured. A model server that is down
-// only degrades the service: without the embedding model, new documents wait, and without the chat model, answers
-// consist of quotations. Hosted services at default addresses are not checked.
+// modelChecks returns health checks for the model servers with configured addresses. A model server that is down only
+// degrades the service: without the embedding model, new documents wait, and without the chat model, answers consist of
+// quotations. Hosted services at default addresses are not checked.
 func modelChecks(c config.Config) (out []api.Check) {
 	if c.ServerEmbedModel() == "" && c.ChatModel == "" && len(c.ModelNames) == 0 {
 		return nil
@@ -48,8 +48,8 @@ const (
 	modelServerTimeout = 1500 * time.Millisecond
 )
 
-// ready returns an error if the server does not answer. Any response counts as an answer, except a gateway error that
-// says that the server is down.
+// ready returns an error if the server does not answer. Any response counts as an answer except a gateway error,
+// because that means the server behind it is down.
 func (m *modelServerCheck) ready(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -34,12 +34,12 @@ func (p *program) scrape() map[string]*dto.MetricFamily {
 	return families
 }
 
-// used matches the metrics in an expression, with their label conditions.
+// used matches the metrics in an expression, along with their label conditions.
 var used = regexp.MustCompile(`\b((?:sluice|go|process)_[a-z0-9_]+)\b(\{[^}]*\})?`)
 
 var labelsAsked = regexp.MustCompile(`(\w+)\s*(?:=~|!~|!=|=)`)
 
-// expressions returns the expressions of the dashboard and the alerts, by location.
+// expressions returns the expressions in the dashboard and the alerts, by location.
 func expressions(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -90,8 +90,8 @@ func expressions(t *testing.T) map[string]string {
 	return all
 }
 
-// TestDashboardAndAlertsUseExistingMetrics checks that a process exports all metrics that the dashboard and the alerts
-// use, and that all exported metrics are documented.
+// TestDashboardAndAlertsUseExistingMetrics checks that a process exports every metric used by the dashboard and the
+// alerts, and that all exported metrics are documented.
 func TestDashboardAndAlertsUseExistingMetrics(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
@@ -151,7 +151,7 @@ type spans struct {
 }
 
 func (s *spans) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body) // a truncated body does not decode
+	body, _ := io.ReadAll(r.Body) // a truncated body fails to decode
 	var sent collector.ExportTraceServiceRequest
 	if proto.Unmarshal(body, &sent) != nil {
 		return
@@ -172,7 +172,7 @@ func (s *spans) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// wait waits until the trace contains all the named spans. If ctx ends first, it returns the names that are missing.
+// wait waits until the trace contains all the named spans. If ctx ends first, it returns the missing names.
 func (s *spans) wait(ctx context.Context, trace string, names ...string) (missing []string) {
 	for {
 		missing = nil
@@ -194,8 +194,7 @@ func (s *spans) wait(ctx context.Context, trace string, names ...string) (missin
 	}
 }
 
-// TestATraceSpansARequestAndItsIndexing follows an upload and a query through the program by the trace header that the
-// caller sends.
+// TestATraceSpansARequestAndItsIndexing follows an upload and a query through the program by the caller's trace header.
 func TestATraceSpansARequestAndItsIndexing(t *testing.T) {
 	t.Parallel()
 	sent := &spans{byName: map[string][]string{}, more: make(chan struct{}, 1)}

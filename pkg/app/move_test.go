@@ -12,7 +12,7 @@ import (
 	local "github.com/sluice/sluice/tools/local/engines"
 )
 
-// datastoreInfo is a datastore as the API returns it.
+// datastoreInfo is a datastore as returned by the API.
 type datastoreInfo struct {
 	Type, EmbeddingModel string
 	Move                 *struct {
@@ -28,7 +28,7 @@ func (p *program) datastoreInfo(store string) (s datastoreInfo) {
 	return s
 }
 
-// moveTo requests a change of a datastore's engine or model.
+// moveTo requests a change to a datastore's engine or model.
 func (p *program) moveTo(store string, change string) (s datastoreInfo) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
@@ -37,7 +37,7 @@ func (p *program) moveTo(store string, change string) (s datastoreInfo) {
 	return s
 }
 
-// moved waits until the datastore uses the engine, and returns the progress reported meanwhile.
+// moved waits until the datastore uses the engine and returns the progress reported meanwhile.
 func (p *program) moved(store, engine string, timeout time.Duration) (seen []string) {
 	p.t.Helper()
 	deadline := time.After(timeout)
@@ -63,7 +63,7 @@ func (p *program) moved(store, engine string, timeout time.Duration) (seen []str
 	}
 }
 
-// fill adds documents with several chunks each, and returns the number of chunks.
+// fill adds documents with several chunks each and returns the number of chunks.
 func (p *program) fill(store string, documents int) (chunks int) {
 	p.t.Helper()
 	var batch []map[string]any
@@ -88,7 +88,7 @@ func (p *program) fill(store string, documents int) (chunks int) {
 	return chunks
 }
 
-// TestADatastoreMovesWithoutAFailedOrEmptyQuery moves 5,000 chunks to Milvus and back, while documents are constantly
+// TestADatastoreMovesWithoutAFailedOrEmptyQuery moves 5,000 chunks to Milvus and back while documents are constantly
 // queried, replaced and added.
 func TestADatastoreMovesWithoutAFailedOrEmptyQuery(t *testing.T) {
 	t.Parallel()
@@ -130,7 +130,7 @@ func TestADatastoreMovesWithoutAFailedOrEmptyQuery(t *testing.T) {
 		if s := p.moveTo(store, `{"type": "`+engine+`"}`); s.Type == engine || s.Move == nil || s.Move.Type != engine {
 			t.Fatalf("after the PATCH the datastore is %+v", s)
 		}
-		// A document added during the move is searchable at once, and also in the new place.
+		// A document added during the move is searchable at once, in the old place and in the new one.
 		p.must(p.post("/api/datastores/upsert/"+store, map[string]any{"documents": []map[string]any{
 			{"text": "New while it moved to " + engine + ": the dugong.", "name": "new", "metadata": map[string]string{"custom_id": "new-" + engine}},
 		}}, nil))

@@ -16,14 +16,14 @@ import (
 	"github.com/sluice/sluice/pkg/config"
 )
 
-// Limits for asking a NATS server about its settings.
+// Limits for querying a NATS server's settings.
 const (
 	natsSyncAge     = 30 * time.Second // maximum age of a reused result
 	natsSyncTimeout = 1500 * time.Millisecond
 	maxNATSResponse = 1 << 20 // bytes
 )
 
-// syncCheck checks that the NATS servers sync messages to disk before they acknowledge them. By default they sync every
+// syncCheck checks that the NATS servers sync messages to disk before acknowledging them. By default they sync every
 // two minutes, so a power failure that stops a majority of them loses accepted content. Clients cannot see the setting,
 // but the servers' monitoring endpoints report it.
 type syncCheck struct {
@@ -35,8 +35,8 @@ type syncCheck struct {
 	answer error
 }
 
-// natsSyncChecks returns the check for the servers at NATS_URL, or nil if the monitoring endpoints are unknown or the
-// process uses the embedded server, which always syncs.
+// natsSyncChecks returns the check for the servers at NATS_URL. It returns nil if the monitoring endpoints are unknown,
+// or if the process uses the embedded server, which always syncs.
 func natsSyncChecks(c config.Config) []api.Check {
 	if c.NATSURL == "" || len(c.NATSMonitor) == 0 {
 		return nil
@@ -48,7 +48,7 @@ func natsSyncChecks(c config.Config) []api.Check {
 	return []api.Check{{Name: "nats_sync", Ready: check.ready, Degrades: true}}
 }
 
-// ready returns an error that lists the servers that do not sync or did not answer.
+// ready returns an error listing the servers that do not sync or did not answer.
 func (s *syncCheck) ready(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,7 +67,7 @@ func (s *syncCheck) ready(ctx context.Context) error {
 	return s.answer
 }
 
-// ask checks the JetStream settings of one server.
+// ask checks a single server's JetStream settings.
 func (s *syncCheck) ask(ctx context.Context, address string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(address, "/")+"/jsz", nil)
 	if err != nil {
@@ -106,7 +106,7 @@ func redacted(address string) string {
 	return "an address that cannot be parsed"
 }
 
-// warnOfUnsyncedNATS logs which NATS servers acknowledge messages before they are on disk. If it cannot ask the
+// warnOfUnsyncedNATS logs which NATS servers acknowledge messages before they are on disk. If it cannot reach the
 // servers, it logs that this is unknown.
 func (s *Service) warnOfUnsyncedNATS(ctx context.Context) {
 	if s.config.NATSURL == "" {

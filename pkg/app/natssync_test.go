@@ -19,7 +19,7 @@ func TestUnsyncedNATSServersAreReported(t *testing.T) {
 	gone.Close()
 	for name, c := range map[string]struct {
 		addresses []string
-		want      string // text that the error must contain; "": no error
+		want      string // text the error must contain; "" means no error
 	}{
 		"a server that syncs":         {[]string{synced}, ""},
 		"a slash at the end":          {[]string{synced + "/"}, ""},

@@ -20,7 +20,7 @@ func (s *Service) printNextSteps(ctx context.Context) {
 		return
 	}
 	program := filepath.ToSlash(os.Args[0])
-	here := "" // environment variables with which the commands find this service
+	here := "" // environment variables the commands need to find this service
 	if s.Addr() != cli.DefaultAddr {
 		here += fmt.Sprintf(" SLUICE_URL=http://%s", s.Addr())
 	}

@@ -49,7 +49,7 @@ func (s *Service) openDir(context.Context) (err error) {
 	if _, err := os.Stat(s.dir.Join(datadir.Restoring)); err == nil {
 		return fmt.Errorf("data directory %s has files of an interrupted restore: empty it and restore again (sluice restore FILE --data DIR)", s.dir.Path())
 	}
-	// Remove unfinished uploads of a killed process.
+	// Remove any unfinished uploads that a killed process left behind.
 	if err := os.RemoveAll(s.dir.Join(datadir.Temp)); err != nil {
 		return fmt.Errorf("clearing the temporary directory: %w", err)
 	}
@@ -59,7 +59,7 @@ func (s *Service) openDir(context.Context) (err error) {
 	return nil
 }
 
-// listen opens the port early, so that a port in use is reported before anything is written.
+// listen opens the port early, so that a port already in use is reported before anything is written.
 func (s *Service) listen(ctx context.Context) (err error) {
 	addr := cmp.Or(s.config.Addr, cli.DefaultAddr)
 	if s.listener, err = listen(ctx, addr); err != nil {
@@ -85,7 +85,7 @@ func listen(ctx context.Context, addr string) (net.Listener, error) {
 	return listener, nil
 }
 
-// Maximum time that a starting process waits for PostgreSQL and for NATS.
+// How long a starting process waits for PostgreSQL and for NATS.
 const databaseTimeout = time.Minute
 
 func (s *Service) openCatalog(ctx context.Context) (err error) {
@@ -104,7 +104,7 @@ func (s *Service) openCatalog(ctx context.Context) (err error) {
 	return s.catalog.FailUnfinished(ctx)
 }
 
-// Maximum size in bytes of a catalog that is checked before the service starts. Such a check takes less than a second.
+// Catalogs up to this size in bytes are checked before the service starts, which takes less than a second.
 const maxStartupCheck = 256 << 20
 
 // checkCatalog checks the catalog's file for damage. For a large file this takes long, so it runs in the background.
@@ -114,7 +114,7 @@ func (s *Service) checkCatalog(ctx context.Context, path string) error {
 		return nil
 	case err != nil:
 		return fmt.Errorf("checking the catalog: %w", err)
-	case info.Size() == 0 && exists(s.dir.Join(datadir.NATS)): // without a job log, an empty file is what an interrupted first start left behind
+	case info.Size() == 0 && exists(s.dir.Join(datadir.NATS)): // without a job log, an empty file is left over from an interrupted first start
 		return fmt.Errorf("opening the catalog %s: %w: the file is empty, but there is a job log", path, catalog.ErrDamaged)
 	case info.Size() <= maxStartupCheck:
 		return maintenance.CheckFile(ctx, path)
@@ -187,7 +187,7 @@ func (s *Service) openNATS(ctx context.Context) error {
 	}
 	s.metrics.MustRegister(instrument.NewBacklogs(s.broker, s.catalog, s.now, s.log))
 	o := originals.Options{Replicas: s.config.NATSReplicas, Now: s.guardedNow}
-	if s.config.HasEmbeddedIndex() { // this process then also reads most of the files uploaded to it
+	if s.config.HasEmbeddedIndex() { // this process then also reads most of the uploaded files
 		o.CacheBytes = int(cacheMemoryOf(s.config).originals)
 	}
 	if s.nats != nil {
@@ -214,8 +214,8 @@ func (s *Service) openIndexes(ctx context.Context) error {
 	return s.engines.openRemote(s.config, s.log)
 }
 
-// openEmbedded opens the index in the data directory. Only one of the processes that share a catalog may have such an
-// index: otherwise each would search its own index and miss the content of the others.
+// openEmbedded opens the index in the data directory. Only one of the processes sharing a catalog may have such an
+// index: otherwise each would search its own index and miss the content in the others.
 func (s *Service) openEmbedded(ctx context.Context) error {
 	release, err := s.catalog.Hold(ctx, "embedded index")
 	if err != nil {
@@ -239,8 +239,8 @@ func (s *Service) firstKey(ctx context.Context) error {
 	return firstKey(ctx, s.catalog, s.config.APIKey, s.dir.Join(datadir.APIKey), consoleAt(s.listener.Addr()), s.now(), s.options.Out)
 }
 
-// openSealer opens the configured encryption key. Without one, it uses the key in the data directory, provided that
-// everything runs in this process: crawlers in other processes would not have that key.
+// openSealer opens the configured encryption key. If none is configured, it uses the key in the data directory,
+// provided that everything runs in this process: crawlers in other processes would not have that key.
 func (s *Service) openSealer(context.Context) (err error) {
 	key := s.config.SecretKey
 	if key == "" && s.config.NATSURL == "" && s.config.NATSListen == "" {

@@ -203,7 +203,7 @@ func TestAcceptedFilesSurviveAKill(t *testing.T) {
 	checkRows(t, p.dir, store)
 }
 
-// uploadInParts uploads a text in two parts. It returns the file's id, or "" unless the upload is known to have
+// uploadInParts uploads a text in two parts. It returns the file's id, or "" if the upload is not known to have
 // succeeded.
 func uploadInParts(ctx context.Context, client openai.Client, name, text string) string {
 	u, err := client.Uploads.New(ctx, openai.UploadNewParams{Bytes: int64(len(text)), Filename: name, MimeType: "text/plain", Purpose: openai.FilePurposeAssistants})

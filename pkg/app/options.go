@@ -12,18 +12,18 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// Options holds what a process needs in addition to its settings.
+// Options holds what a process needs besides its settings.
 type Options struct {
 	Log     *slog.Logger
-	Out     io.Writer         // where the first start of an api process prints the API key; unused by workers
-	Secrets domain.Secrets    // the operator's secrets, which are removed from responses and logs
-	Traces  *telemetry.Traces // nil: no tracing
+	Out     io.Writer         // where an api process prints the API key on its first start; unused by workers
+	Secrets domain.Secrets    // the operator's secrets, removed from responses and logs
+	Traces  *telemetry.Traces // nil means no tracing
 
 	hooks hooks
 }
 
-// hooks let tests intercept calls between parts of a process, for example to kill the process at a given step, delay a
-// response or set the clock. A nil hook has no effect.
+// hooks let tests intercept calls within a process, for example to kill the process at a given step, delay a response
+// or set the clock. A nil hook has no effect.
 type hooks struct {
 	now       func() time.Time
 	api       func(*api.Deps)

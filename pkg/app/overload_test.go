@@ -28,7 +28,7 @@ const (
 	overloadSlowest = 100  // maximum 99th percentile of served requests, in milliseconds
 	overloadUploads = 5    // uploads per second, in addition
 	overloadClients = 1024 // maximum number of connections
-	overloadFirst   = 400  // number of documents that are searched
+	overloadFirst   = 400  // number of documents to search
 )
 
 // TestOverload sends a service on one processor three times as many requests as it can serve, from another processor.
@@ -110,11 +110,11 @@ func timeOf(t *testing.T, variable string) time.Duration {
 
 func written(r loadtest.Report) string {
 	var b strings.Builder
-	_ = r.Write(&b) // cannot fail: it writes to memory
+	_ = r.Write(&b) // cannot fail, because it writes to memory
 	return b.String()
 }
 
-// apart runs the program on one processor and the test on another if the system permits it.
+// apart pins the program to one processor and the test to another if the system permits it.
 func (p *program) apart() {
 	p.t.Helper()
 	if _, err := exec.LookPath("taskset"); err != nil {
@@ -128,23 +128,22 @@ func (p *program) apart() {
 		p.t.Logf("service and load share the processors: %v", err)
 		return
 	}
-	p.t.Cleanup(func() { _ = pin("0,1") }) // the processors may not exist
+	p.t.Cleanup(func() { _ = pin("0,1") }) // these processors may not exist
 	p.wrap = []string{"taskset", "-c", "0"}
 
-	// The two processors may be threads of one core, and a thread is faster while the other is idle. So keep the test's
-	// processor busy all the time: the capacity must be measured under the same conditions as the overload.
+	// The two processors may be threads of one core, and a thread runs faster while the other is idle. So keep the
+	// test's processor busy all the time, to measure the capacity under the same conditions as the overload.
 	spin := exec.Command("taskset", "-c", "1", "nice", "-n", "19", "sh", "-c", "while :; do :; done")
 	if err := spin.Start(); err != nil {
 		p.t.Fatalf("keeping the load's processor busy: %v", err)
 	}
 	p.t.Cleanup(func() {
 		_ = spin.Process.Kill()
-		_ = spin.Wait() // returns an error because the process was killed
+		_ = spin.Wait() // fails because the process was killed
 	})
 }
 
-// overloadContent returns the body of an upsert of documents that share many words, which gives searches something to
-// rank.
+// overloadContent returns an upsert body with documents that share many words, which gives searches something to rank.
 func overloadContent(from, n int) map[string]any {
 	subjects := strings.Fields("harbour lighthouse orchard railway cathedral mill quarry garden bridge observatory")
 	docs := make([]map[string]any, n)

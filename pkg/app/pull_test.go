@@ -51,7 +51,7 @@ func TestAFailedPullNamesTheRemedy(t *testing.T) {
 	t.Parallel()
 	hub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/sentence-transformers/all-MiniLM-L6-v2/resolve/c9745ed1d9f207416be6d2e6f8de32d1f16199bf/config.json" {
-			_, _ = w.Write([]byte(strings.Repeat("x", 612))) // right size, wrong content
+			_, _ = w.Write([]byte(strings.Repeat("x", 612))) // correct size, wrong content
 			return
 		}
 		http.NotFound(w, r)

@@ -9,13 +9,13 @@ import (
 	"github.com/sluice/sluice/pkg/catalog"
 )
 
-// rebuild records for readiness checks whether the embedded index is being rebuilt. Meanwhile the service runs, but its
-// results are incomplete.
+// rebuild records, for readiness checks, whether the embedded index is being rebuilt. Meanwhile the service runs, but
+// its results are incomplete.
 type rebuild struct {
 	mu        sync.Mutex
-	alarmedAt time.Time // time of the last alarm; zero if there is none or the rebuild is complete
+	alarmedAt time.Time // time of the last alarm; zero if there was none or the rebuild is complete
 	missing   bool      // whether the index was missing, not just damaged
-	counted   bool      // whether an audit that started after the alarm has counted the missing content
+	counted   bool      // whether an audit begun after the alarm has counted the missing content
 }
 
 // recordDamage records that damage was found.
@@ -33,15 +33,15 @@ func (r *rebuild) begin(at time.Time) {
 	r.alarmedAt, r.missing, r.counted = at, true, false
 }
 
-// auditEnded records that the audit that started at `began` has finished.
+// auditEnded records the end of an audit that started at `began`.
 func (r *rebuild) auditEnded(began time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.counted = r.counted || !began.Before(r.alarmedAt)
 }
 
-// status describes the missing content, or returns "" if there is none. `waiting` counts the documents that still have
-// to be indexed again.
+// status describes the missing content, or returns "" if there is none. `waiting` counts the documents still to be
+// indexed again.
 func (r *rebuild) status(ctx context.Context, waiting func(context.Context) (catalog.Waiting, error)) string {
 	r.mu.Lock()
 	raised, absent, looked := r.alarmedAt, r.missing, r.counted

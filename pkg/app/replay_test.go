@@ -83,7 +83,7 @@ func TestAReplayReusesVectors(t *testing.T) {
 	for i, d := range docs {
 		p.putIn([]string{first, first, first, first, first, second, second}[i], d)
 	}
-	// settle waits until both datastores have settled, and checks what was done since its last call.
+	// settle waits until both datastores have settled and checks what was done since its last call.
 	generations := map[string][]uint64{}
 	var embedded, fetched int64
 	settle := func(what string, again []string, embeds, fetch int64) {
@@ -157,7 +157,7 @@ func TestAReplayReusesVectors(t *testing.T) {
 	settle("all, later", both, 0, 0)
 }
 
-// pageServer serves one page, and answers conditional requests with "not modified".
+// pageServer serves a single page and answers conditional requests with "not modified".
 type pageServer struct {
 	*httptest.Server
 	fetches atomic.Int64
@@ -193,7 +193,7 @@ func (p *program) addPage(store string, s *pageServer) (page source) {
 	return page
 }
 
-// key creates an API key for a workspace with the keys command.
+// key uses the keys command to create an API key for a workspace.
 func (p *program) key(workspace string) string {
 	p.t.Helper()
 	out, faults, code := p.command("keys", "create", "--workspace", workspace)
@@ -203,7 +203,7 @@ func (p *program) key(workspace string) string {
 	return strings.SplitN(out, "\n", 2)[0]
 }
 
-// client sends requests to the program with a key of its own.
+// client sends requests to the program with its own key.
 type client struct {
 	*program
 	key string
@@ -226,7 +226,7 @@ func (c client) newDatastore() string {
 	return store.ID
 }
 
-// add adds a text and returns the time until it was searchable.
+// add adds a text and returns how long it took to become searchable.
 func (c client) add(store, text string) time.Duration {
 	c.t.Helper()
 	began := time.Now()
@@ -251,13 +251,13 @@ func (c client) texts(store string, from, n int) {
 	c.must(c.post("/api/datastores/upsert/"+store, map[string]any{"documents": batch}, nil))
 }
 
-// tolerable is the maximum time for a single document while others add many. Without them, it takes about 0.1 s.
+// tolerable is the maximum time for a single document while others add many. On its own, a document takes about 0.1 s.
 const tolerable = 10 * time.Second
 
 func TestASingleUploadPassesAnotherWorkspacesBulkImport(t *testing.T) {
 	t.Parallel()
 	model := newModelServer(t)
-	model.delay.Store(int64(40 * time.Millisecond)) // about a hundred documents per second, at little processor time
+	model.delay.Store(int64(40 * time.Millisecond)) // about a hundred documents per second, at little CPU time
 	p := newProgram(t, "OPENAI_BASE_URL="+model.URL+"/v1", "SLUICE_EMBED_MODEL=tiny")
 	p.start()
 	bulk, single := client{p, p.key("bulk")}, client{p, p.key("single")}
@@ -283,7 +283,7 @@ func TestAFreshUploadPassesALargeReplay(t *testing.T) {
 	p.start()
 	me := client{p, testKey}
 	store := me.newDatastore()
-	const many = 600 // more than twice what the job stream holds at a time
+	const many = 600 // more than twice as many as the job stream holds at a time
 	me.texts(store, 0, many)
 	p.settled(store, 3*time.Minute)
 	p.replay(fmt.Sprint(many, " datasources queued"), "--all", "--wait=false")

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// BenchmarkFirstTokenOfResponses alternates between POST /v1/responses and POST /agents/{id}/query, and compares the
-// times to the first token. The chat server answers at once, so the difference is the overhead of the endpoint.
+// BenchmarkFirstTokenOfResponses alternates between POST /v1/responses and POST /agents/{id}/query and compares the
+// times to the first token. The chat server answers at once, so the difference is the endpoint's overhead.
 func BenchmarkFirstTokenOfResponses(b *testing.B) {
 	server := newChatServer(b, map[string]scenario{"greets": func(w *wire) { w.text("Hello"); w.text(" there."); w.end("stop", "end_turn") }})
 	p := newProgram(b, server.settings()...)

@@ -88,7 +88,7 @@ type eventOf struct {
 	raw      string
 }
 
-// events sends a request and returns the stream's events, until `until` returns true or the stream ends.
+// events sends a request and returns the stream's events until `until` returns true or the stream ends.
 func (p *program) events(t testing.TB, method, path string, body any, until func(eventOf) bool) (all []eventOf) {
 	t.Helper()
 	encoded, err := json.Marshal(body)
@@ -134,7 +134,7 @@ func (p *program) events(t testing.TB, method, path string, body any, until func
 	return nil
 }
 
-// waitFor waits until the response has ended, and returns it.
+// waitFor waits until the response has ended and returns it.
 func (p *program) waitFor(t testing.TB, id string) (r responseObject) {
 	t.Helper()
 	p.eventually(time.Minute, "the response has not ended", func() bool {
@@ -296,7 +296,7 @@ func TestResponsesNeedNoChatModel(t *testing.T) {
 	})
 }
 
-// responseScenarios are the chat server's answers in the tests of responses.
+// responseScenarios are the chat server's answers in the tests for responses.
 func responseScenarios(hanging chan struct{}) map[string]scenario {
 	call := func(w *wire, index int, id, name, arguments string) {
 		w.begin()

@@ -64,7 +64,7 @@ func (s *Service) serve(ctx context.Context) error {
 	return nil
 }
 
-// writeAccess writes the file that lets local commands reach the running service as its operator, and returns the key
+// writeAccess writes the file that lets local commands access the running service as its operator, and returns the key
 // in it.
 func (s *Service) writeAccess() (string, error) {
 	path := s.dir.Join(datadir.Operator)
@@ -101,12 +101,12 @@ func (s *Service) stopServing() error {
 	return err
 }
 
-// Limits on the child processes that find passages on the pages of PDFs. A process starts when rectangles are requested
-// and stops when idle. Most files need less than 100 MB; a file that needs more than the limit has no rectangles.
+// Limits on the child processes that locate passages on PDF pages. A process starts when rectangles are requested and
+// exits when idle. Most files need less than 100 MB; a file that needs more than the limit gets no rectangles.
 const (
 	locatorChildren = 2
 	locatorMemory   = 1 << 30 // address space, in bytes
-	locatorQueue    = 64      // maximum number of waiting files
+	locatorQueue    = 64      // maximum number of queued files
 )
 
 func (s *Service) handler() (http.Handler, error) {
@@ -224,8 +224,8 @@ func (s *Service) handler() (http.Handler, error) {
 	}, parts)
 }
 
-// natsReady returns an error if the NATS stream of the jobs does not answer or, for a NATS server in this process, if
-// the server cannot store messages.
+// natsReady returns an error if the jobs' NATS stream does not answer or, for a NATS server in this process, if the
+// server cannot store messages.
 func (s *Service) natsReady(ctx context.Context) error {
 	if s.nats != nil {
 		if err := s.nats.Ready(); err != nil {

@@ -31,45 +31,45 @@ type Service struct {
 	options    Options
 	log        *slog.Logger
 	now        func() time.Time
-	guardedNow func() time.Time // clock for deleting old objects; see guardedClock
+	guardedNow func() time.Time // for deleting old objects; see guardedClock
 
 	dir        *datadir.Dir
 	catalog    *catalog.Catalog
 	broker     *jobs.Broker
-	nats       *natsd.Server // nil: uses the servers at NATS_URL
+	nats       *natsd.Server // nil if the servers at NATS_URL are used
 	conn       *jobs.Conn
 	originals  *originals.Store
 	engines    *engines
 	embedders  *embedders
 	models     chat.Models
-	reranker   *instrument.Reranker // nil: not configured
-	crawler    *web                 // nil: other processes crawl
-	sealer     *seal.Sealer         // nil: no key shared with the crawlers
+	reranker   *instrument.Reranker // nil if not configured
+	crawler    *web                 // nil if other processes crawl
+	sealer     *seal.Sealer         // nil if it has no key in common with the crawlers
 	hub        *control.Hub
 	auditor    *control.Auditor
 	rescuer    *control.Rescuer
 	indexAlarm chan struct{}
-	scheduled  chan struct{} // signals that refresh times of web content have changed
+	scheduled  chan struct{} // signals that the refresh times for web content have changed
 	backups    *backups
 	rebuild    rebuild
 	auditLog   *slog.Logger // records how keys are used
-	holder     string       // id of this process among those that share the catalog
+	holder     string       // this process's id among those sharing the catalog
 	metrics    *prometheus.Registry
 	jobs       *instrument.JobMetrics
 	stages     *instrument.Stages
 	admission  *admissionGates
-	checks     []api.Check // checks of parts that not every process has
+	checks     []api.Check // checks for things that not every process has
 
 	listener net.Listener
 	server   *http.Server
 	closing  context.CancelFunc // cancels streams that never end on their own
 	workers  *group
 	control  *group
-	closers  []func() error // in order of opening
+	closers  []func() error // in the order opened
 	failed   chan error
 }
 
-// NewService returns an api process, which can be started once.
+// NewService returns an api process. It can be started only once.
 func NewService(c config.Config, o Options) *Service {
 	now := o.hooks.clock()
 	s := &Service{
@@ -81,13 +81,13 @@ func NewService(c config.Config, o Options) *Service {
 	return s
 }
 
-// Addr returns the address that the service listens on. The service must have been started.
+// Addr returns the address the service listens on. The service must have been started.
 func (s *Service) Addr() string { return s.listener.Addr().String() }
 
-// Failed returns a channel that receives an error if a part of the process fails and cannot recover.
+// Failed returns a channel that receives an error if something in the process fails and cannot recover.
 func (s *Service) Failed() <-chan error { return s.failed }
 
-// Start opens everything and returns when the service is ready. If it fails, call Stop to close what was opened.
+// Start opens everything and returns once the service is ready. If it fails, call Stop to close what was opened.
 func (s *Service) Start(ctx context.Context) error {
 	began := time.Now()
 	for _, step := range []func(context.Context) error{
@@ -152,7 +152,7 @@ func (s *Service) startWorkers(ctx context.Context) error {
 	return nil
 }
 
-// Stop stops the service: it accepts no more requests, finishes work in progress or returns it to the queue, and closes
+// Stop stops the service: it stops accepting requests, finishes work in progress or returns it to the queue, and closes
 // everything in reverse order of opening. It may be called twice.
 func (s *Service) Stop() error {
 	err := closeAll(s.closers)

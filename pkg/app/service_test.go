@@ -18,7 +18,7 @@ import (
 	"github.com/sluice/sluice/testdata/site"
 )
 
-// documents is the directory of the sample documents.
+// documents is the directory with the sample documents.
 const documents = "../../testdata/documents"
 
 func TestDocumentsAndASiteBecomeFragmentsAndACitedAnswer(t *testing.T) {
@@ -80,7 +80,7 @@ func TestDocumentsAndASiteBecomeFragmentsAndACitedAnswer(t *testing.T) {
 	p.checkRectangles(store)
 }
 
-// checkRectangles requests the rectangles of a fragment of a PDF whose pages measure 595 by 842 points.
+// checkRectangles requests the rectangles for a fragment from a PDF whose pages measure 595 by 842 points.
 func (p *program) checkRectangles(store string) {
 	p.t.Helper()
 	var found []struct {
@@ -260,7 +260,7 @@ func TestACrawlerProcessOfItsOwnFetchesPages(t *testing.T) {
 	crawler := newProgram(t, "NATS_URL=nats://"+nats, "SLUICE_NATS_TOKEN=token-of-the-test", "SLUICE_ALLOW_PRIVATE_ADDRESSES=true")
 	crawler.shape = Crawler
 	crawler.launch()
-	// The api process itself ingests content for the embedded index, whichever process did the crawling.
+	// The api process itself ingests content for the embedded index, whichever process crawled it.
 	for deadline := time.After(30 * time.Second); ; {
 		var now struct {
 			Status, Error string

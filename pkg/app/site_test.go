@@ -38,10 +38,10 @@ func siteOptions(t testing.TB) crawltest.Options {
 	return crawltest.Options{Seed: 6, Pages: sitePages(t), BombBytes: 4 << 20}
 }
 
-// Maximum attempts per page. They suffice for pages that fail twice, and take three seconds in total.
+// Maximum attempts per page, which take three seconds in total. This is enough for pages that fail twice.
 const triesOfPages = 3
 
-// allWays returns the ways to discover a site, for tests that hardly depend on them. Short runs use only links.
+// allWays returns every way to discover a site, for tests that hardly depend on it. Short runs use only links.
 func allWays(t testing.TB) []crawltest.Way {
 	if sitePages(t) == crawltest.MinPages {
 		return []crawltest.Way{crawltest.ByLinks}
@@ -57,13 +57,13 @@ func crawlerSettings() []string {
 	}
 }
 
-// siteTimeout is the time limit for a crawl of the site.
+// siteTimeout is the time limit for crawling the site.
 func siteTimeout(t testing.TB) time.Duration {
 	t.Helper()
 	return 2*time.Minute + time.Duration(sitePages(t))*200*time.Millisecond
 }
 
-// crawled is the datasource of a site or page.
+// crawled is a site's or page's datasource.
 type crawled struct {
 	source
 	Config struct {
@@ -81,7 +81,7 @@ func (c crawled) settled() bool {
 	return c.Status == "synched" || c.Status == "error" || c.Status == "skipped"
 }
 
-// addSite crawls the generated site and returns the id of its datasource.
+// addSite crawls the generated site and returns its datasource's id.
 func (p *program) addSite(store string, s *crawltest.Site, way crawltest.Way) string {
 	p.t.Helper()
 	config := map[string]any{"max_depth": s.MaxDepth(), "exclude": s.Exclude(), "source_url": s.URL()}
@@ -171,7 +171,7 @@ func (p *program) pagesOf(siteID string) []crawled {
 	}
 }
 
-// reasons maps each reason to part of the message in which the service reports it.
+// reasons maps each reason to a substring of the message the service reports for it.
 var reasons = map[crawltest.Reason]string{
 	crawltest.NoIndex:      "is marked noindex",
 	crawltest.Duplicate:    "It has the same content as ",
@@ -190,8 +190,8 @@ var reasons = map[crawltest.Reason]string{
 	crawltest.Robots:       "robots.txt disallows it",
 }
 
-// refusals maps reasons to the names under which a site counts the addresses left out. Other spellings of a page's
-// address are not counted.
+// refusals maps reasons to the names under which a site counts skipped addresses. Other spellings of a page's address
+// are not counted.
 var refusals = map[crawltest.Reason]scope.Refusal{
 	crawltest.OtherHost: scope.RefusedHost,
 	crawltest.NoAddress: scope.RefusedNoURL,
@@ -245,7 +245,7 @@ func (p *program) checkSite(site crawled, s *crawltest.Site, way crawltest.Way) 
 	}
 }
 
-// checkLeftOut checks that addresses outside the site were never requested, and that they are counted by reason.
+// checkLeftOut checks that addresses outside the site were never requested and that they are counted by reason.
 func (p *program) checkLeftOut(site crawled, s *crawltest.Site, way crawltest.Way) {
 	p.t.Helper()
 	asked := s.Times()
@@ -265,15 +265,15 @@ func (p *program) checkLeftOut(site crawled, s *crawltest.Site, way crawltest.Wa
 		}
 	}
 	for _, r := range s.Requests() {
-		// A page of the site may redirect to the other host, because that host may redirect back.
+		// A page on the site may redirect to the other host, because that host may redirect back.
 		if r.Foreign && r.Path != "/robots.txt" && !strings.HasPrefix(r.Path, "/landing/") {
 			p.t.Errorf("%s of the other host was asked for", r.Path)
 		}
 	}
 }
 
-// checkFacts searches for a word of each page or, on a large site, of some pages. The word must be found in its page
-// and nowhere else.
+// checkFacts searches for a word from each page or, on a large site, from some pages. The word must be found in its
+// page and nowhere else.
 func (p *program) checkFacts(site crawled, store string, s *crawltest.Site, way crawltest.Way) {
 	p.t.Helper()
 	ids := map[string]string{}
@@ -317,7 +317,7 @@ func (p *program) checkGone(store string, tokens ...string) {
 	}
 }
 
-// memory returns the process's maximum resident memory as reported by Linux, or "" on other systems.
+// memory returns the process's peak resident memory as reported by Linux, or "" on other systems.
 func (p *program) memory() string {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {
@@ -328,7 +328,7 @@ func (p *program) memory() string {
 	return strings.TrimSpace(line)
 }
 
-// maxRequests lists the addresses that were requested more than once, for the log.
+// maxRequests lists the addresses requested more than once, for the log.
 func maxRequests(times map[string]int) string {
 	var out []string
 	for path, n := range times {

@@ -19,13 +19,13 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 )
 
-// Token for the NATS server that the processes of a test share.
+// Token for the NATS server shared by a test's processes.
 const natsToken = "hush"
 
-// Number of pages that a crawler process fetches at the same time in these tests.
+// Number of pages a crawler process fetches at once in these tests.
 const crawlersAtOnce = 4
 
-// crawlers is an api process with the embedded engines, and a number of separate crawler processes.
+// crawlers is an api process with the embedded engines, along with a number of separate crawler processes.
 type crawlers struct {
 	api  *program
 	all  []*program
@@ -63,7 +63,7 @@ func crawlKills(t testing.TB) int {
 	return n
 }
 
-// crawl crawls the site and returns its settled datasource, its datastore and the duration. It calls disturb, unless
+// crawl crawls the site and returns its settled datasource, its datastore and the time taken. It calls disturb, unless
 // that is nil, during the crawl.
 func (c *crawlers) crawl(t *testing.T, s *crawltest.Site, way crawltest.Way, disturb func()) (site crawled, store string, took time.Duration) {
 	t.Helper()
@@ -112,7 +112,7 @@ func testKilledCrawlers(t *testing.T, way crawltest.Way) {
 
 	published := c.watchPageJobs(t)
 	s := crawltest.Serve(t, siteOptions(t))
-	stops := 0 // kills of the api process, which take the NATS server with it
+	stops := 0 // number of times the api process is killed, along with its NATS server
 	site, store, took := c.crawl(t, s, way, func() {
 		for i := range kills {
 			waitForRequests(t, s, (i+1)*sitePages(t)/(kills+1)+random.IntN(20))
@@ -151,7 +151,7 @@ func testKilledCrawlers(t *testing.T, way crawltest.Way) {
 // crawlJobs are the jobs published in the crawl lane.
 type crawlJobs []domain.Job
 
-// watchPageJobs starts to record the jobs that crawlers receive, and returns a function that returns them.
+// watchPageJobs starts recording the jobs that crawlers receive. The returned function returns them.
 func (c *crawlers) watchPageJobs(t *testing.T) func() crawlJobs {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -197,8 +197,8 @@ func (c *crawlers) watchPageJobs(t *testing.T) func() crawlJobs {
 	}
 }
 
-// nearer returns the number of pages that were fetched again because a shorter path to them was found. This happens
-// when slow or killed crawlers discover pages in a different order.
+// nearer returns how many pages were fetched again because a shorter path to them was found. This happens when slow or
+// killed crawlers discover pages in a different order.
 func (j crawlJobs) nearer(siteID string) int {
 	var run string // id of the site's job, which identifies the crawl
 	for _, job := range j {
@@ -252,7 +252,7 @@ func leadsTo(t *testing.T, s *crawltest.Site, path string) string {
 	return to.RequestURI()
 }
 
-// fetchedAgain returns, for each path, the number of additional requests compared with an undisturbed crawl. It ignores
+// fetchedAgain returns, per path, how many more requests there were than in an undisturbed crawl. It ignores
 // robots.txt, sitemaps and the page that resets connections: a reset may also affect another connection.
 func fetchedAgain(calm, s *crawltest.Site) map[string]int {
 	usual := calm.Times()

@@ -18,7 +18,7 @@ func plainSite(s *crawltest.Site, pages int) map[string]any {
 	return map[string]any{"source_url": s.URL(), "max_pages": pages, "exclude": []string{"/lab/"}}
 }
 
-// TestTwoCrawlersShareOnePace crawls a site with two crawler processes, which together must not exceed the pace allowed
+// TestTwoCrawlersShareOnePace crawls a site with two crawler processes. Together they must not exceed the pace allowed
 // for one.
 func TestTwoCrawlersShareOnePace(t *testing.T) {
 	t.Parallel()
@@ -33,7 +33,7 @@ func TestTwoCrawlersShareOnePace(t *testing.T) {
 	began := time.Now()
 	site := c.api.siteSettles(c.api.addSiteWith(store, plainSite(s, pages)), siteTimeout(t))
 	took := time.Since(began)
-	// If a shorter path to a page is found after it was fetched, it is fetched again for its links and counts as
+	// If a shorter path to a page is found after fetching it, the page is fetched again for its links and counts as
 	// unchanged.
 	if nearer := published().nearer(site.ID); site.Crawl.Fetched+site.Crawl.Unchanged != pages || site.Crawl.Unchanged > nearer {
 		t.Errorf("%+v, and %d pages to be fetched again", *site.Crawl, nearer)
@@ -43,8 +43,8 @@ func TestTwoCrawlersShareOnePace(t *testing.T) {
 	}
 	requests := s.Requests()
 	slices.SortFunc(requests, func(a, b crawltest.Request) int { return a.Start.Compare(b.Start) })
-	// The time from the grant of a slot to the arrival of the request varies, so a few requests may be closer together
-	// than the delay. On average, they keep it. Uncoordinated crawlers would send twice as many requests.
+	// The time from the grant of a slot to the request's arrival varies, so a few requests may be closer together than
+	// the delay, but not on average. Uncoordinated crawlers would send twice as many requests.
 	const slack = 4 * delay
 	shortest := time.Hour
 	for i := range requests {
@@ -76,7 +76,7 @@ func timetable(requests []crawltest.Request) string {
 	return b.String()
 }
 
-// TestADueSiteIsRefetched simulates the NATS message for a site that is due for a refresh.
+// TestADueSiteIsRefetched simulates the NATS message sent when a site is due for a refresh.
 func TestADueSiteIsRefetched(t *testing.T) {
 	t.Parallel()
 	const pages = 20

@@ -9,15 +9,15 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/crawltest"
 )
 
-// TestAStoppedCrawlMakesNoMoreRequests ends the crawl of a slow site halfway, by stopping it or by deleting the site.
-// At that time, the job stream holds jobs for all of its pages.
+// TestAStoppedCrawlMakesNoMoreRequests ends a slow site's crawl halfway, by stopping it or by deleting the site. At
+// that point, the job stream holds jobs for all of its pages.
 func TestAStoppedCrawlMakesNoMoreRequests(t *testing.T) {
 	t.Parallel()
 	const (
 		pace  = 400 * time.Millisecond
 		pages = 50
-		// late is the maximum number of addresses fetched after the end: crawlers may have been fetching them or may
-		// have just taken their jobs.
+		// late is how many addresses may still be fetched after the crawl ends, because crawlers already had them in
+		// flight or had just picked up their jobs.
 		atOnce, late = 2, 4
 	)
 	tests := map[string]struct{ end, after func(p *program, id string) }{
@@ -51,7 +51,7 @@ func TestAStoppedCrawlMakesNoMoreRequests(t *testing.T) {
 			test.end(p, id)
 			before := s.Answered()
 			test.after(p, id)
-			// This page of the same host is fetched after everything else that is still in the stream.
+			// This page on the same host is fetched after everything else still in the stream.
 			var page source
 			p.must(p.post("/datasources", map[string]any{
 				"datastoreId": store, "type": "web_page", "name": "page", "config": map[string]any{"source_url": s.URL()},

@@ -28,13 +28,13 @@ const (
 	soakSlots   = 200              // number of documents that are added, changed and deleted
 	soakClients = 64
 	soakKey     = "sk_operator_0123456789abcdef"
-	soakCaches  = "2MiB" // full within the first minute; then new entries replace old ones
+	soakCaches  = "2MiB" // fills up within the first minute; then new entries replace old ones
 )
 
 // Maximum growth from the first third of the rows to the last: a value may grow by the factor plus the constant.
 const (
 	soakHeap       = 1.05 // factor
-	soakHeapMore   = 8    // MB; NATS keeps up to this much of a stream's end in memory while writing the stream
+	soakHeapMore   = 8    // MB; NATS keeps up to this much of a stream's tail in memory while writing it
 	soakGoroutines = 30
 	soakFiles      = 30
 	soakDisk       = 1.3 // factor
@@ -44,9 +44,9 @@ const (
 )
 
 // TestSoak adds, changes, deletes and searches documents and streams answers at 80% of the service's capacity.
-// TEST_SOAK is the duration. The test fails if something grows: live memory, goroutines, open files, disk usage, or the
-// duration of searches. The caches are small, so they are full before the first row that counts. Whatever grows after
-// that has no limit or ignores it.
+// TEST_SOAK is the duration. The test fails if something grows: live memory, goroutines, open files, disk usage, or
+// search times. The caches are small, so they are full before the first row that counts. Anything that grows after that
+// has no limit or ignores it.
 func TestSoak(t *testing.T) {
 	span := timeOf(t, "TEST_SOAK")
 	p := newProgram(t, "SLUICE_ADMISSION_WAIT=25ms", "SLUICE_ADMIN_KEY="+soakKey, "SLUICE_CACHE_MEMORY="+soakCaches)
@@ -93,13 +93,13 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// soakRow holds the measurements of one moment.
+// soakRow holds one set of measurements.
 type soakRow struct {
 	heap, goroutines, files, disk, waiting, p50, p99 float64
 	refused                                          int
 }
 
-// checkSoak compares the smallest values in the first and last third of the rows, because temporary peaks are not
+// checkSoak compares the smallest values in the first and last thirds of the rows, because temporary peaks are not
 // growth. It ignores the first row, which includes the warm-up.
 func checkSoak(t *testing.T, rows []soakRow) {
 	t.Helper()
@@ -158,7 +158,7 @@ func (p *program) soakRow(report loadtest.Report, m *mixedLoad) soakRow {
 
 func gaugeOf(m *dto.Metric) float64 { return m.GetGauge().GetValue() + m.GetUntyped().GetValue() }
 
-// sizeOf returns the total size of the files in a directory in MB. It ignores files that disappear meanwhile.
+// sizeOf returns the total size of a directory's files in MB. It ignores files that disappear meanwhile.
 func sizeOf(t testing.TB, dir string) float64 {
 	t.Helper()
 	var sum int64
@@ -223,7 +223,7 @@ func (m *mixedLoad) request(ctx context.Context, n int, take *loadtest.Times) er
 	return err
 }
 
-// stream asks the agent, reads the streamed answer, and deletes the conversation.
+// stream asks the agent, reads the streamed answer and deletes the conversation.
 func (m *mixedLoad) stream(ctx context.Context, n int) error {
 	conversation := domain.NewID()
 	raw, err := m.do(ctx, "stream", http.MethodPost, "/agents/"+m.agent+"/query", map[string]any{

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Parameters of BenchmarkStreams: number of concurrent streams, interval between a provider's tokens, and tokens per
+// Parameters for BenchmarkStreams: number of concurrent streams, interval between a provider's tokens, and tokens per
 // stream.
 const (
 	benchStreams  = 200
@@ -23,8 +23,8 @@ const (
 )
 
 // BenchmarkStreams lets 200 clients read streams at the same time, with both protocols, from a provider that writes 50
-// tokens per second. A token's latency is the time from the moment when the provider sends it until the client has all
-// of it. The benchmark reports the median and the 99th percentile, also for clients that use the provider directly. It
+// tokens per second. A token's latency is the time from when the provider sends it until the client has received all of
+// it. The benchmark reports the median and the 99th percentile, also for clients that use the provider directly. It
 // also reports the peak resident memory per stream, and how long the process keeps goroutines for the clients after all
 // of them disconnect at once.
 func BenchmarkStreams(b *testing.B) {
@@ -43,7 +43,7 @@ func benchmarkStreams(b *testing.B, model string) {
 	server := newChatServer(b, map[string]scenario{"paced": func(w *wire) {
 		nth := open.Add(1)
 		defer open.Add(-1)
-		select { // a real provider's answers are not synchronised either
+		select { // real providers' answers are not synchronised either
 		case <-time.After(time.Duration(nth%benchStreams) * benchInterval / benchStreams):
 		case <-w.r.Context().Done():
 			return
@@ -179,7 +179,8 @@ func (p *program) goroutines(tb testing.TB) int {
 	return 0
 }
 
-// idleGoroutines returns the process's maximum number of goroutines in a second without open streams at the provider.
+// idleGoroutines returns the process's maximum number of goroutines over a second in which the provider has no open
+// streams.
 func (p *program) idleGoroutines(tb testing.TB, open *atomic.Int64) int {
 	tb.Helper()
 	limit := 0

@@ -10,8 +10,8 @@ import (
 
 var waitingDocuments = flag.Int("waiting.documents", 5_000, "documents that BenchmarkWaitingMemory lets wait")
 
-// BenchmarkWaitingMemory reports the resident memory in MB of an api process with waiting documents of 1.2 kB that no
-// ingestor processes: with 1,000 documents, with all documents, and at the peak.
+// BenchmarkWaitingMemory reports an api process's resident memory in MB while documents of 1.2 kB wait and no ingestor
+// processes them: with 1,000 documents, with all documents, and at the peak.
 func BenchmarkWaitingMemory(b *testing.B) {
 	const first, batch = 1_000, 500
 	sentence := strings.Repeat("The document that waits here is about nothing else. ", 22)
@@ -31,7 +31,7 @@ func BenchmarkWaitingMemory(b *testing.B) {
 			}
 		}
 		accept(0, first)
-		time.Sleep(idleAfter) // by then, the memory for accepting the documents has been released
+		time.Sleep(idleAfter) // memory used for accepting the documents has been released by then
 		b.ReportMetric(p.resident(), "MB-first")
 		began := time.Now()
 		accept(first, *waitingDocuments)

@@ -16,14 +16,14 @@ import (
 	"github.com/sluice/sluice/pkg/render"
 )
 
-// web is the crawler with its dependencies.
+// web is the crawler along with its dependencies.
 type web struct {
 	*crawl.Crawler
 	slots   *jobs.HostSlots
-	browser *render.Browser // nil: not configured
+	browser *render.Browser // nil if not configured
 }
 
-// openWeb opens a crawler. All crawlers that use the broker share one limit on concurrent requests to a host.
+// openWeb opens a crawler. All crawlers using the broker share one limit on concurrent requests per host.
 func openWeb(c config.Config, broker *jobs.Broker, temp string, log *slog.Logger) (*web, error) {
 	o, err := crawlOptions(c, temp, log)
 	if err != nil {
@@ -106,8 +106,8 @@ func (w *web) Close() error {
 	return w.browser.Close()
 }
 
-// openPlanner opens a crawler for a single command. It does not count towards the limit on concurrent requests that
-// other crawlers share.
+// openPlanner opens a crawler for a single command. It does not count towards the limit on concurrent requests shared
+// by other crawlers.
 func openPlanner(c config.Config) (planner *crawl.Crawler, stop func() error, err error) {
 	log := slog.New(slog.DiscardHandler)
 	o, err := crawlOptions(c, os.TempDir(), log)

@@ -30,7 +30,7 @@ type Worker struct {
 	log     *slog.Logger
 	now     func() time.Time
 
-	scratch   *lockdir.Dir // temporary directory: a worker has no data directory, and several may share a machine
+	scratch   *lockdir.Dir // temporary: a worker has no data directory, and several may share a machine
 	conn      *jobs.Conn
 	broker    *jobs.Broker
 	originals *originals.Store
@@ -39,12 +39,12 @@ type Worker struct {
 	jobs      *instrument.JobMetrics
 	stages    *instrument.Stages
 	telemetry *healthServer
-	checks    []api.Check    // checks of parts that not every process has
-	closers   []func() error // in order of opening
+	checks    []api.Check    // checks for things that not every process has
+	closers   []func() error // in the order opened
 	failed    chan error
 }
 
-// NewWorker returns an ingestor or crawler process, depending on the shape. It can be started once.
+// NewWorker returns an ingestor or crawler process, depending on the shape. It can be started only once.
 func NewWorker(shape Shape, c config.Config, o Options) *Worker {
 	return &Worker{
 		options: o, shape: shape, config: c, log: o.Log, now: o.hooks.clock(),
@@ -75,7 +75,7 @@ func (w *Worker) Start(ctx context.Context) error {
 	return nil
 }
 
-// check rejects settings with which the worker cannot do its work.
+// check rejects settings that would keep the worker from doing its work.
 func (w *Worker) check() error {
 	if w.config.NATSURL == "" {
 		return fmt.Errorf("%s needs NATS_URL: the address of the NATS servers, or of an api process with SLUICE_NATS_LISTEN", articleFor(w.shape))
@@ -184,10 +184,10 @@ func (w *Worker) serve(ctx context.Context) (err error) {
 	return nil
 }
 
-// Addr returns the address of the health checks and metrics. The worker must have been started.
+// Addr returns the address serving health checks and metrics. The worker must have been started.
 func (w *Worker) Addr() string { return w.telemetry.Addr() }
 
-// Failed returns a channel that receives an error if a part of the process fails and cannot recover.
+// Failed returns a channel that receives an error if something in the process fails and cannot recover.
 func (w *Worker) Failed() <-chan error { return w.failed }
 
 // Stop returns work in progress to the queue and closes everything. It may be called twice.

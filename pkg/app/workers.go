@@ -22,7 +22,7 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry/instrument"
 )
 
-// Maximum size in bytes of texts that are read without a child process.
+// Maximum size in bytes of texts read without a child process.
 const directText = 1 << 20
 
 // newExtractor returns a document extractor. If cacheDir is "", it uses the user's cache directory.
@@ -36,8 +36,8 @@ func newExtractor(c config.Config, cacheDir, temp string, log *slog.Logger) *ext
 // drawer adapts an extractor to the API's interface.
 type drawer struct{ *extract.Extractor }
 
-// newDrawer returns an extractor that draws pages for users. It has processes of its own, so that users need not wait
-// for documents that are being ingested.
+// newDrawer returns an extractor that draws pages for users. It has its own processes, so that users don't have to wait
+// for documents being ingested.
 func newDrawer(cacheDir, temp string, log *slog.Logger) drawer {
 	return drawer{extract.New(extract.Options{
 		Concurrency: drawers, MaxMemory: extract.DrawMemory, Timeout: extract.DrawTimeout, CacheDir: cacheDir, TempDir: temp, Log: log,
@@ -56,12 +56,12 @@ func (d drawer) Draw(ctx context.Context, content io.Reader, page int) ([]byte, 
 // converter adapts an extractor to the API's interface.
 type converter struct{ *extract.Extractor }
 
-// Number of processes that convert files for API callers without storing the files. The extractor keeps one of them
-// free for other workspaces.
+// Number of processes that convert files for API callers without storing them. The extractor keeps one process free for
+// other workspaces.
 const converters = 2
 
-// newConverter returns an extractor for files that API callers want converted. It has processes of its own, so that the
-// callers need not wait for documents that are being ingested. Each process may use as much memory and time as one that
+// newConverter returns an extractor for files that API callers want converted. It has its own processes, so that
+// callers don't have to wait for documents being ingested. Each process may use as much memory and time as one that
 // ingests.
 func newConverter(c config.Config, cacheDir, temp string, log *slog.Logger) converter {
 	return converter{extract.New(extract.Options{
@@ -76,11 +76,11 @@ func (c converter) Convert(ctx context.Context, f neighbours.File) (*domain.Docu
 }
 
 // readers returns how many documents are extracted concurrently. Extraction keeps a processor busy, so more than one
-// document per processor would gain nothing. The minimum of two keeps one long document from blocking all others. One
-// more is added for workspaces that have no document in extraction.
+// document per processor would gain nothing. A minimum of two keeps one long document from blocking all others. One
+// more is added for workspaces with no document being extracted.
 func readers(c config.Config) int { return min(c.IngestConcurrency, max(2, processors.Count())+1) }
 
-// recognisers returns the maximum number of pages on which text is recognised at the same time. By default, half of the
+// recognisers returns the maximum number of pages undergoing text recognition at once. By default, half of the
 // processors stay free for other documents and for queries.
 func recognisers(c config.Config) int {
 	if c.OCRConcurrency > 0 {
@@ -89,7 +89,7 @@ func recognisers(c config.Config) int {
 	return max(processors.Count()/2, 1)
 }
 
-// Number of scanned documents kept open per page in text recognition. With more than one, workspaces can take turns
+// Number of scanned documents kept open per page in text recognition. If it is more than one, workspaces can take turns
 // after each page, even if their documents are long.
 const scansPerRecogniser = 2
 
@@ -99,7 +99,7 @@ func newReader(c config.Config) (*extract.Extractor, *chunk.Chunker) {
 }
 
 // scanCheck returns a check whose note says whether scanned documents can be read. A process without Tesseract is still
-// ready, because it reads all other documents. Readiness is public, so only the log gives the reason.
+// ready, because it reads all other documents. Readiness is public, so only the log says why.
 func scanCheck(reader *extract.Extractor, log *slog.Logger) api.Check {
 	var reported sync.Once
 	return api.Check{
@@ -137,14 +137,14 @@ func ingestWorker(c config.Config, o Options, store *originals.Store, events ing
 	}
 }
 
-// newBackground returns the limit on re-embedding in the background: it may use half of the processors, and waits while
+// newBackground returns the limit on re-embedding in the background: it may use half of the processors and waits while
 // `busy` returns true.
 func newBackground(busy func() bool) *ingest.Background {
 	return ingest.NewBackground(processors.Count()/2, isUpgrade, busy)
 }
 
 // scanWorker returns a copy of the ingestor for scanned documents. The copy has a separate limit on documents in
-// memory, so that documents waiting for text recognition do not displace others.
+// memory, so that documents waiting for text recognition don't displace others.
 func scanWorker(c config.Config, ingestor *ingest.Ingestor) *ingest.Ingestor {
 	scans := *ingestor
 	n := scansPerRecogniser * recognisers(c)
@@ -162,33 +162,33 @@ func crawlWorker(c config.Config, store *originals.Store, events ingest.Events, 
 
 // Limits for processing jobs.
 const (
-	// Time that a stopping worker gives its jobs to finish before it returns them to the queue. A returned job loses
-	// only the work done so far. All jobs must be returned within a second of the stop.
+	// How long a stopping worker lets its jobs run before it returns them to the queue. A returned job loses only the
+	// work done so far. All jobs must be returned within a second of the stop.
 	workerGrace = 500 * time.Millisecond
 
 	// Maximum attempts per page, about nine minutes in total. This is short because a user is waiting for the result.
 	// If all attempts fail, old content stays searchable.
 	crawlFailures = 10
 
-	// How long a worker may be silent before its job is delivered again, if the worker and the NATS server share a
-	// process. Silence then means that the process is gone, not that the network is slow.
+	// How long a worker may be silent before its job is redelivered, if the worker and the NATS server share a process.
+	// In that case silence means that the process is gone, not that the network is slow.
 	localAckWait = 5 * time.Second
 	// Maximum time for a scanned document: enough for 1,000 pages at 40 seconds each.
 	maxScanRun = 12 * time.Hour
 
-	// Like localAckWait, but for NATS servers that are reached over a network. It is longer than these servers need to
-	// elect a leader.
+	// Like localAckWait, but for NATS servers reached over a network. It is longer than these servers take to elect a
+	// leader.
 	remoteAckWait = 30 * time.Second
 
-	// Number of times that the process may die during a job before the job fails. It is large because a power failure
-	// or a kill -9 affects all running jobs and says nothing about their documents. A document that crashes its reader
-	// kills only a child process.
+	// How many times the process may die during a job before the job fails. This is large because a power failure or a
+	// kill -9 affects all running jobs and says nothing about their documents. A document that crashes its reader kills
+	// only a child process.
 	maxCrashes = 10
 )
 
-// workerOptions returns the options for workers on a lane. All processes that work on the lane must use the same
-// options, because those of the process that started last apply to all of them. `remote` means that the NATS servers
-// are outside the api process.
+// workerOptions returns the options for workers on a lane. All processes working on the lane must use the same options,
+// because those from the process that started last apply to all of them. `remote` means that the NATS servers are
+// outside the api process.
 func workerOptions(c config.Config, lane domain.Lane, remote bool, m *instrument.JobMetrics) jobs.WorkerOptions {
 	o := jobs.WorkerOptions{
 		Concurrency: c.IngestConcurrency, AckWait: localAckWait, MaxAckPending: 2 * c.Window, MaxCrashes: maxCrashes, Grace: workerGrace,
@@ -201,9 +201,9 @@ func workerOptions(c config.Config, lane domain.Lane, remote bool, m *instrument
 		o.Concurrency, o.MaxRun = scansPerRecogniser*recognisers(c), maxScanRun
 	case lane == domain.LaneLocal && c.IngestConcurrency > 1:
 		// A long document needs as much memory as ShortPerLong short ones, so if all documents are short, ShortPerLong
-		// times as many jobs can run. They use at most half of the admission window; the rest stays free for jobs that
-		// arrive meanwhile. Only the local lane allows this, because it has a single ingestor. In other lanes, jobs
-		// would wait here for memory while other ingestors are idle.
+		// times as many jobs can run. They use at most half of the admission window; the other half stays free for jobs
+		// that arrive meanwhile. Only the local lane allows this, because it has a single ingestor. In other lanes,
+		// jobs would wait here for memory while other ingestors are idle.
 		o.Concurrency = max(c.IngestConcurrency, min(ingest.ShortPerLong*c.IngestConcurrency, c.Window/2))
 	}
 	if remote && lane != domain.LaneLocal && lane != domain.LaneLocalScan {
