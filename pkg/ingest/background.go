@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Background limits the re-embedding of content nobody is waiting for, so that it uses only otherwise idle CPUs.
-// Queries and jobs for new content take precedence. If Background is nil, no work counts as background work.
+// Background limits the re-embedding of content that no reader is waiting for, so that it uses only otherwise idle
+// CPUs. Queries and jobs for new content take precedence. If Background is nil, no work counts as background work.
 type Background struct {
 	applies func(from, to domain.Place) bool
 	busy    func() bool
