@@ -46,7 +46,7 @@ const (
 // logged and skipped, and so are events that make the handler panic catalogPanics times.
 //
 // Any number of processes may call ConsumeBatches, but only one of them receives the events. If it stops responding,
-// another takes over, which gets no new event until the earlier ones are settled.
+// another takes over, but gets no new event until the earlier ones are settled.
 //
 // ConsumeBatches returns an error only if it cannot start.
 func (b *Broker) ConsumeBatches(ctx context.Context, limit int, handler func(ctx context.Context, evs []domain.Event) error) error {

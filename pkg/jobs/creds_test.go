@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// identity is an operator's, account's or user's key pair.
+// identity is a key pair for an operator, account or user.
 type identity struct {
 	keys   nkeys.KeyPair
 	public string

@@ -189,7 +189,7 @@ func (d *delivery) delayAfterCrash(rest time.Duration) (Result, error) {
 	return HandedBack, nil
 }
 
-// work runs the handler and keeps extending the lease meanwhile.
+// work runs the handler, extending the lease until it is done.
 func (d *delivery) work() error {
 	ctx, cancel := context.WithTimeout(d.run, d.opts.MaxRun)
 	defer cancel()

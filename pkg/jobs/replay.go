@@ -16,9 +16,9 @@ const scanBatch = 256
 // LastJobs calls f for every datasource's newest job across all lanes, ordered by generation, until f fails. It skips
 // jobs with a generation lower than `from`, and messages that are not jobs. It holds a few hundred jobs in memory.
 //
-// LastJobs stops at what was the last entry when it was called, so it does not see jobs published by f. A job replaced
-// or purged during the scan is skipped. If a datasource gets a job during the scan, f may first receive one of its
-// older jobs.
+// LastJobs reads only entries that were in the log when it was called, so it does not see jobs published by f. A job
+// replaced or purged during the scan is skipped. If a datasource gets a job during the scan, f may first receive one of
+// its older jobs.
 func (b *Broker) LastJobs(ctx context.Context, from uint64, f func(domain.Job) error) error {
 	return b.pages(ctx, StreamJobs, allLanesFilter("*", "*"), from, func(page []*jetstream.RawStreamMsg) error {
 		found, newest := make([]domain.Job, 0, len(page)), map[string]uint64{}

@@ -127,9 +127,9 @@ func (t *HostSlots) Reserve(ctx context.Context, host string, pace domain.Pace, 
 	return t.slot(host, a), nil
 }
 
-// Hold keeps all crawlers from contacting the host until the given time, but for at most MaxHold. `until` refers to
-// this machine's clock. Hold never shortens an earlier hold. It fails for the same reasons as Reserve. After a failure,
-// it keeps retrying in the background until the hold would have expired.
+// Hold keeps all crawlers from contacting the host until the given time, up to MaxHold from now. `until` refers to this
+// machine's clock. Hold never shortens an earlier hold. It fails for the same reasons as Reserve. After a failure, it
+// keeps retrying in the background until the hold would have expired.
 func (t *HostSlots) Hold(ctx context.Context, host string, until time.Time) error {
 	host = strings.ToLower(host)
 	length := min(until.Sub(t.local()), MaxHold)

@@ -27,8 +27,8 @@ type Options struct {
 	// above this generation, so that generations never repeat. See Broker.Reset.
 	HighestGeneration uint64
 	Catalog           string // id of the catalog that owns the jobs; "": not checked
-	// Replicas is the number of replicas per stream: 1 to 5, but no more than there are servers. Default 1. Open raises
-	// an existing stream's number of replicas but never lowers it.
+	// Replicas is the number of replicas per stream, from 1 to 5. It cannot exceed the number of servers. Default 1.
+	// Open raises an existing stream's number of replicas but never lowers it.
 	Replicas          int
 	DuplicateWindow   time.Duration // how long a job id is remembered, so that it is stored only once; default 10 min
 	EventsMaxAge      time.Duration // default 7 days

@@ -93,9 +93,9 @@ func (s *Server) checkStream(dir string) error {
 	return nil
 }
 
-// checkBlocks removes a stream's index if a message's sequence number is damaged. If there is no index, the server
-// compares all messages with their checksums, and drops the damaged message and all later ones in the same block. If
-// there is one, the server trusts the damaged number and allocates memory for all sequence numbers up to it until the
+// checkBlocks removes a stream's index if a message's sequence number is damaged. This makes the server compare all
+// messages with their checksums, and drop the damaged message and all later ones in the same block. If the index were
+// kept, the server would trust the damaged number and allocate memory for all sequence numbers up to it until the
 // process is killed.
 //
 // The stream of originals is not checked, because its blocks may take up hundreds of gigabytes.

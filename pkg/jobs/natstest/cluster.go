@@ -1,5 +1,5 @@
-// Package natstest runs clusters of NATS servers for tests. These are real servers with JetStream, each in its own
-// process, which can be killed, stopped, paused and started again.
+// Package natstest runs clusters of NATS servers for tests. These are real servers with JetStream. Each runs in its own
+// process and can be killed, stopped, paused and restarted.
 package natstest
 
 import (
