@@ -32,7 +32,8 @@ type Uploads struct {
 // result is the outcome of processing a datasource. err is nil if it succeeded.
 type result struct{ err error }
 
-// NewUploads starts watching the datastore for new uploads. `item` returns item number n, counted from 0.
+// NewUploads returns an Uploads for the datastore, which it starts watching. `item` returns item number n, counted from
+// 0.
 func NewUploads(ctx context.Context, s *service.Service, datastoreID string, item func(n int) Item) (*Uploads, error) {
 	ctx, stop := context.WithCancel(ctx)
 	follow, err := s.Watch(ctx, datastoreID)
