@@ -128,7 +128,7 @@ func (a *pages) view(p page) view {
 	return v
 }
 
-// searcher returns a searcher for all pages' passages.
+// searcher returns a searcher for the passages on all pages.
 func (a *pages) searcher() *searcher {
 	all := []passage{{page: "API reference", at: Reference, factor: 1, text: "Every endpoint with its fields, bounds, answers and status codes."}}
 	for _, p := range a.list {
