@@ -45,7 +45,7 @@ func ordinalOf(text string) (int, error) {
 	return int(n), err
 }
 
-// String returns the datasource's or part's id in the form parseResource accepts.
+// String returns the id of the datasource or part in the form parseResource accepts.
 func (p resource) String() string {
 	if p.ordinal == 0 {
 		return p.datasourceID
