@@ -35,7 +35,7 @@ const (
 
 // Options configure the store. The zero value suits a single embedded server.
 type Options struct {
-	Replicas int   // number of replicas: 1 to 5, but no more than there are servers; default 1; may be changed later
+	Replicas int   // number of replicas: 1 to 5, at most one per server; default 1; may be changed later
 	MaxBytes int64 // maximum total size of all originals; default 0: no limit
 	Now      func() time.Time
 	// Broken returns a channel that is closed once the server can no longer store anything. Put then fails at once. If
