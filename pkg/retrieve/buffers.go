@@ -71,7 +71,7 @@ func (o *datasourceSet) release() {
 	datasourceSetPool.Put(o)
 }
 
-// find collects the ids of the hits' datasources. Until the caller has looked one up, it counts as deleted.
+// find collects the ids of the hits' datasources. Each of these counts as deleted until the caller has looked it up.
 func (o *datasourceSet) find(hits []index.Hit) {
 	o.of, o.owners, o.ids = slices.Grow(o.of[:0], len(hits))[:len(hits)], o.owners[:0], o.ids[:0]
 	for i := range hits {

@@ -29,7 +29,7 @@ type textFingerprint struct {
 	sorted  bool      // whether `windows` is sorted and without duplicates
 }
 
-// seed is random, so that nobody can craft a document that collides with another.
+// seed is random, so that documents cannot be crafted to collide with others.
 var seed = maphash.MakeSeed()
 
 // mix hashes a shingle.

@@ -42,7 +42,7 @@ func newMovingFixture() *movingFixture {
 	return t
 }
 
-// fill adds all datasources' rows to a place.
+// fill adds the rows of all datasources to a place.
 func (t *movingFixture) fill(p domain.Place) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

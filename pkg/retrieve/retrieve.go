@@ -139,7 +139,7 @@ type Request struct {
 	// MaxPerDatasource is the maximum number of fragments from one datasource, 1 to MaxTopK; 0 means no limit.
 	MaxPerDatasource int
 
-	// Facets holds at most MaxFacetKeys metadata keys whose values are to be counted. Only documents with a ranked
+	// Facets holds the metadata keys to count values for, at most MaxFacetKeys of them. Only documents with a ranked
 	// candidate are counted.
 	Facets []string
 
