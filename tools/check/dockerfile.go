@@ -14,7 +14,7 @@ import (
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
 )
 
-// processes are the names of the image build's targets and of the images' binaries.
+// processes are the names of the image build targets and of the binaries in the images.
 var processes = []string{"api", "crawler", "ingestor"}
 
 func checkDockerfile(_ context.Context, repo repository, f *faults) string {
