@@ -130,7 +130,7 @@ func (t *tenant) checkListed(store int, s client.Datasource, listed map[*model.D
 	return checkDatasource(d, s.Id, &s, in, nil)
 }
 
-// checkStores checks that the tenant sees its own datastores and none of the other tenants' in this run.
+// checkStores checks that the tenant sees its own datastores and none belonging to this run's other tenants.
 func (r *run) checkStores(ctx context.Context, t *tenant) error {
 	seen, err := ask(ctx, t, func(ctx context.Context, c *client.Client) (map[string]bool, error) {
 		seen := map[string]bool{}
