@@ -32,7 +32,7 @@ func (s *NATSServer) Dir() string { return s.dir }
 // URL returns this server's address, "nats://127.0.0.1:port".
 func (s *NATSServer) URL() string { return "nats://" + s.addr }
 
-// URL returns all servers' addresses in the format of NATS_URL.
+// URL returns the addresses of all servers, in the format of NATS_URL.
 func (n *NATS) URL() string {
 	urls := lists.Map(n.Servers, func(s *NATSServer) string { return s.URL() })
 	return strings.Join(urls, ",")
