@@ -96,7 +96,7 @@ func (d *Disk) WriteAt(p []byte, off int64) (n int, err error) {
 	return n, nil
 }
 
-// Zero makes a hole: it replaces length bytes with zeros. Like a write, it stays in the cache until the next flush.
+// Zero makes a hole: it replaces `length` bytes with zeros. Like a write, it stays in the cache until the next flush.
 func (d *Disk) Zero(off, length int64) error {
 	if off < 0 || length < 0 || length > d.size-off {
 		return io.ErrShortWrite

@@ -23,7 +23,7 @@ type record struct {
 // NewLedger returns an empty ledger.
 func NewLedger() *Ledger { return &Ledger{documents: map[Name]*record{}} }
 
-// Expectation contains a document's possible states after a power loss.
+// Expectation contains the states that a document may be in after a power loss.
 type Expectation struct {
 	Name
 	Acknowledged State
@@ -42,7 +42,7 @@ func (e Expectation) MayBeAbsent() bool {
 	return !e.Acknowledged.Exists() || e.Sent != nil && !e.Sent.Exists()
 }
 
-// Expected contains all documents' possible states after a power loss.
+// Expected contains the states that documents may be in after a power loss.
 type Expected struct {
 	Datastore string // the datastore's id; "" if its creation was not acknowledged
 	Documents []Expectation
@@ -79,7 +79,7 @@ func (e Expected) Replaced() (n int) {
 	return n
 }
 
-// Expected returns all documents' possible states if the power fails now.
+// Expected returns the states that documents may be in if the power fails now.
 func (l *Ledger) Expected() Expected {
 	l.mu.Lock()
 	defer l.mu.Unlock()
