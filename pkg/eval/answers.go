@@ -8,8 +8,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// ContainsAnswer reports whether a text contains the answer: the same words and numbers in the same order. Case, white
-// space and punctuation do not matter. A text never contains an answer without words or numbers.
+// ContainsAnswer reports whether text contains the answer, i.e. the same words and numbers in the same order. It
+// ignores case, white space and punctuation. An answer without words or numbers is never contained.
 func ContainsAnswer(text, answer string) bool {
 	a := normalizeWords(answer)
 	switch {
@@ -21,12 +21,12 @@ func ContainsAnswer(text, answer string) bool {
 	return strings.Contains(" "+normalizeWords(text)+" ", " "+a+" ")
 }
 
-// ContainsAnyAnswer reports whether a text contains one of the answers.
+// ContainsAnyAnswer reports whether text contains at least one of the answers.
 func ContainsAnyAnswer(text string, answers []string) bool {
 	return slices.ContainsFunc(answers, func(a string) bool { return ContainsAnswer(text, a) })
 }
 
-// normalizeWords returns a text's words and numbers in lower case, separated by single spaces.
+// normalizeWords returns the words and numbers in text, in lower case and separated by single spaces.
 func normalizeWords(text string) string {
 	var b strings.Builder
 	gap := false
@@ -44,7 +44,7 @@ func normalizeWords(text string) string {
 	return b.String()
 }
 
-// Words returns a text's words and numbers in lower case.
+// Words returns the words and numbers in text, in lower case.
 func Words(text string) []string { return strings.Fields(normalizeWords(text)) }
 
 // Unspaced reports whether r belongs to a script without spaces between words.

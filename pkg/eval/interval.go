@@ -12,12 +12,12 @@ type Interval struct {
 	High float64 `json:"high"`
 }
 
-// Number of bootstrap samples. This many keep the interval's bounds accurate to about 2% of its width.
+// Number of bootstrap samples, enough to get the interval's bounds accurate to about 2% of its width.
 const resamples = 2000
 
-// Bootstrap returns the mean of the values and its confidence interval. The interval runs from the 2.5th to the 97.5th
-// percentile of the means of samples drawn with replacement. The result is deterministic. If there are no values, it is
-// a zero Interval.
+// Bootstrap returns the mean of the values with its 95% confidence interval: the 2.5th to the 97.5th percentile of the
+// means of samples drawn with replacement. The result is deterministic. If there are no values, Bootstrap returns a
+// zero Interval.
 func Bootstrap(values []float64) Interval {
 	return BootstrapMeans([][]float64{values})
 }
@@ -25,13 +25,12 @@ func Bootstrap(values []float64) Interval {
 // Difference is the mean difference between two rankings over the same questions.
 type Difference struct {
 	Interval
-	Better int `json:"better"` // number of questions with a higher value
+	Better int `json:"better"` // number of questions that b answers better
 	Worse  int `json:"worse"`
 }
 
-// Compare returns the mean of the differences b minus a, with its confidence interval. a and b must hold the values for
-// the same questions in the same order. Comparing question by question removes the variance of questions that are hard
-// for both rankings.
+// Compare returns the mean of b minus a with its confidence interval. a and b must hold values for the same questions
+// in the same order. Pairing the values removes the variance from questions that are hard for both rankings.
 func Compare(a, b []float64) Difference {
 	n := min(len(a), len(b))
 	differences := make([]float64, n)
@@ -57,9 +56,9 @@ func mean(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// BootstrapMeans returns the mean of the groups' means with its interval. Every group has the same weight, however many
-// values it holds. A group is, for example, a collection of questions. Like Bootstrap, it draws samples with
-// replacement, but within each group. It ignores empty groups.
+// BootstrapMeans returns the mean of the groups' means with its confidence interval. A group is, for example, the
+// questions from one collection. All groups have the same weight, no matter how many values they hold. Like Bootstrap,
+// BootstrapMeans draws samples with replacement, but separately within each group. It ignores empty groups.
 func BootstrapMeans(groups [][]float64) Interval {
 	groups = slices.DeleteFunc(slices.Clone(groups), func(g []float64) bool { return len(g) == 0 })
 	if len(groups) == 0 {
@@ -89,7 +88,7 @@ func resampleMean(r *rand.Rand, values []float64) float64 {
 }
 
 // confidenceInterval returns an Interval with the mean `centre` and bounds that enclose 95% of the means. It sorts
-// `means`.
+// `means` in place.
 func confidenceInterval(means []float64, centre float64) Interval {
 	slices.Sort(means)
 	return Interval{Mean: centre, Low: means[len(means)*25/1000], High: means[len(means)*975/1000-1]}

@@ -20,7 +20,7 @@ func TestAnIntervalHoldsTheMeanAndNarrowsWithMoreValues(t *testing.T) {
 			t.Errorf("the interval of a mean of 2 is %+v", i)
 		}
 	}
-	// By the normal distribution: 2·1.96·√2/√n.
+	// Expected width for a normal distribution: 2·1.96·√2/√n.
 	for i, n := range map[Interval]float64{few: 25, many: 2500} {
 		if want := 2 * 1.96 * math.Sqrt2 / math.Sqrt(n); math.Abs((i.High-i.Low)/want-1) > 0.15 {
 			t.Errorf("the interval of %v values is %.4f wide, want about %.4f", n, i.High-i.Low, want)

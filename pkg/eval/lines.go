@@ -17,7 +17,7 @@ const (
 	MaxFileBytes = 512 << 20
 )
 
-// lineError is an error with the file and the line number where it occurred.
+// lineError adds the file and line number to an error.
 type lineError struct {
 	file string
 	line int
@@ -27,9 +27,9 @@ type lineError struct {
 func (e *lineError) Error() string { return fmt.Sprintf("%s, line %d: %v", e.file, e.line, e.err) }
 func (e *lineError) Unwrap() error { return e.err }
 
-// eachLine calls `take` with each non-blank line and its number, counted from 1. It adds the line number to errors. It
-// removes carriage returns at line ends and a byte order mark at the start. It fails if the lines have more than
-// `limit` bytes in total.
+// eachLine calls `take` with each non-blank line and its 1-based number. It strips carriage returns at line ends and a
+// leading byte order mark, and adds the line number to errors. It fails if the lines are longer than `limit` bytes in
+// total.
 func eachLine(r io.Reader, what string, limit int64, take func(n int, line []byte) error) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 0, 64<<10), MaxLine)

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Grades maps a question's relevant documents to their grades, which are above 0.
+// Grades maps a question's relevant documents to their grades, which are all positive.
 type Grades map[string]int
 
 // Relevant returns the question's documents with a grade above 0.
@@ -20,8 +20,8 @@ func (j Judgements) Relevant(question string) Grades {
 	return g
 }
 
-// Judged returns the questions that have a relevant document, sorted. Only these are scored: a question without
-// relevant documents has no right answer.
+// Judged returns the questions that have at least one relevant document, sorted. Only these are scored, because the
+// other questions have no correct answer.
 func (j Judgements) Judged() []string {
 	var questions []string
 	for q, documents := range j {
@@ -36,9 +36,9 @@ func (j Judgements) Judged() []string {
 	return questions
 }
 
-// NDCG returns the normalised discounted cumulative gain of the first k items of a ranking, from 0 to 1. The grades are
-// the gains, as in trec_eval's ndcg_cut. The result is 0 if no document is relevant. The ranking must not contain
-// duplicates.
+// NDCG returns the normalised discounted cumulative gain of the first k items of a ranking, from 0 to 1. As in
+// trec_eval's ndcg_cut, the gains are the grades. The result is 0 if no document is relevant. The ranking must not
+// contain duplicates.
 func NDCG(ranking []string, g Grades, k int) float64 {
 	var gain, ideal float64
 	for i, document := range first(ranking, k) {
@@ -54,8 +54,8 @@ func NDCG(ranking []string, g Grades, k int) float64 {
 	return gain / ideal
 }
 
-// Recall returns the share of the relevant documents that are among the first k items of a ranking, or 0 if no document
-// is relevant.
+// Recall returns the fraction of the relevant documents found in the first k items of a ranking, or 0 if no document is
+// relevant.
 func Recall(ranking []string, g Grades, k int) float64 {
 	if len(g) == 0 {
 		return 0

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// testdata/golden.json contains the figures that trec_eval computes for the run and the judgements next to it.
+// testdata/golden.json contains the metrics that trec_eval computes for the run and judgements in the same directory.
 func TestMetricsAgreeWithTrecEval(t *testing.T) {
 	t.Parallel()
 	read := func(name string) *bufio.Reader {
@@ -92,7 +92,7 @@ func TestARankingPutsTheGreaterIdFirstAmongEqualScores(t *testing.T) {
 		r.Add("q", d, 0.5)
 	}
 	r.Add("q", "z", 0.9)
-	r.Add("q", "a", 0.1) // the higher of its two scores counts
+	r.Add("q", "a", 0.1) // only the higher score counts
 	if got := strings.Join(r.Ranking("q"), ""); got != "zcba" {
 		t.Errorf("the ranking is %s, want zcba", got)
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Limits on files, so that a file of the wrong kind is rejected before it exhausts the memory.
+// Limits on input files, so that the wrong kind of file is rejected before it exhausts memory.
 const (
 	MaxQuestions  = 100_000
 	MaxJudgements = 5_000_000
@@ -26,20 +26,20 @@ type Document struct {
 	Text  string
 }
 
-// Question is one line in a question file: a question and, optionally, its relevant documents and answers.
+// Question is one line from a question file: a question and, optionally, its relevant documents and answers.
 type Question struct {
 	ID       string
 	Text     string
 	Relevant []string        // custom ids, ids, names or addresses of the relevant datasources
-	Answers  []string        // alternative answers; a relevant fragment contains one of them
-	Filters  json.RawMessage // filters of the query, as in the API; nil: none
+	Answers  []string        // alternative answers; a relevant fragment contains at least one
+	Filters  json.RawMessage // query filters, as in the API; nil means none
 }
 
-// Judgements maps questions to their documents' grades. A document with a grade of 0 or less is not relevant.
+// Judgements maps each question to its documents' grades. Documents with a grade of 0 or less are not relevant.
 type Judgements map[string]map[string]int
 
 // ReadDocuments reads a corpus: one JSON object per line with _id, title and text. It calls `each` with the documents
-// in order. All errors, even from `each`, contain the line number.
+// in order. All errors, including those from `each`, contain the line number.
 func ReadDocuments(r io.Reader, each func(Document) error) error {
 	return eachLine(r, "documents", math.MaxInt64, func(_ int, line []byte) error {
 		var d struct {
@@ -57,10 +57,10 @@ func ReadDocuments(r io.Reader, each func(Document) error) error {
 	})
 }
 
-// ReadQuestions reads questions: one JSON object per line with _id and text. It also reads three fields outside the
-// BEIR format: "relevant" (ids of relevant documents), "answer" (a text that relevant fragments contain, or a list of
-// alternatives) and "filters" (an object). A question without _id gets its line number as id. Duplicate ids and a file
-// without questions are errors.
+// ReadQuestions reads questions, one JSON object with _id and text per line. It also reads three fields that BEIR does
+// not have: "relevant" (ids of relevant documents), "answer" (a text that relevant fragments contain, or a list of
+// alternatives) and "filters" (an object). A question without _id uses its line number as id. ReadQuestions returns an
+// error if an id occurs twice or the file contains no questions.
 func ReadQuestions(r io.Reader) ([]Question, error) {
 	var questions []Question
 	seen := map[string]int{}
@@ -100,9 +100,10 @@ func ReadQuestions(r io.Reader) ([]Question, error) {
 	return questions, err
 }
 
-// ReadJudgements reads relevance judgements (qrels), one per line. A line in BEIR format holds a question, a document
-// and a grade, separated by tabs; the file may start with a header line. A line in TREC format holds a question, a 0, a
-// document and a grade. Lines without tabs are split at spaces. If a document has several grades, the last one counts.
+// ReadJudgements reads relevance judgements (qrels), one per line. In the BEIR format, a line holds a question, a
+// document and a grade, separated by tabs, and the file may start with a header line. In the TREC format, a line holds
+// a question, a 0, a document and a grade. Lines without tabs are split at spaces. If a document is graded more than
+// once, the last grade counts.
 func ReadJudgements(r io.Reader) (Judgements, error) {
 	j, n := Judgements{}, 0
 	err := eachLine(r, "judgements", MaxFileBytes, func(number int, line []byte) error {
@@ -160,7 +161,7 @@ func checkID(id string) error {
 	return nil
 }
 
-// decode parses one JSON object. Its errors are in plain words.
+// decode parses one JSON object and returns errors in plain words.
 func decode(line []byte, into any) error {
 	err := json.Unmarshal(line, into)
 	var kind *json.UnmarshalTypeError
@@ -175,7 +176,7 @@ func decode(line []byte, into any) error {
 	return nil
 }
 
-// label is an id. It may be a string or, as in some collections, an integer.
+// label is an id. JSON may represent it as a string or, in some collections, as an integer.
 type label string
 
 func (l *label) UnmarshalJSON(b []byte) error {
@@ -206,7 +207,7 @@ func (o *object) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// texts is a JSON value that may be one string or a list of strings. Decoding drops blank strings.
+// texts is decoded from either a JSON string or a list of strings. Decoding drops blank strings.
 type texts []string
 
 func (t *texts) UnmarshalJSON(b []byte) error {

@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// Run maps each question to the documents found for it, with their scores.
+// Run maps each question to the scores of the documents found for it.
 type Run map[string]map[string]float64
 
-// Add adds a document to the results for a question. If it is added several times, the highest score counts.
+// Add adds a document to the results for a question. If a document is added more than once, the highest score counts.
 func (r Run) Add(question, document string, score float64) {
 	if r[question] == nil {
 		r[question] = map[string]float64{}
@@ -24,8 +24,7 @@ func (r Run) Add(question, document string, score float64) {
 	}
 }
 
-// Ranking returns the results for a question, best first. If scores are equal, the greater id comes first, as in
-// trec_eval.
+// Ranking returns the results for a question, best first. Like trec_eval, it breaks ties in favour of the greater id.
 func (r Run) Ranking(question string) []string {
 	found := r[question]
 	return slices.SortedFunc(maps.Keys(found), func(a, b string) int {
@@ -33,8 +32,8 @@ func (r Run) Ranking(question string) []string {
 	})
 }
 
-// Write writes the run: a line with question, document and score, separated by tabs, for each result. Questions are
-// sorted, the best documents come first, and scores have full precision.
+// Write writes the run with one line per result: question, document and score, separated by tabs. Questions are sorted,
+// the best documents come first, and scores have full precision.
 func (r Run) Write(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	for _, q := range slices.Sorted(maps.Keys(r)) {

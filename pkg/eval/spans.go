@@ -32,24 +32,23 @@ func Total(spans []Span) int {
 	return n
 }
 
-// Passages maps the ids of documents to spans.
+// Passages maps document ids to spans.
 type Passages map[string][]Span
 
-// Position is the start of a text in a document.
+// Position is the position of a text in a document.
 type Position struct {
 	Document string
 	Start    int
 }
 
-// Answer is the answer to a question: its length and the positions where it occurs in documents. One returned
-// occurrence is enough for the answer to count as found.
+// Answer describes an answer to a question: its length and where it occurs. The answer counts as found if one of its
+// occurrences was returned.
 type Answer struct {
 	Length int
 	Places []Position
 }
 
-// coveredLength returns how much of the answer is in the returned passages. It combines parts from different
-// occurrences of the answer.
+// coveredLength returns how much of the answer the returned passages cover, combining parts from different occurrences.
 func (a Answer) coveredLength(returned Passages) int {
 	var parts []Span // returned parts of the answer, relative to its start
 	for _, p := range a.Places {
@@ -60,9 +59,10 @@ func (a Answer) coveredLength(returned Passages) int {
 	return Total(Union(parts))
 }
 
-// Coverage compares the returned text with the relevant answers, which must not overlap. `recall` is the share of the
-// relevant text returned. `precision` is the share of the returned text that is relevant. If relevant text is returned
-// several times, only one copy counts as relevant. A result with the denominator 0 is 0.
+// Coverage compares the returned text with the relevant answers, which must not overlap. `recall` is the fraction of
+// the relevant text that was returned, and `precision` is the fraction of the returned text that is relevant. If the
+// same relevant text is returned more than once, only one copy counts as relevant. A ratio with a denominator of 0 is
+// 0.
 func Coverage(returned Passages, relevant []Answer) (recall, precision float64) {
 	found, wanted, got := 0, 0, 0
 	for _, a := range relevant {

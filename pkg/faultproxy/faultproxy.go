@@ -1,7 +1,7 @@
 // Package faultproxy implements a TCP proxy that simulates faults. Tests put it between the service and a server the
-// service depends on. They check what requests do while that server is down, silent, slow or flapping.
+// service depends on, to check how requests behave while that server is down, silent, slow or flapping.
 //
-// It works with every protocol over TCP: NATS, PostgreSQL, Milvus and model servers.
+// It works with any protocol over TCP, such as those of NATS, PostgreSQL, Milvus and model servers.
 package faultproxy
 
 import (
@@ -30,22 +30,22 @@ type Mode struct {
 	kind     kind
 	latency  time.Duration
 	rate     int           // bytes per second; 0 means no limit
-	after    int64         // number of bytes after which a connection is reset
-	up, down time.Duration // lengths of the phases in a flapping mode
+	after    int64         // bytes after which a connection is reset
+	up, down time.Duration // lengths of a flapping mode's phases
 }
 
 // Pass passes all data.
 func Pass() Mode { return Mode{} }
 
-// Refuse resets existing and new connections, like a server that is down.
+// Refuse resets existing and new connections, as if the server were down.
 func Refuse() Mode { return Mode{kind: refuse} }
 
 // Blackhole accepts connections but passes no data in either direction, like a hung server or a network that drops
-// packets. It passes the withheld data on once another mode is set.
+// packets. The withheld data is forwarded once another mode is set.
 func Blackhole() Mode { return Mode{kind: blackhole} }
 
-// Slow delays each piece of data by the given latency, and limits each direction of a connection to `rate` bytes per
-// second. A rate of 0 means no limit.
+// Slow delays all data by the given latency and limits each direction of a connection to `rate` bytes per second. A
+// rate of 0 means no limit.
 func Slow(latency time.Duration, rate int) Mode {
 	return Mode{kind: slow, latency: latency, rate: rate}
 }
@@ -53,15 +53,14 @@ func Slow(latency time.Duration, rate int) Mode {
 // CutAfter resets each connection after the given number of further bytes, counted over both directions.
 func CutAfter(bytes int64) Mode { return Mode{kind: cut, after: bytes} }
 
-// Flap alternates between Refuse and Pass, starting with Refuse. `down` is the length of each Refuse phase, and `up`
-// the length of each Pass phase.
+// Flap alternates between Refuse and Pass, starting with Refuse. The phases last `down` and `up`, respectively.
 func Flap(up, down time.Duration) Mode { return Mode{kind: refuse, up: up, down: down} }
 
 // Proxy forwards connections to a server. It is safe for concurrent use.
 type Proxy struct {
 	to       string
 	listener net.Listener
-	ctx      context.Context // ends when Close is called
+	ctx      context.Context // done when Close is called
 	stop     context.CancelFunc
 	running  sync.WaitGroup
 
@@ -78,10 +77,10 @@ type link struct {
 	end    context.CancelFunc
 
 	mu   sync.Mutex
-	left int64 // number of bytes that may still pass before the connection is reset
+	left int64 // bytes that may still pass before the connection is reset
 }
 
-// Maximum time for connecting to the server.
+// Timeout for connecting to the server.
 const dialTimeout = 5 * time.Second
 
 // Start listens on a loopback port and forwards connections to the address `to` until Close is called.
@@ -178,13 +177,13 @@ func (p *Proxy) accept() {
 	}
 }
 
-// carry forwards a connection until it ends.
+// carry forwards data in both directions until the connection ends.
 func (p *Proxy) carry(client net.Conn) {
 	l := &link{client: client}
 	l.ended, l.end = context.WithCancel(p.ctx)
 	defer func() {
 		l.end()
-		client.Close() // does nothing after a reset; otherwise data in flight still arrives
+		client.Close() // no-op after a reset; otherwise data in flight still arrives
 	}()
 	p.mu.Lock()
 	if p.ctx.Err() != nil || p.mode.kind == refuse {
@@ -246,8 +245,8 @@ func (p *Proxy) pipe(l *link, to, from net.Conn) {
 	}
 }
 
-// delay waits for as long as the mode delays n bytes and returns how many of them may pass. `last` is true if the mode
-// then ends the connection. `allowed` is -1 if the connection ends before any byte may pass.
+// delay waits as long as the mode requires for n bytes and returns how many of them may pass. `last` is true if the
+// mode then ends the connection. `allowed` is -1 if the connection ends before any byte may pass.
 func (p *Proxy) delay(l *link, n int) (allowed int, last bool) {
 	for {
 		p.mu.Lock()

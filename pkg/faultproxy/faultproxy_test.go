@@ -15,10 +15,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// testTimeout limits waits that would otherwise never end. A passing test never waits that long.
+// testTimeout bounds waits that would otherwise never end if a test fails. Passing tests never wait this long.
 const testTimeout = time.Minute
 
-// newEcho starts a proxy for a server that sends back everything it receives.
+// newEcho starts a proxy in front of a server that echoes everything it receives.
 func newEcho(t *testing.T) *Proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -160,7 +160,7 @@ func TestSlowIsNoFasterThanItsLatencyAndRate(t *testing.T) {
 	if err := echoed(conn, string(make([]byte, 200))); err != nil {
 		t.Fatal(err)
 	}
-	if took := time.Since(began); took < 80*time.Millisecond { // twice the latency, and twice 20 ms for 200 bytes
+	if took := time.Since(began); took < 80*time.Millisecond { // twice the latency, plus twice 20 ms for 200 bytes
 		t.Errorf("the round trip took %v", took)
 	}
 }
@@ -168,7 +168,7 @@ func TestSlowIsNoFasterThanItsLatencyAndRate(t *testing.T) {
 func TestAConnectionIsCutAfterABoundedNumberOfBytes(t *testing.T) {
 	t.Parallel()
 	p := newEcho(t)
-	p.Set(CutAfter(15)) // ten there, five back
+	p.Set(CutAfter(15)) // ten bytes there, five back
 	conn := dial(t, p)
 	if _, err := conn.Write([]byte("0123456789")); err != nil {
 		t.Fatal(err)
@@ -177,7 +177,7 @@ func TestAConnectionIsCutAfterABoundedNumberOfBytes(t *testing.T) {
 	if err == nil || os.IsTimeout(err) {
 		t.Errorf("the connection ends with %v", err)
 	}
-	if len(got) > 5 { // a reset may overtake what was sent before it
+	if len(got) > 5 { // a reset may overtake data sent before it
 		t.Errorf("%q has come back", got)
 	}
 	again := dial(t, p)

@@ -1,5 +1,5 @@
-// Package filter implements filters on metadata: it parses them, brings them into canonical form, checks types, and
-// evaluates them on one row. It also accepts filters in the format of OpenAI's vector stores. See docs/retrieval.md.
+// Package filter implements metadata filters: it parses filters, converts them to canonical form, checks their types
+// and evaluates them on a row. It also accepts filters in the format of OpenAI's vector stores. See docs/retrieval.md.
 package filter
 
 import (
@@ -12,9 +12,9 @@ import (
 // Op is the type of a filter.
 type Op string
 
-// Operators. And, Or and Not combine filters; the others are conditions on a key's values. A key may have several
-// values, because metadata may contain lists. Ne and Nin are the negations of Eq and In, so they match documents
-// without the key.
+// Operators. And, Or and Not combine filters; the others are conditions on a key's values. A key can have several
+// values because metadata may contain lists. Ne and Nin negate Eq and In, so they also match documents that lack the
+// key.
 const (
 	And      Op = "and"      // all Filters match
 	Or       Op = "or"       // at least one of Filters matches
@@ -27,25 +27,25 @@ const (
 	Lte      Op = "lte"      // a value is less than or equal to Values[0]
 	In       Op = "in"       // a value equals one of Values
 	Nin      Op = "nin"      // no value equals one of Values
-	Exists   Op = "exists"   // the key has a value (Values[0] is true) or none (Values[0] is false)
+	Exists   Op = "exists"   // the key has at least one value if Values[0] is true, or none if it is false
 	Prefix   Op = "prefix"   // a text starts with Values[0]
-	Contains Op = "contains" // each of Values is among the key's values
+	Contains Op = "contains" // all of Values are among the key's values
 )
 
-// Ops lists all operators, in the order of the documentation.
+// Ops lists all operators in the order used by the documentation.
 var Ops = []Op{Eq, Ne, Gt, Gte, Lt, Lte, In, Nin, Exists, Prefix, Contains, And, Or, Not}
 
 // Limits on a filter.
 const (
-	MaxDepth      = 8        // levels of and, or and not, including the condition at the bottom
+	MaxDepth      = 8        // nesting levels of and, or and not, plus the innermost condition
 	MaxConditions = 100      // conditions, not counting and, or and not
-	MaxValues     = 1000     // values of in, nin and contains
+	MaxValues     = 1000     // values in an in, nin or contains condition
 	MaxKeyBytes   = 256      // bytes of a key
-	MaxOrderBytes = 256      // bytes of a text compared by order or as a prefix
-	MaxBytes      = 64 << 10 // bytes of the whole filter in its canonical form
+	MaxOrderBytes = 256      // bytes of a text in an ordered or prefix comparison
+	MaxBytes      = 64 << 10 // bytes of the whole filter in canonical form
 )
 
-// Filter is a parsed filter: a condition (Key and Values), or a combination (Filters).
+// Filter is a parsed filter: either a condition (Key and Values) or a combination (Filters).
 type Filter struct {
 	Op      Op
 	Key     string
@@ -79,7 +79,7 @@ func (f *Filter) each(yield func(*Filter) bool) bool {
 	return true
 }
 
-// All returns a filter that matches if all the given filters match. It ignores nil filters. If no others remain, it
+// All returns a filter that matches if all the given filters match. It ignores nil filters. If there are no others, it
 // returns nil, which matches everything.
 func All(filters ...*Filter) *Filter {
 	filters = slices.DeleteFunc(slices.Clone(filters), func(f *Filter) bool { return f == nil })

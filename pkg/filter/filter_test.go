@@ -17,7 +17,7 @@ func mustParse(t *testing.T, text string) *filter.Filter {
 	return f
 }
 
-// row returns the values function of a row.
+// row returns a function that looks up a row's values by key.
 func row(metadata map[string]any) func(string) []filter.Value {
 	return func(key string) (out []filter.Value) {
 		list, isList := metadata[key].([]any)
@@ -190,7 +190,7 @@ func TestConflicts(t *testing.T) {
 	for _, c := range []struct {
 		filter string
 		have   filter.Kind
-		want   string // "" if there is none
+		want   string // "" if there is no error
 	}{
 		{`{"type":"eq","key":"k","value":1}`, filter.Number, ""},
 		{`{"type":"eq","key":"k","value":1}`, 0, ""},
@@ -253,7 +253,7 @@ func TestDates(t *testing.T) {
 	}
 }
 
-// FuzzParse checks that accepted filters obey the limits, and that their JSON and canonical forms mean the same.
+// FuzzParse checks that accepted filters stay within the limits and that their JSON and canonical forms are equivalent.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`{"type":"eq","key":"team","value":"docs"}`, `{"type":"and","filters":[{"type":"in","key":"a","value":[1,2]},{"type":"not","filter":{"type":"exists","key":"b"}}]}`,

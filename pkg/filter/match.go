@@ -9,8 +9,8 @@ import (
 // Matches evaluates the filter on one row. `values` returns the row's values for a key, without duplicates. A nil
 // filter matches every row.
 //
-// If a condition compares values of different types, such as a text with a number, the comparison is false. Engines
-// instead fail with an Error for such a filter; see Conflict.
+// Comparing values of different types, such as a text with a number, yields false. Engines instead fail with an Error
+// for such a filter; see Conflict.
 func (f *Filter) Matches(values func(key string) []Value) bool {
 	if f == nil {
 		return true
@@ -33,14 +33,14 @@ func (f *Filter) Matches(values func(key string) []Value) bool {
 	return some != f.Negative()
 }
 
-// Negative reports whether the condition is negated: it matches a row if none of the row's values passes Test.
+// Negative reports whether the condition is negated, i.e. matches a row if none of the row's values passes Test.
 func (f *Filter) Negative() bool {
 	return f.Op == Ne || f.Op == Nin || f.Op == Exists && !f.Values[0].Bool()
 }
 
 // Test returns a function that tests one value of the condition's key. A row matches the condition if at least one of
-// its values passes. For a Negative condition, it matches if none passes. Contains conditions would need several tests;
-// call Split first to remove them.
+// its values passes or, if the condition is Negative, if none does. Contains conditions would need several tests, so
+// replace them with Split first.
 func (f *Filter) Test() func(Value) bool {
 	switch f.Op {
 	case Exists:
@@ -54,8 +54,8 @@ func (f *Filter) Test() func(Value) bool {
 	return equalsAny(f.Values)
 }
 
-// Split returns an equivalent filter without Contains conditions: each of them becomes an And of Eq conditions. The
-// result may share parts with f, so neither filter may be modified afterwards.
+// Split returns an equivalent filter in which each Contains condition is replaced by an And of Eq conditions. The
+// result may share nodes with f, so modify neither afterwards.
 func (f *Filter) Split() *Filter {
 	switch {
 	case f == nil:
@@ -76,8 +76,8 @@ func (f *Filter) Split() *Filter {
 	return out
 }
 
-// ordered returns a function that compares a value with the condition's value as the operator requires: less, greater,
-// or equal.
+// ordered returns a function that compares a value with the condition's value, using the order that the operator
+// requires: less, greater, or equal.
 func (f *Filter) ordered() func(Value) bool {
 	want := f.Values[0]
 	kind := want.Kind()
@@ -99,7 +99,7 @@ func (f *Filter) ordered() func(Value) bool {
 }
 
 // equalsAny returns a function that reports whether a value equals one of `values`. Dates are equal if they are the
-// same moment.
+// same instant.
 func equalsAny(values []Value) func(Value) bool {
 	if len(values) == 1 {
 		return equals(values[0])
@@ -139,8 +139,8 @@ func equals(want Value) func(Value) bool {
 	}
 }
 
-// Dated reports whether one of the condition's values is a date. Two texts can represent the same date, so such a
-// condition may match a value whose text is different.
+// Dated reports whether one of the condition's values is a date. The same date can be written in several ways, so the
+// condition may match a value with a different text.
 func (f *Filter) Dated() bool {
 	return slices.ContainsFunc(f.Values, func(v Value) bool { return v.Kind() == Date })
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// maxFaults is the maximum number of faults that Parse reports.
+// Maximum number of faults that Parse reports.
 const maxFaults = 10
 
-// Parse reads a filter from a decoded JSON object. It returns nil for null, or if the filter has faults. `field` is the
-// name of the filter in the request; it begins the paths of faulty fields.
+// Parse reads a filter from a decoded JSON object. It returns nil if the object is null or the filter has faults.
+// `field` is the filter's name in the request; the paths of faulty fields start with it.
 func Parse(v any, field string) (*Filter, []domain.FieldError) {
 	if v == nil {
 		return nil, nil
@@ -47,7 +47,7 @@ func ParseJSON(data []byte, field string) (*Filter, []domain.FieldError) {
 	return Parse(v, field)
 }
 
-// IsFilter reports whether an object is a filter: it has at least one of the fields that only filters have.
+// IsFilter reports whether an object is a filter, i.e. has at least one of the fields that only filters have.
 func IsFilter(object map[string]any) bool {
 	for _, field := range []string{"type", "key", "value", "filters", "filter"} {
 		if _, ok := object[field]; ok {
@@ -107,7 +107,7 @@ func (p *parser) filter(v any, field string, depth int) *Filter {
 
 const example = `{"type": "eq", "key": "team", "value": "docs"}`
 
-// closed adds a fault for each field a filter with operator `op` cannot have. A null field counts as missing.
+// closed adds a fault for each field that a filter with operator `op` cannot have. A null field counts as omitted.
 func (p *parser) closed(object map[string]any, field string, op Op, allowed ...string) {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if !slices.Contains(allowed, name) && object[name] != nil {
@@ -149,7 +149,7 @@ func (p *parser) key(f *Filter, v any, field string) {
 	f.Key = key
 }
 
-// values reads a condition's value, or its values.
+// values reads a condition's value or values.
 func (p *parser) values(f *Filter, v any, field string) {
 	list, isList := v.([]any)
 	if v == nil && f.Op == Exists {
@@ -213,7 +213,7 @@ func names(ops []Op) string {
 	return strings.Join(out, ", ")
 }
 
-// Describe returns a short form of a JSON value for an error message.
+// Describe returns a short representation of a JSON value for error messages.
 func Describe(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -232,7 +232,7 @@ func Describe(v any) string {
 	return fmt.Sprint(v)
 }
 
-// Shorten returns the beginning of a text for an error message.
+// Shorten truncates a text for error messages.
 func Shorten(s string) string {
 	const limit = 60
 	if len(s) <= limit {

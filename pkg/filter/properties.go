@@ -2,21 +2,21 @@ package filter
 
 import "slices"
 
-// PropertyPrefix is the start of keys that name a property of the datasource instead of metadata.
+// PropertyPrefix starts the keys that name a datasource's property instead of metadata.
 const PropertyPrefix = "datasource."
 
-// Properties of a datasource. Content indexed by an old version lacks them. It must be indexed again before filters can
+// Properties of a datasource. Content indexed by an old version lacks them and must be re-indexed before filters can
 // use them.
 const (
-	PropertyID        = PropertyPrefix + "id"         // present in each row that has properties
+	PropertyID        = PropertyPrefix + "id"         // present in every row with properties
 	PropertyName      = PropertyPrefix + "name"       // name at the time of indexing
 	PropertyType      = PropertyPrefix + "type"       // see domain.DatasourceType
-	PropertyCustomID  = PropertyPrefix + "custom_id"  // id chosen by the caller
-	PropertySite      = PropertyPrefix + "site_id"    // of a page: the site it belongs to
-	PropertySourceURL = PropertyPrefix + "source_url" // of a web page: its address
-	PropertyMIMEType  = PropertyPrefix + "mime_type"  // type of the content
-	PropertyCreated   = PropertyPrefix + "created_at" // time when the datasource was created
-	PropertyChanged   = PropertyPrefix + "changed_at" // time when its content or metadata last changed
+	PropertyCustomID  = PropertyPrefix + "custom_id"  // id assigned by the caller
+	PropertySite      = PropertyPrefix + "site_id"    // the page's site; pages only
+	PropertySourceURL = PropertyPrefix + "source_url" // the web page's address
+	PropertyMIMEType  = PropertyPrefix + "mime_type"  // content type
+	PropertyCreated   = PropertyPrefix + "created_at" // when the datasource was created
+	PropertyChanged   = PropertyPrefix + "changed_at" // when its content or metadata last changed
 )
 
 // Properties lists all properties.

@@ -6,11 +6,11 @@ import (
 )
 
 // Error means that a filter cannot be evaluated on a datastore's content. Either a key has values of the wrong type or
-// of several types, or the content was indexed without the data a condition needs.
+// of several types, or the content was indexed without the data that a condition needs.
 type Error struct {
-	Key     string // key of the condition
-	Message string // for users; names the key and the way out
-	Stale   bool   // the content has to be indexed again
+	Key     string // the condition's key
+	Message string // for users; names the key and says what to do
+	Stale   bool   // the content has to be re-indexed
 }
 
 // Error implements error.
@@ -25,8 +25,8 @@ func AsError(err error) *Error {
 	return nil
 }
 
-// Refuses returns the kinds of values the condition cannot compare. Its key must not have such values. Only comparisons
-// by order distinguish between dates and other texts.
+// Refuses returns the kinds of values the condition cannot compare. The condition's key must not have such values. Only
+// ordered comparisons distinguish dates from other texts.
 func (f *Filter) Refuses() Kind {
 	if len(f.Values) == 0 || f.Op == Exists {
 		return 0
@@ -40,13 +40,13 @@ func (f *Filter) Refuses() Kind {
 	return Number | Bool
 }
 
-// Conflict returns an Error if a condition cannot compare values of the kinds that its key has.
+// Conflict returns an Error if a condition cannot compare the kinds of values that its key has.
 func (f *Filter) Conflict(have Kind) error {
 	if have&f.Refuses() == 0 {
 		return nil
 	}
 	kinds := have
-	if !f.Op.Ordered() && have&Date != 0 { // a date is only a text here
+	if !f.Op.Ordered() && have&Date != 0 { // here a date is just a text
 		kinds = have&^Date | Text
 	}
 	if !kinds.single() {
@@ -58,7 +58,7 @@ func (f *Filter) Conflict(have Kind) error {
 		Shorten(f.Key), kinds, f.Op, f.compared(), advice[kinds])}
 }
 
-// compared describes the value that a condition compares with.
+// compared describes the value that the condition compares with.
 func (f *Filter) compared() string {
 	want := f.Values[0]
 	name := map[Kind]string{Text: "the text ", Number: "the number ", Date: "the date "}[want.Kind()]
@@ -72,8 +72,7 @@ var advice = map[Kind]string{
 	Date:   `a date such as "2026-01-31" or "2026-01-31T08:00:00+01:00"`,
 }
 
-// Stale returns the Error for a filter that needs data not indexed by an earlier version. The content must be indexed
-// again.
+// Stale returns the Error for a filter on data that an earlier version did not index. The content must be re-indexed.
 func Stale(key, datastoreID string) error {
 	what := "a condition of this type"
 	if IsProperty(key) {

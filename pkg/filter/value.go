@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Kind is the kind of a value. The kinds of several values are combined with "|".
+// Kind is the kind of a value. Kinds are combined with "|".
 type Kind uint8
 
-// Kinds of values. A text in the form of a date has the kind Date: see Value.Kind.
+// Kinds of values. A text that looks like a date has the kind Date; see Value.Kind.
 const (
 	Text Kind = 1 << iota
 	Number
@@ -21,7 +21,7 @@ const (
 	Date
 )
 
-// Any is the combination of all kinds.
+// Any combines all kinds.
 const Any = Text | Number | Bool | Date
 
 // String returns the names of the kinds.
@@ -45,21 +45,21 @@ func (k Kind) single() bool { return k != 0 && k&(k-1) == 0 }
 type Value struct {
 	kind   Kind // Text, Number or Bool; 0 is Text
 	text   string
-	number float64 // for a boolean, 0 or 1
+	number float64 // 0 or 1 for a boolean
 }
 
-// TextOf returns a text, which may have the form of a date.
+// TextOf returns a text value. The text may be a date.
 func TextOf(s string) Value { return Value{kind: Text, text: s} }
 
-// NumberOf returns a number.
+// NumberOf returns a number value.
 func NumberOf(f float64) Value {
 	if f == 0 {
-		f = 0 // turns negative zero into zero
+		f = 0 // turn negative zero into zero
 	}
 	return Value{kind: Number, number: f}
 }
 
-// BoolOf returns a boolean.
+// BoolOf returns a boolean value.
 func BoolOf(b bool) Value {
 	if b {
 		return Value{kind: Bool, number: 1}
@@ -120,7 +120,7 @@ func FromIdentity(identity string) (Value, bool) {
 	return Value{}, false
 }
 
-// Kind returns the value's kind: Date for a text in the form of a date, else Text, Number or Bool.
+// Kind returns the value's kind: Date for a text that is a date, otherwise Text, Number or Bool.
 func (v Value) Kind() Kind {
 	switch v.kind {
 	case Number, Bool:
@@ -132,7 +132,7 @@ func (v Value) Kind() Kind {
 	return Text
 }
 
-// Text returns the value if it is a text, and otherwise "".
+// Text returns the value if it is a text, or "" otherwise.
 func (v Value) Text() string { return v.text }
 
 // Number returns the value if it is a number. It returns 1 for true, and 0 for false and for texts.
@@ -155,10 +155,10 @@ func (v Value) Any() any {
 // MarshalJSON implements json.Marshaler.
 func (v Value) MarshalJSON() ([]byte, error) { return json.Marshal(v.Any()) }
 
-// Layouts of dates. A time without a zone, and a day, are in UTC.
+// Layouts of dates. Days, and times without a zone, are in UTC.
 var layouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04", "2006-01-02T15:04Z07:00", "2006-01-02"}
 
-// Length in bytes of the shortest and the longest date. Fractions of a second may have nine digits.
+// Lengths in bytes of the shortest and longest dates. Fractions of a second may have nine digits.
 const (
 	minDateBytes = len("2006-01-02")
 	maxDateBytes = len("2006-01-02T15:04:05.999999999+07:00")
@@ -187,7 +187,7 @@ func (v Value) same(w Value) bool {
 	return v.base() == w.base() && v.number == w.number && v.text == w.text
 }
 
-// compare compares two values of the same kind by order. The kind is Number, Text or Date.
+// compare orders two values of the same kind: Number, Text or Date.
 func compare(kind Kind, a, b Value) int {
 	switch kind {
 	case Number:

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/eval/service"
 )
 
-// Names finds a datastore's datasources by any of the names a judgement may use: a custom id, an id, a name or a web
+// Names finds a datastore's datasources by any name that a judgement may use: a custom id, an id, a name or a web
 // address.
 type Names struct {
 	ids map[string][]string // datasource ids by "kind:name"; the kinds are custom, id, name and url
@@ -28,8 +28,8 @@ func (n *Names) Add(d service.Datasource) {
 	}
 }
 
-// find returns the ids of the datasources with the given name. It tries custom ids first, then ids, names and web
-// addresses, and stops at the first kind that matches. If several datasources match, each of them counts as correct.
+// find returns the ids of the datasources with the given name. It tries custom ids, ids, names and web addresses in
+// that order and stops at the first kind that matches. If several datasources match, each counts as correct.
 func (n *Names) find(name string) []string {
 	if n == nil {
 		return nil
@@ -42,19 +42,19 @@ func (n *Names) find(name string) []string {
 	return nil
 }
 
-// Truth holds the expected results of the questions. They come from the question file itself and from separate
+// Truth holds the expected results for the questions. They come from the question file itself and from separate
 // judgements.
 type Truth struct {
 	Cases   []Case
 	Unknown []string // judged documents not in the datastore, without duplicates, in order of appearance
-	Without []string // ids of the questions without expected results, which are skipped
+	Without []string // ids of questions without expected results, which are skipped
 }
 
-// ErrUnknown means that the datastore contains none of the judged documents.
+// ErrUnknown means that none of the judged documents is in the datastore.
 var ErrUnknown = errors.New("the datastore has none of the documents in the judgements, which must be given by custom_id, datasource id, name or web address")
 
 // NewTruth looks up the judged documents in the datastore. `judgements` may be nil, and `names` may be nil if no
-// documents are judged. A document that is not in the datastore still counts as relevant; otherwise the figures would
+// documents are judged. Documents missing from the datastore still count as relevant; otherwise the metrics would
 // overstate the quality.
 func NewTruth(questions []eval.Question, judgements eval.Judgements, names *Names) (Truth, error) {
 	var t Truth
@@ -88,7 +88,7 @@ func NewTruth(questions []eval.Question, judgements eval.Judgements, names *Name
 	return t, nil
 }
 
-// NamesDocuments reports whether a question or a judgement names documents.
+// NamesDocuments reports whether any question or judgement names documents.
 func NamesDocuments(questions []eval.Question, judgements eval.Judgements) bool {
 	return len(judgements) > 0 || slices.ContainsFunc(questions, func(q eval.Question) bool { return len(q.Relevant) > 0 })
 }

@@ -1,5 +1,5 @@
-// Package compare runs questions against a datastore in several retrieval modes. It measures each mode's quality and
-// reports whether one mode is significantly better than another.
+// Package compare runs questions against a datastore in several retrieval modes, measures the quality of each mode and
+// reports whether one is significantly better than another.
 package compare
 
 import (
@@ -26,7 +26,7 @@ const (
 	Lexical  Mode = "lexical"
 	Dense    Mode = "dense"
 	Hybrid   Mode = "hybrid"
-	Reranked Mode = "reranked" // hybrid, with the results reranked by the configured reranker
+	Reranked Mode = "reranked" // hybrid, reranked by the configured reranker
 )
 
 // Modes returns all modes.
@@ -51,11 +51,11 @@ type Case struct {
 	Question eval.Question
 	// Documents maps each relevant document to its grade, which is above 0. It is empty if documents are not judged.
 	Documents eval.Grades
-	// Of maps datasource ids to keys of Documents. A datasource that is missing here is not relevant.
+	// Of maps datasource ids to keys of Documents. Datasources that it does not contain are not relevant.
 	Of map[string]string
 }
 
-// Filters returns the filters of the question's query, or nil if it has none.
+// Filters returns the filters for the question's query, or nil if it has none.
 func (c Case) Filters() *service.Filters {
 	if c.Question.Filters == nil {
 		return nil
@@ -63,8 +63,8 @@ func (c Case) Filters() *service.Filters {
 	return &service.Filters{JSON: c.Question.Filters}
 }
 
-// TopK returns how many fragments to request to get k documents or passages. Documents need more than k fragments,
-// because one document may have several.
+// TopK returns how many fragments to request to get k documents or passages. Getting k documents takes more than k
+// fragments, because a document may have several.
 func (c Case) TopK(k int) int {
 	if len(c.Documents) > 0 {
 		return min(MaxK, perDocument*k)
@@ -72,8 +72,8 @@ func (c Case) TopK(k int) int {
 	return k
 }
 
-// Hits reports whether a relevant document is among the first k documents and an answer is in the first k fragments. If
-// the case has no relevant documents or no answers, only the other condition counts.
+// Hits reports whether the first k documents include a relevant one and the first k fragments include an answer. If the
+// case has no relevant documents or no answers, only the other condition applies.
 func (c Case) Hits(found []service.Fragment, k int) bool {
 	r := c.rank(found, k)
 	return (len(c.Documents) == 0 || eval.Recall(r.documents, c.Documents, k) > 0) &&
@@ -83,7 +83,7 @@ func (c Case) Hits(found []service.Fragment, k int) bool {
 // Limits on a comparison.
 const (
 	MaxK        = 100 // maximum number of fragments per response
-	perDocument = 10  // number of fragments to request per document, because a document may have several
+	perDocument = 10  // fragments to request per document, because a document may have several
 )
 
 // Options configure a comparison.
@@ -92,12 +92,12 @@ type Options struct {
 	Modes        []Mode
 	K            int                    // rank cutoff, 1 to MaxK
 	Concurrency  int                    // simultaneous questions, at least 1
-	SkipRejected bool                   // whether to skip a mode the service rejects, unless it rejects all
+	SkipRejected bool                   // skip a mode that the service rejects, unless it rejects all
 	Progress     func(asked, total int) // called after each question, never concurrently; may be nil
 }
 
-// Run runs all cases in all modes. If the service rejects a mode, Run returns an error; with SkipRejected, it lists the
-// mode in the report instead. When ctx is done, Run returns ctx's error.
+// Run runs all cases in all modes. If the service rejects a mode, Run returns an error or, with SkipRejected, lists the
+// mode in the report. When ctx is done, Run returns ctx's error.
 func Run(ctx context.Context, s Searcher, cases []Case, o Options) (Report, error) {
 	if len(cases) == 0 {
 		return Report{}, errors.New("no question has an expected result: add judgements, or give each question a field \"relevant\" or \"answer\"")
@@ -126,7 +126,7 @@ func Run(ctx context.Context, s Searcher, cases []Case, o Options) (Report, erro
 			return report, ctx.Err()
 		case o.SkipRejected && errors.As(err, &refused) && (refused.Status == http.StatusBadRequest || refused.Status == http.StatusConflict):
 			report.Skipped = append(report.Skipped, SkippedMode{mode, refused.Message})
-			asked-- // the rejected question does not count
+			asked-- // don't count the rejected question
 			total -= len(cases)
 		case err != nil:
 			return report, fmt.Errorf("asking in mode %s: %w", mode, err)
@@ -141,8 +141,8 @@ func Run(ctx context.Context, s Searcher, cases []Case, o Options) (Report, erro
 	return report, nil
 }
 
-// askAll asks the questions of all cases in one mode and returns the rankings in the order of the cases. It asks the
-// first question alone, because a service that rejects the mode would reject every other question too.
+// askAll asks every case's question in one mode and returns the rankings in the order of the cases. It asks the first
+// question alone, because a service that rejects the mode would also reject every other question.
 func askAll(ctx context.Context, s Searcher, cases []Case, mode Mode, topK int, o Options, step func()) ([]rankings, error) {
 	answers := make([]rankings, len(cases))
 	ask := func(ctx context.Context, i int) error {
@@ -165,8 +165,8 @@ func askAll(ctx context.Context, s Searcher, cases []Case, mode Mode, topK int, 
 	return answers, group.Wait()
 }
 
-// rankings keeps only what scoring needs from the search results. The fragments of all questions would take too much
-// memory.
+// rankings keeps only what scoring needs from the search results. Keeping the fragments for all questions would take
+// too much memory.
 type rankings struct{ documents, passages []string } // first items in each ranking; nil if the case has no judgements for it
 
 // rank returns the first k documents and the first k passages of the results.
@@ -182,7 +182,7 @@ func (c Case) rank(found []service.Fragment, k int) rankings {
 	return o
 }
 
-// documents returns the documents of the fragments, each at the rank of its best fragment.
+// documents returns the documents that the fragments belong to. Each document has the rank of its best fragment.
 func (c Case) documents(found []service.Fragment) []string {
 	var ranking []string
 	seen := map[string]bool{}
@@ -199,11 +199,11 @@ func (c Case) documents(found []service.Fragment) []string {
 	return ranking
 }
 
-// answered is the item with which Case.passages marks the first fragment with an answer. No other item in that ranking
-// is relevant.
+// answered is the item that Case.passages uses for the first fragment with an answer. No other item in that ranking is
+// relevant.
 const answered = "answered"
 
-// passages returns a ranking with one item per fragment. The first fragment with an answer gets the item `answered`;
+// passages returns a ranking with one item per fragment. The first fragment with an answer becomes the item `answered`;
 // all other items count as irrelevant.
 func (c Case) passages(found []service.Fragment) []string {
 	ranking := make([]string, len(found))

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// searcher is a Searcher that calls a function.
+// searcher implements Searcher with a function.
 type searcher func(ctx context.Context, q service.Query) ([]service.Fragment, error)
 
 func (s searcher) Query(ctx context.Context, _ string, q service.Query) ([]service.Fragment, error) {
@@ -84,11 +84,10 @@ func TestModesAreComparedOnDocumentsAndPassages(t *testing.T) {
 	if diff := cmp.Diff([]SkippedMode{{Reranked, "no reranker is configured: set RERANK_URL"}}, r.Skipped); diff != "" {
 		t.Errorf("left out: %s", diff)
 	}
-	// Lexical search ranks the documents 3, 1, 2. So "a" is second, and neither of b's two documents is among the first
-	// two.
+	// Lexical search ranks the documents 3, 1, 2, so "a" is second, and neither of b's two documents is in the top two.
 	want := map[string]float64{
 		"documents lexical": (1 / math.Log2(3)) / 2, "documents hybrid": (1 + (1/math.Log2(3))/(1+1/math.Log2(3))) / 2,
-		"passages lexical": 0.5, "passages hybrid": 0.5, // lexical: c's answer is first, a's third; hybrid: the reverse
+		"passages lexical": 0.5, "passages hybrid": 0.5, // lexical: c's answer is first, a's third; hybrid: vice versa
 	}
 	for _, l := range r.Levels {
 		if l.Questions != 2 {

@@ -30,7 +30,7 @@ type Level struct {
 	Name        string       `json:"level"`
 	Questions   int          `json:"questions"` // number of questions judged at this level
 	Modes       []ModeReport `json:"modes"`
-	Differences []Difference `json:"differences,omitempty"` // differences of every other mode from the first one
+	Differences []Difference `json:"differences,omitempty"` // difference between each other mode and the first one
 }
 
 // ModeReport contains the figures for one mode.
@@ -50,7 +50,7 @@ type Difference struct {
 	MRR    eval.Difference `json:"mrr"`
 }
 
-// series contains the figures for one mode. Each slice has one value per question.
+// series contains one mode's metrics, with one value per question in each slice.
 type series struct{ ndcg, recall, mrr []float64 }
 
 func (s *series) add(ranking []string, g eval.Grades, k int) {
@@ -59,7 +59,7 @@ func (s *series) add(ranking []string, g eval.Grades, k int) {
 	s.mrr = append(s.mrr, eval.MRR(ranking, g, k))
 }
 
-// fill computes the figures from the rankings of each mode and adds them to the report.
+// fill computes the metrics from each mode's rankings and adds them to the report.
 func (r *Report) fill(cases []Case, modes []Mode, found map[Mode][]rankings) {
 	documents, passages := map[Mode]*series{}, map[Mode]*series{}
 	for _, mode := range modes {
@@ -148,7 +148,7 @@ func (r Report) isSmallSample() bool {
 	return slices.ContainsFunc(r.Levels, func(l Level) bool { return l.Questions < 50 })
 }
 
-// significance says whether the nDCG of d.Mode is significantly better or worse than that of d.Than.
+// significance says whether d.Mode's nDCG is significantly better or worse than d.Than's.
 func significance(d Difference) string {
 	switch {
 	case d.NDCG.Low > 0:

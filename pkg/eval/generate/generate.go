@@ -1,6 +1,6 @@
-// Package generate uses a chat model to generate questions from a datastore's content. It samples the chunks and
-// requests one question with its answer per chunk. It checks the model's output where it can: the answer must be in the
-// chunk, and the question must not be copied from it.
+// Package generate uses a chat model to generate questions from a datastore's content. It samples chunks and requests a
+// question with its answer for each. It checks the replies where it can: the answer must be in the chunk, and the
+// question must not be copied from it.
 package generate
 
 import (
@@ -20,13 +20,13 @@ import (
 const MaxQuestions = 5_000
 
 const (
-	samplesPerQuestion = 3   // number of chunks to sample per requested question, because some yield none
-	letters            = 120 // minimum number of letters in a chunk; shorter ones contain nothing to ask
+	samplesPerQuestion = 3   // chunks to sample per requested question, because some yield no question
+	letters            = 120 // minimum number of letters in a chunk; shorter chunks have too little content
 )
 
 // Model is the chat model that writes the questions.
 type Model interface {
-	// Ask returns the model's response. It must limit its own running time, because the caller sets no time-out.
+	// Ask returns the model's response. It must limit its own running time, because the caller sets no timeout.
 	Ask(ctx context.Context, system, user string) (string, error)
 }
 
@@ -39,7 +39,7 @@ type Content interface {
 // Options configure the generation.
 type Options struct {
 	DatastoreID string
-	Questions   int // requested number, 1 to MaxQuestions
+	Questions   int // number of questions to generate, 1 to MaxQuestions
 	Concurrency int // simultaneous requests to the model, at least 1
 	Progress    func(made, dropped, wanted int)
 }
@@ -48,22 +48,22 @@ type Options struct {
 type Question struct {
 	ID       string   `json:"_id"`
 	Text     string   `json:"text"`
-	Relevant []string `json:"relevant"` // the document of the chunk
-	Answer   string   `json:"answer"`   // a part of the chunk
+	Relevant []string `json:"relevant"` // the chunk's document
+	Answer   string   `json:"answer"`   // copied from the chunk
 }
 
-// Result contains the questions, and the reasons why chunks were dropped.
+// Result contains the questions and the reasons why chunks were dropped.
 type Result struct {
 	Questions []Question
 	Chunks    int           // number of chunks in the datastore
-	Dropped   map[Fault]int // number of chunks without a question
-	Failed    int           // number of requests that the model server did not answer
+	Dropped   map[Fault]int // chunks without a question, by reason
+	Failed    int           // number of requests that failed at the model server
 	LastError error         // error from the last failed request
 }
 
 // Run samples chunks and generates a question for each, until there are enough questions or no chunks are left. The
-// same content always yields the same sample. Run fails if there is no content or if all requests to the model server
-// fail. When ctx is done, it returns ctx's error.
+// sample is always the same for the same content. Run fails if there is no content or if all requests to the model
+// server fail. When ctx is done, it returns ctx's error.
 func Run(ctx context.Context, content Content, model Model, o Options) (Result, error) {
 	all, err := sampled(ctx, content, o.DatastoreID, samplesPerQuestion*o.Questions)
 	r := Result{Chunks: all.total, Dropped: map[Fault]int{}}
@@ -77,8 +77,8 @@ func Run(ctx context.Context, content Content, model Model, o Options) (Result, 
 	return r, m.run(ctx, all.chunks)
 }
 
-// generator sends several chunks to the model at once. It processes the replies in the order of the chunks, so the
-// questions do not depend on timing.
+// generator sends several chunks to the model concurrently but processes the replies in chunk order, so the questions
+// do not depend on timing.
 type generator struct {
 	model   Model
 	options Options
@@ -131,7 +131,7 @@ func (m *generator) ask(ctx context.Context, chunks []source) ([]reply, error) {
 	return replies, ctx.Err()
 }
 
-// accept adds the question in the model's reply to the result. If the reply is unusable, it counts the reason.
+// accept adds the question from the model's reply to the result. If the reply is unusable, accept counts the reason.
 func (m *generator) accept(c source, r reply) {
 	fault := r.fault
 	var q Question
@@ -167,11 +167,11 @@ type sample struct {
 	chunks []source
 }
 
-// sampled returns up to n chunks, drawn uniformly, in random order. The same content always yields the same sample.
+// sampled returns up to n chunks, drawn uniformly, in random order. The sample is always the same for the same content.
 func sampled(ctx context.Context, content Content, datastoreID string, n int) (sample, error) {
 	type holder struct {
 		service.Datasource
-		first int // number of its first chunk among all chunks
+		first int // index of its first chunk among all chunks
 	}
 	var s sample
 	var holders []holder
@@ -186,7 +186,7 @@ func sampled(ctx context.Context, content Content, datastoreID string, n int) (s
 		return s, err
 	}
 	drawn := sampleNumbers(s.total, n)
-	place := make(map[int]int, len(drawn)) // a chunk's number → its index in the sample
+	place := make(map[int]int, len(drawn)) // maps a chunk's number to its index in the sample
 	for i, number := range drawn {
 		place[number] = i
 	}
@@ -224,8 +224,8 @@ func sampled(ctx context.Context, content Content, datastoreID string, n int) (s
 	return s, nil
 }
 
-// stableName returns the datasource's custom id or, if it has none, its id. Judgements use this name because it does
-// not change when the document is renamed.
+// stableName returns the datasource's custom id or, if it has none, its id. Judgements use this name because it stays
+// the same when the document is renamed.
 func stableName(d service.Datasource) string {
 	if d.CustomID != "" {
 		return d.CustomID
@@ -233,7 +233,7 @@ func stableName(d service.Datasource) string {
 	return d.ID
 }
 
-// sampleNumbers returns up to n different numbers below `total`. Their order is random but reproducible.
+// sampleNumbers returns up to n distinct numbers below `total` in a random but reproducible order.
 func sampleNumbers(total, n int) []int {
 	r := rand.New(rand.NewPCG(20, 26))
 	if total <= n {

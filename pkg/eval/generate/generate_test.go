@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// library maps the ids of a datastore's documents to their chunks.
+// library maps document ids to chunks.
 type library map[string][]string
 
 func (l library) Datasources(_ context.Context, _, _ string, each func(service.Datasource) error) error {
@@ -38,7 +38,7 @@ func (l library) Chunks(_ context.Context, id string, each func(service.Chunk) e
 	return nil
 }
 
-// asker is a model that answers with a function and records the prompts.
+// asker is a model that answers with a function and records its prompts.
 type asker struct {
 	mu     sync.Mutex
 	users  []string
@@ -52,7 +52,7 @@ func (a *asker) Ask(_ context.Context, _, user string) (string, error) {
 	return a.answer(user)
 }
 
-// about returns a chunk about device n. asked returns a good model's question about that chunk.
+// about returns a chunk about device n, and asked returns a well-formed question about that chunk.
 func about(n int) string {
 	return fmt.Sprintf("Maintenance of the pump number%d takes place every year in spring. Its filter thing%d is made of steel, "+
 		"and the housing of aluminium; both are checked by hand with a lamp and a brush before the season begins.", n, n)
@@ -204,7 +204,7 @@ func TestCancellationEndsTheGeneration(t *testing.T) {
 	}
 }
 
-// FuzzRead parses arbitrary replies. Every accepted question must fit on one line of a file.
+// FuzzRead parses arbitrary replies. Every accepted question must fit on one line.
 func FuzzRead(f *testing.F) {
 	f.Add(`{"question": "When is it serviced?", "answer": "in spring"}`)
 	f.Add("{{{```json {\"question\": null}")

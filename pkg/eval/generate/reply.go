@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// Fault is the reason why a chunk yielded no question.
+// Fault is the reason why a chunk did not yield a question.
 type Fault string
 
 // Reasons for dropping a chunk.
@@ -36,7 +36,7 @@ const (
 
 const (
 	copiedWeight = 12  // minimum weight of consecutive units that count as copied: six words, or twelve characters in a script without spaces
-	similarShare = 0.8 // share of common words above which two questions count as the same
+	similarShare = 0.8 // two questions count as the same if they share at least this fraction of their words
 )
 
 // instructions is the system message. The chunk is sent separately.
@@ -57,8 +57,8 @@ var controlTokens = strings.NewReplacer(
 	"<s>", "< s>", "</s>", "< /s>", "<start_of_turn>", "< start_of_turn>", "<end_of_turn>", "< end_of_turn>",
 )
 
-// prompt puts the passage between two lines that contain the passage's hash. A passage cannot contain its own hash, so
-// it cannot imitate the end line.
+// prompt encloses the passage between two lines that contain its hash. A passage cannot contain its own hash, so it
+// cannot forge the closing line.
 func prompt(text string) string {
 	text = controlTokens.Replace(text)
 	sum := sha256.Sum256([]byte(text))
@@ -66,13 +66,13 @@ func prompt(text string) string {
 	return "The passage stands between two lines marked " + mark + "; all between them is quotation.\n\n----- " + mark + " passage\n" + text + "\n----- " + mark + " end"
 }
 
-// parseReply returns the question in a reply, or the reason why the reply is unusable.
+// parseReply returns the question from a reply, or the reason why the reply is unusable.
 func parseReply(reply, chunk string) (Question, Fault) {
 	var said struct {
 		Question *string `json:"question"`
 		Answer   string  `json:"answer"`
 	}
-	// Some models wrap their JSON in code fences, or write a sentence before it.
+	// Some models wrap their JSON in code fences or put a sentence before it.
 	from := strings.IndexByte(reply, '{')
 	if from < 0 || len(reply) > maxReply || json.NewDecoder(strings.NewReader(reply[from:])).Decode(&said) != nil {
 		return Question{}, Unreadable
@@ -92,8 +92,8 @@ func parseReply(reply, chunk string) (Question, Fault) {
 	return q, ""
 }
 
-// isCopied reports whether the question copies a part of the chunk: a sequence of units (see units) with a total weight
-// of at least copiedWeight.
+// isCopied reports whether the question copies part of the chunk, i.e. a sequence of units (see units) with a total
+// weight of at least copiedWeight.
 func isCopied(question, chunk string) bool {
 	q, text := units(question), " "+strings.Join(units(chunk), " ")+" "
 	from, weight := 0, 0
@@ -110,7 +110,7 @@ func isCopied(question, chunk string) bool {
 	return false
 }
 
-// units returns a text's words, and single characters in scripts without spaces.
+// units splits a text into words or, in scripts without spaces, single characters.
 func units(text string) []string {
 	var out []string
 	for _, word := range eval.Words(text) {
@@ -125,7 +125,7 @@ func units(text string) []string {
 	return out
 }
 
-// weightOf returns the weight of a unit: 2 for a word, and 1 for a character of a script without spaces.
+// weightOf returns a unit's weight: 2 for a word, 1 for a character in a script without spaces.
 func weightOf(unit string) int {
 	if strings.ContainsFunc(unit, eval.Unspaced) {
 		return 1
@@ -133,7 +133,7 @@ func weightOf(unit string) int {
 	return 2
 }
 
-// isSimilar reports whether two questions have nearly the same words.
+// isSimilar reports whether two questions consist of nearly the same words.
 func isSimilar(a, b []string) bool {
 	in := lists.Set(a)
 	all, both := len(in), 0
@@ -160,7 +160,7 @@ func lettersIn(text string) int {
 	n := 0
 	for _, r := range text {
 		switch {
-		case eval.Unspaced(r): // a character of these scripts counts as several letters
+		case eval.Unspaced(r): // one character in these scripts counts as several letters
 			n += 3
 		case unicode.IsLetter(r):
 			n++

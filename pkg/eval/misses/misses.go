@@ -1,5 +1,5 @@
-// Package misses explains why a search does not return the expected results of a question. It follows a result on its
-// way from the document to the ranking and finds the step where the result was lost.
+// Package misses explains why a search does not return a question's expected results. It follows a result from the
+// document to the ranking and finds the step at which it was lost.
 package misses
 
 import (
@@ -18,8 +18,8 @@ import (
 // Limits on the work for one miss.
 const (
 	maxDatasources = 5        // expected datasources to examine
-	maxChunks      = 20_000   // chunks of these to read
-	maxBytes       = 32 << 20 // bytes of text of these to read
+	maxChunks      = 20_000   // chunks to read from these datasources
+	maxBytes       = 32 << 20 // bytes of text to read from these datasources
 	maxAnswerQuery = 500      // characters of an answer to search for
 	depth          = compare.MaxK
 )
@@ -27,18 +27,18 @@ const (
 // Reason says where an expected result was lost.
 type Reason string
 
-// Reasons, in the order of the steps from the document to the ranking.
+// Reasons, in the order of the steps from document to ranking.
 const (
-	NotInDatastore Reason = "not_in_datastore" // the datastore has no such document
+	NotInDatastore Reason = "not_in_datastore" // the datastore does not have the document
 	NotSearchable  Reason = "not_searchable"   // the document failed, was skipped or is not yet processed
-	NotExtracted   Reason = "not_extracted"    // the text of the document lacks the answer, or the document has no text
+	NotExtracted   Reason = "not_extracted"    // the document's text lacks the answer, or the document has no text
 	CutInTwo       Reason = "cut_in_two"       // the answer is split between two neighbouring chunks
 	FilteredOut    Reason = "filtered_out"     // a filter excludes the document, or its chunk counts as a near-duplicate
-	NotFound       Reason = "not_found"        // the chunk is not among the first candidates of a leg
+	NotFound       Reason = "not_found"        // the chunk is not among a leg's first candidates
 	RankedLow      Reason = "ranked_low"       // both legs find it, but it ranks below the results that count
 )
 
-// Reasons returns all reasons, in the order of the steps from the document to the ranking.
+// Reasons returns all reasons, in the order of the steps from document to ranking.
 func Reasons() []Reason {
 	return []Reason{NotInDatastore, NotSearchable, NotExtracted, CutInTwo, FilteredOut, NotFound, RankedLow}
 }
@@ -48,16 +48,15 @@ type Stage string
 
 // Stages of ranking.
 const (
-	StageWords      Stage = "words"      // the search by words
-	StageMeaning    Stage = "meaning"    // the search by vectors
+	StageWords      Stage = "words"      // lexical search
+	StageMeaning    Stage = "meaning"    // vector search
 	StageBoth       Stage = "both_legs"  // both searches
-	StageFusion     Stage = "fusion"     // the weighted sum of both
+	StageFusion     Stage = "fusion"     // the weighted sum of both scores
 	StageNeighbours Stage = "neighbours" // added shares of neighbouring chunks, and deductions for lists of links
 	StageReranking  Stage = "reranking"  // the reranker
 )
 
-// Ranks holds the ranks of an expected chunk after each ranking stage, counted from 1. 0 means that the stage did not
-// find the chunk.
+// Ranks holds an expected chunk's 1-based rank after each ranking stage. 0 means that the stage did not find the chunk.
 type Ranks struct {
 	Words    int `json:"words,omitempty"`
 	Meaning  int `json:"meaning,omitempty"`
@@ -66,16 +65,16 @@ type Ranks struct {
 	Reranked int `json:"reranked,omitempty"`
 }
 
-// Miss is a question without its expected results in the ranking, and the reason.
+// Miss is a question whose expected results are missing from the ranking, with the reason.
 type Miss struct {
 	ID           string `json:"id"`
 	Question     string `json:"question"`
 	Reason       Reason `json:"reason"`
 	Stage        Stage  `json:"stage,omitempty"` // only for not_found and ranked_low
 	Ranks        Ranks  `json:"ranks,omitzero"`
-	DatasourceID string `json:"datasource_id,omitempty"` // of the expected document that came furthest
-	ChunkID      string `json:"chunk_id,omitempty"`      // of the expected chunk that came furthest
-	Detail       string `json:"detail"`                  // a sentence for people
+	DatasourceID string `json:"datasource_id,omitempty"` // the expected document that got furthest
+	ChunkID      string `json:"chunk_id,omitempty"`      // the expected chunk that got furthest
+	Detail       string `json:"detail"`                  // human-readable
 }
 
 // Service lists the methods of service.Service that Find needs.
@@ -98,11 +97,11 @@ type Options struct {
 type Result struct {
 	Questions int    `json:"questions"`
 	Missed    int    `json:"missed"`
-	Misses    []Miss `json:"misses"` // the first ones, in the order of the questions
+	Misses    []Miss `json:"misses"` // first misses, in question order
 }
 
 // Find asks all questions with the service's defaults and explains the first o.Max misses. A question is a miss if none
-// of its relevant documents is among the first o.K documents, or if none of its answers is in the first o.K fragments.
+// of its relevant documents is among the first o.K documents or none of its answers is in the first o.K fragments.
 func Find(ctx context.Context, s Service, cases []compare.Case, o Options) (Result, error) {
 	missed := make([]bool, len(cases))
 	group, gctx := errgroup.WithContext(ctx)
@@ -159,7 +158,7 @@ func (r Result) Count() map[Reason]int {
 }
 
 // explain finds out why a case is a miss. It follows each expected document through the steps and returns the reason
-// for the document that got furthest.
+// for the one that got furthest.
 func explain(ctx context.Context, s Service, c compare.Case, o Options) (Miss, error) {
 	ids := slices.Sorted(maps.Keys(c.Of))
 	if len(ids) == 0 && len(c.Documents) > 0 {
@@ -193,8 +192,8 @@ func explain(ctx context.Context, s Service, c compare.Case, o Options) (Miss, e
 	return t.ranking(ctx)
 }
 
-// documentsWith returns the ids of datasources that may contain one of the answers. It searches for the words of each
-// answer. Of the datasources that it finds, those that certainly contain the answer come first.
+// documentsWith returns the ids of datasources that may contain one of the answers. It searches for each answer's words
+// and puts the datasources that certainly contain the answer first.
 func documentsWith(ctx context.Context, s Service, answers []string, datastoreID string) (ids []string, err error) {
 	for _, answer := range answers {
 		found, err := s.Query(ctx, datastoreID, service.Query{Text: first(answer, maxAnswerQuery), TopK: depth, Mode: string(compare.Lexical)})

@@ -16,13 +16,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fake is a service with one document "d", whose chunks have the ids d0, d1, and so on.
+// fake is a service with one document, "d", whose chunks have the ids d0, d1, and so on.
 type fake struct {
 	status string
 	chunks []string
-	// explained holds the results by mode. The default mode is "".
+	// Results by mode. The default mode is "".
 	explained map[string]service.Explained
-	// excluded says whether filters exclude the document.
+	// Whether filters exclude the document.
 	excluded bool
 }
 
@@ -56,7 +56,7 @@ func (f fake) Chunks(_ context.Context, id string, each func(service.Chunk) erro
 	return nil
 }
 
-// ranked returns a query result with the chunk d0 at the given ranks.
+// ranked returns a query result in which the chunk d0 has the given ranks.
 func ranked(r service.Ranks) map[string]service.Explained {
 	return map[string]service.Explained{"": {Fragments: []service.ExplainedFragment{
 		{Fragment: service.Fragment{ChunkID: "o0", DatasourceID: "other"}},

@@ -8,13 +8,13 @@ import (
 	"github.com/sluice/sluice/pkg/eval/compare"
 )
 
-// Suggestion is a change that gave better results than the default in a measurement.
+// Suggestion is a change that a measurement found to be better than the default.
 type Suggestion struct {
 	Mode compare.Mode `json:"mode"` // or a setting of the datastore
-	Text string       `json:"text"` // the change and its measured effect, for people
+	Text string       `json:"text"` // the change and its measured effect, human-readable
 }
 
-// Suggest returns the modes and settings whose nDCG is significantly better than that of hybrid search for documents or
+// Suggest returns the modes and settings whose nDCG is significantly better than hybrid search's for documents or
 // passages, and significantly worse for neither.
 func Suggest(report compare.Report) (all []Suggestion) {
 	better, worse := map[compare.Mode]string{}, map[compare.Mode]bool{}
@@ -41,7 +41,7 @@ func Suggest(report compare.Report) (all []Suggestion) {
 	return all
 }
 
-// change tells the user how to use a mode or, if `mode` is the name of a tried setting, how to change the datastore.
+// change describes how to use a mode or, if `mode` is the name of a tried setting, how to change the datastore.
 func change(mode compare.Mode) string {
 	switch mode {
 	case compare.Reranked:
@@ -52,14 +52,14 @@ func change(mode compare.Mode) string {
 	return fmt.Sprintf("Change the datastore to %s", mode)
 }
 
-// labels describes the reasons for people.
+// Human-readable descriptions of the reasons.
 var labels = map[Reason]string{
 	NotInDatastore: "not in the datastore", NotSearchable: "not searchable", NotExtracted: "not extracted", CutInTwo: "cut in two by chunking",
 	FilteredOut: "filtered out", NotFound: "not found by a search", RankedLow: "ranked too low",
 }
 
-// Write writes the misses as readable text, grouped by reason. A question is a miss if the first k results contain
-// nothing expected.
+// Write writes the misses in human-readable form, grouped by reason. A question is a miss if the first k results
+// contain nothing expected.
 func (r Result) Write(w io.Writer, k int) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nMisses: %d of %d questions have no expected result among the first %d.", r.Missed, r.Questions, k)
@@ -83,7 +83,7 @@ func (r Result) Write(w io.Writer, k int) error {
 	return err
 }
 
-// WriteSuggestions writes the suggestions for people.
+// WriteSuggestions writes the suggestions in human-readable form.
 func WriteSuggestions(w io.Writer, suggestions []Suggestion) error {
 	text := "\nNothing was measured to be better than hybrid search with the present settings.\n"
 	if len(suggestions) > 0 {
@@ -96,7 +96,7 @@ func WriteSuggestions(w io.Writer, suggestions []Suggestion) error {
 	return err
 }
 
-// printable shortens long texts and replaces control characters, which could affect the terminal.
+// printable shortens long texts and replaces control characters, because they could affect the terminal.
 func printable(text string) string {
 	return first(strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/eval/service"
 )
 
-// tracer follows the expected chunks of one question.
+// tracer follows the chunks expected for one question.
 type tracer struct {
 	Service
 	c       compare.Case
@@ -24,7 +24,7 @@ type tracer struct {
 	chunks, bytes int // read so far
 }
 
-// target is an expected document with the ids of its chunks that the search should find.
+// target is an expected document with the ids of the chunks that the search should find.
 type target struct {
 	datasource string
 	chunks     map[string]bool
@@ -32,8 +32,8 @@ type target struct {
 
 var errEnough = errors.New("enough")
 
-// content returns the ids of the chunks that the search should find in the document: those with an answer, or all
-// chunks if the question has no answers. If there are none, `lost` says why.
+// content returns the ids of the document's chunks that the search should find: those with an answer, or all chunks if
+// the question has no answers. If there are none, `lost` says why.
 func (t *tracer) content(ctx context.Context, id string) (lost Miss, chunks map[string]bool, err error) {
 	d, err := t.Datasource(ctx, id)
 	if err != nil {
@@ -81,8 +81,8 @@ func (t *tracer) content(ctx context.Context, id string) (lost Miss, chunks map[
 	return lost, nil, nil
 }
 
-// isTarget returns the datasource id of the expected document that contains the chunk. It returns "" if the search does
-// not have to find the chunk.
+// isTarget returns the id of the expected document that contains the chunk, or "" if the search does not have to find
+// the chunk.
 func (t *tracer) isTarget(chunkID string) string {
 	for _, target := range t.targets {
 		if target.chunks[chunkID] {
@@ -92,7 +92,7 @@ func (t *tracer) isTarget(chunkID string) string {
 	return ""
 }
 
-// ranking finds out at which search step the expected chunks were lost. It returns the miss with this step and the
+// ranking finds out at which search step the expected chunks were lost and returns a Miss with that step and the
 // reason.
 func (t *tracer) ranking(ctx context.Context) (Miss, error) {
 	q := service.Query{Text: t.c.Question.Text, TopK: depth, Filters: t.c.Filters()}
@@ -123,9 +123,9 @@ func (t *tracer) ranking(ctx context.Context) (Miss, error) {
 	return t.legs(ctx, q)
 }
 
-// filtered returns a Miss with a reason if the question's filters exclude all expected documents, and a zero Miss
-// otherwise. It searches only the expected documents, with and without the filters. If only the search without filters
-// finds something, the filters are the reason.
+// filtered returns a Miss with a reason if the question's filters exclude all expected documents. Otherwise it returns
+// a zero Miss. It searches only the expected documents, with and without the filters. If only the search without
+// filters finds something, the filters are to blame.
 func (t *tracer) filtered(ctx context.Context, q service.Query) (Miss, error) {
 	var ids []string
 	for _, target := range t.targets {
@@ -148,7 +148,7 @@ func (t *tracer) filtered(ctx context.Context, q service.Query) (Miss, error) {
 	return Miss{}, nil
 }
 
-// rankedLow compares the chunk's ranks after each stage of ranking to explain why it is not among the first results.
+// rankedLow compares the chunk's ranks after each ranking stage to explain why it is not among the first results.
 func (t *tracer) rankedLow(datasource, chunk string, r service.Ranks) Miss {
 	m := Miss{
 		Reason: RankedLow, DatasourceID: datasource, ChunkID: chunk,
@@ -181,8 +181,8 @@ func place(rank int) string {
 	return fmt.Sprint(rank)
 }
 
-// legs explains why hybrid search does not return any of the expected chunks. It repeats the search by words alone and
-// by meaning alone to see how each of them ranks these chunks.
+// legs explains why hybrid search returns none of the expected chunks. It repeats the query with lexical search alone
+// and with vector search alone to see where each ranks these chunks.
 func (t *tracer) legs(ctx context.Context, q service.Query) (Miss, error) {
 	r, datasource, chunk := service.Ranks{}, t.targets[0].datasource, ""
 	for _, leg := range []struct {
@@ -193,7 +193,7 @@ func (t *tracer) legs(ctx context.Context, q service.Query) (Miss, error) {
 		found, err := t.Explain(ctx, t.o.DatastoreID, q)
 		var refused *client.Error
 		if errors.As(err, &refused) && (refused.Status == http.StatusBadRequest || refused.Status == http.StatusConflict) {
-			continue // a datastore without vectors
+			continue // the datastore has no vectors
 		}
 		if err != nil {
 			return Miss{}, err

@@ -12,9 +12,9 @@ func (s *Service) CreateAgent(ctx context.Context, name string, datastoreIDs ...
 	return value(made).Id, err
 }
 
-// AgentOptions are optional settings of an agent. Each of them delays the first token of an answer.
+// AgentOptions are an agent's optional settings. Each of them delays the first token of an answer.
 type AgentOptions struct {
-	QueryPlanning        bool   // let a model plan the searches for a question that one search does not cover
+	QueryPlanning        bool   // let a model plan the searches for questions that need more than one
 	UnsupportedSentences string // mark, drop or keep
 }
 
@@ -34,7 +34,7 @@ type Agent struct {
 	DatastoreIDs []string
 }
 
-// Agents calls `each` for every agent the key may read, until `each` returns an error.
+// Agents calls `each` for every agent the key may read. It stops when `each` returns an error.
 func (s *Service) Agents(ctx context.Context, each func(Agent) error) error {
 	return forEach(s.first.ListAgents(ctx), agentOf, each)
 }
@@ -49,7 +49,7 @@ func agentOf(a client.Agent) Agent {
 	return Agent{ID: a.Id, Name: a.Name, DatastoreIDs: a.DatastoreIds}
 }
 
-// Answer is an agent's answer with the fragments that it cites.
+// Answer is an agent's answer with the fragments it cites.
 type Answer struct {
 	Text           string
 	Sources        []Fragment
@@ -77,8 +77,8 @@ func (s *Service) Continue(ctx context.Context, agentID, conversationID, questio
 	return a, nil
 }
 
-// Stream sends a question to an agent in a new conversation and calls `each` with the pieces of the answer as they
-// arrive. It returns the conversation's id. Errors within the stream are *client.Error with status 200.
+// Stream sends a question to an agent in a new conversation and calls `each` with each part of the answer as it
+// arrives. It returns the conversation's id. Errors within the stream are *client.Error with status 200.
 func (s *Service) Stream(ctx context.Context, agentID, question string, each func(piece string)) (conversationID string, err error) {
 	said, err := s.client.StreamAgent(ctx, agentID, client.AgentQuery{Query: question}, func(piece string) error {
 		each(piece)

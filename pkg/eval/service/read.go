@@ -9,21 +9,21 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// Query is a search in one datastore. Fields with zero values are not sent, so that the service uses its defaults.
+// Query is a search in one datastore. Zero fields are not sent, so the service uses its defaults for them.
 type Query struct {
 	Text   string
 	TopK   int
 	Mode   string // lexical, dense or hybrid
-	Rerank *bool  // nil: true if a reranker is configured
+	Rerank *bool  // nil means true if a reranker is configured
 
-	Filters *Filters // nil: no filter
+	Filters *Filters // nil means no filter
 }
 
-// Filters restrict a search to some documents, which must match every field that is set.
+// Filters restrict a search to some documents. A document must match every field that is set.
 type Filters struct {
 	CustomIDs     []string
 	DatasourceIDs []string
-	JSON          json.RawMessage // filters as in the API, without the ids above; nil: none
+	JSON          json.RawMessage // filters as in the API, without the ids above; nil means none
 }
 
 func (f *Filters) request() (*client.Filters, error) {
@@ -45,7 +45,7 @@ func (f *Filters) request() (*client.Filters, error) {
 	return out, nil
 }
 
-// Fragment is a search result, a part of a document.
+// Fragment is a search result: part of a document.
 type Fragment struct {
 	Text           string
 	Score          float64
@@ -82,10 +82,10 @@ func (s *Service) Query(ctx context.Context, datastoreID string, q Query) ([]Fra
 	return fragments, nil
 }
 
-// Explained is the result of a query with an explanation of the ranking.
+// Explained is a query result with an explanation of the ranking.
 type Explained struct {
 	Fragments []ExplainedFragment // best first
-	Dropped   []DroppedChunk      // the best chunks not returned
+	Dropped   []DroppedChunk      // best chunks that were not returned
 }
 
 // ExplainedFragment is a search result with its ranks.
@@ -95,20 +95,20 @@ type ExplainedFragment struct {
 	Merged []string // ids of adjacent chunks whose text is part of the fragment
 }
 
-// Ranks holds the ranks of a fragment's best chunk after each ranking stage, counted from 1. 0 means that the stage did
-// not find the chunk.
+// Ranks holds the 1-based rank of a fragment's best chunk after each ranking stage. 0 means that the stage did not find
+// the chunk.
 type Ranks struct {
 	Lexical, Dense int
-	Fused          int // by the weighted sum of both legs
-	Adjusted       int // with shares of neighbouring chunks added and deductions for lists of links
+	Fused          int // by the weighted sum of both legs' scores
+	Adjusted       int // after adding shares of neighbouring chunks' scores and penalising lists of links
 	Reranked       int // by the reranker
 }
 
-// DroppedChunk is a candidate that is not returned.
+// DroppedChunk is a candidate that was not returned.
 type DroppedChunk struct {
 	ChunkID string
-	Reason  string // such as duplicate or merged
-	For     string // id of the chunk returned in its place
+	Reason  string // e.g. duplicate or merged
+	For     string // id of the chunk returned instead
 }
 
 // Explain is like Query, but also returns how the fragments were ranked.
@@ -147,7 +147,7 @@ type Datastore struct {
 	Name           string
 	Type           string // engine: embedded or milvus
 	EmbeddingModel string
-	ChunkTokens    int // target size of chunks
+	ChunkTokens    int // target chunk size
 }
 
 // Datastore returns one datastore.
@@ -169,10 +169,10 @@ type Datasource struct {
 	CustomID string
 	Error    string
 	Chunks   int64
-	URL      string // address of a page or a site
+	URL      string // address of the page or site
 }
 
-// Chunk is an indexed part of a datasource's text.
+// Chunk is an indexed section of a datasource's text.
 type Chunk struct {
 	ID      string
 	Ordinal int
@@ -180,13 +180,13 @@ type Chunk struct {
 	Heading string
 }
 
-// Datastores calls `each` for every datastore the key may read, until `each` returns an error.
+// Datastores calls `each` for every datastore the key may read. It stops when `each` returns an error.
 func (s *Service) Datastores(ctx context.Context, each func(Datastore) error) error {
 	return forEach(s.first.ListDatastores(ctx), datastoreOf, each)
 }
 
-// Datasources calls `each` for every datasource of the datastore, until `each` returns an error. If `status` is not "",
-// it skips datasources with any other status.
+// Datasources calls `each` for every datasource in the datastore and stops when `each` returns an error. If `status` is
+// not "", it skips datasources with any other status.
 func (s *Service) Datasources(ctx context.Context, datastoreID, status string, each func(Datasource) error) error {
 	return forEach(s.client.ListDatasources(ctx, &client.ListDatasourcesParams{DatastoreId: &datastoreID, Status: set(client.DatasourceStatus(status))}),
 		datasourceOf, each)
@@ -206,7 +206,7 @@ func datasourceOf(d client.Datasource) Datasource {
 	}
 }
 
-// Chunks calls `each` for every chunk of the datasource in reading order, until `each` returns an error.
+// Chunks calls `each` for every chunk of the datasource in reading order. It stops when `each` returns an error.
 func (s *Service) Chunks(ctx context.Context, datasourceID string, each func(Chunk) error) error {
 	return forEach(s.client.ListChunks(ctx, datasourceID), func(c client.Chunk) Chunk {
 		return Chunk{ID: c.Id, Ordinal: c.Ordinal, Text: c.Text, Heading: value(c.Heading)}

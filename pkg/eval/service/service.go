@@ -1,5 +1,5 @@
 // Package service gives measurements access to a running Sluice: queries, agents, datasources, chunks and uploads. It
-// is a thin layer over the client package. It uses no pointers and offers only what measurements need.
+// is a thin layer over the client package that avoids pointers and offers only what measurements need.
 package service
 
 import (
@@ -11,14 +11,14 @@ import (
 
 const (
 	attempts        = 8               // attempts per request to a busy service, spread over half a minute
-	initialAttempts = 3               // attempts per initial request, within a second to report a wrong address soon
+	initialAttempts = 3               // attempts for initial requests, all within a second so that a wrong address is reported soon
 	idleTimeout     = 2 * time.Minute // maximum time without data from the service
 )
 
 // Service gives access to a running Sluice. It is safe for concurrent use.
 type Service struct {
 	client       *client.Client
-	first        *client.Client // for lists of datastores and agents, which the command's user waits for
+	first        *client.Client // lists datastores and agents while the command's user waits
 	address, key string
 }
 
@@ -57,7 +57,7 @@ func (s *Service) Close() {
 	s.first.Close()
 }
 
-// set returns a pointer to v, or nil if v is zero. For nil, the service applies its default.
+// set returns a pointer to v, or nil if v is zero, so that the service applies its default.
 func set[T comparable](v T) *T {
 	if v == *new(T) {
 		return nil
@@ -65,7 +65,7 @@ func set[T comparable](v T) *T {
 	return &v
 }
 
-// value returns the target of p, or the zero value if p is nil.
+// value returns *p, or the zero value if p is nil.
 func value[T any](p *T) T {
 	if p == nil {
 		return *new(T)

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fake is a service that sends the given answers in turn and records the requests.
+// fake is a service that sends the given answers in turn and records requests.
 type fake struct {
 	mu      sync.Mutex
 	answers []answer

@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// Chunking is the size of chunks in tokens. The service applies its defaults for zero values.
+// Chunking is the chunk size in tokens. The service applies its defaults for zero values.
 type Chunking struct {
 	TargetTokens int
 	MaxTokens    int
@@ -42,15 +42,15 @@ func (s *Service) Upload(ctx context.Context, datastoreID, name string, content 
 	return datasourceOf(value(made)), err
 }
 
-// Document is a text to upload. It replaces a document with the same custom id.
+// Document is a text to upload. It replaces any document with the same custom id.
 type Document struct {
 	CustomID string
-	Name     string // "": the beginning of the text
+	Name     string // "" means the beginning of the text
 	Text     string
 }
 
-// Upsert uploads up to 1,000 documents with up to 10 MiB of JSON, and returns the ids of their datasources in order.
-// The documents are searchable once their datasources have the status synched; Settled waits for that.
+// Upsert uploads up to 1,000 documents (at most 10 MiB of JSON) and returns their datasources' ids in order. The
+// documents are searchable once their datasources have the status synched; Settled waits for that.
 func (s *Service) Upsert(ctx context.Context, datastoreID string, documents []Document) (ids []string, err error) {
 	items := make([]client.Document, len(documents))
 	for i, d := range documents {
@@ -64,8 +64,8 @@ func (s *Service) Settled(ctx context.Context, datastoreID string) error {
 	return s.client.Settled(ctx, datastoreID, nil)
 }
 
-// Watch subscribes to changes in a datastore and returns once the subscription is active. The caller must call the
-// returned function. It calls `each` for every changed datasource until the context is done or `each` fails.
+// Watch subscribes to changes in a datastore and returns once the subscription is active. The caller must call
+// `changes`, which calls `each` for every changed datasource until the context is done or `each` fails.
 func (s *Service) Watch(ctx context.Context, datastoreID string) (changes func(each func(Datasource) error) error, err error) {
 	news, err := s.client.WatchDatastore(ctx, datastoreID)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package trial measures alternative settings of a datastore, so that no change is suggested without a measurement. For
-// each setting, it copies the datastore's content into a temporary datastore.
+// Package trial measures alternative datastore settings, so that no change is suggested without a measurement. For each
+// setting, it copies the datastore's content to a temporary datastore.
 package trial
 
 import (
@@ -28,8 +28,8 @@ const temporary = "sluice eval (temporary)"
 
 // Setting is a setting to try.
 type Setting struct {
-	ChunkTokens int    // target size of chunks in tokens; 0: the datastore's
-	Model       string // embedding model; "": the datastore's
+	ChunkTokens int    // target chunk size in tokens; 0 means the datastore's
+	Model       string // embedding model; "" means the datastore's
 }
 
 // Parse parses a setting: chunk=256 or model=ID.
@@ -44,7 +44,7 @@ func Parse(text string) (Setting, error) {
 	return Setting{}, fmt.Errorf("%q is not a setting; use chunk=TOKENS or model=ID", text)
 }
 
-// String returns the setting in the form used in reports.
+// String returns the setting as reports show it.
 func (s Setting) String() string {
 	if s.Model != "" {
 		return "model " + s.Model
@@ -63,10 +63,10 @@ type Service interface {
 	Settled(ctx context.Context, datastoreID string) error
 }
 
-// Run copies the texts of a datastore into temporary datastores: one with the present settings, and one for each of
+// Run copies a datastore's texts to temporary datastores: one with the current settings, and one for each of
 // `settings`. It runs the cases in all of them with hybrid search. In the report, the Hybrid mode stands for the
-// present settings, and every other setting has a mode named after it. Cases with filters are left out, because the
-// copies have no metadata.
+// current settings, and every other setting has a mode named after it. Run skips cases with filters, because the copies
+// have no metadata.
 //
 // Run fails if the datastore is too large to copy. It deletes the copies before it returns, even if ctx is done.
 func Run(ctx context.Context, s Service, store service.Datastore, cases []compare.Case, settings []Setting, o compare.Options) (report compare.Report, err error) {
@@ -104,8 +104,8 @@ func Run(ctx context.Context, s Service, store service.Datastore, cases []compar
 	return compare.Run(ctx, copies, without, o)
 }
 
-// texts returns the text of every searchable document of the datastore. Each text's custom id is the id of its
-// datasource. texts fails if there is too much text for a trial.
+// texts returns the text of every searchable document in the datastore, with the datasource's id as custom id. It fails
+// if there is too much text for a trial.
 func texts(ctx context.Context, s Service, datastoreID string) (all []service.Document, err error) {
 	size := 0
 	err = s.Datasources(ctx, datastoreID, "synched", func(d service.Datasource) error {
@@ -131,14 +131,14 @@ func texts(ctx context.Context, s Service, datastoreID string) (all []service.Do
 	return all, err
 }
 
-// copies sends each query to one of the temporary datastores, which the query's mode selects.
+// copies sends each query to the temporary datastore for its mode.
 type copies struct {
 	Service
 	stores    map[string]string // ids by mode
 	originals map[string]string // ids of original datasources by their copies' ids
 }
 
-// add creates the temporary datastore for a mode, uploads the documents, and waits until they are searchable.
+// add creates the temporary datastore for a mode, uploads the documents and waits until they are searchable.
 func (c *copies) add(ctx context.Context, mode string, d service.NewDatastore, documents []service.Document) error {
 	made, err := c.CreateDatastore(ctx, d)
 	if err != nil {

@@ -16,12 +16,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fake is a service with documents whose ids are numbers. If the chunks are small, a query finds document 1; otherwise
-// it finds document 0.
+// fake is a service whose documents have numeric ids. If the chunks are small, a query finds document 1; otherwise it
+// finds document 0.
 type fake struct {
 	documents int
 	text      string
-	fails     error // of Settled
+	fails     error // returned by Settled
 
 	stores  map[string]service.NewDatastore
 	deleted int
