@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/filter"
 )
 
-// Limits on rows and queries. They are the same for all engines.
+// Limits on rows and queries, the same for all engines.
 const (
 	MaxLimit         = 10_000   // Query.Limit
 	MaxDimensions    = 16_384   // Space.Dimensions
@@ -20,11 +20,11 @@ const (
 	MaxMetadataBytes = 64 << 10 // Row.Metadata as JSON
 )
 
-// unitTolerance is the maximum deviation of a vector's length from one, which allows for half-precision arithmetic.
+// unitTolerance is how far a vector's length may deviate from one, to allow for half-precision arithmetic.
 const unitTolerance = 0.02
 
-// CheckRow checks a row's key, texts and vector by the rules that all engines share. If any of them is invalid, it
-// fails with ErrInvalid.
+// CheckRow checks a row's key, texts and vector against the rules that all engines share. It returns ErrInvalid if any
+// of them is invalid.
 func CheckRow(r *Row, dimensions int) error {
 	if !ValidKey(r.Key) {
 		return fmt.Errorf("%w: the key %.80q is empty, too long, or has characters outside [A-Za-z0-9_.:-]", ErrInvalid, r.Key)
@@ -44,8 +44,8 @@ func CheckRow(r *Row, dimensions int) error {
 	return checkVector(r.Vector, dimensions)
 }
 
-// EncodeMetadata returns a row's metadata as JSON, or nil if it has none. If the metadata cannot be stored, it fails
-// with ErrInvalid.
+// EncodeMetadata returns a row's metadata as JSON, or nil if it has none. It returns ErrInvalid if the metadata cannot
+// be stored.
 func EncodeMetadata(r *Row) ([]byte, error) {
 	if len(r.Metadata) == 0 {
 		return nil, nil
@@ -75,7 +75,7 @@ func ValidKey(key string) bool {
 	return true
 }
 
-// checkVector validates a row's vector. A zero vector is valid: the model then knows none of the text's words.
+// checkVector validates a row's vector. A zero vector is valid: it means that the model knows none of the text's words.
 func checkVector(v []float32, dimensions int) error {
 	if len(v) != dimensions {
 		return fmt.Errorf("%w: the vector has %d dimensions, but the space has %d", ErrInvalid, len(v), dimensions)
@@ -101,8 +101,8 @@ func CheckLimits(q Query) error {
 	return nil
 }
 
-// Unit returns a query's vector scaled to length one. It returns a zero vector unchanged. It fails with ErrInvalid if
-// the vector has the wrong number of dimensions, or a component that is not a finite number.
+// Unit returns a query's vector scaled to length one. It returns a zero vector unchanged. It returns ErrInvalid if the
+// vector has the wrong number of dimensions or a component that is not finite.
 func Unit(v []float32, dimensions int) ([]float32, error) {
 	if len(v) != dimensions {
 		return nil, fmt.Errorf("%w: the query's vector has %d dimensions, but the space has %d", ErrInvalid, len(v), dimensions)
@@ -129,8 +129,8 @@ func norm(v []float32) float64 {
 	return math.Sqrt(sum)
 }
 
-// Scalar returns the identity of a metadata value: the string by which filters compare it; see filter.Value. It returns
-// false if the value is not a string, number or boolean.
+// Scalar returns the identity of a metadata value, i.e. the string by which filters compare it (see filter.Value). It
+// returns false if the value is not a string, number or boolean.
 func Scalar(v any) (string, bool) {
 	value, ok := filter.ValueOf(v)
 	if !ok {

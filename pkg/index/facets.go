@@ -15,7 +15,7 @@ const MaxFacets = 4000
 // Facet is a filterable value of a row's metadata.
 type Facet struct {
 	Key   string // a top-level key, or "object.key" for a key in an object
-	Value string // identity of the value, see Scalar
+	Value string // the value's identity; see Scalar
 }
 
 // Facets returns the filterable values of a row's metadata, unordered and without duplicates. Strings, numbers and
@@ -56,8 +56,8 @@ func Facets(metadata map[string]any) ([]Facet, error) {
 	return out, nil
 }
 
-// ValuesOf returns the filterable values of one key, in no particular order. It ignores all other keys, so it is faster
-// than Values.
+// ValuesOf returns the filterable values of a single key, in no particular order. It skips all other keys, so it is
+// faster than Values.
 func ValuesOf(metadata map[string]any, key string) []filter.Value {
 	var out []filter.Value
 	add := func(value any) bool {
@@ -89,7 +89,7 @@ func ValuesOf(metadata map[string]any, key string) []filter.Value {
 // Values returns a function that returns a key's filterable values in the metadata, for filter.Filter.Matches. If the
 // metadata has more than MaxFacets values, that function always returns nil.
 func Values(metadata map[string]any) func(key string) []filter.Value {
-	facets, _ := Facets(metadata) // engines store no rows with too many values
+	facets, _ := Facets(metadata) // engines do not store rows with too many values
 	byKey := make(map[string][]filter.Value)
 	for _, f := range facets {
 		if v, ok := filter.FromIdentity(f.Value); ok {
@@ -103,8 +103,7 @@ func Values(metadata map[string]any) func(key string) []filter.Value {
 type CountQuery struct {
 	Filter Filter
 	Keys   []string
-	// Active reports, for each document, whether to count it. An engine calls it several times, with different
-	// documents.
+	// Active reports which documents to count. An engine calls it several times with different documents.
 	Active func(ctx context.Context, documents []Document) ([]bool, error)
 }
 
@@ -117,15 +116,15 @@ type Document struct {
 // Counts is the result of a CountQuery.
 type Counts struct {
 	Documents int // documents that pass the filter and are active
-	// ByKey holds, for each key of the query, its values with the number of counted documents that have them. Texts
-	// longer than MaxCountedText bytes are truncated.
+	// ByKey maps each of the query's keys to the number of counted documents per value. Texts longer than MaxCountedText
+	// bytes are truncated.
 	ByKey map[string]map[filter.Value]int
 }
 
 // MaxCountedText is the maximum size of a text in Counts, in bytes.
 const MaxCountedText = filter.MaxOrderBytes
 
-// Counted returns the value in the form that Counts contains.
+// Counted returns the value as Counts represents it.
 func Counted(v filter.Value) filter.Value {
 	if text := v.Text(); len(text) > MaxCountedText {
 		return filter.TextOf(bounded.Prefix(text, MaxCountedText))

@@ -9,9 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// FuzzFilters compares filtering by the identities of values, as engines do, with filtering by the values themselves. A
-// filter from any JSON must either be rejected as invalid, or match metadata from any JSON if and only if one of its
-// values occurs under its name.
+// FuzzFilters compares filtering by identity, as engines do, with filtering by the values themselves. Every JSON filter
+// must either be rejected as invalid or match exactly the metadata that has one of its values under its name.
 func FuzzFilters(f *testing.F) {
 	f.Add([]byte(`{"team":"docs","year":2025,"tags":["a",1,true,null,["x"]],"place":{"floor":2,"wing":["n","s"],"deep":{"floor":2}}}`), "place.wing", []byte(`["s","t"]`))
 	f.Add([]byte(`{"a.b":1,"a":{"b":2}}`), "a.b", []byte(`2.0`))
@@ -41,8 +40,7 @@ func FuzzFilters(f *testing.F) {
 	})
 }
 
-// scalars returns the values in a JSON filter. It returns false if the filter contains something that cannot be
-// compared.
+// scalars returns the values in a JSON filter, or false if the filter contains something that cannot be compared.
 func scalars(v any) ([]any, bool) {
 	list, isList := v.([]any)
 	if !isList {
@@ -84,6 +82,6 @@ func under(row map[string]any, key string) []any {
 		case string, float64, bool:
 			return false
 		}
-		return true // cannot happen: Go cannot compare lists and maps
+		return true // unreachable: Go cannot compare lists and maps
 	})
 }

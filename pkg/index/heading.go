@@ -2,8 +2,8 @@ package index
 
 import "strings"
 
-// Separators in the text that StoredHeading returns: before the anchor, and before the encoded text runs. No heading
-// contains them, because extraction removes control characters.
+// Separators in the text that StoredHeading returns: one before the anchor and one before the encoded text runs.
+// Headings never contain them, because extraction removes control characters.
 const (
 	anchorSeparator = "\x1f"
 	runsSeparator   = "\x1e"

@@ -8,11 +8,11 @@ const (
 	maxPooledHits  = 4096
 )
 
-// hitsPool reuses the memory of hits. The hits of a hybrid search take about 100 KB, and would otherwise be most of a
-// query's garbage.
+// hitsPool reuses memory for hits. A hybrid search's hits take about 100 KB, which would otherwise be most of a query's
+// garbage.
 var hitsPool sync.Pool
 
-// Allocate sets Hits to n zeroed hits, with memory from the pool. Release returns the memory to the pool.
+// Allocate sets Hits to n zeroed hits, using memory from the pool. Release returns the memory.
 func (r *Result) Allocate(n int) {
 	hits, ok := hitsPool.Get().(*[]Hit)
 	if !ok || cap(*hits) < n {
@@ -23,8 +23,8 @@ func (r *Result) Allocate(n int) {
 	r.pooled, r.Hits = hits, *hits
 }
 
-// Release returns the memory of the hits to the pool if Allocate took it from there. The hits must not be used
-// afterwards; their texts and terms remain valid.
+// Release returns the hits' memory to the pool if Allocate took it from there. The hits must not be used afterwards,
+// but their texts and terms remain valid.
 func (r *Result) Release() {
 	if r.pooled == nil {
 		return

@@ -25,7 +25,7 @@ func TestReusedHitsAreEmpty(t *testing.T) {
 			if r.Hits != nil {
 				t.Fatal("the result has hits after Release")
 			}
-			r.Release() // a second call does nothing
+			r.Release() // the second call must do nothing
 		}
 	}
 }

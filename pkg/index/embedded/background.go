@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// queue holds the spaces waiting for background work, each once. If the queue is full, more spaces are not added. Every
-// write to such a space tries again.
+// queue holds the spaces waiting for background work, each once. Once the queue is full, it accepts no more spaces, but
+// every write to such a space tries again.
 type queue struct {
 	spaces  chan index.Space
 	waiting sync.Map // index.Space → struct{}
@@ -29,8 +29,8 @@ func (q *queue) add(id index.Space) {
 	}
 }
 
-// queueMerge queues the background work that a space needs: merges, IVF builds, and work that waits until the space is
-// idle. Call it after opening a space and after each write.
+// queueMerge queues the background work that a space needs: merges, IVF builds, and work to do once the space is idle.
+// Call it after opening a space and after each write.
 func (x *Index) queueMerge(s *store.Space, id index.Space) {
 	x.queueIVF(s, id)
 	if s.NeedsSettling() {
@@ -109,7 +109,7 @@ func (x *Index) repairIVF(s *store.Space, id index.Space) {
 	}
 }
 
-// runIVF builds the IVF of one space at a time until the index is closed. Merges run at the same time.
+// runIVF builds IVFs, one space at a time, until the index is closed. Merges may run at the same time.
 func (x *Index) runIVF(ctx context.Context) {
 	for {
 		select {
@@ -118,7 +118,7 @@ func (x *Index) runIVF(ctx context.Context) {
 		case id := <-x.ivfs.spaces:
 			x.ivfs.waiting.Delete(id)
 			err := x.building.run(ctx, x, id, (*store.Space).MaintainIVF)
-			// Do not log damage to vectors or codes, which Index.use has already recorded.
+			// Do not log damage to vectors or codes: Index.use has already recorded it.
 			known := errors.Is(err, store.ErrNotFound) || errors.Is(err, index.ErrClosed) || errors.Is(err, index.ErrCorrupt)
 			if err != nil && ctx.Err() == nil && !known {
 				x.log.Error("building the IVF", "datastore", id.DatastoreID, "error", err)
@@ -133,8 +133,8 @@ type ivfBuilds struct {
 	cancels map[*index.Space]context.CancelFunc
 }
 
-// run opens a space for an IVF build and calls `do` with it. If the datastore is dropped meanwhile, the context of `do`
-// is cancelled and run returns nil.
+// run opens a space for an IVF build and calls `do` with it. If the datastore is dropped meanwhile, run cancels the
+// context passed to `do` and returns nil.
 func (c *ivfBuilds) run(ctx context.Context, x *Index, id index.Space, do func(s *store.Space, ctx context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -156,7 +156,7 @@ func (c *ivfBuilds) run(ctx context.Context, x *Index, id index.Space, do func(s
 	return err
 }
 
-// cancel cancels a datastore's builds.
+// cancel cancels the builds for a datastore.
 func (c *ivfBuilds) cancel(datastore string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -167,17 +167,17 @@ func (c *ivfBuilds) cancel(datastore string) {
 	}
 }
 
-// Time without writes after which a space is idle. The small segments of an idle space are merged.
+// A space is idle after this long without writes. Its small segments are then merged.
 const idleTime = 2 * time.Second
 
-// idleSpaces finds the spaces that have had no writes for a while.
+// idleSpaces finds spaces that have had no writes for a while.
 type idleSpaces struct {
 	ready chan struct{} // signalled when take has spaces to return
 
 	mu        sync.Mutex
 	idleAfter time.Duration
 	timer     *time.Timer
-	written   map[index.Space]time.Time // time of the last write
+	written   map[index.Space]time.Time // when it was last written
 	running   bool                      // whether the timer is running
 	ended     bool
 }
@@ -193,7 +193,7 @@ func (q *idleSpaces) begin(after time.Duration) {
 	q.timer.Stop()
 }
 
-// note records that a space has just been written, so that it becomes idle only after idleTime.
+// note records that a space has just been written, so it becomes idle only after idleTime.
 func (q *idleSpaces) note(id index.Space) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -24,7 +24,7 @@ const benchDimensions = 256
 // benchSizes lists the numbers of rows in the benchmarks.
 var benchSizes = []int{10_000, 100_000}
 
-// benchCorpus generates rows that resemble chunks of 128 tokens. Their words follow Zipf's law, and their vectors form
+// benchCorpus generates rows that resemble 128-token chunks. Their words follow Zipf's law, and their vectors form
 // clusters.
 type benchCorpus struct {
 	rng     *rand.Rand
@@ -41,7 +41,7 @@ func newBenchCorpus() *benchCorpus {
 	return c
 }
 
-// gauss returns a random unit vector near `centre`. If `centre` is nil, the vector has any direction.
+// gauss returns a random unit vector near `centre`, or in any direction if `centre` is nil.
 func (c *benchCorpus) gauss(centre []float32, spread float64) []float32 {
 	v := make([]float32, benchDimensions)
 	var sum float64
@@ -60,7 +60,7 @@ func (c *benchCorpus) gauss(centre []float32, spread float64) []float32 {
 
 func (c *benchCorpus) vector() []float32 { return c.gauss(c.centres[c.rng.IntN(len(c.centres))], 1) }
 
-// common lists the most common words, from which a text's language is recognised.
+// common lists the most common words, which identify a text's language.
 var common = strings.Fields("the of and to in is for that with was on by as at from it be are this which")
 
 // word returns the n-th most common word.
@@ -85,8 +85,8 @@ func (c *benchCorpus) text(words int) string {
 	return b.String()
 }
 
-// query returns six words. The first one occurs in every corpus. A query with only function words and words of no row
-// would find nothing.
+// query returns six words. The first one occurs in every corpus, because a query with nothing but function words and
+// unknown words would find nothing.
 func (c *benchCorpus) query() string {
 	return word(uint64(len(common))+c.zipf.Uint64()%1000) + " " + c.text(5)
 }
@@ -106,8 +106,7 @@ func (c *benchCorpus) rows(from, n int) []index.Row {
 
 var benchSpace = index.Space{DatastoreID: "bench", Model: "bench", Dimensions: benchDimensions}
 
-// benchIndex returns an index with n rows. It fills the index on first use, and later benchmarks of the same run open
-// it again.
+// benchIndex returns an index with n rows. It fills the index on first use; later benchmarks in the same run reopen it.
 func benchIndex(b *testing.B, n int) *Index {
 	b.Helper()
 	dir := filepath.Join(benchDir, fmt.Sprint(n))
@@ -130,7 +129,7 @@ func benchIndex(b *testing.B, n int) *Index {
 	return x
 }
 
-// settle runs the merges of an idle space and builds the IVF if that is due.
+// settle runs the merges for an idle space and builds the IVF if one is due.
 func settle(b *testing.B, x *Index) {
 	b.Helper()
 	if err := x.settle(b.Context(), benchSpace); err != nil {
@@ -139,7 +138,7 @@ func settle(b *testing.B, x *Index) {
 	catchUp(b, x)
 }
 
-// catchUp runs the merges that happen between writes and builds the IVF if that is due.
+// catchUp runs the merges that happen between writes and builds the IVF if one is due.
 func catchUp(b *testing.B, x *Index) {
 	b.Helper()
 	if err := x.mergeAll(b.Context(), benchSpace); err != nil {
@@ -247,7 +246,7 @@ func BenchmarkOpen(b *testing.B) {
 	})
 }
 
-// cpuTime returns the CPU time of this process. On a busy machine, it means more than the elapsed time.
+// cpuTime returns this process's CPU time. On a busy machine, it says more than elapsed time.
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage

@@ -52,8 +52,7 @@ func (x *Index) CountValues(ctx context.Context, id index.Space, q index.CountQu
 	return out, nil
 }
 
-// activeDocuments returns the slots of the live rows with ordinal 0 that pass a filter and belong to an active
-// document.
+// activeDocuments returns the slots of live rows with ordinal 0 that pass a filter and belong to an active document.
 func activeDocuments(ctx context.Context, v store.View, passing bitmap.Set, active func(context.Context, []index.Document) ([]bool, error)) (bitmap.Set, error) {
 	out := bitmap.NewSet(v.Slots)
 	hits := make([]index.Hit, countBatch)

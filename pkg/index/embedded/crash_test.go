@@ -25,13 +25,13 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector/quant"
 )
 
-// childEnv, childRound and childIVF are environment variables for the test binary when it runs as a child. The child
-// writes to the directory in childEnv until it is killed. Its generations depend on the number in childRound, so they
-// differ from those of earlier rounds.
+// childEnv, childRound and childIVF are environment variables for the test binary when it runs as a child process. The
+// child writes to the directory in childEnv until it is killed. Its generations depend on the number in childRound, so
+// each round uses different ones.
 const (
 	childEnv   = "SLUICE_TEST_INDEX_CHILD"
 	childRound = "SLUICE_TEST_INDEX_ROUND"
-	childIVF   = "SLUICE_TEST_INDEX_CELLS" // if set, the child builds an IVF from a few rows on
+	childIVF   = "SLUICE_TEST_INDEX_CELLS" // if set, the child builds an IVF from just a few rows
 )
 
 const (
@@ -42,7 +42,7 @@ const (
 
 var crashSpace = index.Space{DatastoreID: "crash", Model: "m", Dimensions: crashDimensions}
 
-// crashRow returns the row for a datasource, generation and ordinal. All fields follow from these three values, so the
+// crashRow returns the row for a datasource, generation and ordinal. These three values determine all fields, so the
 // key is enough to check a row.
 func crashRow(source string, generation uint64, ordinal int) index.Row {
 	key := domain.ChunkKey(source, generation, ordinal)
@@ -61,13 +61,13 @@ func crashRow(source string, generation uint64, ordinal int) index.Row {
 	}
 }
 
-// crashWord returns a word that occurs only in this row.
+// crashWord returns a word that occurs only in the given row.
 func crashWord(source string, generation uint64, ordinal int) string {
 	return fmt.Sprintf("w%sx%dx%d", source, generation, ordinal)
 }
 
-// runChild is the main function of the writer that is killed. The writer writes generations, deletes earlier ones, and
-// prints each acknowledged operation. If this process is not such a child, runChild returns false immediately.
+// runChild is the main function of the writer process that the test kills. It writes generations, deletes earlier ones
+// and prints each acknowledged operation. In any other process, it returns false immediately.
 func runChild() bool {
 	dir := os.Getenv(childEnv)
 	if dir == "" {
@@ -81,7 +81,7 @@ func runChild() bool {
 	if os.Getenv(childIVF) != "" {
 		opts.sizes = smallSizes
 	}
-	if round%2 == 1 { // also kill the merges that happen when there are no writes
+	if round%2 == 1 { // also kill merges that run when there are no writes
 		opts.idleTime = time.Millisecond
 	}
 	x, err := Open(dir, opts)
@@ -105,14 +105,14 @@ func runChild() bool {
 	}
 }
 
-// acknowledged holds the reports of the children, by datasource: the last generation written, and the generation below
-// which all rows were deleted.
+// acknowledged holds what the children reported for each datasource: the last generation written, and the generation
+// below which all rows were deleted.
 type acknowledged struct {
 	written, deleted map[string]uint64
 	sizes            vector.Thresholds // thresholds of the index
 }
 
-// crash runs a writer and kills it after some acknowledgements, at a moment that depends on the round.
+// crash runs a writer and kills it after some acknowledgements. The moment depends on the round.
 func (a *acknowledged) crash(t *testing.T, dir string, round int) {
 	t.Helper()
 	exe, err := os.Executable()
@@ -141,7 +141,7 @@ func (a *acknowledged) crash(t *testing.T, dir string, round int) {
 		var what, source string
 		var generation uint64
 		if _, err := fmt.Sscan(lines.Text(), &what, &source, &generation); err != nil {
-			continue // the kill cut this line off
+			continue // truncated by the kill
 		}
 		if what == "written" {
 			a.written[source] = generation
@@ -149,21 +149,21 @@ func (a *acknowledged) crash(t *testing.T, dir string, round int) {
 			a.deleted[source] = generation
 		}
 		if n == acks {
-			// The writer is killed during one of the next writes, while this loop continues to read acknowledgements.
+			// Kill the writer during one of the next writes, while this loop goes on reading acknowledgements.
 			timer = time.AfterFunc(time.Duration(rng.IntN(4000))*time.Microsecond, func() { _ = cmd.Process.Kill() })
 		}
 	}
 	if timer != nil {
 		timer.Stop()
 	}
-	_ = cmd.Wait() // it was killed
+	_ = cmd.Wait() // always an error, because it was killed
 	if faults.Len() > 0 {
 		t.Fatalf("round %d: the writer failed by itself: %s", round, faults.String())
 	}
 }
 
-// check opens the index after the crash. It checks that the index contains every acknowledged row exactly once, with
-// the right content.
+// check opens the index after the crash and checks that it contains every acknowledged row exactly once, with the
+// correct content.
 func (a *acknowledged) check(t *testing.T, dir string, round int) {
 	t.Helper()
 	x := mustOpen(t, dir, Options{sizes: a.sizes})
@@ -205,8 +205,8 @@ func (a *acknowledged) check(t *testing.T, dir string, round int) {
 	}
 }
 
-// checkGeneration compares the rows of a generation with those written. It also searches for one of them by its own
-// word and by its vector.
+// checkGeneration compares a generation's rows with those written and searches for one of them by its own word and by
+// its vector.
 func checkGeneration(t *testing.T, x *Index, source string, generation uint64) {
 	t.Helper()
 	var want []index.Row
@@ -252,7 +252,7 @@ func TestAWriterKilledAtAnyMomentLosesNothingAcknowledged(t *testing.T) {
 }
 
 // TestCloseWaitsForRunningCalls closes an index during merges and cancelled searches. SQLite removes its log only when
-// the last connection is closed. So if the log is gone, no call is still using the file.
+// the last connection is closed, so if the log is gone, no call is still using the file.
 func TestCloseWaitsForRunningCalls(t *testing.T) {
 	t.Parallel()
 	for round := range 20 {

@@ -14,11 +14,11 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// corruptSuffix is the suffix of the directory a damaged space is moved to.
+// corruptSuffix is appended to a damaged space's directory name when the directory is moved aside.
 const corruptSuffix = ".corrupt"
 
-// reportDamage records that a space is damaged and, the first time, calls Options.Alarm. It does nothing unless err is
-// index.ErrCorrupt and ctx is not done.
+// reportDamage records that a space is damaged and calls Options.Alarm the first time. It does nothing unless err is
+// index.ErrCorrupt and ctx is still active.
 func (x *Index) reportDamage(ctx context.Context, id index.Space, err error) {
 	if !errors.Is(err, index.ErrCorrupt) || ctx.Err() != nil {
 		return
@@ -36,19 +36,19 @@ func (x *Index) reportDamage(ctx context.Context, id index.Space, err error) {
 	}
 }
 
-// Damaged returns the spaces that were found damaged since Open and have not been discarded.
+// Damaged returns the spaces that have been found damaged since Open and not yet discarded.
 func (x *Index) Damaged() []index.Space {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return slices.Collect(maps.Values(x.damaged))
 }
 
-// Discard moves the files of a damaged space to a directory with the suffix ".corrupt", so that a replay can rebuild
-// the space. It reports whether it moved them. The moved files are kept for inspection until the next Discard of the
-// space, or until the space loses its last row.
+// Discard moves a damaged space's files to a directory with the suffix ".corrupt", so that a replay can rebuild the
+// space. It reports whether it moved them. The moved files are kept for inspection until the next Discard of the space,
+// or until the space loses its last row.
 //
 // Discard does nothing unless Damaged lists the space. It first reads the whole space and moves the files only if it
-// finds damage. So no data is lost if Discard is called twice, or after a temporary fault. Other calls on the datastore
+// finds damage, so calling Discard twice or after a temporary fault does not lose data. Other calls on the datastore
 // wait until Discard returns.
 func (x *Index) Discard(ctx context.Context, id index.Space) (bool, error) {
 	key, err := keyOf(id)
@@ -86,7 +86,7 @@ func (x *Index) Discard(ctx context.Context, id index.Space) (bool, error) {
 	return damaged, nil
 }
 
-// quarantine appends corruptSuffix to the name of a space's directory. It replaces the directory from an earlier call.
+// quarantine appends corruptSuffix to the name of a space's directory, replacing any directory left by an earlier call.
 func quarantine(dir string) error {
 	if err := os.RemoveAll(dir + corruptSuffix); err != nil {
 		return err
@@ -97,7 +97,7 @@ func quarantine(dir string) error {
 	return durable.Dir(filepath.Dir(dir))
 }
 
-// Check reads a whole space and verifies all checksums. If one does not match, it fails with index.ErrCorrupt, and
+// Check reads a whole space and verifies all checksums. If one does not match, Check returns index.ErrCorrupt and
 // Damaged lists the space. A space that was never written passes.
 func (x *Index) Check(ctx context.Context, id index.Space) error {
 	err := x.read(ctx, id, func(v store.View) error { return v.Check(ctx) })
@@ -159,7 +159,7 @@ func (x *Index) remove(dir string) error {
 	return errors.Join(err, os.RemoveAll(bin))
 }
 
-// beginDrop waits until no other drop of the datastore is in progress. It then keeps other calls from opening the
+// beginDrop waits until no other drop of the datastore is in progress. It then prevents other calls from opening the
 // datastore until endDrop is called.
 func (x *Index) beginDrop(ctx context.Context, datastoreID string) error {
 	for {
@@ -191,8 +191,7 @@ func (x *Index) endDrop(datastoreID string) {
 	x.broadcast()
 }
 
-// removeFiles closes an unused space without rows and deletes its files. The caller must hold mu, which removeFiles
-// releases.
+// removeFiles closes an unused, empty space and deletes its files. The caller must hold mu, which removeFiles releases.
 func (x *Index) removeFiles(h *handle) error {
 	h.state = closing
 	x.mu.Unlock()
@@ -212,6 +211,6 @@ func (x *Index) removeFiles(h *handle) error {
 			return err
 		}
 	}
-	_ = os.Remove(filepath.Dir(dir)) // fails unless the directory is empty; mu keeps others from creating a space in it
+	_ = os.Remove(filepath.Dir(dir)) // fails unless the directory is empty; mu prevents others from creating a space in it
 	return err
 }

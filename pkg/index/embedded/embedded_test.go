@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// Names and formats of a space's files. They must not change, because existing indexes use them.
+// Names and formats of a space's files. They must not change, because existing indexes rely on them.
 const (
 	databaseFile = "space.db"
 	vectorFile   = "vectors.f32"
@@ -39,10 +39,10 @@ const (
 	codesFromSlots, exactUpTo = 16_384, 20_000 // see package vector
 )
 
-// reported makes comparisons of results ignore the buffers that hold the results.
+// reported makes result comparisons ignore the buffers behind the results.
 var reported = cmpopts.IgnoreUnexported(index.Result{})
 
-// benchDir is the directory of the benchmarks' indexes, which are kept until the process ends.
+// benchDir is the directory for the benchmarks' indexes, which are kept until the process exits.
 var benchDir string
 
 // mustOpen opens an index and closes it when the test ends.
@@ -66,7 +66,7 @@ func mustOpen(t testing.TB, dir string, opts Options) *Index {
 	return x
 }
 
-// testWriter makes a test fail if the index logs anything. The index logs only errors.
+// testWriter fails a test if the index logs anything, because the index logs only errors.
 type testWriter struct{ t testing.TB }
 
 func (w testWriter) Write(p []byte) (int, error) {

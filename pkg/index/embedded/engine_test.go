@@ -98,7 +98,7 @@ func TestScoresAreThoseOfBM25AlsoAfterMerges(t *testing.T) {
 	x := mustOpen(t, t.TempDir(), Options{})
 	sp := index.Space{DatastoreID: "bm25", Model: "m"}
 	rng := rand.New(rand.NewPCG(5, 6))
-	names := []string{"alpha", "bravo", "charli", "delta", "echo", "foxtrot"} // words that stemming does not change
+	names := []string{"alpha", "bravo", "charli", "delta", "echo", "foxtrot"} // words that stemming leaves unchanged
 	texts := make(map[string][]string)
 	var total float64
 	for i := range 200 {
@@ -171,7 +171,7 @@ func TestARowReplacedInTheSameCallIsNotFound(t *testing.T) {
 	}
 }
 
-// found searches for a word in all rows and returns the number of rows found as text.
+// found searches all rows for a word and returns the number of hits as text.
 func found(t *testing.T, x *Index) string {
 	t.Helper()
 	r, err := x.Search(t.Context(), crashSpace, index.Query{Text: "common", Limit: 100})

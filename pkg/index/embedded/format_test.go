@@ -18,8 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector"
 )
 
-// backdate converts the directory of a closed space to an earlier format. In formatRows, the codes are not stored by
-// columns. In formatSigns, they are sign bits in a file with another name, and the fields of the state have other
+// backdate converts a closed space's directory to an earlier format. In formatRows, the codes are not stored by
+// columns. In formatSigns, they are sign bits in a file with a different name, and the state's fields have different
 // names.
 func backdate(t *testing.T, dir string, format int) {
 	t.Helper()
@@ -37,7 +37,7 @@ func backdate(t *testing.T, dir string, format int) {
 	}
 }
 
-// changeState calls `change` with the stored state of a closed space and stores the result.
+// changeState calls `change` with a closed space's stored state and stores the result.
 func changeState(t *testing.T, dir string, change func(body map[string]any)) {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(dir, databaseFile))

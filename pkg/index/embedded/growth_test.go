@@ -16,8 +16,8 @@ var (
 	growthIVF  = flag.Int("growth.cells", 0, "rows from which the space of BenchmarkGrowth has cells, if not the usual number")
 )
 
-// BenchmarkGrowth writes many rows. It reports the cost of the first and the last rows, including merges. It then opens
-// the index again and reports the time until the first result of a search by words and by vector.
+// BenchmarkGrowth writes many rows and reports the cost of the first and last ones, including merges. It then reopens
+// the index and reports how long the first search by words and the first by vector take.
 func BenchmarkGrowth(b *testing.B) {
 	const batch, stretch = 500, 10_000
 	dir := b.TempDir()

@@ -57,8 +57,8 @@ func TestASpaceIsIdleAfterATimeWithoutWrites(t *testing.T) {
 	})
 }
 
-// TestAnIdleSpaceIsSettled writes many small batches and waits for them to be merged automatically. Searches must find
-// the same as before.
+// TestAnIdleSpaceIsSettled writes many small batches and waits until they are merged automatically. Searches must then
+// find the same as before.
 func TestAnIdleSpaceIsSettled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

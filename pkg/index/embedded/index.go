@@ -21,15 +21,15 @@ import (
 
 // Options configures an Index. Zero values select the defaults.
 type Options struct {
-	// MaxOpenSpaces is the maximum number of open spaces. Each uses up to 24 file handles and, between searches, 100 KB
-	// of memory. Default 32.
+	// MaxOpenSpaces is the maximum number of open spaces. Each one uses up to 24 file handles and, between searches, 100
+	// KB of memory. Default 32.
 	MaxOpenSpaces int
-	// CacheBytes is the memory for cached postings of all spaces, in bytes. Default 32 MiB.
+	// CacheBytes is the size in bytes of the postings cache, which all spaces share. Default 32 MiB.
 	CacheBytes int64
-	// RowCacheBytes is the memory for recently read rows of all spaces, in bytes. Default 32 MiB.
+	// RowCacheBytes is the size in bytes of the cache for recently read rows, which all spaces share. Default 32 MiB.
 	RowCacheBytes int64
 	// Alarm, if not nil, is called when a space's files are found damaged or missing, so that an audit can start. The
-	// index waits for Alarm, which must return immediately and must not use the index.
+	// index waits for Alarm, so Alarm must return immediately and must not use the index.
 	Alarm func()
 	// For tests.
 	sizes     vector.Thresholds
@@ -43,7 +43,7 @@ const (
 	defaultOpenSpaces = 32
 	defaultCacheBytes = 32 << 20
 	defaultRowBytes   = 32 << 20
-	// Maximum number of spaces waiting for a merge, and of spaces waiting for an IVF build.
+	// Maximum number of spaces waiting for a merge. The same limit applies to spaces waiting for an IVF build.
 	mergeQueue = 1024
 	// droppedPrefix is the prefix of directories that are being deleted.
 	droppedPrefix = ".dropped-"
@@ -62,7 +62,7 @@ type Index struct {
 	dropping map[string]bool // datastores being dropped
 	damaged  map[spaceKey]index.Space
 	changed  chan struct{} // closed and replaced when waiters should check again
-	useCount uint64        // logical clock that each use advances
+	useCount uint64        // logical clock, advanced by each use
 	opened   uint64        // number of the latest opening
 	closed   bool
 
@@ -70,7 +70,7 @@ type Index struct {
 
 	permits         *semaphore.Weighted // limits concurrent searches: see maxSearches
 	searches        atomic.Uint64       // number of searches started
-	searchesAtClear atomic.Uint64       // number of searches at the last ClearIdleCaches
+	searchesAtClear atomic.Uint64       // value of searches at the last ClearIdleCaches
 
 	stop       context.CancelFunc
 	merges     queue
@@ -89,12 +89,12 @@ type Index struct {
 
 var _ index.Index = (*Index)(nil)
 
-// maxSearches returns the maximum number of concurrent searches; more wait in order of arrival. If there were more
-// searches than processors, the scheduler could interrupt a search for 10 ms, enough time to complete several others.
-// The maximum is at least two, so that a search that waits for the disk does not block all others.
+// maxSearches returns the maximum number of concurrent searches; further searches wait in order of arrival. If there
+// were more searches than processors, the scheduler could interrupt one for 10 ms, long enough to complete several
+// others. The maximum is at least two, so that a search waiting for the disk does not block all others.
 func maxSearches() int64 { return int64(max(2, processors.Count())) }
 
-// Open opens the index in a directory and creates it if necessary. It does not open spaces. The caller must make sure
+// Open opens the index in a directory, creating it if necessary. It does not open spaces. The caller must make sure
 // that no other process uses the directory.
 func Open(dir string, opts Options) (*Index, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -132,7 +132,7 @@ func Open(dir string, opts Options) (*Index, error) {
 	return x, nil
 }
 
-// Ready implements index.Index. If the index directory was deleted, Ready creates it again; a replay then fills it.
+// Ready implements index.Index. If the index directory was deleted, Ready recreates it for a replay to fill.
 func (x *Index) Ready(context.Context) error {
 	if x.isClosed() {
 		return index.ErrClosed
@@ -169,7 +169,7 @@ func (x *Index) Close() error {
 }
 
 // ClearIdleCaches drops the analysers' caches. If no search has started since the last call, it also drops the other
-// caches and closes idle connections. Call it periodically. It returns the approximate number of bytes freed.
+// caches and closes idle connections. Call it periodically. It returns the approximate number of bytes it freed.
 func (x *Index) ClearIdleCaches() (bytes int64) {
 	x.analyzers.clear()
 	if now := x.searches.Load(); x.searchesAtClear.Swap(now) != now {

@@ -13,8 +13,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// coded writes enough rows to a new index to create codes and closes it. It returns the directories of the index and of
-// the space, a search that uses codes, and the expected result.
+// coded writes enough rows to a new index for it to create codes and closes it. It returns the directories of the index
+// and the space, a search that uses codes, and the expected result.
 func coded(t *testing.T) (dir, folder string, search func(x *Index) (index.Result, error), want index.Result) {
 	t.Helper()
 	if *everywhereIVF {

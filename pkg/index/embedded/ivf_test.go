@@ -20,10 +20,10 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector"
 )
 
-// everywhereIVF makes all tests of the package use an IVF from a few rows on.
+// everywhereIVF makes all tests in the package use an IVF from just a few rows on.
 var everywhereIVF = flag.Bool("cells", false, "have indexes that tests open with no other sizes keep codes and cells from a few rows on")
 
-// smallSizes are thresholds that lead to an IVF with just a few rows. The probe radius is so large that IVF searches
+// smallSizes are thresholds for building an IVF from just a few rows. The probe radius is so large that IVF searches
 // find the same rows as exact searches.
 var smallSizes = vector.Thresholds{Codes: 40, Exact: 8, IVF: 48, Radius: vector.Radius{8, 8}}
 
@@ -47,7 +47,7 @@ func openWithIVF(t *testing.T, opts Options, dir string, rows int) *Index {
 	return x
 }
 
-// buildIVF runs any IVF maintenance that is due and returns the space's state.
+// buildIVF does any IVF maintenance that is due and returns the space's state.
 func buildIVF(t *testing.T, x *Index) *store.Snapshot {
 	t.Helper()
 	var snap *store.Snapshot
@@ -62,7 +62,7 @@ func buildIVF(t *testing.T, x *Index) *store.Snapshot {
 	return snap
 }
 
-// nearestBoth searches the current state with the IVF, and then by comparing every vector.
+// nearestBoth searches the current state twice: with the IVF and by comparing every vector.
 func nearestBoth(t *testing.T, x *Index, query []float32, limit int) (got, want []string) {
 	t.Helper()
 	err := x.use(t.Context(), crashSpace, false, func(s *store.Space) error {
@@ -170,7 +170,7 @@ func TestTheIVFOutlivesTheProcess(t *testing.T) {
 	}
 }
 
-// current returns the space's state.
+// current returns the space's current snapshot.
 func current(t *testing.T, x *Index) (snap *store.Snapshot) {
 	t.Helper()
 	if err := x.use(t.Context(), crashSpace, false, func(s *store.Space) error {
@@ -264,7 +264,7 @@ func TestADamagedOrMissingIVFIsRebuilt(t *testing.T) {
 	}
 }
 
-// onlyFile calls `do` with the path of the only file that matches the pattern.
+// onlyFile calls `do` with the path of the only file matching the pattern.
 func onlyFile(folder, pattern string, do func(path string) error) error {
 	files, err := filepath.Glob(filepath.Join(folder, pattern))
 	if err != nil || len(files) != 1 {
@@ -273,7 +273,7 @@ func onlyFile(folder, pattern string, do func(path string) error) error {
 	return do(files[0])
 }
 
-// onTable executes an SQL statement on the database of a closed space.
+// onTable executes an SQL statement on a closed space's database.
 func onTable(folder, statement string) error {
 	db, err := sql.Open("sqlite", filepath.Join(folder, databaseFile))
 	if err != nil {

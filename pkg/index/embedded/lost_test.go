@@ -42,7 +42,7 @@ func TestFilesThatAreDeletedWhileTheyAreOpenAreMissed(t *testing.T) {
 			if n := alarms.Load(); n != 1 {
 				t.Errorf("%d alarms", n)
 			}
-			// Rows written now must be stored on disk.
+			// From here on, written rows must be on disk.
 			mustWrite(t, x, crashSpace, batchOf("a", 2, 7))
 			if err := x.Close(); err != nil {
 				t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// preparedIndex returns an index that contains some rows, and the rows.
+// preparedIndex returns an index with some rows, and the rows.
 func preparedIndex(t *testing.T) (*Index, []index.Row) {
 	t.Helper()
 	x := mustOpen(t, t.TempDir(), Options{})
@@ -23,7 +23,7 @@ func preparedIndex(t *testing.T) (*Index, []index.Row) {
 	return x, rows
 }
 
-// spoiled prepares a query and removes the hits from the result. A search that uses this result finds nothing.
+// spoiled prepares a query and removes the hits from the result, so a search that uses it finds nothing.
 func spoiled(t *testing.T, x *Index, q index.Query) index.Prepared {
 	t.Helper()
 	made, err := x.Prepare(t.Context(), crashSpace, q)

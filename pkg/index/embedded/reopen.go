@@ -8,29 +8,29 @@ import (
 	"time"
 )
 
-// diskState is the state of the disk after a failed commit: whether it accepts writes again.
+// diskState says whether the disk accepts writes again after a failed commit.
 type diskState uint8
 
 const (
 	diskUnknown  diskState = iota
-	diskTesting            // unknown, and a test is running
-	diskReadOnly           // the last test failed; another follows
+	diskTesting            // unknown; a test is running
+	diskReadOnly           // the last test failed; another will follow
 	diskWritable
 )
 
 const (
-	// Interval between two disk tests.
+	// Interval between disk tests.
 	diskTestInterval = time.Second
-	// Number of bytes written by a test.
+	// Bytes written per test.
 	diskTestBytes = 256 << 10
 )
 
-// needsReopen reports whether an open space is broken and must be reopened before its next use. It may be closed once
-// h.disk is `diskWritable`. The caller must hold mu.
+// needsReopen reports whether an open space is broken and must be reopened before its next use. The space may be closed
+// once h.disk is `diskWritable`. The caller must hold mu.
 //
-// A space breaks when a commit fails. Opening a space needs a write. So a space is reopened only once the disk accepts
-// writes: on a read-only disk, searches could no longer read it. Until then, searches read the last commit, and writes
-// fail.
+// A failed commit breaks a space. Reopening it requires a write, so on a read-only disk, reopening would make it
+// unreadable. Therefore a space is reopened only once the disk accepts writes. Until then, searches read the last
+// commit, and writes fail.
 func (x *Index) needsReopen(h *handle) bool {
 	if !h.space.IsBroken() {
 		return false
@@ -77,9 +77,9 @@ func (x *Index) testDisk(h *handle) bool {
 	return true
 }
 
-// testWrite checks that a directory's disk accepts writes. If the directory does not exist, it returns nil, because the
-// disk is then not the cause of the failure. If a crash leaves the test file behind, Open removes it because of its
-// name.
+// testWrite checks that a directory's disk accepts writes. If the directory does not exist, it returns nil, because
+// then the disk did not cause the failure. If a crash leaves the test file behind, Open recognises it by its name and
+// removes it.
 func testWrite(dir string) (err error) {
 	f, err := os.CreateTemp(dir, droppedPrefix+"test-*")
 	if errors.Is(err, fs.ErrNotExist) {

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestASpaceIsReadWhileItsDiskRefusesWrites makes a commit fail, as if the disk had become read-only. On such a disk,
-// no space could be opened.
+// TestASpaceIsReadWhileItsDiskRefusesWrites makes a commit fail as if the disk had become read-only. On such a disk, no
+// space can be opened.
 func TestASpaceIsReadWhileItsDiskRefusesWrites(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -12,8 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// TestCachedRowsBelongToTheirSlots reuses slots again and again and compares the rows that searches find with those
-// written.
+// TestCachedRowsBelongToTheirSlots keeps reusing slots and compares the rows found by searches with those written.
 func TestCachedRowsBelongToTheirSlots(t *testing.T) {
 	t.Parallel()
 	x := mustOpen(t, t.TempDir(), Options{})

@@ -61,7 +61,7 @@ func (x *Index) prepare(ctx context.Context, id index.Space, rows []index.Row) (
 	return store.NewBatch(preparer.Words, out), nil
 }
 
-// DeleteGenerations implements index.Index. It commits once, or several times if there are many rows.
+// DeleteGenerations implements index.Index. It makes a single commit, or several if there are many rows.
 func (x *Index) DeleteGenerations(ctx context.Context, id index.Space, generations ...index.Generations) error {
 	all := slices.DeleteFunc(slices.Clone(generations), func(g index.Generations) bool { return g.From >= g.Below })
 	if len(all) == 0 {
@@ -129,7 +129,7 @@ func (x *Index) Fill(ctx context.Context, id index.Space, hits []*index.Hit) err
 	if len(wanted) == 0 {
 		return ctx.Err()
 	}
-	// Search has just checked that the files are in place.
+	// The search has just checked that the files are in place.
 	err := x.useWith(ctx, id, false, x.acquire, func(s *store.Space) error {
 		return s.ReadLazy(ctx, func(v store.View) error { return v.Fill(ctx, wanted) })
 	})
@@ -139,8 +139,8 @@ func (x *Index) Fill(ctx context.Context, id index.Space, hits []*index.Hit) err
 	return nil
 }
 
-// analyzers is a pool with one analyser per processor. An analyser caches the words of earlier batches. A nil entry is
-// an analyser not created yet.
+// analyzers is a pool with one analyser per processor. Analysers cache words from earlier batches. A nil entry is an
+// analyser that has not been created yet.
 type analyzers chan *analysis.Analyzer
 
 func newAnalyzers(n int) analyzers {

@@ -19,7 +19,7 @@ import (
 	"github.com/sluice/sluice/pkg/processors"
 )
 
-// If no more rows than this pass the filter, the vector leg returns as many candidates as the lexical leg, even if
+// If at most this many rows pass the filter, the vector leg returns as many candidates as the lexical leg, even if
 // fewer are needed.
 const smallRows = 1000
 
@@ -63,8 +63,8 @@ func (x *Index) Search(ctx context.Context, id index.Space, q index.Query) (inde
 	return out, nil
 }
 
-// Prepare runs the lexical leg of a query whose vector is still being computed. Pass the result to Search in
-// Query.Prepared. It is nil if the maximum number of searches is already running, or if the space does not exist.
+// Prepare runs a query's lexical leg while its vector is still being computed. Pass the result to Search in
+// Query.Prepared. The result is nil if the maximum number of searches is already running or the space does not exist.
 func (x *Index) Prepare(ctx context.Context, id index.Space, q index.Query) (index.Prepared, error) {
 	if err := index.CheckLimits(q); err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (x *Index) Prepare(ctx context.Context, id index.Space, q index.Query) (ind
 	return out, nil
 }
 
-// lexicalLeg is the result of searching one snapshot by a query's words.
+// lexicalLeg is the result of the lexical leg on one snapshot.
 type lexicalLeg struct {
 	of     *store.Snapshot
 	text   string
@@ -107,8 +107,8 @@ type lexicalLeg struct {
 }
 
 // lexicalSearch resolves the filter, which both legs need, and runs the lexical leg. If Prepare has already done this
-// for the same query and snapshot, lexicalSearch returns that result. In another snapshot, the slots may belong to
-// other rows.
+// for the same query and snapshot, lexicalSearch returns that result. Results from another snapshot are useless,
+// because slots may now belong to other rows.
 func lexicalSearch(ctx context.Context, v store.View, q index.Query, filter lexical.Filter) (*lexicalLeg, error) {
 	if leg, ok := q.Prepared.(*lexicalLeg); ok && leg.of == v.Snapshot && leg.text == q.Text && leg.rules == q.Rules && leg.limit == q.Limit && leg.filter.Equal(filter) {
 		return leg, nil
@@ -134,14 +134,14 @@ func lexicalSearch(ctx context.Context, v store.View, q index.Query, filter lexi
 func emptyResult(q index.Query) index.Result {
 	l, err := lexical.Reader{}.Query(context.Background(), analysis.QueryWith(q.Text, nil, q.Rules))
 	if err != nil {
-		return index.Result{} // unreachable: without segments nothing is read
+		return index.Result{} // unreachable: nothing is read without segments
 	}
 	return index.Result{MaxLexical: l.Max, TermWeights: l.Weights}
 }
 
-// searchLegs runs both legs of a search. It runs them concurrently if a processor is idle and there is no filter to
-// resolve first. The vector leg then runs in a new goroutine. Starting the goroutine takes at least 0.1 ms, but the
-// lexical leg does not have to wait for it.
+// searchLegs runs both legs of a search. If a processor is idle and there is no filter to resolve first, it runs the
+// vector leg in a new goroutine at the same time. The goroutine takes at least 0.1 ms to start, but the lexical leg
+// does not have to wait for it.
 func searchLegs(ctx context.Context, v store.View, q index.Query, filter lexical.Filter, query []float32) (words *lexicalLeg, near []topk.Scored, limit int, err error) {
 	dense := query != nil && v.Rows > 0
 	if !dense || !filter.IsEmpty() || q.Text == "" || q.Prepared != nil || v.Rows < vector.ParallelRows || int(vector.Running.Load()) >= processors.Count() {
@@ -163,7 +163,7 @@ func searchLegs(ctx context.Context, v store.View, q index.Query, filter lexical
 	return words, near, limit, errors.Join(err, fault)
 }
 
-// vectorLimit returns the limit of the vector leg. A nil filter passes all rows.
+// vectorLimit returns the vector leg's limit. A nil filter lets all rows pass.
 func vectorLimit(v store.View, passing bitmap.Set, q index.Query) int {
 	rows := int(v.Rows)
 	if passing != nil {
@@ -175,7 +175,7 @@ func vectorLimit(v store.View, passing bitmap.Set, q index.Query) int {
 	return q.VectorLimit
 }
 
-// searchView runs both legs and returns all their hits, without duplicates.
+// searchView runs both legs and returns all their hits without duplicates.
 func searchView(ctx context.Context, v store.View, q index.Query, filter lexical.Filter, query []float32) (index.Result, error) {
 	leg, near, limit, err := searchLegs(ctx, v, q, filter, query)
 	if err != nil {
@@ -203,8 +203,8 @@ func searchView(ctx context.Context, v store.View, q index.Query, filter lexical
 	return found, nil
 }
 
-// describe completes the hits of both legs. For hits that only the lexical leg found, it computes the exact vector
-// scores. `slots` are the slots of the hits, and `near` is the result of the vector leg. Both are sorted by slot.
+// describe completes the hits from both legs. It computes exact vector scores for hits that only the lexical leg found.
+// `slots` are the hits' slots, and `near` is the vector leg's result. Both are sorted by slot.
 func describe(ctx context.Context, v store.View, hits []index.Hit, slots []uint32, query []float32, near []topk.Scored, words *lexical.Query) error {
 	if err := v.Locate(ctx, slots, hits); err != nil {
 		return err

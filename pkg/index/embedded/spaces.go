@@ -21,10 +21,10 @@ type spaceKey struct {
 	name      string
 }
 
-// Length in bytes of the hash that names a directory.
+// Length in bytes of the hash used as directory name.
 const spaceNameBytes = 12
 
-// handle is a space that is open, being opened or being closed.
+// handle is a space that is open, opening or closing.
 type handle struct {
 	key   spaceKey
 	state handleState
@@ -42,8 +42,8 @@ const (
 	closing
 )
 
-// keyOf returns a space's key. It fails with index.ErrInvalid if the datastore's id cannot be a directory name, or if
-// the dimensions are out of range.
+// keyOf returns a space's key. It returns index.ErrInvalid if the datastore's id cannot be a directory name or the
+// dimensions are out of range.
 func keyOf(id index.Space) (spaceKey, error) {
 	if err := checkDatastore(id.DatastoreID); err != nil {
 		return spaceKey{}, err
@@ -70,8 +70,8 @@ func checkDatastore(id string) error {
 
 func (x *Index) path(key spaceKey) string { return filepath.Join(x.dir, key.datastore, key.name) }
 
-// use calls f with the open space and opens it first if necessary. If the space is missing, use creates it if `create`
-// is set, and otherwise fails with store.ErrNotFound.
+// use calls f with the open space, opening it first if necessary. If the space is missing, use creates it if `create`
+// is set and otherwise returns store.ErrNotFound.
 func (x *Index) use(ctx context.Context, id index.Space, create bool, f func(*store.Space) error) error {
 	return x.useWith(ctx, id, create, x.acquireIntact, f)
 }
@@ -89,10 +89,10 @@ func (x *Index) useWith(ctx context.Context, id index.Space, create bool, acquir
 	defer x.release(h)
 	err = f(h.space)
 	if err == nil && create && h.space.IsLost() {
-		err = store.ErrLost // the written rows were lost with the files
+		err = store.ErrLost // the rows were lost with the files
 	}
 	if cause := ctx.Err(); err != nil && cause != nil && !errors.Is(err, cause) {
-		err = fmt.Errorf("%w: %w", cause, err) // SQLite only reports an interrupt
+		err = fmt.Errorf("%w: %w", cause, err) // SQLite reports only that it was interrupted
 	}
 	if err != nil && !h.space.IsLost() {
 		x.reportDamage(ctx, id, err)
@@ -105,8 +105,8 @@ func (x *Index) read(ctx context.Context, id index.Space, f func(store.View) err
 	return x.use(ctx, id, false, func(s *store.Space) error { return s.Read(ctx, f) })
 }
 
-// acquire returns an open space. After use, the caller must pass it to release. A missing space is created if `create`
-// is set.
+// acquire returns an open space, which the caller must pass to release after use. If the space is missing, acquire
+// creates it if `create` is set.
 func (x *Index) acquire(ctx context.Context, id index.Space, create bool) (*handle, error) {
 	key, err := keyOf(id)
 	if err != nil {
@@ -176,16 +176,15 @@ func (x *Index) open(ctx context.Context, key spaceKey, id index.Space, create b
 	return h, nil
 }
 
-// count adds one to the number of uses in progress and marks the space as the most recently used. The caller must hold
-// mu.
+// count counts one more use in progress and marks the space as the most recently used. The caller must hold mu.
 func (x *Index) count(h *handle) {
 	h.refs++
 	x.useCount++
 	h.used = x.useCount
 }
 
-// release ends the caller's use of a space. If there are no other uses, release removes the space if it is empty. If
-// the space is broken and the disk accepts writes, release closes it.
+// release ends one use of a space. After the last one, release removes the space if it is empty, or closes it if it is
+// broken and the disk accepts writes.
 func (x *Index) release(h *handle) {
 	x.mu.Lock()
 	h.refs--
@@ -204,7 +203,7 @@ func (x *Index) release(h *handle) {
 	x.mu.Unlock()
 }
 
-// logError logs any error from closing a space no longer needed by the current call. Such an error must not make the
+// logError logs an error from closing a space that the current call no longer needs. Such an error must not make the
 // call fail.
 func (x *Index) logError(err error) {
 	if err != nil {
@@ -275,7 +274,7 @@ func (x *Index) closeSpaces(ctx context.Context, match func(spaceKey) bool) erro
 	}
 }
 
-// acquireIntact is like acquire, but makes sure that the space's files are still in place. If they were deleted or
+// acquireIntact is like acquire but also makes sure that the space's files are still in place. If they were deleted or
 // replaced, it opens the current files and calls Options.Alarm.
 func (x *Index) acquireIntact(ctx context.Context, id index.Space, create bool) (*handle, error) {
 	for {
@@ -328,8 +327,7 @@ func (x *Index) Spaces(ctx context.Context, datastoreID string) ([]index.Space, 
 	return out, nil
 }
 
-// isSpaceName reports whether a directory name is the name of a space. It returns false for a damaged space that
-// Discard has moved.
+// isSpaceName reports whether a directory name is a space's name. It returns false for damaged spaces moved by Discard.
 func isSpaceName(name string) bool {
 	for i := range len(name) {
 		if c := name[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {

@@ -15,7 +15,7 @@ import (
 )
 
 // TestListsThatAreCachedNeverOutliveAWrite searches for the same words before and after rows are added, changed and
-// deleted. It compares the results with those of an index without a cache.
+// deleted, and compares the results with those from an index without a cache.
 func TestListsThatAreCachedNeverOutliveAWrite(t *testing.T) {
 	t.Parallel()
 	cached, plain := mustOpen(t, t.TempDir(), Options{}), mustOpen(t, t.TempDir(), Options{CacheBytes: 1})
@@ -44,7 +44,7 @@ func TestListsThatAreCachedNeverOutliveAWrite(t *testing.T) {
 	}
 }
 
-// search returns the result of a search as text: the scores of each hit by its key, and the weights of the words.
+// search returns a search result as text: each hit's scores by key, and the words' weights.
 func search(ctx context.Context, t *testing.T, x *Index, q index.Query) map[string]string {
 	t.Helper()
 	r, err := x.Search(ctx, crashSpace, q)
@@ -58,7 +58,7 @@ func search(ctx context.Context, t *testing.T, x *Index, q index.Query) map[stri
 	return out
 }
 
-// TestListsOutliveMerges checks that a list is computed again after a write, but not after a merge, which changes no
+// TestListsOutliveMerges checks that a list is recomputed after a write but not after a merge, because merges change no
 // rows.
 func TestListsOutliveMerges(t *testing.T) {
 	t.Parallel()

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// TestTheVectorLegMayHaveALimitOfItsOwn searches spaces with more and with fewer rows than smallRows.
+// TestTheVectorLegMayHaveALimitOfItsOwn searches spaces with more and fewer rows than smallRows.
 func TestTheVectorLegMayHaveALimitOfItsOwn(t *testing.T) {
 	t.Parallel()
 	space := index.Space{DatastoreID: "store", Model: "model", Dimensions: 2}

@@ -15,8 +15,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/checksum"
 )
 
-// hideLongTerms renames the terms for long values in a closed space, as if an earlier version had written the space.
-// The new names keep the order of the terms.
+// hideLongTerms renames the terms for long values in a closed space, as if an earlier version had written it. The new
+// names preserve the order of the terms.
 func hideLongTerms(t *testing.T, dir string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(dir, databaseFile))
@@ -36,7 +36,7 @@ func hideLongTerms(t *testing.T, dir string) {
 			}
 			renamed += bytes.Count(data, []byte("\x01l=")) + bytes.Count(data, []byte("\x02\x01r"))
 			data = bytes.ReplaceAll(data, []byte("\x01l="), []byte("\x01k="))
-			data = bytes.ReplaceAll(data, []byte("\x02\x01r"), []byte("\x02\x01q")) // with the term's length
+			data = bytes.ReplaceAll(data, []byte("\x02\x01r"), []byte("\x02\x01q")) // including the term's length
 			if _, err := db.ExecContext(t.Context(), `UPDATE `+table+` SET `+column+` = ? WHERE id = ?`, checksum.Seal(id, data), id); err != nil {
 				t.Fatal(err)
 			}
@@ -47,7 +47,7 @@ func hideLongTerms(t *testing.T, dir string) {
 	}
 }
 
-// blobs returns a column of a table by id.
+// blobs returns the values in a table's column by id.
 func blobs(t *testing.T, db *sql.DB, table, column string) map[int64][]byte {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), `SELECT id, `+column+` FROM `+table)

@@ -10,7 +10,7 @@ import (
 )
 
 // BenchmarkCommonWords searches for eight of the fifty most common words that are not stop words. Each occurs in a
-// large part of the rows.
+// large share of the rows.
 func BenchmarkCommonWords(b *testing.B) {
 	eachSize(b, func(b *testing.B, x *Index, c *benchCorpus) {
 		for _, n := range []int{10, 200} {
@@ -27,7 +27,7 @@ func BenchmarkCommonWords(b *testing.B) {
 	})
 }
 
-// BenchmarkColdList computes the list of a common word, with an empty cache.
+// BenchmarkColdList computes a common word's list with an empty cache.
 func BenchmarkColdList(b *testing.B) {
 	eachSize(b, func(b *testing.B, x *Index, c *benchCorpus) {
 		for _, n := range []uint64{25, 200, 5000} {

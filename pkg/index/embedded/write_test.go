@@ -11,7 +11,7 @@ import (
 )
 
 // TestASlotFileThatCannotBeWrittenLeavesNothingBehind makes writes to one of the files fail. The database transaction
-// would succeed.
+// alone would succeed.
 func TestASlotFileThatCannotBeWrittenLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	for name, pattern := range map[string]string{
@@ -45,7 +45,7 @@ func TestASlotFileThatCannotBeWrittenLeavesNothingBehind(t *testing.T) {
 				t.Errorf("(-before +after):\n%s", diff)
 			}
 			mustWrite(t, x, crashSpace, batchOf("a", 1, 5))
-			for range 2 { // the second time, after reading the space from disk
+			for range 2 { // the second time reads the space from disk
 				if got := found(t, x); got != "50 rows" {
 					t.Errorf("%s are found, want 50", got)
 				}

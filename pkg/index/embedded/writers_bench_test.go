@@ -13,8 +13,8 @@ import (
 )
 
 // BenchmarkManyWriters writes many small documents to one space concurrently, as ingestion does. The writers wait for
-// each other, because a space has one writer at a time. If all documents are prepared in advance, the processors have
-// nothing else to do.
+// each other, because a space allows only one writer at a time. If all documents are prepared in advance, the
+// processors have nothing else to do.
 func BenchmarkManyWriters(b *testing.B) {
 	const documents, perDocument = 1000, 36
 	c := newBenchCorpus()
@@ -43,8 +43,8 @@ func BenchmarkManyWriters(b *testing.B) {
 	})
 }
 
-// benchWriters measures how long concurrent writers take for the given number of documents. They write each document
-// with the function that `begin` returns for an index.
+// benchWriters measures how long concurrent writers take to write the given number of documents. `begin` returns the
+// function that writes one document to an index.
 func benchWriters(b *testing.B, documents, perDocument int, begin func(documents int, x *Index) (write func(i int) error)) {
 	b.Helper()
 	const writers = 32

@@ -19,7 +19,7 @@ const (
 	agreementQueries       = 6
 )
 
-// writer generates texts like real ones: the words have different lengths and are distributed by Zipf's law.
+// writer generates texts like real ones: the words have different lengths and follow Zipf's law.
 type writer struct {
 	rng  *rand.Rand
 	zipf *rand.Zipf
@@ -41,14 +41,14 @@ func (w *writer) word(n uint64) string {
 }
 
 func (w *writer) text(words int) string {
-	out := []string{"This", "is", "the", "text", "of", "a", "page"} // so that the language is recognised
+	out := []string{"This", "is", "the", "text", "of", "a", "page"} // lets the language be recognised
 	for range words {
 		out = append(out, w.word(w.zipf.Uint64()))
 	}
 	return strings.Join(out, " ")
 }
 
-// question returns the given number of words. Each occurs in some rows, but not in all.
+// question returns the given number of words. Each occurs in some rows but not in all.
 func (w *writer) question(words int) string {
 	var out []string
 	for range words {
@@ -96,7 +96,7 @@ func (s *suite) agreementTests() map[string]func(*testing.T) {
 					continue
 				}
 				q.Vector, q.Text = nil, w.question(6)
-				q.Limit = 2 * len(final) // all rows that contain a word
+				q.Limit = 2 * len(final) // enough for all rows that contain a word
 				old, now := mustSearch(t, x, lived, q), mustSearch(t, x, fresh, q)
 				s.sameLexical(t, fmt.Sprintf("query %d, lived", i), now, old)
 				s.sameLexical(t, fmt.Sprintf("query %d, reference", i), mustSearch(t, reference, fresh, q), now)
@@ -120,7 +120,7 @@ func (s *suite) applyChanges(t *testing.T, x index.Index, sp index.Space) (left 
 			mustWrite(t, x, sp, second...)
 			s.remove(t, x, sp, first[0].DatasourceID, 2)
 			left = append(left, second...)
-		case 2: // written again with the same keys and other words
+		case 2: // rewritten with the same keys but different words
 			again := w.rows(source, 1)
 			mustWrite(t, x, sp, again[:agreementRowsPerSource/2]...)
 			left = append(append(left, again[:agreementRowsPerSource/2]...), first[agreementRowsPerSource/2:]...)
@@ -150,8 +150,8 @@ func (s *suite) sameDense(t *testing.T, name string, want, got []index.Hit) {
 	}
 }
 
-// sameLexical checks that two lexical searches found the same rows with the same terms and scores. For such a small
-// index, even an engine that estimates scores must be exact.
+// sameLexical checks that two lexical searches found the same rows with the same terms and scores. For an index this
+// small, even an engine that estimates scores must be exact.
 func (s *suite) sameLexical(t *testing.T, name string, want, got index.Result) {
 	t.Helper()
 	if !slices.Equal(keys(got.Hits), keys(want.Hits)) {

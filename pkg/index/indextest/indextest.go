@@ -1,5 +1,5 @@
-// Package indextest is the conformance test suite for index.Index. It has one subtest per sentence of the contract. All
-// engines run it.
+// Package indextest is the conformance test suite for index.Index, which all engines run. It has one subtest per
+// sentence of the contract.
 package indextest
 
 import (
@@ -20,19 +20,20 @@ type Options struct {
 	Reopen func(t *testing.T, x index.Index) index.Index
 	// DenseOnly skips the tests of lexical search, for engines without it.
 	DenseOnly bool
-	// Piecemeal is for engines whose server has no atomic writes. The rows of a call may become visible one by one.
+	// Piecemeal is for engines whose server has no atomic writes, so that a call's rows may become visible one by one.
 	Piecemeal bool
-	// Approximate is for engines with a graph index. If more than a hundredth of all rows pass the filter, their vector
-	// searches may miss some of the nearest rows.
+	// Approximate is for engines with a graph index. Their vector searches may miss some of the nearest rows if more than
+	// a hundredth of all rows pass the filter.
 	Approximate bool
-	// Rows is the number of rows in the test for selective filters; 0 means 5,000.
+	// Rows is the number of rows in the selective-filter test; 0 means 5,000.
 	Rows int
-	// Selective is the number of rows in the test for highly selective filters, more than 4,321; 0 means 20,000.
+	// Selective is the number of rows in the test for highly selective filters. It must be more than 4,321; 0 means
+	// 20,000.
 	Selective int
-	// Tolerance is the maximum error in a score; 0 means 1e-5.
+	// Tolerance is the maximum error of a score; 0 means 1e-5.
 	Tolerance float64
-	// Reference creates an empty index of another engine, whose results this engine must match. If Reference is nil,
-	// the engine is compared with itself.
+	// Reference creates an empty index with another engine, whose results this engine must match. If Reference is nil, the
+	// engine is compared with itself.
 	Reference func(t *testing.T) index.Index
 }
 
@@ -43,7 +44,7 @@ func (opts Options) withDefaults() Options {
 	return opts
 }
 
-// Dimensions is the length of the suite's vectors.
+// Dimensions is the number of dimensions of the suite's vectors.
 const Dimensions = 32
 
 // suite is one run of the conformance tests.
@@ -52,8 +53,7 @@ type suite struct {
 	opts Options
 }
 
-// Run runs the suite. Each subtest gets an empty index from `open`, which must register the index's Close with
-// t.Cleanup.
+// Run runs the suite. Each subtest gets an empty index from `open`, which must register its Close with t.Cleanup.
 func Run(t *testing.T, open func(t *testing.T) index.Index, opts Options) {
 	s := &suite{open, opts.withDefaults()}
 	groups := []map[string]func(*testing.T){s.writeTests(), s.searching(), s.filling(), s.filtering(), s.values(), s.selectiveTests(), s.agreementTests(), s.deleteTests(), s.bulkDeleteTests(), s.countTests(), s.repeating(), s.living(), s.where(), s.synonyms()}
@@ -72,7 +72,7 @@ func space() index.Space {
 	return index.Space{DatastoreID: domain.NewID(), Model: "test:model/1", Dimensions: Dimensions}
 }
 
-// vector returns a random unit vector, determined by the seed. Vectors for different seeds are independent.
+// vector returns a random unit vector that depends only on the seed. Vectors for different seeds are independent.
 func vector(seed uint64) []float32 { return vectorOf(seed, Dimensions) }
 
 func vectorOf(seed uint64, dimensions int) []float32 {
@@ -97,7 +97,7 @@ func cosine(a, b []float32) float64 {
 	return sum
 }
 
-// row returns a row whose vector follows from its datasource, generation and ordinal.
+// row returns a row whose vector depends on its datasource, generation and ordinal.
 func row(datasource string, generation uint64, ordinal int, text string) index.Row {
 	return index.Row{
 		Key: domain.ChunkKey(datasource, generation, ordinal), DatasourceID: datasource, Generation: generation, Ordinal: ordinal,
@@ -140,7 +140,7 @@ func mustSearch(t testing.TB, x index.Index, s index.Space, q index.Query) index
 	return r
 }
 
-// mustFill fills hits, whose rows must still exist.
+// mustFill fills hits. Their rows must still exist.
 func mustFill(t testing.TB, x index.Index, s index.Space, hits []index.Hit) {
 	t.Helper()
 	all := make([]*index.Hit, len(hits))
@@ -192,7 +192,7 @@ func mustStored(t *testing.T, x index.Index, s index.Space) map[index.Stored]boo
 	return out
 }
 
-// keys returns the sorted keys of hits.
+// keys returns the hits' keys, sorted.
 func keys(hits []index.Hit) []string {
 	var out []string
 	for _, h := range hits {
@@ -215,7 +215,7 @@ func find(t *testing.T, hits []index.Hit, key string) index.Hit {
 
 func (s *suite) isClose(a, b float64) bool { return math.Abs(a-b) <= s.opts.Tolerance }
 
-// isNear is like isClose, but allows for the rounding of a few operations even if the engine has no tolerance.
+// isNear is like isClose but allows for a few rounding errors even if the engine has no tolerance.
 func (s *suite) isNear(a, b float64) bool { return math.Abs(a-b) <= s.opts.Tolerance+1e-9 }
 
 // requireLexical skips a test if the engine has no lexical search.

@@ -129,7 +129,7 @@ func (s *suite) living() map[string]func(*testing.T) {
 	}
 }
 
-// byKey maps the hits by key, so that they can be compared in any order.
+// byKey indexes hits by key, so that they can be compared in any order.
 func byKey(hits []index.Hit) map[string]index.Hit {
 	out := make(map[string]index.Hit)
 	for _, h := range hits {
@@ -138,8 +138,8 @@ func byKey(hits []index.Hit) map[string]index.Hit {
 	return out
 }
 
-// writeAndFind writes the generations of a datasource one by one. After each write, it searches for the new rows and
-// then removes the previous generation.
+// writeAndFind writes a datasource's generations one by one. After each write, it searches for the new rows and then
+// removes the previous generation.
 func (s *suite) writeAndFind(t *testing.T, x index.Index, sp index.Space, datasource string, batches uint64, size int) {
 	for g := uint64(1); g <= batches; g++ {
 		var rows []index.Row
@@ -160,8 +160,8 @@ func (s *suite) writeAndFind(t *testing.T, x index.Index, sp index.Space, dataso
 	}
 }
 
-// checkWhole searches for all rows. It checks that each generation is either completely visible or not at all, with the
-// right vectors. For a Piecemeal engine, it checks only the vectors.
+// checkWhole searches for all rows and checks that each generation is either completely visible or not at all, with the
+// correct vectors. For a Piecemeal engine, it checks only the vectors.
 func (s *suite) checkWhole(t *testing.T, x index.Index, sp index.Space, size int, seed uint64) {
 	q := vector(seed)
 	r, err := x.Search(t.Context(), sp, index.Query{Vector: q, Limit: 10_000})

@@ -20,7 +20,7 @@ func oddValues() []any {
 	}
 }
 
-// values returns the tests for the equality of metadata values in filters.
+// values returns the tests for equality of metadata values in filters.
 func (s *suite) values() map[string]func(*testing.T) {
 	return map[string]func(*testing.T){
 		"each value matches itself and no other, whatever it holds": func(t *testing.T) {

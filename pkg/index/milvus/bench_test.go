@@ -17,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// The benchmarks need their own server: set TEST_MILVUS_ADDR or TEST_MILVUS_LITE_ADDR, or let the tests start one.
+// The benchmarks need their own server. Set TEST_MILVUS_ADDR or TEST_MILVUS_LITE_ADDR, or let the tests start one:
 //
 //	go test -run '^$' -bench . -benchtime 200x ./pkg/index/milvus -bench.rows 20000
 var benchRows = flag.Int("bench.rows", 20_000, "rows that the benchmarks write")
@@ -40,7 +40,7 @@ func newContent(seed uint64) *content {
 	return c
 }
 
-// vector returns a random unit vector near `centre`. If `centre` is nil, the vector has any direction.
+// vector returns a random unit vector near `centre`, or in any direction if `centre` is nil.
 func (c *content) vector(centre []float32) []float32 {
 	v := make([]float32, benchDimensions)
 	var sum float64
@@ -57,7 +57,7 @@ func (c *content) vector(centre []float32) []float32 {
 	return v
 }
 
-// frequent lists the most frequent words, from which a text's language is recognised.
+// frequent lists the most frequent words, which identify a text's language.
 var frequent = strings.Fields("the of and to in is for that with was on by as at from it be are this which")
 
 func (c *content) text(words int) string {
@@ -90,13 +90,13 @@ func (c *content) rows(datasource string, n int) []index.Row {
 	return out
 }
 
-// perDatasource is the number of rows per datasource, and perWrite the number of rows per call.
+// perDatasource is the number of rows per datasource, and perWrite is the number of rows per call.
 const (
 	perDatasource = 200
 	perWrite      = 64
 )
 
-// filled is an index that all benchmarks of a server share. It is filled once.
+// filled is an index that all benchmarks on a server share. It is filled once.
 type filled struct {
 	x       *Index
 	space   index.Space
@@ -126,7 +126,7 @@ func fill(b *testing.B, addr string) *filled {
 	return f
 }
 
-// write writes datasources, with perCall rows per call and atOnce datasources at a time. It returns the number of rows
+// write writes datasources, perCall rows per call and atOnce datasources at a time. It returns the number of rows
 // written per second.
 func (f *filled) write(b *testing.B, all [][]index.Row, perCall, atOnce int) float64 {
 	b.Helper()
@@ -151,7 +151,7 @@ func (f *filled) write(b *testing.B, all [][]index.Row, perCall, atOnce int) flo
 	return float64(n) / time.Since(start).Seconds()
 }
 
-// settle makes the server build its indexes now, which it would otherwise do some time later.
+// settle makes the server build its indexes now instead of some time later.
 func (f *filled) settle(b *testing.B) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
@@ -172,14 +172,14 @@ func (f *filled) settle(b *testing.B) {
 	}
 }
 
-// onEachServer runs a benchmark on a filled index, for each kind of server.
+// onEachServer runs a benchmark on a filled index for each kind of server.
 func onEachServer(b *testing.B, run func(b *testing.B, f *filled)) {
 	for name, addr := range servers {
 		b.Run(name, func(b *testing.B) { run(b, fill(b, addr(b))) })
 	}
 }
 
-// BenchmarkIndex writes rows and then searches them as retrieval does, with 200 candidates per leg.
+// BenchmarkIndex writes rows and then searches them like retrieval, with 200 candidates per leg.
 func BenchmarkIndex(b *testing.B) {
 	onEachServer(b, func(b *testing.B, f *filled) {
 		b.Run("both legs", func(b *testing.B) { f.search(b, true, true) })
@@ -191,7 +191,7 @@ func BenchmarkIndex(b *testing.B) {
 	})
 }
 
-// search measures queries. It calls the functions in `before` before each query.
+// search measures queries. It calls each function in `before` before every query.
 func (f *filled) search(b *testing.B, words, vector bool, before ...func()) {
 	queries := newContent(2)
 	var took []time.Duration
@@ -229,7 +229,7 @@ func (f *filled) search(b *testing.B, words, vector bool, before ...func()) {
 	}
 }
 
-// reportTimes reports percentiles of the durations of searches.
+// reportTimes reports percentiles of search durations.
 func reportTimes(b *testing.B, took []time.Duration) {
 	b.Helper()
 	slices.Sort(took)
@@ -238,7 +238,7 @@ func reportTimes(b *testing.B, took []time.Duration) {
 	b.ReportMetric(float64(took[len(took)*95/100])/1e6, "p95-ms")
 }
 
-// recall returns the share of the k nearest rows that are among the hits.
+// recall returns the share of the k nearest rows found among the hits.
 func (f *filled) recall(hits []index.Hit, q []float32, k int) float64 {
 	type scored struct {
 		key   string

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// columns converts rows to columns.
+// columns converts rows to Milvus columns.
 func columns(s index.Space, rows []*prepared, sparse bool) ([]entity.Column, error) {
 	text := func(name string, f func(*prepared) string) entity.Column {
 		return entity.NewColumnVarChar(name, lists.Map(rows, f))
@@ -55,7 +55,7 @@ func columns(s index.Space, rows []*prepared, sparse bool) ([]entity.Column, err
 	return append(out, entity.NewColumnSparseVectors(fieldSparse, vectors)), nil
 }
 
-// table reads the columns of a response. It keeps the first error, so callers need to check only once.
+// table reads a response's columns. It keeps the first error, so callers have to check only once.
 type table struct {
 	set client.ResultSet
 	err error
@@ -123,7 +123,7 @@ type storedRow struct {
 type extraFields struct {
 	vectors  bool
 	metadata bool
-	scored   bool // the fields for scoring
+	scored   bool // the fields needed for scoring
 	sparse   bool // the terms, if the server has sparse vectors
 }
 

@@ -20,14 +20,14 @@ import (
 	"github.com/sluice/sluice/pkg/sleep"
 )
 
-// Timing for the first connection. Later, gRPC reconnects with its own back-off.
+// Timing of the first connection. Later, gRPC reconnects with its own back-off.
 const (
 	connectTimeout  = 5 * time.Second
 	firstConnectGap = 250 * time.Millisecond // pause between attempts; doubles each time
 	maxConnectGap   = 8 * time.Second
 )
 
-// Retries of a call after a temporary error.
+// Retries after a temporary error.
 const (
 	maxAttempts   = 4
 	firstRetryGap = 100 * time.Millisecond // doubles each time; actual pauses vary by up to half
@@ -41,8 +41,8 @@ type server struct {
 	sparse  bool                         // whether it supports sparse vectors
 }
 
-// server returns the connection and connects first if necessary. While the server is unreachable, there is one attempt
-// at a time, with growing pauses. During a pause, calls fail immediately with the error of the last attempt.
+// server returns the connection, connecting first if necessary. While the server is unreachable, only one attempt is
+// made at a time, with growing pauses. During a pause, calls fail immediately with the last attempt's error.
 func (x *Index) server(ctx context.Context) (*server, error) {
 	select {
 	case x.connecting <- struct{}{}:
@@ -93,10 +93,10 @@ func (x *Index) connect(ctx context.Context) (*server, error) {
 			}),
 			grpc.WithDefaultCallOptions(
 				grpc.MaxCallRecvMsgSize(math.MaxInt32),
-				grpc_retry.Disable(), // calls are retried here, where it is clear which of them are idempotent
+				grpc_retry.Disable(), // retries happen here, where it is known which calls are idempotent
 			),
 		},
-		// Disable the SDK's handshake, which leaks the connection if it fails. The properties are requested below
+		// Disable the SDK's handshake, because it leaks the connection if it fails. The properties are requested below
 		// instead.
 		DisableConn:    true,
 		RetryRateLimit: &client.RetryRateLimitOption{MaxRetry: 0},
@@ -117,8 +117,8 @@ func (x *Index) connect(ctx context.Context) (*server, error) {
 	return srv, nil
 }
 
-// learn determines the server's version, and from it whether the server supports sparse vectors, as Milvus does since
-// 2.4. An older server must not be probed: it accepts a field of sparse vectors, but crashes when it loads the
+// learn determines the server's version and, from that, whether the server supports sparse vectors, as Milvus does
+// since 2.4. An older server must not be probed: it accepts a sparse vector field but crashes when it loads the
 // collection. Milvus Lite reports no version, so it is probed.
 func (s *server) learn(ctx context.Context, prefix string) error {
 	version, err := s.GetVersion(ctx)
@@ -137,7 +137,7 @@ func (s *server) learn(ctx context.Context, prefix string) error {
 
 var versionPattern = regexp.MustCompile(`^v?(\d{1,4})\.(\d{1,4})`)
 
-// parseVersion returns the first two numbers of a version such as v2.3.5-lite or 2.4.15.
+// parseVersion returns the major and minor numbers of a version such as v2.3.5-lite or 2.4.15.
 func parseVersion(v string) (major, minor int, ok bool) {
 	m := versionPattern.FindStringSubmatch(v)
 	if m == nil {
@@ -148,7 +148,7 @@ func parseVersion(v string) (major, minor int, ok bool) {
 	return major, minor, true
 }
 
-// call calls f with the call timeout. After temporary errors, it retries a few times, so f must be idempotent.
+// call calls f with the call timeout. It retries a few times after temporary errors, so f must be idempotent.
 func (x *Index) call(ctx context.Context, action string, f func(context.Context, *server) error) error {
 	return x.repeat(ctx, action, func() error { return x.callOnce(ctx, f) })
 }

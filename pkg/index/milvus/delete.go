@@ -13,16 +13,16 @@ import (
 )
 
 // rowsPerDelete is the maximum number of rows deleted by one message. Rows are deleted by primary key, which all
-// servers support. The limit keeps a large deletion from blocking the server and lets an interrupted one keep its
+// servers support. The limit keeps a large deletion from blocking the server, and lets an interrupted deletion keep its
 // progress.
 const rowsPerDelete = 2048
 
-// generationsPerExpr is the maximum number of generations in one expression. If the ids have maximum length, such an
+// generationsPerExpr is the maximum number of generations in one expression. With ids of maximum length, such an
 // expression is about 15 KB long.
 const generationsPerExpr = 64
 
-// DeleteGenerations implements index.Index. One query finds the rows of up to generationsPerExpr generations, which are
-// then deleted with as few messages as possible.
+// DeleteGenerations implements index.Index. It finds the rows of up to generationsPerExpr generations with one query
+// and deletes them with as few messages as possible.
 func (x *Index) DeleteGenerations(ctx context.Context, s index.Space, generations ...index.Generations) error {
 	ctx, done, err := x.begin(ctx)
 	if err != nil {
@@ -48,11 +48,11 @@ func (x *Index) DeleteGenerations(ctx context.Context, s index.Space, generation
 	return done(nil)
 }
 
-// bounds is a range of generations. Several datasources may share one.
+// bounds is a range of generations, which several datasources may share.
 type bounds struct{ from, below uint64 }
 
 // generationsExpr returns the expression for a datastore's rows in the given generations. Datasources with the same
-// range of generations share one condition. Deleted datasources usually have the same range.
+// range share one condition; deleted datasources usually have the same range.
 func generationsExpr(datastoreID string, generations []index.Generations) string {
 	var order []bounds
 	sources := make(map[bounds][]string)
@@ -108,7 +108,7 @@ func (x *Index) DropDatastore(ctx context.Context, datastoreID string) error {
 	return done(nil)
 }
 
-// deleteWhere deletes the rows of a datastore that match an expression.
+// deleteWhere deletes a datastore's rows that match an expression.
 func (x *Index) deleteWhere(ctx context.Context, col *collection, datastoreID, expr string) error {
 	defer x.frequencies.changed(col.name, datastoreID)
 	return x.pages(ctx, col, expr, []string{fieldID}, func() int { return x.deleted }, func(set client.ResultSet) (string, error) {

@@ -10,17 +10,17 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// A row's filterable values are stored as a list of hashes: one for the row's custom id, and one for each filterable
-// metadata value. So values are compared exactly as index.Filter requires, however the server handles numbers, types
-// and quotes. Expressions contain no user input.
+// A row's filterable values are stored as a list of hashes: one for the row's custom id and one for each filterable
+// metadata value. This way, values are compared exactly as index.Filter requires, no matter how the server handles
+// numbers, types and quotes. Expressions contain no user input.
 
-// Prefixes that distinguish hashes of custom ids from hashes of metadata.
+// Prefixes that distinguish custom id hashes from metadata hashes.
 const (
 	customIDFacet = "c"
 	metadataFacet = "m"
 )
 
-// facet returns 64 bits of the SHA-256 of a filterable value. That makes accidental collisions negligible.
+// facet returns 64 bits of a filterable value's SHA-256, enough to make accidental collisions negligible.
 func facet(kind string, parts ...string) int64 {
 	h := sha256.New()
 	_, _ = h.Write([]byte(kind)) // writing to a hash never fails
@@ -50,14 +50,14 @@ func facets(r *index.Row) ([]int64, error) {
 	return out, nil
 }
 
-// conditions converts a filter, except for Where, to an expression for a datastore's rows; see restrict for Where.
-// `none` is true if no row can match.
+// conditions converts a filter except for Where (see restrict) to an expression for a datastore's rows. `none` is true
+// if no row can match.
 func conditions(datastoreID string, f index.Filter) (expr string, none bool, err error) {
 	all := []string{equals(fieldDatastore, datastoreID)}
 	if f.DatasourceIDs != nil {
 		var ids []string
 		for _, id := range f.DatasourceIDs {
-			if validDatasource(id) { // rows have only valid ids
+			if validDatasource(id) { // other ids cannot have rows
 				ids = append(ids, quote(id))
 			}
 		}
@@ -97,8 +97,8 @@ func containsAny(hashes []int64) string {
 	return "array_contains_any(" + fieldFacets + ", [" + strings.Join(list, ",") + "])"
 }
 
-// quote returns a string literal for an expression. It is called only with valid ids, which need no escaping, but
-// escapes all special characters anyway.
+// quote returns a string literal for an expression. It is called only with valid ids, which need no escaping, but it
+// escapes special characters anyway.
 func quote(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')

@@ -17,7 +17,7 @@ func (g generation) expr() string {
 		fieldGeneration + " == " + formatGeneration(g.generation)
 }
 
-// generationOf returns the generation of all rows in a batch. If they belong to several, it returns false.
+// generationOf returns the generation that all rows in a batch belong to, or false if there are several.
 func generationOf(s index.Space, batch []*prepared) (generation, bool) {
 	first := batch[0].row
 	for _, p := range batch {
@@ -32,8 +32,8 @@ func generationOf(s index.Space, batch []*prepared) (generation, bool) {
 const maxFresh = 4096
 
 // freshGenerations records which generations were empty when this process started to write them, and the highest
-// ordinal it has written in each. In such a generation, rows with higher ordinals cannot exist yet. So only the first
-// batch of a job has to look for existing rows.
+// ordinal written to each. Rows with higher ordinals cannot exist in such a generation yet, so only a job's first batch
+// has to look for existing rows.
 type freshGenerations struct {
 	mu   sync.Mutex
 	last map[freshKey]int // highest ordinal written; noRows if none
@@ -49,7 +49,7 @@ const (
 	knownRows = -2 // the generation already had rows, so every batch needs a query
 )
 
-// areUnseen reports whether it is certain that no row of a batch exists yet.
+// areUnseen reports whether certainly no row in the batch exists yet.
 func (f *freshGenerations) areUnseen(collection, datastore string, batch []*prepared) bool {
 	one, ok := generationOf(index.Space{DatastoreID: datastore}, batch)
 	if !ok {
@@ -93,7 +93,7 @@ func (f *freshGenerations) recordWrite(collection, datastore string, batch []*pr
 	}
 }
 
-// forget removes the records of a batch's generations.
+// forget removes all records about a batch's generations.
 func (f *freshGenerations) forget(collection, datastore string, batch []*prepared) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

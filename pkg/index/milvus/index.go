@@ -18,9 +18,9 @@ import (
 type Options struct {
 	// Address is the server's host and port, or its URL; https:// enables TLS.
 	Address string
-	// Username and Password, or Token alone, are the credentials if the server requires any.
+	// Username and Password, or just Token, are the credentials if the server requires any.
 	Username, Password, Token string
-	// Database is the server's database for the collections. "" means its default database.
+	// Database is the server's database for the collections. "" means the server's default database.
 	Database string
 	// TLS encrypts the connection. The server's certificate is verified with the system's CAs.
 	TLS bool
@@ -31,12 +31,12 @@ type Options struct {
 	// Partitions is the number of partitions in a new collection. A partition holds several datastores, and a search
 	// reads one partition. Default 64.
 	Partitions int64
-	// Replicas is the number of copies of a collection in the memory of query nodes. It applies to collections that
-	// this process loads. Default 1.
+	// Replicas is the number of copies of a collection in the query nodes' memory. It applies to collections that this
+	// process loads. Default 1.
 	Replicas int32
-	// CallTimeout is the time limit of each call to the server. Default 30 s.
+	// CallTimeout is the timeout for each call to the server. Default 30 s.
 	CallTimeout time.Duration
-	// LoadTimeout is the time limit for creating and loading a collection. Default 2 min.
+	// LoadTimeout is the timeout for creating and loading a collection. Default 2 min.
 	LoadTimeout time.Duration
 	// Log receives messages from background work. Default slog.Default().
 	Log *slog.Logger
@@ -46,14 +46,14 @@ type Options struct {
 type Index struct {
 	opts Options
 
-	ctx  context.Context // ends with Close
+	ctx  context.Context // cancelled by Close
 	stop context.CancelFunc
 
 	mu      sync.Mutex
 	closed  bool
-	running sync.WaitGroup // running calls of index.Index methods
+	running sync.WaitGroup // index.Index method calls in progress
 
-	// connecting guards the four fields below. It is a mutex whose acquisition can be cancelled by a context.
+	// connecting guards the four fields below. It is a mutex whose acquisition a context can cancel.
 	connecting  chan struct{}
 	srv         *server
 	nextConnect time.Time
@@ -71,8 +71,8 @@ type Index struct {
 
 var _ index.Index = (*Index)(nil)
 
-// Open returns an index that uses a Milvus server. It does not connect: the first call does, and later calls reconnect.
-// So a process can start while the server is down. Ready reports whether the server is reachable.
+// Open returns an index that uses a Milvus server. It does not connect: the first call does, and later calls reconnect,
+// so a process can start while the server is down. Ready reports whether the server is reachable.
 func Open(opts Options) (*Index, error) {
 	opts.Prefix = cmp.Or(opts.Prefix, "sluice")
 	opts.Shards = cmp.Or(opts.Shards, 1)
@@ -93,7 +93,7 @@ func Open(opts Options) (*Index, error) {
 }
 
 // begin starts a method call. The returned context is cancelled when the caller's context is done or the index is
-// closed. When the method ends, it must call `done` with its error and return the result.
+// closed. Before returning, the method must pass its error to `done` and return the result.
 func (x *Index) begin(ctx context.Context) (_ context.Context, done func(error) error, _ error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -139,10 +139,10 @@ func (x *Index) Ready(ctx context.Context) error {
 // Server describes a Milvus server.
 type Server struct {
 	Version       string // as reported by the server; "" for Milvus Lite, which reports none
-	LexicalSearch bool   // whether sparse vectors are supported; if not, searches by words alone find nothing
+	LexicalSearch bool   // sparse vectors are supported; otherwise purely lexical searches find nothing
 }
 
-// Lacks describes what the server cannot do. It returns "" if the server can do everything.
+// Lacks describes what the server cannot do. It returns "" if nothing is missing.
 func (x *Index) Lacks(ctx context.Context) (string, error) {
 	server, err := x.Server(ctx)
 	if err != nil || server.LexicalSearch {

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/tools/local/engines"
 )
 
-// killableServer is a server that only one test uses, and that may be killed.
+// killableServer is a server used by only one test, which may kill it.
 type killableServer interface {
 	Addr() string
 	Kill() error
@@ -88,7 +88,7 @@ func TestServer_that_is_killed_while_rows_are_written_loses_none(t *testing.T) {
 	}
 }
 
-// retryUntilDone calls f until it succeeds, as the job stream does with a job.
+// retryUntilDone calls f until it succeeds, as the job stream does with jobs.
 func retryUntilDone(ctx context.Context, t *testing.T, f func() error) {
 	t.Helper()
 	for {

@@ -15,10 +15,10 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// assumedLength returns the average row length, in terms, that stored weights assume for rows in a language. Stored
-// weights are not updated when the real average changes. All chunks have about the same size in tokens, so their length
-// in terms depends mainly on the language. A wrong assumption can change which rows become candidates, but not their
-// scores; see lexicalQuery.candidateLimit.
+// assumedLength returns the average row length, in terms, that stored weights assume for a language. Stored weights are
+// not updated when the real average changes. All chunks have about the same size in tokens, so their length in terms
+// depends mainly on the language. A wrong assumption can change which rows become candidates but not their scores; see
+// lexicalQuery.candidateLimit.
 func assumedLength(lang analysis.Language) float64 {
 	switch lang {
 	case "zh", "ja", "ko", "th", "lo", "km", "my": // indexed by single characters and pairs
@@ -27,13 +27,14 @@ func assumedLength(lang analysis.Language) float64 {
 	return 80
 }
 
-// weights maps term hashes to weights. In a row, a term's weight is the term's saturated frequency.
+// weights maps term hashes to weights. In a row, the weight is the term's saturated frequency.
 type weights map[uint32]float64
 
 // counts maps term hashes to the number of occurrences in a row.
 type counts map[uint32]float64
 
-// termHash returns a term's dimension in sparse vectors. It never returns the highest number, which servers reserve.
+// termHash returns a term's dimension in sparse vectors. It never returns the highest number, because servers reserve
+// it.
 func termHash(term string) uint32 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(term)) // writing to a hash never fails
@@ -41,7 +42,7 @@ func termHash(term string) uint32 {
 	return min(uint32(v^v>>32), math.MaxUint32-1)
 }
 
-// storedNorm returns BM25's length normalisation for a row, with the assumed average length.
+// storedNorm returns BM25's length normalisation for a row, using the assumed average length.
 func storedNorm(length int64, lang analysis.Language) float64 {
 	return bm25.Norm(float64(length), assumedLength(lang))
 }
@@ -78,7 +79,7 @@ func (c counts) saturated(norm float64) weights {
 	return w
 }
 
-// noTerm is the only entry in the sparse vector of a row without words. Servers may reject an empty vector.
+// noTerm is the only entry in the sparse vector of a row without words, because servers may reject an empty vector.
 var noTerm = termHash("")
 
 // stored converts weights to a sparse vector.
@@ -91,8 +92,8 @@ func (w weights) stored() (entity.SparseEmbedding, error) {
 	return entity.NewSliceSparseEmbedding(terms, values)
 }
 
-// queryTerm is a word in a query. Its weight is its inverse document frequency in a space, times the factor for its
-// number of occurrences in the query.
+// queryTerm is a word in a query. Its weight is its inverse document frequency in a space, times the factor for how
+// often the query repeats it.
 type queryTerm struct {
 	name         string
 	forms        []uint32
@@ -109,7 +110,7 @@ type lexicalQuery struct {
 	mismatch float64 // see averages
 }
 
-// newLexicalQuery computes the weights of the words in a query from the number of rows that contain each word.
+// newLexicalQuery computes the weights of a query's words from the number of rows that contain each word.
 func newLexicalQuery(words []analysis.QueryTerm, rows float64, having []float64) lexicalQuery {
 	q := lexicalQuery{weights: make(map[string]float64, len(words)), average: 1}
 	for i, w := range words {
@@ -127,8 +128,8 @@ func newLexicalQuery(words []analysis.QueryTerm, rows float64, having []float64)
 	return q
 }
 
-// Limits on the number of candidates; see candidateLimit. They were tested with texts in 14 languages, with 42 to 725
-// terms per row on average. In most languages, all of the best rows were candidates. In the worst case, 99.4% of the
+// Limits on the number of candidates; see candidateLimit. They were tested with texts in 14 languages, with an average
+// of 42 to 725 terms per row. In most languages, all of the best rows were candidates. In the worst case, 99.4% of the
 // top 10 documents and 99.96% of the top 50 chunks were.
 const (
 	minExtraShare = 0.1
@@ -136,9 +137,9 @@ const (
 	maxCandidates = 16_384 // the most that servers accept
 )
 
-// candidateLimit returns the number of candidates to fetch for `limit` requested rows. Stored weights assume an average
-// row length. The more the real average differs from it, the lower the best rows may rank among the candidates, and the
-// more candidates are needed.
+// candidateLimit returns how many candidates to fetch for `limit` requested rows. Stored weights assume an average row
+// length. The more the real average differs from it, the lower the best rows may rank among the candidates, so the more
+// candidates are needed.
 func (q lexicalQuery) candidateLimit(limit int) int {
 	more := float64(limit+minExtraRows) * (q.mismatch + minExtraShare)
 	return int(min(float64(limit)+math.Ceil(more), maxCandidates))
@@ -172,8 +173,8 @@ func (q lexicalQuery) vector() (entity.SparseEmbedding, error) {
 	return highest.stored()
 }
 
-// score sets a hit's lexical score. It also sets Terms to the query terms in the row, and Counts to their numbers of
-// occurrences. count() returns the number of occurrences of a form, given by its hash. All forms of a word count as one
+// score sets a hit's lexical score. It also sets Terms to the query terms in the row and Counts to how often each
+// occurs. count() returns how often a form, given by its hash, occurs in the row. All forms of a word count as one
 // term.
 func (q lexicalQuery) score(h *index.Hit, count func(uint32) float64) {
 	norm := bm25.Norm(float64(h.Length), q.average)
@@ -200,8 +201,8 @@ func countIn(v entity.SparseEmbedding, norm float64) func(uint32) float64 {
 	return func(term uint32) float64 { return frequency(weight(term), norm) }
 }
 
-// sparseLookup returns a function that returns the value of a sparse vector in a dimension, or 0 if there is none. The
-// vector's dimensions must be sorted.
+// sparseLookup returns a function that looks up a dimension in a sparse vector and returns 0 if the dimension has no
+// value. The vector's dimensions must be sorted.
 func sparseLookup(v entity.SparseEmbedding) func(uint32) float64 {
 	return func(want uint32) float64 {
 		lo, hi := 0, v.Len()

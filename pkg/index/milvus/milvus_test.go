@@ -20,17 +20,17 @@ import (
 func TestMain(m *testing.M) {
 	engines.RunChildIfAsked()
 	flag.Parse()
-	// Tests mostly wait for servers rather than processors.
+	// Tests mostly wait for servers, not processors.
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}
 	goleak.VerifyTestMain(engines.Stopping(m))
 }
 
-// servers contains the kinds of servers on which all tests of behaviour run.
+// servers contains the kinds of servers that all behaviour tests run on.
 var servers = map[string]func(testing.TB) string{"standalone": engines.MilvusForTest, "lite": engines.MilvusLiteForTest}
 
-// onEveryServer runs a test for each kind of server.
+// onEveryServer runs a test on each kind of server.
 func onEveryServer(t *testing.T, f func(t *testing.T, addr string)) {
 	for name, addr := range servers {
 		t.Run(name, func(t *testing.T) {
@@ -41,7 +41,7 @@ func onEveryServer(t *testing.T, f func(t *testing.T, addr string)) {
 }
 
 // testPrefix returns a unique prefix for the names of a test's collections, which are dropped when the test and its
-// subtests have ended.
+// subtests have finished.
 func testPrefix(t testing.TB, addr string) string {
 	prefix := "t" + strings.ReplaceAll(uuid.NewString(), "-", "")
 	t.Cleanup(func() {
@@ -98,7 +98,7 @@ func TestConformance(t *testing.T) {
 			t.Fatal(err)
 		}
 		indextest.Run(t, func(t *testing.T) index.Index { return openForTest(t, addr, prefix) }, indextest.Options{
-			DenseOnly: !info.LexicalSearch, Piecemeal: true, Rows: 600, Selective: 5000, // BenchmarkFilters checks the same with many more rows
+			DenseOnly: !info.LexicalSearch, Piecemeal: true, Rows: 600, Selective: 5000, // BenchmarkFilters checks many more rows
 			Reference: func(t *testing.T) index.Index {
 				e, err := embedded.Open(t.TempDir(), embedded.Options{})
 				if err != nil {

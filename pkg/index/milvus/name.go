@@ -10,15 +10,15 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// schemaVersion is the version of the collections' format: fields, primary keys, and hashes of terms and filterable
-// values. It is part of the name and description of a collection.
+// schemaVersion is the version of the collection format: fields, primary keys, and hashes of terms and filterable
+// values. It is part of a collection's name and description.
 const schemaVersion = 1
 
 // Maximum length, in bytes, of the model's id in a collection's name.
 const maxNamePart = 64
 
-// collectionName returns the name of a space's collection. Names may contain only letters, digits and underscores. So
-// the name contains the model's id with other characters replaced, and a hash of the id.
+// collectionName returns the name of a space's collection. Names may contain only letters, digits and underscores, so
+// the name contains the model's id with all other characters replaced, plus a hash of the id.
 func collectionName(prefix string, s index.Space) string {
 	shown := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
@@ -30,7 +30,7 @@ func collectionName(prefix string, s index.Space) string {
 	return fmt.Sprintf("%s_v%d_d%d_%s_%s", prefix, schemaVersion, s.Dimensions, shown[:min(len(shown), maxNamePart)], hex.EncodeToString(sum[:8]))
 }
 
-// validPrefix reports whether a collection's name may have this prefix.
+// validPrefix reports whether collection names may have this prefix.
 func validPrefix(prefix string) bool {
 	for i, r := range prefix {
 		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '_'
@@ -41,7 +41,7 @@ func validPrefix(prefix string) bool {
 	return prefix != "" && len(prefix) <= 100
 }
 
-// description is the content of a collection's description, stored as JSON.
+// description is a collection's description, stored as JSON.
 type description struct {
 	Schema     int    `json:"sluice_schema"`
 	Model      string `json:"model"`
@@ -51,7 +51,7 @@ type description struct {
 func (a description) String() string {
 	b, err := json.Marshal(a)
 	if err != nil {
-		return "" // numbers and a string always marshal
+		return "" // unreachable: numbers and a string always marshal
 	}
 	return string(b)
 }

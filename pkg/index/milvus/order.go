@@ -17,31 +17,31 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// The hashes of filter.go find equal values, but cannot be compared by order. So a row also stores two things for each
-// metadata key. First, more hashes say which kinds of values the key has. Second, under orderKey, the metadata field
-// holds the smallest and the greatest value in each order, as hexadecimal texts that sort like the values. So
+// The hashes in filter.go find equal values but cannot be compared by order. So a row stores two more things for each
+// metadata key. First, additional hashes say which kinds of values the key has. Second, under orderKey, the metadata
+// field holds the smallest and greatest value in each order, as hexadecimal texts that sort like the values. This way,
 // expressions still contain no user input and do not depend on how a server compares JSON values.
 
 // Prefixes that distinguish these hashes.
 const (
-	orderedFacet = "o" // the row has all of the following; rows of earlier versions lack this
-	kindFacet    = "k" // key, kind: a value of the key has this kind
-	severalFacet = "v" // key, order: the smallest and the greatest value in this order differ
-	momentFacet  = "d" // key, time: a value of the key is this time
-	prefixFacet  = "p" // key, prefix: the key has several texts, one of which starts with the prefix
-	noPrefixes   = "q" // key: it has too many prefixes, so they are not stored
+	orderedFacet = "o" // the row has all of the hashes below; rows written by earlier versions lack them
+	kindFacet    = "k" // key, kind: the key has a value of this kind
+	severalFacet = "v" // key, order: the smallest and greatest values in this order differ
+	momentFacet  = "d" // key, time: the key has a value equal to this time
+	prefixFacet  = "p" // key, prefix: the key has several texts, and one starts with the prefix
+	noPrefixes   = "q" // key: the key has too many prefixes to store
 )
 
-// Orders for comparing values, and their letters in the names that orderName returns. Texts that are dates are stored
-// in both textOrder and dateOrder.
+// Orders for comparing values, with the letters that represent them in orderName. Texts that are dates are stored in
+// both textOrder and dateOrder.
 const (
 	numberOrder = "n"
 	textOrder   = "t"
 	dateOrder   = "d"
 )
 
-// orderKey is the key in the metadata field that holds a row's smallest and greatest values. If the row's own metadata
-// has this key, they are not stored.
+// orderKey is the key in the metadata field that holds a row's smallest and greatest values. They are not stored if the
+// row's own metadata has this key.
 const orderKey = "_sluice_order"
 
 // maxPrefixes is the maximum number of prefixes stored for a row's texts.
@@ -49,7 +49,7 @@ const maxPrefixes = 2000
 
 var orderedHash = facet(orderedFacet)
 
-// kindHash returns the hash that marks rows with a value of the given kind under the key.
+// kindHash returns the hash for rows that have a value of the given kind for the key.
 func kindHash(key string, kind filter.Kind) int64 { return facet(kindFacet, key, kindNames[kind]) }
 
 // kindHashes returns kindHash for each of several kinds.
@@ -71,8 +71,8 @@ func momentHash(key string, at time.Time) int64 {
 	return facet(momentFacet, key, at.Format(time.RFC3339Nano))
 }
 
-// orderName returns the name under which orderKey holds the smallest value of a key in the given order. If `greatest`
-// is set, it returns the name for the greatest value.
+// orderName returns the name under which orderKey holds a key's smallest value in the given order, or its greatest
+// value if `greatest` is set.
 func orderName(key, order string, greatest bool) string {
 	var n [8]byte
 	binary.LittleEndian.PutUint64(n[:], uint64(facet(kindFacet, key)))
@@ -93,8 +93,8 @@ func orderOf(kind filter.Kind) string {
 	return textOrder
 }
 
-// sortable returns a hexadecimal text for a value. Within one order, these texts sort like the values. It uses only the
-// first filter.MaxOrderBytes+1 bytes of a text, which is enough for comparisons with texts of up to MaxOrderBytes
+// sortable returns a value as hexadecimal text. Within one order, these texts sort like the values. sortable uses only
+// the first filter.MaxOrderBytes+1 bytes of a text, which is enough for comparing with texts of up to MaxOrderBytes
 // bytes.
 func sortable(order string, v filter.Value) string {
 	switch order {
@@ -114,11 +114,11 @@ func sortable(order string, v filter.Value) string {
 	return hex.EncodeToString([]byte(text[:min(len(text), filter.MaxOrderBytes+1)]))
 }
 
-// afterPrefix is appended to the sortable form of a prefix, so that the result sorts after all texts with the prefix.
+// afterPrefix is appended to a prefix in sortable form, so that the result sorts after all texts with the prefix.
 const afterPrefix = "g"
 
-// addOrder returns a row's metadata and hashes with the additions for comparisons by kind, order and prefix. If the row
-// has too many values, or its metadata contains orderKey, it returns both unchanged.
+// addOrder extends a row's metadata and hashes with the data for comparisons by kind, order and prefix. If the row has
+// too many values or its metadata contains orderKey, addOrder returns both unchanged.
 func addOrder(r *index.Row, metadata []byte, hashes []int64) ([]byte, []int64, error) {
 	if _, taken := r.Metadata[orderKey]; taken {
 		return metadata, hashes, nil
@@ -151,11 +151,11 @@ func addOrder(r *index.Row, metadata []byte, hashes []int64) ([]byte, []int64, e
 	return out, append(hashes, o.hashes...), nil
 }
 
-// ordered collects the additions of addOrder.
+// ordered collects what addOrder adds.
 type ordered struct {
 	names    map[string]string // by orderName
 	hashes   []int64
-	prefixes int // number of prefixes that may still be added
+	prefixes int // how many more prefixes may be added
 }
 
 func (o *ordered) add(key string, values []filter.Value) {
@@ -193,7 +193,7 @@ func (o *ordered) add(key string, values []filter.Value) {
 	}
 }
 
-// addPrefixes adds a hash for each prefix of each text of a key. If there are too many, it adds only the noPrefixes
+// addPrefixes adds a hash for each prefix of each of a key's texts. If there are too many, it adds only the noPrefixes
 // hash.
 func (o *ordered) addPrefixes(key string, texts []string) {
 	all := make(map[string]bool)

@@ -10,7 +10,7 @@ import (
 )
 
 // probeSparse uses a temporary collection to test whether sparse vectors can be stored and searched. It must not be
-// called for servers older than 2.4, which would crash.
+// called for servers older than 2.4, because it would crash them.
 func (s *server) probeSparse(ctx context.Context, prefix string) (bool, error) {
 	name := prefix + "_probe_" + fmt.Sprintf("%x", [16]byte(uuid.New()))
 	defer func() { _ = s.DropCollection(context.WithoutCancel(ctx), name) }()

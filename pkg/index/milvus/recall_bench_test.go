@@ -24,7 +24,7 @@ var (
 // recallAsked is the number of queries used to measure recall.
 const recallAsked = 50
 
-// BenchmarkRecall measures the share of the truly nearest rows found by a vector search.
+// BenchmarkRecall measures the share of the truly nearest rows that a vector search finds.
 func BenchmarkRecall(b *testing.B) {
 	drawn := newContent(5)
 	kinds := map[string]func() (rows, queries [][]float32){
@@ -83,7 +83,7 @@ func readVectors(b *testing.B, path string) [][]float32 {
 	return out
 }
 
-// fillVectors writes rows that contain little except their vectors.
+// fillVectors writes rows that contain little more than their vectors.
 func fillVectors(b *testing.B, addr string, vectors [][]float32) *filled {
 	b.Helper()
 	f := &filled{x: openForTest(b, addr, testPrefix(b, addr)), vectors: make(map[string][]float32, len(vectors))}
@@ -100,7 +100,7 @@ func fillVectors(b *testing.B, addr string, vectors [][]float32) *filled {
 	return f
 }
 
-// searchNearest searches by vector and reports the share of the truly nearest rows that are found.
+// searchNearest searches by vector and reports the share of the truly nearest rows that it finds.
 func (f *filled) searchNearest(b *testing.B, queries [][]float32, limit int) {
 	var took []time.Duration
 	var found, asked float64

@@ -85,7 +85,7 @@ func checkRow(s index.Space, r *index.Row) error {
 func validDatastore(id string) bool  { return validID(id, maxDatastoreBytes) }
 func validDatasource(id string) bool { return validID(id, maxDatasourceBytes) }
 
-// validID reports whether an id can be part of a primary key. A colon would make keys ambiguous.
+// validID reports whether an id can be part of a primary key. It rejects colons, which would make keys ambiguous.
 func validID(id string, limit int) bool {
 	if id == "" || len(id) > limit {
 		return false
@@ -100,7 +100,7 @@ func validID(id string, limit int) bool {
 	return true
 }
 
-// rowID returns a row's primary key. The numbers are padded, so that keys sort by generation and ordinal.
+// rowID returns a row's primary key. The numbers are padded so that keys sort by generation and ordinal.
 func rowID(datastoreID, datasourceID string, generation uint64, ordinal int) string {
 	return fmt.Sprintf("%s:%s:%019d:%010d", datastoreID, datasourceID, generation, ordinal)
 }
@@ -125,7 +125,7 @@ func (p *prepared) sum() int64 {
 	return int64(binary.LittleEndian.Uint64(h.Sum(nil)))
 }
 
-// bucket returns a row's bucket: a pseudo-random number from 0 to buckets-1 that depends only on the row's id.
+// bucket returns a row's bucket, a pseudo-random number from 0 to buckets-1 that depends only on the row's id.
 func bucket(id string) int64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(id)) // writing to a hash never fails

@@ -20,18 +20,18 @@ var (
 	strongConsistency = client.WithSearchQueryConsistencyLevel(entity.ClStrong)
 	// eventualConsistency lets a node answer without waiting for the latest writes.
 	eventualConsistency = client.WithSearchQueryConsistencyLevel(entity.ClEventually)
-	// maxLimit is the highest limit that servers accept. If there is no limit, Milvus 2.3 returns too few rows: for
-	// each stored copy of a row, it omits another row.
+	// maxLimit is the highest limit that servers accept. Without a limit, Milvus 2.3 returns too few rows: it omits one
+	// row for each stored copy of another.
 	maxLimit = client.WithLimit(16_384)
 )
 
-// listedKeys is the number of rows per page in listings that do not read texts. Servers allow up to 16,384.
+// listedKeys is the page size, in rows, of listings that do not read texts. Servers allow up to 16,384.
 const listedKeys = 8192
 
-// pages reads the rows that match an expression page by page, in order of primary keys. Before each page, it calls
-// size() to get the page size, and stops if that is 0. It calls read() with each page; read() must return the last
-// primary key of the page. Servers apply the limit before they drop copies of rows. So more pages may follow a short
-// one, and only an empty page marks the end.
+// pages reads the rows that match an expression page by page, in primary-key order. Before each page, it calls size()
+// to get the page size and stops if that is 0. It calls read() with each page; read() must return the page's last
+// primary key. Servers apply the limit before they drop copies of rows, so more pages may follow a short one, and only
+// an empty page marks the end.
 func (x *Index) pages(ctx context.Context, col *collection, expr string, fields []string, size func() int, read func(client.ResultSet) (last string, err error)) error {
 	last := ""
 	for size() > 0 {
@@ -89,7 +89,7 @@ func (x *Index) Rows(ctx context.Context, s index.Space, datasourceID string, ge
 	return out, done(nil)
 }
 
-// Stored implements index.Index. It reads the primary keys of the whole space, page by page.
+// Stored implements index.Index. It reads the space's primary keys page by page.
 func (x *Index) Stored(ctx context.Context, s index.Space, f func(index.Stored) error) error {
 	ctx, done, err := x.begin(ctx)
 	if err != nil {
@@ -175,8 +175,8 @@ func (x *Index) Spaces(ctx context.Context, datastoreID string) ([]index.Space, 
 
 var runFields = []string{fieldID, fieldDatasource, fieldGeneration}
 
-// run counts the rows of each generation while they are read in primary-key order, in which the rows of a generation
-// are consecutive.
+// run counts the rows in each generation as they are read in primary-key order, in which a generation's rows are
+// consecutive.
 type run struct {
 	f    func(index.Stored) error
 	last string // last counted primary key

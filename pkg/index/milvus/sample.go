@@ -15,10 +15,10 @@ import (
 
 // Sample sizes in rows.
 const (
-	// Number of sampled rows that determine the languages and the average length. If a datastore has fewer rows, all
-	// are read, and the results are exact.
+	// Number of sampled rows that determine the languages and average length. If a datastore has fewer rows, all are read,
+	// and the results are exact.
 	sampledRows = 4096
-	// Number of sampled rows that determine word frequencies if the server has no sparse vectors.
+	// Number of sampled rows that determine word frequencies on servers without sparse vectors.
 	readTexts = 1000
 )
 
@@ -30,7 +30,7 @@ func sampleExpr(share float64) string {
 	return " && " + fieldBucket + " < " + strconv.Itoa(max(1, int(share*buckets)))
 }
 
-// sample sets the languages and the average length from a sample of the rows that match the expression.
+// sample determines the languages and the average length from a sample of the rows that match the expression.
 func (x *Index) sample(ctx context.Context, col *collection, expr string, c *termStatistics) error {
 	return x.call(ctx, "sampling rows", func(ctx context.Context, srv *server) error {
 		set, err := srv.Query(ctx, col.name, nil, expr, []string{fieldLanguage, fieldLength}, eventualConsistency, maxLimit)
@@ -52,8 +52,8 @@ func (x *Index) sample(ctx context.Context, col *collection, expr string, c *ter
 	})
 }
 
-// rareLanguages finds the languages missing from the sample and adds them to the statistics, so that queries also match
-// words in them.
+// rareLanguages finds languages missing from the sample and adds them to the statistics, so that queries also match
+// words in those languages.
 func (x *Index) rareLanguages(ctx context.Context, col *collection, here string, c *termStatistics) error {
 	return x.call(ctx, "reading rare languages", func(ctx context.Context, srv *server) error {
 		others := here
@@ -70,10 +70,9 @@ func (x *Index) rareLanguages(ctx context.Context, col *collection, here string,
 	})
 }
 
-// averages returns the average length of the rows, at least 1, and the mean of their mismatches. The mismatch of a row
-// says how far the average differs from the length assumed for the row's language: |log2(average/assumed)|. If the
-// average is less than half of the assumed length, this value is squared, because a single term changes the score of a
-// short row more.
+// averages returns the rows' average length, at least 1, and their mean mismatch. A row's mismatch says how far the
+// average differs from the length assumed for the row's language: |log2(average/assumed)|. If the average is less than
+// half of the assumed length, this value is squared, because a single term changes a short row's score more.
 func averages(languages []string, lengths []int64) (average, mismatch float64) {
 	for _, n := range lengths {
 		average += float64(n)
@@ -86,7 +85,7 @@ func averages(languages []string, lengths []int64) (average, mismatch float64) {
 	return average, mismatch / float64(len(languages))
 }
 
-// sampleWords sets the word statistics from a sample of the rows that match the expression.
+// sampleWords determines the word statistics from a sample of the rows that match the expression.
 func (x *Index) sampleWords(ctx context.Context, col *collection, expr string, c *termStatistics) error {
 	return x.call(ctx, "sampling the words of rows", func(ctx context.Context, srv *server) error {
 		set, err := srv.Query(ctx, col.name, nil, expr, []string{fieldLanguage, fieldText, fieldContext}, eventualConsistency, client.WithLimit(readTexts))

@@ -12,17 +12,17 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// ErrSchema means that the schema of a collection has another version or comes from another program.
+// ErrSchema means that a collection's schema has a different version or comes from another program.
 var ErrSchema = errors.New("milvus: the collection has an unknown schema")
 
 // Fields in a collection.
 const (
-	fieldID         = "id"        // primary key, see rowID
+	fieldID         = "id"        // primary key; see rowID
 	fieldDatastore  = "datastore" // partition key
 	fieldDatasource = "datasource"
 	fieldGeneration = "generation"
 	fieldOrdinal    = "ordinal"
-	fieldBucket     = "bucket" // pseudo-random, 0 to buckets-1: a share of the buckets is a sample of the rows
+	fieldBucket     = "bucket" // pseudo-random, 0 to buckets-1, for sampling rows by bucket
 	fieldCustomID   = "custom_id"
 	fieldPage       = "page"
 	fieldOffset     = "text_offset"
@@ -38,7 +38,7 @@ const (
 	fieldSparse     = "sparse" // missing if the server does not support sparse vectors
 )
 
-// Limits of fields.
+// Limits on fields.
 const (
 	maxDatastoreBytes  = 64
 	maxDatasourceBytes = 128
@@ -82,8 +82,8 @@ func schema(name string, s index.Space, sparse bool) *entity.Schema {
 
 func denseDimensions(s index.Space) int { return max(s.Dimensions, minDenseDimensions) }
 
-// checkSchema returns a collection's description. If the collection does not have the schema of this version, it fails
-// with ErrSchema.
+// checkSchema returns a collection's description. It returns ErrSchema if the collection's schema is not this
+// version's.
 func checkSchema(got *entity.Schema) (description, error) {
 	var a description
 	if err := json.Unmarshal([]byte(got.Description), &a); err != nil || a.Schema == 0 {

@@ -16,7 +16,7 @@ import (
 )
 
 // Number of rows read per request, and maximum number of concurrent requests. This many rows keep a response below the
-// servers' limit of 100 MB.
+// servers' 100 MB limit.
 const (
 	fetchRows       = 256
 	parallelFetches = 4
@@ -64,9 +64,9 @@ func (x *Index) search(ctx context.Context, s index.Space, q index.Query) (index
 	return index.Result{MaxLexical: nothing.max, TermWeights: nothing.weights}, nil
 }
 
-// searchIn runs both legs and returns the best rows of both, without duplicates. In the lexical leg, the server ranks
-// rows only approximately. So this leg fetches more candidates than requested, and searchIn chooses the best of them by
-// their exact scores.
+// searchIn runs both legs and returns the best rows from both, without duplicates. In the lexical leg, the server's
+// ranking is only approximate. Therefore this leg fetches more candidates than requested, and searchIn picks the best
+// ones by their exact scores.
 func (x *Index) searchIn(ctx context.Context, col *collection, datastoreID string, q index.Query, expr string, none bool, vector []float32) (index.Result, error) {
 	var words lexicalQuery
 	var lexical entity.SparseEmbedding
@@ -117,7 +117,7 @@ func (x *Index) searchIn(ctx context.Context, col *collection, datastoreID strin
 	if lexical == nil || !col.sparse {
 		return out, nil
 	}
-	var near []string // sorted keys from the dense leg
+	var near []string // keys from the dense leg, sorted
 	if len(legs) > 1 {
 		near = keys[0][0]
 	}
@@ -128,8 +128,8 @@ func (x *Index) searchIn(ctx context.Context, col *collection, datastoreID strin
 	return out, nil
 }
 
-// topLexical returns all hits of the dense leg, and up to `limit` hits with the highest lexical scores. near(i) reports
-// whether the dense leg found hit i.
+// topLexical returns all hits from the dense leg and up to `limit` hits with the highest lexical scores. near(i)
+// reports whether the dense leg found hit i.
 func topLexical(hits []index.Hit, limit int, near func(i int) bool) []index.Hit {
 	order := make([]int, len(hits))
 	for i := range order {
@@ -168,7 +168,7 @@ func hits(rows []storedRow, vector []float32, words lexicalQuery, sparse bool) [
 	return out
 }
 
-// Fill implements index.Index. It has nothing to do, because hits already contain their rows.
+// Fill implements index.Index. It does nothing, because hits already contain their rows.
 func (x *Index) Fill(ctx context.Context, _ index.Space, _ []*index.Hit) error {
 	_, done, err := x.begin(ctx)
 	if err != nil {
@@ -185,7 +185,7 @@ func dot(a, b []float32) float64 {
 	return sum
 }
 
-// vectorSearch is a search in one vector field for several vectors.
+// vectorSearch is a search in a vector field for several vectors.
 type vectorSearch struct {
 	doing   string
 	field   string
@@ -195,7 +195,7 @@ type vectorSearch struct {
 	level   client.SearchQueryOptionFunc
 }
 
-// nearest returns the primary keys of the best rows for each vector of a search, without duplicates.
+// nearest returns the primary keys of the best rows for each vector in a search, without duplicates.
 func (x *Index) nearest(ctx context.Context, col *collection, l vectorSearch) (ids [][]string, err error) {
 	params, err := searchParams(col, l)
 	if err != nil {
@@ -223,10 +223,10 @@ func (x *Index) nearest(ctx context.Context, col *collection, l vectorSearch) (i
 	return ids, err
 }
 
-// keysOf returns the primary keys of hits, sorted and without duplicates.
+// keysOf returns the hits' primary keys, sorted and without duplicates.
 func keysOf(r client.SearchResult) ([]string, error) {
 	if r.ResultCount == 0 {
-		return nil, nil // an empty answer may hold an error that only means that there are no results
+		return nil, nil // an empty answer may contain an error that just means "no results"
 	}
 	if r.Err != nil {
 		return nil, r.Err
@@ -238,7 +238,7 @@ func keysOf(r client.SearchResult) ([]string, error) {
 	return slices.Compact(slices.Sorted(slices.Values(c.Data()))), nil
 }
 
-// Parameters of the search effort, by index type.
+// Search effort parameters by index type.
 const (
 	minHNSWCandidates = 128
 	maxHNSWCandidates = 32_768
@@ -262,8 +262,8 @@ func searchParams(col *collection, l vectorSearch) (entity.SearchParam, error) {
 	return entity.NewIndexAUTOINDEXSearchParam(1)
 }
 
-// fetch reads rows by primary key. `vectors` and `scored` say whether to read the dense vectors and the fields for
-// lexical scores too. Rows deleted since the search are missing from the result.
+// fetch reads rows by primary key. `vectors` and `scored` say whether to also read the dense vectors and the fields for
+// lexical scores. Rows deleted since the search are missing from the result.
 func (x *Index) fetch(ctx context.Context, col *collection, ids []string, vectors, scored bool) ([]storedRow, error) {
 	parts := make([][]storedRow, (len(ids)+fetchRows-1)/fetchRows)
 	group, ctx := errgroup.WithContext(ctx)
@@ -271,8 +271,8 @@ func (x *Index) fetch(ctx context.Context, col *collection, ids []string, vector
 	for i := range parts {
 		group.Go(func() (err error) {
 			page := ids[i*fetchRows : min((i+1)*fetchRows, len(ids))]
-			// First read without waiting for the latest writes. If the node that answers lags behind, read the missing
-			// rows again with strong consistency.
+			// First read without waiting for the latest writes. If the answering node lags behind, read the missing rows again
+			// with strong consistency.
 			if parts[i], err = x.fetchPage(ctx, col, page, vectors, scored, eventualConsistency); err != nil || len(parts[i]) == len(page) {
 				return err
 			}
@@ -302,7 +302,7 @@ func (x *Index) fetchPage(ctx context.Context, col *collection, ids []string, ve
 	return rows, err
 }
 
-// deduplicate removes copies of rows inserted twice and sorts the rows by primary key.
+// deduplicate removes duplicate copies of rows and sorts the rows by primary key.
 func deduplicate(rows []storedRow) []storedRow {
 	slices.SortStableFunc(rows, func(a, b storedRow) int { return strings.Compare(a.id, b.id) })
 	return slices.CompactFunc(rows, func(a, b storedRow) bool { return a.id == b.id })

@@ -17,7 +17,7 @@ func TestFrequent_words_are_counted_among_a_share_of_the_rows(t *testing.T) {
 	t.Parallel()
 	onEveryServer(t, func(t *testing.T, addr string) {
 		x, s := openForTest(t, addr, testPrefix(t, addr)), space()
-		s.DatastoreID = "always-the-same" // fixed, so that each row is always in the same share
+		s.DatastoreID = "always-the-same" // fixed, so that a row is always in the same share
 		server, err := x.Server(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -40,7 +40,7 @@ func TestFrequent_words_are_counted_among_a_share_of_the_rows(t *testing.T) {
 			}
 			rows[i].Text = strings.Join(words, " ")
 		}
-		alone := 1 // index of an odd row that is not among the rows sampled for languages
+		alone := 1 // index of an odd row that is not in the language sample
 		for float64(bucket(rowID(s.DatastoreID, "ds", 1, alone))) < buckets*sampledRows/float64(n) && n > sampledRows {
 			alone += 2
 		}
@@ -65,8 +65,8 @@ func TestFrequent_words_are_counted_among_a_share_of_the_rows(t *testing.T) {
 		for _, c := range []struct {
 			word     string
 			having   int
-			sampled  float64 // tolerance if words are counted in a sample of the rows
-			searched float64 // tolerance if the server searches for the words
+			sampled  float64 // tolerance if words are counted in a sample
+			searched float64 // tolerance if words are counted by searching
 		}{{"everywher", n, 0.1, 0.1}, {"half", n / 2, 0.2, 0}, {"seldom", (n + 99) / 100, 0.4, 0}, {"never", 0, 0, 0}, {"zanzibar", 1, math.Inf(1), 0}} {
 			tolerance := c.sampled
 			if server.LexicalSearch {
@@ -79,7 +79,7 @@ func TestFrequent_words_are_counted_among_a_share_of_the_rows(t *testing.T) {
 	})
 }
 
-// TestScores_rank_as_the_embedded_engine checks that both engines rank the same rows alike.
+// TestScores_rank_as_the_embedded_engine checks that both engines rank the same rows in the same order.
 func TestScores_rank_as_the_embedded_engine(t *testing.T) {
 	t.Parallel()
 	onEveryServer(t, func(t *testing.T, addr string) {
@@ -170,7 +170,7 @@ func TestFilter_of_ten_thousand_datasources(t *testing.T) {
 	t.Parallel()
 	onEveryServer(t, func(t *testing.T, addr string) {
 		x, s := openForTest(t, addr, testPrefix(t, addr)), space()
-		ids := make([]string, 10_000) // as many as the pages of a large site
+		ids := make([]string, 10_000) // as many as a large site has pages
 		for i := range ids {
 			ids[i] = domain.NewID()
 		}

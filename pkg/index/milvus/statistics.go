@@ -16,12 +16,12 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// The document frequency of a word is counted by searching for the word and counting the hits. The first search has a
-// low limit, which is enough for most words. The others are searched with a high limit. A word that reaches that limit
-// too is counted in an eighth of the rows, chosen by bucket, then in an eighth of those, and so on. So counts for rare
-// words are exact, as are all counts in a datastore of up to maxCountedHits rows. Counts of common words are accurate
-// to a few percent. That is enough, because only their logarithm matters. Counting takes only slightly longer in large
-// datastores than in small ones, and results are cached for a while.
+// A word's document frequency is counted by searching for the word and counting the hits. The first search has a low
+// limit, which is enough for most words. The others are searched again with a high limit. A word that reaches that
+// limit too is counted in an eighth of the rows, chosen by bucket, then in an eighth of those, and so on. Counts for
+// rare words are therefore exact, as are all counts in a datastore with up to maxCountedHits rows. Counts of common
+// words are accurate to a few percent, which is enough because only their logarithm matters. Counting takes only
+// slightly longer in large datastores than in small ones, and results are cached for a while.
 const (
 	firstHits      = 512
 	maxCountedHits = 4096
@@ -30,10 +30,10 @@ const (
 	wordsPerCall = 16
 )
 
-// Lifetime of cached counts of rows and words. It is short for small datastores, where counting is cheap and a few rows
-// make a difference. Once it has passed, the counts are refreshed in the background. Meanwhile, queries use the old
-// counts, but for at most staleMaxAge. Counts for an empty datastore are never reused. If this process changes a space,
-// the space's counts are discarded.
+// Lifetime of cached row and word counts. It is short for small datastores, where counting is cheap and a few rows make
+// a difference. Expired counts are refreshed in the background. Meanwhile, queries use the old ones, but for at most
+// staleMaxAge. Counts for an empty datastore are never reused. When this process changes a space, the space's counts
+// are discarded.
 const (
 	smallSpace  = 10_000 // rows
 	smallMaxAge = 2 * time.Second
@@ -50,31 +50,30 @@ const (
 // spaceKey identifies a datastore in a collection.
 type spaceKey struct{ collection, datastore string }
 
-// termStatistics holds a space's word statistics. Once it is ready, only the fields guarded by mu change.
+// termStatistics holds a space's word statistics. Once they are ready, only the fields guarded by mu change.
 type termStatistics struct {
 	ready chan struct{} // closed once the other fields are set
 	err   error
-	// before contains older statistics, which are used until the new ones are ready. statisticsCache.mu guards it.
+	// before contains older statistics to use until the new ones are ready. It is guarded by statisticsCache.mu.
 	before *termStatistics
 
 	rows      float64
 	languages []analysis.Language // most frequent first
 	average   float64             // average row length
-	// mismatch is the deviation of the average from the assumed length; see averages.
+	// mismatch says how far the average deviates from the assumed length; see averages.
 	mismatch float64
 	until    time.Time
 
-	// Number of sampled rows, and how many of them contain each term. Both are set only if the server has no sparse
-	// vectors.
+	// Number of sampled rows, and how many of them contain each term. Set only if the server has no sparse vectors.
 	sampled float64
 	sample  map[uint32]float64
 
 	mu          sync.Mutex
-	rowsByWord  map[string]float64  // number of rows with a word, by its forms
+	rowsByWord  map[string]float64  // number of rows with a word, keyed by the word's forms
 	rowsByShare map[float64]float64 // number of rows in a share of the buckets
 }
 
-// age reports whether the statistics may be used, and whether they should be refreshed. They must not be pending.
+// age reports whether the statistics may be used and whether they should be refreshed. They must not be pending.
 func (c *termStatistics) age(now time.Time) (usable, old bool) {
 	if c.err != nil || c.rows == 0 {
 		return false, true
@@ -91,22 +90,22 @@ func (c *termStatistics) pending() bool {
 	}
 }
 
-// statisticsCache caches the statistics of spaces, including those still being counted.
+// statisticsCache caches the statistics for spaces, including those still being counted.
 type statisticsCache struct {
 	mu     sync.Mutex
 	spaces map[spaceKey]*termStatistics
 	making sync.WaitGroup
 }
 
-// changed discards the statistics of a space that this process has changed.
+// changed discards the statistics for a space that this process has changed.
 func (f *statisticsCache) changed(collection, datastore string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.spaces, spaceKey{collection, datastore})
 }
 
-// get returns the statistics to use for a space. If they must be created or refreshed, it also returns `fill`, which
-// the caller must fill with new statistics.
+// get returns the statistics to use for a space. If they have to be created or refreshed, get also returns `fill`,
+// which the caller must fill with new statistics.
 func (f *statisticsCache) get(k spaceKey) (use, fill *termStatistics) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -128,8 +127,7 @@ func (f *statisticsCache) get(k spaceKey) (use, fill *termStatistics) {
 	return cmp.Or(use, fill), fill
 }
 
-// put stores the statistics of a space. If the cache is full, it evicts the statistics of other spaces, chosen at
-// random.
+// put stores a space's statistics. If the cache is full, it evicts the statistics for other, randomly chosen spaces.
 func (f *statisticsCache) put(k spaceKey, c *termStatistics) {
 	if f.spaces == nil {
 		f.spaces = make(map[spaceKey]*termStatistics)
@@ -143,8 +141,8 @@ func (f *statisticsCache) put(k spaceKey, c *termStatistics) {
 	f.spaces[k] = c
 }
 
-// statistics returns the word statistics of a space and collects them first if necessary. Concurrent queries share this
-// work. The work is cancelled when the index is closed, but not when the query that started it ends.
+// statistics returns a space's word statistics, collecting them first if necessary. Concurrent queries share this work.
+// It is cancelled when the index is closed but not when the query that started it ends.
 func (x *Index) statistics(ctx context.Context, col *collection, datastoreID string) (*termStatistics, error) {
 	c, fill := x.frequencies.get(spaceKey{col.name, datastoreID})
 	if fill != nil {
@@ -212,7 +210,7 @@ func (x *Index) countRows(ctx context.Context, col *collection, expr string, lev
 	return rows, err
 }
 
-// question returns the words of a query with their weights in a space.
+// question returns a query's words with their weights in a space.
 func (x *Index) question(ctx context.Context, col *collection, datastoreID, text string, rules *analysis.Rules) (lexicalQuery, error) {
 	c, err := x.statistics(ctx, col, datastoreID)
 	if err != nil {
@@ -230,7 +228,7 @@ func (x *Index) question(ctx context.Context, col *collection, datastoreID, text
 	return q, nil
 }
 
-// countRowsHaving returns the number of rows that contain each word.
+// countRowsHaving returns how many rows contain each word.
 func (x *Index) countRowsHaving(ctx context.Context, col *collection, datastoreID string, words []analysis.QueryTerm, c *termStatistics) ([]float64, error) {
 	having := make([]float64, len(words))
 	var unknown []int
@@ -275,8 +273,7 @@ func formsVector(w analysis.QueryTerm) (entity.Vector, error) {
 
 func wordKey(w analysis.QueryTerm) string { return strings.Join(w.Forms, "\x00") }
 
-// known returns the number of rows that contain a word, if it has been counted before or can be estimated from the
-// sample.
+// known returns how many rows contain a word, if that has been counted before or can be estimated from the sample.
 func (c *termStatistics) known(w analysis.QueryTerm) (float64, bool) {
 	if c.rows == 0 {
 		return 0, true
@@ -302,7 +299,7 @@ func (c *termStatistics) learn(w analysis.QueryTerm, n float64) {
 	}
 }
 
-// rowsHaving counts, for each of the vectors, the rows of the datastore that match it.
+// rowsHaving counts how many of the datastore's rows match each vector.
 func (x *Index) rowsHaving(ctx context.Context, col *collection, datastoreID string, vectors []entity.Vector, c *termStatistics) ([]float64, error) {
 	out := make([]float64, len(vectors))
 	left := make([]int, len(vectors)) // indexes of vectors not counted yet
@@ -342,7 +339,7 @@ func (x *Index) rowsHaving(ctx context.Context, col *collection, datastoreID str
 	return out, nil
 }
 
-// rowsIn counts the rows in a share of the buckets. The result is exact and is cached in c.
+// rowsIn counts the rows in a share of the buckets. The result is exact and cached in c.
 func (x *Index) rowsIn(ctx context.Context, col *collection, datastoreID string, share float64, c *termStatistics) (float64, error) {
 	c.mu.Lock()
 	n, ok := c.rowsByShare[share]

@@ -31,7 +31,7 @@ type serverError struct {
 	code      int32
 	old       commonpb.ErrorCode
 	reason    string
-	retryable bool // the server says that a retry may help
+	retryable bool // the server says a retry may help
 }
 
 func (e *serverError) Error() string {
@@ -42,8 +42,8 @@ func (e *serverError) Error() string {
 	return fmt.Sprintf("the server refused %s with code %d: %s", e.method, code, e.reason)
 }
 
-// checkStatus is a gRPC interceptor that converts error statuses to errors. A status has an old and a new error code. A
-// server may set either or both. The SDK ignores the new one.
+// checkStatus is a gRPC interceptor that converts error statuses to errors. A status has an old and a new error code,
+// and a server may set either or both. The SDK ignores the new one.
 func checkStatus(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	if err := invoke(ctx, method, req, reply, cc, opts...); err != nil {
 		return err
@@ -67,7 +67,7 @@ func checkStatus(ctx context.Context, method string, req, reply any, cc *grpc.Cl
 	}
 }
 
-// emptyArray reports whether f is an array column without a type. Milvus Lite adds such a column to a response without
+// emptyArray reports whether f is an array column without a type. Milvus Lite adds such a column to responses without
 // rows, and the SDK cannot read it.
 func emptyArray(f *schemapb.FieldData) bool {
 	return f.GetType() == schemapb.DataType_Array && f.GetScalars().GetArrayData().GetElementType() == schemapb.DataType_None
@@ -94,7 +94,7 @@ func isNotLoaded(err error) bool {
 	return errors.As(err, &e) && e.code == codeNotLoaded
 }
 
-// isPermanent reports whether the server answered with a permanent error.
+// isPermanent reports whether the server returned a permanent error.
 func isPermanent(err error) bool {
 	var e *serverError
 	return errors.As(err, &e) && !transient(err)
@@ -103,7 +103,7 @@ func isPermanent(err error) bool {
 // unimplemented reports whether the server does not support the call.
 func unimplemented(err error) bool { return status.Code(err) == codes.Unimplemented }
 
-// transient reports whether a retry of the call may succeed.
+// transient reports whether retrying the call may succeed.
 func transient(err error) bool {
 	if e, ok := errors.AsType[*serverError](err); ok {
 		switch e.code {

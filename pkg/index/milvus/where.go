@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// whereExpr converts a filter to an expression. Each comparison of a JSON value also requires a hash that proves the
-// value exists, because servers disagree about the negation of a comparison with a missing value.
+// whereExpr converts a filter to an expression. Each comparison of a JSON value also requires a hash that proves that
+// the value exists, because servers disagree about negating a comparison with a missing value.
 func whereExpr(f *filter.Filter) string {
 	switch f.Op {
 	case filter.And, filter.Or:
@@ -31,8 +31,8 @@ func whereExpr(f *filter.Filter) string {
 	return expr
 }
 
-// conditionExpr returns an expression for the rows with a value for which the condition's test is true. It ignores
-// whether the condition is negative.
+// conditionExpr returns an expression for the rows with a value that passes the condition's test. It ignores whether
+// the condition is negative.
 func conditionExpr(c *filter.Filter) string {
 	switch {
 	case c.Op == filter.Exists:
@@ -54,7 +54,7 @@ func conditionExpr(c *filter.Filter) string {
 	return containsAny(hashes)
 }
 
-// orderedExpr returns the expression for a comparison by order. A row matches if any of its values does, so "less than"
+// orderedExpr returns the expression for an ordered comparison. A row matches if any of its values does, so "less than"
 // tests the row's smallest value, and "greater than" tests the smallest and the greatest.
 func orderedExpr(c *filter.Filter) string {
 	kind := c.Values[0].Kind()
@@ -70,12 +70,12 @@ func orderedExpr(c *filter.Filter) string {
 	return "(" + exists + " && " + expr + ")"
 }
 
-// orderField returns the part of an expression that refers to a key's smallest or greatest value in the given order.
+// orderField returns the expression that refers to a key's smallest or greatest value in the given order.
 func orderField(key, order string, greatest bool) string {
 	return fieldMetadata + `["` + orderKey + `"]["` + orderName(key, order, greatest) + `"]`
 }
 
-// checkWhere fails with a filter.Error if a filter cannot be evaluated on a datastore's rows.
+// checkWhere returns a filter.Error if a filter cannot be evaluated on a datastore's rows.
 func (x *Index) checkWhere(ctx context.Context, col *collection, datastoreID string, f *filter.Filter) error {
 	if f == nil {
 		return nil
@@ -113,8 +113,8 @@ func conditionObstacles(c *filter.Filter) (out []string) {
 	return out
 }
 
-// staleExpr returns an expression for the rows that lack data needed for a condition, because an earlier version wrote
-// them. It returns "" if the condition needs no such data.
+// staleExpr returns an expression for rows that lack data needed by a condition because an earlier version wrote them.
+// It returns "" if the condition needs no such data.
 func staleExpr(c *filter.Filter) string {
 	switch {
 	case filter.IsProperty(c.Key):
@@ -125,8 +125,7 @@ func staleExpr(c *filter.Filter) string {
 	return ""
 }
 
-// checkCondition fails with a filter.Error if a condition cannot be evaluated on a datastore's rows. The error says
-// why.
+// checkCondition returns a filter.Error with the reason if a condition cannot be evaluated on a datastore's rows.
 func (x *Index) checkCondition(ctx context.Context, col *collection, datastoreID string, c *filter.Filter) error {
 	if expr := staleExpr(c); expr != "" {
 		if found, err := x.anyRow(ctx, col, datastoreID, expr); err != nil {
@@ -159,7 +158,7 @@ func (x *Index) checkCondition(ctx context.Context, col *collection, datastoreID
 	return c.Conflict(have)
 }
 
-// anyRow reports whether a row of a datastore matches an expression.
+// anyRow reports whether any of a datastore's rows matches an expression.
 func (x *Index) anyRow(ctx context.Context, col *collection, datastoreID, expr string) (found bool, err error) {
 	err = x.call(ctx, "checking the filter", func(ctx context.Context, srv *server) error {
 		set, err := srv.Query(ctx, col.name, nil, equals(fieldDatastore, datastoreID)+" && "+expr, []string{fieldID}, strongConsistency, client.WithLimit(1))

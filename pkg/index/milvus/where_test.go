@@ -55,7 +55,7 @@ func TestRowsWithoutOrder(t *testing.T) {
 	}
 }
 
-// TestRowsOfEarlierVersions checks filters on rows without order, as written by earlier versions.
+// TestRowsOfEarlierVersions checks filters on rows that lack ordering data, as written by earlier versions.
 func TestRowsOfEarlierVersions(t *testing.T) {
 	t.Parallel()
 	onEveryServer(t, func(t *testing.T, addr string) {

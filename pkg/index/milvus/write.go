@@ -13,13 +13,13 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// Maximum size of one insert. Milvus Lite accepts 256 rows, and other servers 64 MiB.
+// Maximum size of one insert. Milvus Lite accepts 256 rows, other servers 64 MiB.
 const (
 	batchRows  = 256
 	batchBytes = 16 << 20
 )
 
-// Write implements index.Index. It writes the rows in batches, each of which becomes visible separately.
+// Write implements index.Index. It writes the rows in batches, and each batch becomes visible separately.
 func (x *Index) Write(ctx context.Context, s index.Space, rows []index.Row) error {
 	ctx, done, err := x.begin(ctx)
 	if err != nil {
@@ -72,7 +72,7 @@ func prepareAll(ctx context.Context, s index.Space, rows []index.Row) ([]*prepar
 	return batch, nil
 }
 
-// batches splits rows into inserts of limited size.
+// batches splits rows into size-limited inserts.
 func batches(rows []*prepared) func(func([]*prepared) bool) {
 	return func(yield func([]*prepared) bool) {
 		for len(rows) > 0 {
@@ -89,7 +89,7 @@ func batches(rows []*prepared) func(func([]*prepared) bool) {
 	}
 }
 
-// writeBatch stores a batch, each row once. It is idempotent.
+// writeBatch stores each row in a batch once. It is idempotent.
 func (x *Index) writeBatch(ctx context.Context, col *collection, s index.Space, batch []*prepared) error {
 	unseen := x.fresh.areUnseen(col.name, s.DatastoreID, batch)
 	err := x.call(ctx, fmt.Sprintf("inserting %d rows into collection %q", len(batch), col.name), func(ctx context.Context, srv *server) error {
@@ -100,7 +100,7 @@ func (x *Index) writeBatch(ctx context.Context, col *collection, s index.Space, 
 				return err
 			}
 		}
-		unseen = false // in a retry, some rows may already exist
+		unseen = false // some rows may already exist on a retry
 		return insert(ctx, srv, col, s, absent)
 	})
 	if err != nil {
@@ -149,7 +149,7 @@ func (x *Index) replace(ctx context.Context, srv *server, col *collection, s ind
 	return absent, nil
 }
 
-// digests returns the stored content hashes of a batch's rows, by primary key. Rows not stored have no entry.
+// digests returns the stored content hashes of a batch's rows by primary key. Rows that are not stored have no entry.
 func digests(ctx context.Context, srv *server, col *collection, batch []*prepared) (map[string]int64, error) {
 	set, err := srv.Query(ctx, col.name, nil, inExpr(fieldID, lists.Map(batch, func(p *prepared) string { return p.id })), []string{fieldID, fieldDigest}, strongConsistency, maxLimit)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package bitmap implements sets of slots. A slot is the number of a row in a space, and less than MaxSlots. A word
+// Package bitmap implements sets of slots. A slot is a row's number in a space and is less than MaxSlots. A word
 // represents 64 slots: slot s is bit s%64 of word s/64.
 package bitmap
 
@@ -16,13 +16,13 @@ const (
 	chunkSlots = ChunkWords * 64
 )
 
-// Bitmap is an immutable set of slots. An Edit copies only the chunks that change.
+// Bitmap is an immutable set of slots. Edits copy only the chunks they change.
 type Bitmap struct{ chunks [][]uint64 }
 
-// FromChunks returns a bitmap with the given chunks of ChunkWords words each. A chunk without slots may be nil.
+// FromChunks returns a bitmap with the given chunks of ChunkWords words each. Empty chunks may be nil.
 func FromChunks(chunks [][]uint64) Bitmap { return Bitmap{chunks} }
 
-// Word returns the slots 64w to 64w+63 as bits. Beyond the last chunk, it returns 0.
+// Word returns the slots 64w to 64w+63 as bits, or 0 beyond the last chunk.
 func (b Bitmap) Word(w int) uint64 {
 	if c := w / ChunkWords; c < len(b.chunks) && b.chunks[c] != nil {
 		return b.chunks[c][w%ChunkWords]
@@ -52,7 +52,7 @@ func (b Bitmap) Edit() *Edit {
 	return &Edit{chunks: append([][]uint64(nil), b.chunks...), changedChunks: make(map[int]bool)}
 }
 
-// Edit is a mutable copy of a Bitmap. It must be used by one goroutine only.
+// Edit is a mutable copy of a Bitmap. It is not safe for concurrent use.
 type Edit struct {
 	chunks        [][]uint64
 	changedChunks map[int]bool // chunks that differ from the original
@@ -78,7 +78,7 @@ func (e *Edit) Set(slot uint32) { e.chunk(slot)[slot/64%ChunkWords] |= 1 << (slo
 // Clear removes a slot.
 func (e *Edit) Clear(slot uint32) { e.chunk(slot)[slot/64%ChunkWords] &^= 1 << (slot % 64) }
 
-// Done returns the edited bitmap. Afterwards, only Changed may be called.
+// Done returns the edited bitmap. After Done, only Changed may be called.
 func (e *Edit) Done() Bitmap { return Bitmap{e.chunks} }
 
 // Has reports whether a slot is in the edited set.
@@ -95,16 +95,16 @@ func (e *Edit) Changed() iter.Seq2[int, []uint64] {
 	}
 }
 
-// Set is the set of slots that pass a search's filter, with one bit per slot. A nil Set lets all slots pass.
+// Set is the set of slots that pass a search's filter, with one bit per slot. All slots pass a nil Set.
 type Set []uint64
 
 // NewSet returns an empty set for slots less than n.
 func NewSet(n uint32) Set { return make(Set, (int(n)+63)/64) }
 
-// Add adds a slot, which must be less than NewSet's n.
+// Add adds a slot, which must be less than the n passed to NewSet.
 func (s Set) Add(slot uint32) { s[slot/64] |= 1 << (slot % 64) }
 
-// Word returns one bit for each of the slots 64w to 64w+63. A bit is 1 if its slot passes the filter.
+// Word returns the slots 64w to 64w+63 as bits, which are 1 for slots that pass the filter.
 func (s Set) Word(w int) uint64 {
 	if s == nil {
 		return ^uint64(0)
@@ -115,15 +115,15 @@ func (s Set) Word(w int) uint64 {
 // Has reports whether a slot passes.
 func (s Set) Has(slot uint32) bool { return s == nil || s[slot/64]&(1<<(slot%64)) != 0 }
 
-// Intersect removes from s the slots that are not in `other`. Neither set may be nil, and `other` must have at least as
-// many words.
+// Intersect removes the slots that are not in `other` from s. Neither set may be nil, and `other` must have at least as
+// many words as s.
 func (s Set) Intersect(other Set) {
 	for i := range s {
 		s[i] &= other[i]
 	}
 }
 
-// Union adds the slots of `other` to s. Neither set may be nil, and `other` must have at least as many words.
+// Union adds the slots in `other` to s. Neither set may be nil, and `other` must have at least as many words as s.
 func (s Set) Union(other Set) {
 	for i := range s {
 		s[i] |= other[i]
@@ -131,7 +131,7 @@ func (s Set) Union(other Set) {
 }
 
 // Complement replaces s with the slots that are not in it. The set must not be nil. The result may contain slots beyond
-// NewSet's n.
+// the n passed to NewSet.
 func (s Set) Complement() {
 	for i := range s {
 		s[i] = ^s[i]

@@ -8,10 +8,10 @@ import (
 
 // Key identifies a cached value.
 type Key struct {
-	Space uint64 // identifies one opening of the space; never reused
+	Space uint64 // one opening of the space; never reused
 	Kind  Kind
 	ID    int64  // id of a block or segment, or slot of a row
-	Term  string // the forms of the word, for a List; the name of a Condition
+	Term  string // the word's forms for a List, the name for a Condition
 }
 
 // Kind is the type of a cached value.
@@ -23,14 +23,14 @@ const (
 	Directory             // directory of a segment; the key's ID is the segment's id
 	List                  // postings of a word; the key's Term contains the word's forms
 	Row                   // row; the key's ID is the row's slot
-	Condition             // result that filters need; the key's Term is its name
+	Condition             // intermediate result for filters; the key's Term is its name
 )
 
-// Caches are shared by all spaces in an index. Lists holds term lists and the directories of segments. Blocks of
-// postings have a separate cache, because they are larger than most lists and are needed only to build lists.
+// Caches are shared by all spaces in an index. Lists holds term lists and segment directories. Blocks of postings have
+// a separate cache, because they are larger than most lists and needed only to build lists.
 type Caches struct{ Lists, Blocks, Rows *Cache }
 
-// Blocks get 1/blockShare of the memory for postings.
+// Fraction of the postings memory used for blocks: 1/blockShare.
 const blockShare = 4
 
 // NewCaches returns caches with the given capacities in bytes.
@@ -48,8 +48,8 @@ func (c Caches) Forget(space uint64) {
 	c.Rows.forget(space)
 }
 
-// Cache is an LRU cache of immutable values with a capacity in bytes. It is safe for concurrent use and allocates
-// nothing in advance.
+// Cache is an LRU cache of immutable values with a capacity in bytes. It is safe for concurrent use and does not
+// allocate memory in advance.
 type Cache struct {
 	mu    sync.Mutex
 	max   int64

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestACacheIsBounded performs random operations on a cache and checks its size after each of them.
+// TestACacheIsBounded performs random operations on a cache and checks its size after each one.
 func TestACacheIsBounded(t *testing.T) {
 	t.Parallel()
 	const limit = 10_000
@@ -21,7 +21,7 @@ func TestACacheIsBounded(t *testing.T) {
 		case 1:
 			c.Replace(key, nil, size)
 		case 2:
-			c.Put(key, nil, limit) // with the overhead of an entry, this exceeds the limit
+			c.Put(key, nil, limit) // exceeds the limit when the overhead per entry is included
 			if _, ok := c.Get(key); ok && c.items[key].Value.(*item).size >= limit {
 				t.Fatal("kept what is larger than all may be")
 			}

@@ -1,5 +1,5 @@
 // Package checksum adds a CRC-32C to stored data. The checksum covers the data and a number, such as the slot that
-// stores the data. So it also detects an intact block in the wrong place.
+// stores the data, so it also detects an intact block in the wrong place.
 package checksum
 
 import (
@@ -25,8 +25,8 @@ func Seal(number int64, data []byte) []byte {
 	return binary.LittleEndian.AppendUint32(data, Of(number, data))
 }
 
-// Unseal verifies and removes the checksum that Seal appended. If it does not match, Unseal returns index.ErrCorrupt.
-// `what` names the data in the error message.
+// Unseal verifies and removes the checksum appended by Seal. It returns index.ErrCorrupt if the checksum does not
+// match. `what` names the data in the error message.
 func Unseal(number int64, data []byte, what string) ([]byte, error) {
 	n := len(data) - 4
 	if n < 0 || Of(number, data[:n]) != binary.LittleEndian.Uint32(data[n:]) {

@@ -15,10 +15,10 @@ import (
 // Filter terms are indexed and looked up like words. Each starts with a control character and a letter for the field.
 // Analysed text contains no control characters, so a filter term never equals a word, and filters are exact.
 //
-// The term for a metadata value consists of metadataFacet, the key's length, the key, and the value's identity. So the
-// terms of all values of a key share a prefix. If a value is too long, its term contains a hash instead. The value then
-// has a second term, longFacet with the start of the value, for comparisons by order and prefix. A row with hashed
-// values has the term longMark, unless a version without longFacet wrote it.
+// The term for a metadata value consists of metadataFacet, the key's length, the key and the value's identity, so the
+// terms for all values of a key share a prefix. If a value is too long, its term contains a hash instead. For ordered
+// and prefix comparisons, the value then has a second term: longFacet with the start of the value. A row with hashed
+// values has the term longMark, unless it was written by a version without longFacet.
 const (
 	facetMark       = "\x01"
 	datasourceFacet = facetMark + "d"
@@ -28,11 +28,11 @@ const (
 	longMark        = facetMark + "r"
 )
 
-// Maximum length in bytes of a value in a filter term. The SHA-256 of a longer value replaces it.
+// Maximum length in bytes of a value in a filter term. Longer values are replaced by their SHA-256.
 const maxFacetBytes = 120
 
-// Maximum length in bytes of an identity in a longFacet. It is longer than any text that filters compare by order or
-// prefix, so truncating the identity does not change the result.
+// Maximum length in bytes of an identity in a longFacet. It exceeds the length of any text in an ordered or prefix
+// comparison, so truncating the identity does not change the result.
 const maxLongIdentity = len("s") + filter.MaxOrderBytes + 1
 
 func facet(kind, value string) string {
@@ -43,7 +43,7 @@ func facet(kind, value string) string {
 	return kind + "#" + string(sum[:])
 }
 
-// Facets returns a row's filter terms. If the metadata cannot be indexed, it fails with index.ErrInvalid.
+// Facets returns a row's filter terms. It returns index.ErrInvalid if the metadata cannot be indexed.
 func Facets(r *index.Row) ([]string, error) {
 	metadata, err := index.Facets(r.Metadata)
 	if err != nil {
@@ -70,8 +70,8 @@ func Facets(r *index.Row) ([]string, error) {
 	return out, nil
 }
 
-// keyed returns the common prefix of the terms for all values of a metadata key. It contains the key's length, so that
-// no other key has the same prefix.
+// keyed returns the common prefix of the terms for all values of a metadata key. It includes the key's length, so no
+// other key has the same prefix.
 func keyed(key string) string { return strconv.Itoa(len(key)) + ":" + key }
 
 // isLong reports whether the term of a metadata value contains a hash.
@@ -79,7 +79,7 @@ func isLong(f index.Facet) bool { return len(keyed(f.Key))+len(f.Value) > maxFac
 
 func metadataTerm(key, value string) string { return facet(metadataFacet, keyed(key)+value) }
 
-// alternatives returns the filter terms for the value of a metadata field. For a list, there is one term per item.
+// alternatives returns the filter terms for a metadata value: one term, or one per item if the value is a list.
 func alternatives(key string, value any) ([]string, error) {
 	terms, err := index.Alternatives(key, value)
 	for i, v := range terms {
@@ -90,12 +90,12 @@ func alternatives(key string, value any) ([]string, error) {
 
 // Filter is an index.Filter, prepared for a search.
 type Filter struct {
-	fields      [][]string // filter terms; one term of each field must match
+	fields      [][]string // filter terms by field; one term per field must match
 	where       *filter.Filter
 	datastoreID string // for error messages
 }
 
-// NewFilter prepares a filter. If the filter is malformed, it fails with index.ErrInvalid.
+// NewFilter prepares a filter. It returns index.ErrInvalid if the filter is malformed.
 func NewFilter(f index.Filter, datastoreID string) (Filter, error) {
 	out := Filter{where: f.Where, datastoreID: datastoreID}
 	for _, ids := range []struct {
@@ -121,13 +121,14 @@ func NewFilter(f index.Filter, datastoreID string) (Filter, error) {
 // IsEmpty reports whether the filter matches every row.
 func (f Filter) IsEmpty() bool { return len(f.fields) == 0 && f.where == nil }
 
-// Equal reports whether the filters are the same. It may return false for filters that differ only in form.
+// Equal reports whether the filters are the same. It may return false for equivalent filters that are written
+// differently.
 func (f Filter) Equal(g Filter) bool {
 	return f.where == g.where && slices.EqualFunc(f.fields, g.fields, slices.Equal)
 }
 
-// Filter returns the slots that pass a filter, possibly including dead ones. For an empty filter, it returns nil. If
-// the filter cannot be evaluated, it fails with a filter.Error; see index.Filter.
+// Filter returns the slots that pass a filter, possibly including dead ones, or nil for an empty filter. If the filter
+// cannot be evaluated, it fails with a filter.Error; see index.Filter.
 func (v Reader) Filter(ctx context.Context, f Filter) (bitmap.Set, error) {
 	var all bitmap.Set
 	for _, terms := range f.fields {
@@ -154,7 +155,7 @@ func (v Reader) Filter(ctx context.Context, f Filter) (bitmap.Set, error) {
 	return matching, nil
 }
 
-// having returns the slots of the rows that have one of the terms.
+// having returns the slots of all rows with at least one of the terms.
 func (v Reader) having(ctx context.Context, terms []string) (bitmap.Set, error) {
 	out := bitmap.NewSet(v.Slots)
 	var buf []Posting

@@ -12,25 +12,24 @@ import (
 // Document contains a row's terms.
 type Document struct {
 	Length uint32               // weighted number of terms in text and context
-	Terms  []analysis.TermCount // terms of the vocabulary and their counts
-	Facets []uint32             // filter terms, by number; duplicates are allowed
+	Terms  []analysis.TermCount // terms in the vocabulary with their counts
+	Facets []uint32             // filter terms by number; duplicates are allowed
 }
 
-// Inverted contains the postings of a batch of rows, by term. The rows have no slots yet, so the postings contain row
-// numbers.
+// Inverted contains a batch of rows' postings by term. The rows have no slots yet, so the postings contain row numbers.
 type Inverted struct {
 	terms    []string  // without duplicates
-	lists    []span    // range of postings for each term
-	postings []Posting // term by term
+	lists    []span    // each term's range in postings
+	postings []Posting // grouped by term
 	order    []termKey // terms with postings, sorted
 }
 
 type span struct{ from, to uint32 }
 
-// termKey is the sort key of a term. Most terms differ in their first eight bytes, which it compares as one number.
+// termKey is a term's sort key. Most terms differ in their first eight bytes, which are compared as one number.
 type termKey struct {
 	start uint64
-	batch uint32 // batch of the term, if several batches are merged
+	batch uint32 // the term's batch, if several batches are merged
 	term  uint32
 }
 
@@ -40,11 +39,11 @@ func startOf(term string) uint64 {
 	return binary.BigEndian.Uint64(start[:])
 }
 
-// Invert returns the postings of documents by term. The documents refer to terms by their numbers in `words`.
+// Invert returns the documents' postings by term. The documents refer to terms by their numbers in `words`.
 func Invert(words *analysis.Batch, documents []Document) Inverted {
 	terms := words.Terms()
 	out := Inverted{terms: terms, lists: make([]span, len(terms)), order: make([]termKey, 0, len(terms))}
-	for _, p := range documents { // first count the postings per list; a duplicate facet counts twice
+	for _, p := range documents { // first count the postings per list, counting duplicate facets twice
 		for _, t := range p.Terms {
 			out.lists[t.Term].to++
 		}
@@ -55,7 +54,7 @@ func Invert(words *analysis.Batch, documents []Document) Inverted {
 	total := uint32(0)
 	for n := range out.lists {
 		l := &out.lists[n]
-		if l.to > 0 { // otherwise all rows with the term were replaced by later rows with the same key
+		if l.to > 0 { // otherwise later rows with the same key replaced all rows with the term
 			out.order = append(out.order, termKey{start: startOf(terms[n]), term: uint32(n)})
 		}
 		length := l.to
@@ -93,7 +92,7 @@ type Placed struct {
 }
 
 // eachPlacedTerm calls f with each term in the batches, in sorted order, and with the term's postings, sorted by slot.
-// f must not retain the postings. The batches must be sorted: all slots in a batch are lower than those in the next.
+// f must not retain the postings. The batches must be in order: all slots in a batch are lower than those in the next.
 func eachPlacedTerm(batches []Placed, f func(term string, ps []Posting)) {
 	order := mergedOrder(batches)
 	var ps []Posting
@@ -155,7 +154,7 @@ func mergedOrder(batches []Placed) []termKey {
 	return runs[0]
 }
 
-// BuildBlocks returns the postings of the given batches as blocks, without checksums, and the first term in each block.
+// BuildBlocks encodes the batches' postings as blocks, without checksums. It also returns the first term in each block.
 func BuildBlocks(batches []Placed) (blocks [][]byte, firsts []string) {
 	builder := BlockBuilder{Put: func(block []byte) error {
 		blocks = append(blocks, block)

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// TestTermsOfBatchesAreMergedInOrder inverts batches of random words, some of which share their first eight bytes. It
+// TestTermsOfBatchesAreMergedInOrder inverts batches of random words, some of which share their first eight bytes, and
 // compares the merged postings with a plain list.
 func TestTermsOfBatchesAreMergedInOrder(t *testing.T) {
 	t.Parallel()

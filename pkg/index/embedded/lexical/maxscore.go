@@ -11,40 +11,40 @@ import (
 )
 
 const (
-	// boundSlack is the factor by which sums of bounds are raised. Scores may be added up in a different order than
-	// bounds, and be rounded differently. Even so, no score may exceed its bound.
+	// boundSlack inflates sums of bounds. Scores may be added up in a different order than bounds and thus be rounded
+	// differently, but no score may exceed its bound.
 	boundSlack = 1 + 1e-9
-	// If a window has no more postings than this to add up, their slots are marked as touched. Only touched slots are
-	// examined afterwards, rather than the whole window.
+	// If a window has at most this many postings to add up, their slots are marked as touched, so that only those slots
+	// have to be examined afterwards, rather than the whole window.
 	sparsePostings = windowSlots / 4
-	// If no more slots of a window than this pass the filter, each is looked up in the lists individually.
+	// If at most this many slots in a window pass the filter, each is looked up in the lists individually.
 	sparseFiltered = windowSlots / 64
-	// Cost of looking up a row in a list, relative to reading one posting.
+	// Cost of looking up a row in a list, relative to reading a posting.
 	lookupCost = 5
 )
 
 // maxScore finds the best rows window by window. It skips a window if no row in it can exceed the threshold θ. In other
-// windows, it divides the lists into essential and non-essential ones. The non-essential lists are those with the
-// lowest bounds, as long as the sum of their bounds stays below θ. A row that is only in non-essential lists cannot
-// exceed θ. So these lists are read only for rows whose score in the essential lists comes close to θ. (MaxScore:
-// Turtle and Flood, Query Evaluation: Strategies and Optimizations, Information Processing & Management 31(6), 1995.
-// Windows provide block-max bounds.)
+// windows, it splits the lists into essential and non-essential ones. The non-essential lists are those with the lowest
+// bounds, as long as the sum of their bounds stays below θ. A row that is only in non-essential lists cannot exceed θ,
+// so these lists are read only for rows whose score in the essential lists comes close to θ. (MaxScore: Turtle and
+// Flood, Query Evaluation: Strategies and Optimizations, Information Processing & Management 31(6), 1995. Windows
+// provide block-max bounds.)
 type maxScore struct {
 	*scratch
 	lists  []*TermList
 	filter bitmap.Set
 	top    *topk.TopK
 
-	// Per list, in the current window:
+	// For each list, in the current window:
 	from         []int     // first posting, or the next candidate while rows are looked up in a sparse list
 	next         []int     // first posting after the window
-	bounds       []float64 // largest impact; 0 without postings
+	bounds       []float64 // largest impact; 0 if there are no postings
 	nonEssential []bool
 
 	order []int // lists with postings in the window
 }
 
-// scratch accumulates the scores in a window. Between windows, all scores in it are zero.
+// scratch accumulates the scores in a window. It is all zeros between windows.
 type scratch struct {
 	scores  [windowSlots]float64
 	touched [windowWords]uint64
@@ -52,8 +52,8 @@ type scratch struct {
 
 var scratchPool = sync.Pool{New: func() any { return new(scratch) }}
 
-// Top returns the live slots that pass the filter and have the best BM25 scores: at most `limit` slots, in no
-// particular order.
+// Top returns the live slots that pass the filter and have the best BM25 scores, up to `limit` slots in no particular
+// order.
 func (v Reader) Top(l *Query, filter bitmap.Set, limit int) []topk.Scored {
 	if len(l.lists) == 0 {
 		return nil
@@ -97,8 +97,8 @@ func (s *maxScore) window(w int) {
 	s.top.CompactOnce()
 }
 
-// setBounds determines an upper bound for each list on its contribution to any score in window w. It returns the sum of
-// these bounds.
+// setBounds determines, for each list, an upper bound on its contribution to any score in window w. It returns the sum
+// of the bounds.
 func (s *maxScore) setBounds(w int) (total float64) {
 	begin := uint32(w) * windowSlots
 	end := begin + windowSlots
@@ -124,7 +124,7 @@ func (s *maxScore) setBounds(w int) (total float64) {
 
 // score adds up the impacts in the essential lists and passes rows that may be among the best to s.top.Offer.
 func (s *maxScore) score(w int, threshold float64, full bool, passing bitmap.Set) {
-	otherBound, required := 0.0, 0.0 // bound of the non-essential lists; score that the essential ones must exceed
+	otherBound, required := 0.0, 0.0 // bound of the non-essential lists; score that the essential lists must exceed
 	if full {
 		otherBound = s.partition(threshold)
 		required = max(threshold-otherBound, 0)
@@ -167,9 +167,9 @@ func (s *maxScore) score(w int, threshold float64, full bool, passing bitmap.Set
 	clear(s.touched[:])
 }
 
-// offerPartial offers row i of window w to top. The row's score so far includes only the essential lists; the others
-// can add at most otherBound. offerPartial returns the new value of `required`: the score in the essential lists that
-// the next row must exceed to be offered. Until there is a threshold, `required` stays unchanged.
+// offerPartial offers row i in window w to top. The row's score so far covers only the essential lists; the others can
+// add at most otherBound. offerPartial returns the new value of `required`, the score in the essential lists that the
+// next row must exceed to be offered. Until there is a threshold, `required` stays unchanged.
 func (s *maxScore) offerPartial(w, i int, otherBound, required float64) float64 {
 	if otherBound > 0 {
 		s.offer(w, i)
@@ -187,7 +187,7 @@ func (s *maxScore) offerPartial(w, i int, otherBound, required float64) float64 
 // marks none and returns 0.
 func (s *maxScore) partition(threshold float64) (otherBound float64) {
 	slices.SortFunc(s.order, func(a, b int) int { return cmp.Compare(s.bounds[a], s.bounds[b]) })
-	count, skipped := 0, 0 // number of non-essential lists, and of their postings
+	count, skipped := 0, 0 // number of non-essential lists and of their postings
 	for _, i := range s.order[:len(s.order)-1] {
 		more := (otherBound + s.bounds[i]) * boundSlack
 		if more > threshold {
@@ -210,8 +210,8 @@ func (s *maxScore) partition(threshold float64) (otherBound float64) {
 	return otherBound
 }
 
-// offer computes a row's score by looking it up in all lists and offers the row to s.top. Slots must ascend from call
-// to call.
+// offer computes a row's score by looking it up in all lists and offers the row to s.top. Slots must ascend from one
+// call to the next.
 func (s *maxScore) offer(w, i int) {
 	slot := uint32(w*windowSlots + i)
 	score := 0.0

@@ -10,9 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/topk"
 )
 
-// TestMaxScoreEqualsAFullScan compares the results with the scores of all rows, added up in the order of the words. It
-// covers every mixture of common and rare words, few and many windows, few and many equal scores, and all kinds of
-// filters.
+// TestMaxScoreEqualsAFullScan compares the results with the scores of all rows, added up in word order. It covers
+// mixtures of common and rare words, few and many windows, few and many equal scores, and all kinds of filters.
 func TestMaxScoreEqualsAFullScan(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {

@@ -12,14 +12,14 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/checksum"
 )
 
-// Posting records that a term occurs `tf` times in the row at a slot. `length` is the number of terms in the row.
+// Posting records that a term occurs `tf` times in the row in slot `slot`. `length` is the number of terms in the row.
 type Posting struct {
 	Slot   uint32
 	tf     uint32
 	length uint32
 }
 
-// Size in bytes when a block is closed, and approximate maximum size of an entry.
+// A block is closed at this size in bytes, which is also the approximate maximum size of an entry.
 const blockBytes = 16 << 10
 
 // appendPostings encodes postings. A block is a sequence of entries sorted by term:
@@ -47,7 +47,7 @@ func appendPostings(dst []byte, ps []Posting) []byte {
 	return dst
 }
 
-// errBlock is the error for a block with invalid content whose checksum matches.
+// errBlock means that a block's content is invalid although its checksum matches.
 var errBlock = fmt.Errorf("%w: a block of postings cannot be read", index.ErrCorrupt)
 
 // decodePostings appends the n postings of an entry to `dst`.
@@ -81,8 +81,8 @@ func decodePostings(dst []Posting, data string, n int) ([]Posting, error) {
 	return dst, nil
 }
 
-// uvarint reads a number of up to 35 bits from the start of s. It returns the number and the rest of s, or false if s
-// does not start with such a number.
+// uvarint reads a number of up to 35 bits from the start of s. It returns the number and the remainder of s, or false
+// if s does not start with such a number.
 func uvarint(s string) (uint64, string, bool) {
 	if len(s) > 0 && s[0] < 0x80 {
 		return uint64(s[0]), s[1:], true
@@ -103,7 +103,7 @@ type entry struct {
 	data  string
 }
 
-// entries calls `yield` with each entry in a block, until `yield` returns false.
+// entries calls `yield` with each entry in a block. It stops when `yield` returns false.
 func entries(block string, yield func(entry) bool) error {
 	for len(block) > 0 {
 		e, rest, ok := firstEntry(block)
@@ -117,7 +117,7 @@ func entries(block string, yield func(entry) bool) error {
 	return nil
 }
 
-// firstEntry returns the first entry in a block and the rest of the block.
+// firstEntry returns the first entry in a block and the remainder of the block.
 func firstEntry(block string) (e entry, rest string, ok bool) {
 	n, rest, ok := uvarint(block)
 	if !ok || n > uint64(len(rest)) {
@@ -136,7 +136,7 @@ func firstEntry(block string) (e entry, rest string, ok bool) {
 	return e, rest[n:], true
 }
 
-// markedBlock is a block with the offsets of some entries, for binary search.
+// markedBlock is a block with the offsets of some entries, which binary search starts from.
 type markedBlock struct {
 	block string
 	marks []int32 // offset of every markEvery-th entry except the first
@@ -145,7 +145,7 @@ type markedBlock struct {
 // Number of entries between marks.
 const markEvery = 16
 
-// mark validates a block and records the offsets for binary search. If the block is invalid, it fails with errBlock.
+// mark validates a block and records the offsets for binary search. It returns errBlock if the block is invalid.
 func mark(block string) (markedBlock, error) {
 	m, n := markedBlock{block: block}, 0
 	for rest := block; len(rest) > 0; n++ {
@@ -163,12 +163,12 @@ func mark(block string) (markedBlock, error) {
 
 func (m markedBlock) bytes() int64 { return int64(len(m.block) + 4*len(m.marks) + 40) }
 
-// eachEntry calls `yield` with each entry for a term, until `yield` returns false.
+// eachEntry calls `yield` with each entry for a term. It stops when `yield` returns false.
 func (m markedBlock) eachEntry(term string, yield func(entry) bool) error {
 	return m.eachEntryFrom(term, func(e entry) bool { return e.term == term && yield(e) })
 }
 
-// eachEntryFrom calls `yield` with each entry whose term is not less than `term`, until `yield` returns false.
+// eachEntryFrom calls `yield` with each entry whose term is `term` or greater. It stops when `yield` returns false.
 func (m markedBlock) eachEntryFrom(term string, yield func(entry) bool) error {
 	at := sort.Search(len(m.marks), func(i int) bool {
 		e, _, ok := firstEntry(m.block[m.marks[i]:])
@@ -191,7 +191,7 @@ type BlockBuilder struct {
 	FirstTerms []string // first term in each block
 }
 
-// Add appends the postings of a term, which must be sorted by slot. It fails if Put cannot store a block.
+// Add appends a term's postings, which must be sorted by slot. It fails if Put cannot store a block.
 func (b *BlockBuilder) Add(term string, ps []Posting) error {
 	const step = blockBytes / 8 // maximum number of postings per entry; each takes a few bytes
 	for len(ps) > 0 {

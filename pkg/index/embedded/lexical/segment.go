@@ -1,4 +1,4 @@
-// Package lexical implements the inverted index of a space: blocks of postings, term lists, BM25 and MaxScore. It reads
+// Package lexical implements a space's inverted index: blocks of postings, term lists, BM25 and MaxScore. It reads
 // stored blocks through the Source interface and does not depend on the database or on vectors. See
 // docs/embedded-index.md.
 package lexical
@@ -18,8 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/checksum"
 )
 
-// Source reads stored segments and blocks. The returned data includes the checksum. The caller may keep and modify the
-// data.
+// Source reads stored segments and blocks. The returned data includes the checksum. The caller may keep and modify it.
 type Source interface {
 	// Directory returns a segment's directory.
 	Directory(ctx context.Context, segment int64) ([]byte, error)
@@ -42,7 +41,7 @@ type Reader struct {
 	Source   Source
 }
 
-// segmentPostings appends the postings of a term in a segment to `dst`, sorted by slot.
+// segmentPostings appends a term's postings from a segment to `dst`, sorted by slot.
 func (v Reader) segmentPostings(ctx context.Context, seg Segment, term string, dst []Posting) ([]Posting, error) {
 	from := len(dst)
 	firsts, err := v.Directory(ctx, seg)
@@ -53,12 +52,12 @@ func (v Reader) segmentPostings(ctx context.Context, seg Segment, term string, d
 		dst, err = decodePostings(dst, e.data, e.count)
 		return err == nil
 	}
-	// The term's first entry may be at the end of a block that starts with another term, so go back one block.
+	// The term's first entry may be at the end of a block that starts with an earlier term, so go back one block.
 	i := max(sort.SearchStrings(firsts, term)-1, 0)
 	for ; i < len(firsts) && firsts[i] <= term; i++ {
 		var readErr error
 		if id := seg.FirstBlock + int64(i); i+1 < len(firsts) && firsts[i] == term && firsts[i+1] == term {
-			// The block contains only this term. Do not cache it, because the term's list will be cached.
+			// The block contains only this term. Don't cache it: the term's list will be cached.
 			var block string
 			if block, readErr = v.uncachedBlock(ctx, id); readErr == nil {
 				readErr = entries(block, add)
@@ -73,7 +72,7 @@ func (v Reader) segmentPostings(ctx context.Context, seg Segment, term string, d
 			return nil, err
 		}
 	}
-	// A slot can be out of range even if the checksums match. It would cause a panic later.
+	// A slot can be out of range even if the checksums match, and would cause a panic later.
 	for _, p := range dst[from:] {
 		if p.Slot >= v.Slots {
 			return nil, errBlock
@@ -82,8 +81,8 @@ func (v Reader) segmentPostings(ctx context.Context, seg Segment, term string, d
 	return dst, nil
 }
 
-// Directory returns the first term in each block of a segment. If the checksum does not match, it fails with
-// index.ErrCorrupt.
+// Directory returns the first term in each block of a segment. It returns index.ErrCorrupt if the checksum does not
+// match.
 func (v Reader) Directory(ctx context.Context, seg Segment) ([]string, error) {
 	key := cache.Key{Space: v.OpenID, Kind: cache.Directory, ID: seg.ID}
 	if d, ok := v.Caches.Lists.Get(key); ok {
@@ -121,17 +120,17 @@ func (v Reader) block(ctx context.Context, id int64) (markedBlock, error) {
 	return block, nil
 }
 
-// uncachedBlock reads and verifies a block needed only once.
+// uncachedBlock reads and verifies a block that is needed only once.
 func (v Reader) uncachedBlock(ctx context.Context, id int64) (string, error) {
 	data, err := v.Source.Block(ctx, id)
 	if err != nil {
 		return "", fmt.Errorf("reading a block of postings: %w", err)
 	}
 	data, err = checksum.Unseal(id, data, "a block of postings")
-	return unsafe.String(unsafe.SliceData(data), len(data)), err // nobody else has data, and it is never modified again
+	return unsafe.String(unsafe.SliceData(data), len(data)), err // nobody else holds data, and it is never modified again
 }
 
-// cursor reads the entries in a segment, sorted by term.
+// cursor reads a segment's entries, sorted by term.
 type cursor struct {
 	seg     Segment
 	block   int64
@@ -139,7 +138,7 @@ type cursor struct {
 	buf     []entry // reusable memory for entries
 }
 
-// advance reads the next block once all entries in the current one have been used.
+// advance reads the next block once the current one is used up.
 func (c *cursor) advance(ctx context.Context, v Reader) error {
 	for len(c.entries) == 0 && c.block < c.seg.Blocks {
 		block, err := v.uncachedBlock(ctx, c.seg.FirstBlock+c.block)
@@ -159,8 +158,8 @@ func (c *cursor) advance(ctx context.Context, v Reader) error {
 	return nil
 }
 
-// EachTerm calls f with each term in the segments, in sorted order, and with the term's postings, sorted by slot. It
-// includes the postings of dead slots. f may modify the slice of postings, but must not retain it.
+// EachTerm calls f with each term in the segments, in sorted order, and with the term's postings, sorted by slot and
+// including those of dead slots. f may modify the slice of postings but must not retain it.
 func (v Reader) EachTerm(ctx context.Context, group []Segment, f func(term string, ps []Posting) error) error {
 	cursors := make([]*cursor, len(group))
 	for i, seg := range group {
@@ -202,13 +201,13 @@ func (v Reader) EachTerm(ctx context.Context, group []Segment, f func(term strin
 }
 
 const (
-	// MergeFactor is the number of segments in one tier that are merged into a segment of the next tier, which is eight
+	// MergeFactor is the number of segments in a tier that are merged into one segment of the next tier, which is eight
 	// times as large.
 	MergeFactor = 8
 	// Maximum number of rows in a segment in the lowest tier.
 	smallestTier = 512
-	// MaxIdleSegments is the maximum number of segments in an idle space. A search reads this many about as fast as
-	// one.
+	// MaxIdleSegments is the maximum number of segments in an idle space. Searching this many is about as fast as
+	// searching one.
 	MaxIdleSegments = 3
 )
 
@@ -237,8 +236,8 @@ func SegmentsToMerge(segments []Segment) []Segment {
 }
 
 // SegmentsToSettle returns the segments to merge in an idle space, or none if there are at most MaxIdleSegments. It
-// finds the largest segment that is at most twice as large as all smaller segments together and returns it with all
-// smaller ones. So no large segment is rewritten just to add a few rows.
+// picks the largest segment that is at most twice as large as all smaller segments together, and all smaller ones. This
+// way, no large segment is rewritten just to add a few rows.
 func SegmentsToSettle(segments []Segment) []Segment {
 	if len(segments) <= MaxIdleSegments {
 		return nil

@@ -45,7 +45,7 @@ func (v Reader) listFor(ctx context.Context, t analysis.QueryTerm) (*TermList, e
 	})
 }
 
-// postings returns the postings of a word's forms, sorted by slot. The frequencies are multiplied by a factor.
+// postings returns the postings for a word's forms, sorted by slot, with the frequencies multiplied by `factor`.
 func (v Reader) postings(ctx context.Context, g *postingsMerger, forms []string, factor uint32) ([]Posting, error) {
 	if err := v.collect(ctx, g, forms); err != nil {
 		return nil, err
@@ -60,8 +60,8 @@ func (v Reader) postings(ctx context.Context, g *postingsMerger, forms []string,
 	return out, nil
 }
 
-// intersection returns the postings of slots that occur in both lists, with the lower frequency. It reuses the memory
-// of a. Both lists must be sorted by slot.
+// intersection returns the postings for slots that occur in both lists, with the lower frequency. Both lists must be
+// sorted by slot. The result reuses a's memory.
 func intersection(a, b []Posting) []Posting {
 	out := a[:0]
 	for _, p := range a {
@@ -76,7 +76,7 @@ func intersection(a, b []Posting) []Posting {
 	return out
 }
 
-// union returns the postings of slots that occur in either list, with the sum of the frequencies. Both lists must be
+// union returns the postings for slots that occur in either list, with the sum of the frequencies. Both lists must be
 // sorted by slot.
 func union(a, b []Posting) []Posting {
 	if len(b) == 0 {

@@ -14,21 +14,21 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// TermList contains the postings of a word, in all its forms, for the live rows, and the impacts of these postings on
-// the score. It is immutable. A cached list may be used until the space's rows change.
+// TermList contains the live rows' postings for a word in all its forms, and how much each posting contributes to the
+// score (its impact). It is immutable. A cached list may be used until the space's rows change.
 //
-// The impact of a posting depends only on its kind: the pair of term frequency and document length. There are few
+// A posting's impact depends only on its kind, i.e. the pair of term frequency and document length. There are few
 // kinds, so a posting stores the number of its kind in one, two or four bytes. A dense list does not store whole slots.
 // It stores the lowest byte of each slot and, for each block of 256 slots, the index of the first posting.
 type TermList struct {
 	version   int64   // version of the rows
-	weight    float64 // inverse document frequency, or a multiple of it; see times
+	weight    float64 // inverse document frequency or a multiple of it; see times
 	Postings  int     // number of postings
 	maxImpact float64 // largest impact
 
 	slots      []uint32  // ascending; nil in a dense list, which has the next three fields instead
 	lowBytes   []uint8   // lowest byte of each slot
-	blockStart []uint32  // index of the first posting in each block of slots, and at the end the number of postings
+	blockStart []uint32  // index of the first posting in each block of slots, followed by the number of postings
 	windowMax  []float32 // upper bound of the impacts in each window
 
 	kinds       kindColumn // kind of each posting: an index into `impacts` and `frequencies`
@@ -37,13 +37,13 @@ type TermList struct {
 }
 
 const (
-	// Number of slots per window. The scores of a window fit into the L1 cache.
+	// Number of slots per window. A window's scores fit into the L1 cache.
 	windowSlots = 4096
 	windowWords = windowSlots / 64
-	// Number of slots per block. One byte distinguishes a block's slots.
+	// Number of slots per block, so that one byte distinguishes the slots in a block.
 	blockSlots   = 256
 	windowBlocks = windowSlots / blockSlots
-	// A list is dense if it has at least densePostings postings, and these cover at least 1/denseShare of all slots.
+	// A list is dense if it has at least densePostings postings and they cover at least 1/denseShare of all slots.
 	densePostings = 1024
 	denseShare    = 100
 )
@@ -57,16 +57,14 @@ func (t *TermList) bytes() int64 {
 
 func (t *TermList) dense() bool { return t.lowBytes != nil }
 
-// kindColumn stores, for each posting of a list, the number of its kind (see kind), in the smallest integer type that
-// fits.
+// kindColumn stores the kind number of each posting in a list (see kind), using the smallest integer type that fits.
 type kindColumn struct {
 	small  []uint8
 	middle []uint16
 	large  []uint32
 }
 
-// set stores one number per posting, the number of the posting's kind. The numbers must be less than `kinds`, the
-// number of different kinds.
+// set stores each posting's kind number. All numbers must be less than `kinds`, the number of different kinds.
 func (k *kindColumn) set(numbers []uint32, kinds int) {
 	switch {
 	case kinds <= math.MaxUint8+1:
@@ -94,8 +92,8 @@ func (k *kindColumn) at(i int) uint32 {
 	return k.large[i]
 }
 
-// find returns the index of a slot's posting, and whether there is one. In a sparse list, the search starts at the
-// index `from`, which must not be after the posting.
+// find returns the index of a slot's posting and whether there is one. In a sparse list, the search starts at index
+// `from`, which must not be after the posting.
 func (t *TermList) find(slot uint32, from int) (at int, ok bool) {
 	if !t.dense() {
 		return seek(t.slots, from, slot)
@@ -119,7 +117,7 @@ func seek(slots []uint32, from int, slot uint32) (int, bool) {
 }
 
 // rangeOf returns the index range of the postings whose slots are in [begin, end). The list must be sparse. The search
-// starts at the index `at`, which must not be after the first of these postings.
+// starts at index `at`, which must not be after the first of these postings.
 func (t *TermList) rangeOf(begin, end uint32, at int) (from, to int) {
 	if at < len(t.slots) && t.slots[at] < begin {
 		at, _ = seek(t.slots, at, begin)
@@ -131,8 +129,8 @@ func (t *TermList) rangeOf(begin, end uint32, at int) (from, to int) {
 	return at, to
 }
 
-// addWindow adds the impacts of postings [from, end) to the scores of their window. It also marks the slots of these
-// postings as touched. For a dense list, it does so only if `mark` is set.
+// addWindow adds the impacts of postings [from, end) to the scores of their window and marks their slots as touched. In
+// a dense list, it marks them only if `mark` is set.
 func (t *TermList) addWindow(buf *scratch, window, from, end int, mark bool) {
 	switch {
 	case t.kinds.small != nil:
@@ -171,7 +169,7 @@ func addWindow[K uint8 | uint16 | uint32](t *TermList, kinds []K, buf *scratch, 
 	}
 }
 
-// TermList returns the list for a word with the given forms, either from the cache or from the segments.
+// TermList returns the list for a word with the given forms, from either the cache or the segments.
 func (v Reader) TermList(ctx context.Context, forms []string) (*TermList, error) {
 	if len(v.Segments) == 0 {
 		return v.listOf(nil), nil
@@ -184,7 +182,7 @@ func (v Reader) TermList(ctx context.Context, forms []string) (*TermList, error)
 	})
 }
 
-// cachedList returns a list from the cache. If the list is not cached, it builds the list with a merger from the pool.
+// cachedList returns a list from the cache. If the list is not cached, it calls `build` with a merger from the pool.
 func (v Reader) cachedList(term string, build func(*postingsMerger) (*TermList, error)) (*TermList, error) {
 	key := cache.Key{Space: v.OpenID, Kind: cache.List, Term: term}
 	if found, ok := v.Caches.Lists.Get(key); ok {
@@ -202,7 +200,7 @@ func (v Reader) cachedList(term string, build func(*postingsMerger) (*TermList, 
 	return list, nil
 }
 
-// collect empties g and reads the postings of a word's forms into it.
+// collect empties g and reads the postings for a word's forms into it.
 func (v Reader) collect(ctx context.Context, g *postingsMerger, forms []string) (err error) {
 	g.postings, g.runs = g.postings[:0], g.runs[:0]
 	for _, form := range forms {
@@ -217,10 +215,10 @@ func (v Reader) collect(ctx context.Context, g *postingsMerger, forms []string) 
 	return nil
 }
 
-// listOf builds a list from postings, which must be sorted by slot over all parts. It drops dead slots.
+// listOf builds a list from postings, which must be sorted by slot across all parts. It drops dead slots.
 func (v Reader) listOf(parts ...[]Posting) *TermList { return v.scaledList(1, parts...) }
 
-// scaledList is like listOf, but the unit of the frequencies in the postings is 1/scale of an occurrence.
+// scaledList is like listOf, but the postings count frequencies in units of 1/scale of an occurrence.
 func (v Reader) scaledList(scale uint32, parts ...[]Posting) *TermList {
 	buf := listPool.Get().(*listBuilder)
 	defer listPool.Put(buf)
@@ -254,7 +252,7 @@ func (v Reader) scaledList(scale uint32, parts ...[]Posting) *TermList {
 	return t
 }
 
-// times returns a list with the same postings whose weight and impacts are multiplied by a factor.
+// times returns a list with the same postings, but with weight and impacts multiplied by a factor.
 func (t *TermList) times(factor float64) *TermList {
 	if factor == 1 {
 		return t
@@ -286,7 +284,7 @@ func (t *TermList) encodeDense(buf *listBuilder, slots uint32) {
 		begin, limit := uint32(block*blockSlots), float32(0)
 		for at < t.Postings && buf.slots[at]-begin < blockSlots {
 			t.lowBytes[at] = uint8(buf.slots[at])
-			if a := above[buf.numbers[at]]; a > limit { // faster than the built-in max, which handles NaN
+			if a := above[buf.numbers[at]]; a > limit { // faster than the built-in max, which also handles NaN
 				limit = a
 			}
 			at++
@@ -297,17 +295,17 @@ func (t *TermList) encodeDense(buf *listBuilder, slots uint32) {
 	t.blockStart[windows*windowBlocks] = uint32(t.Postings)
 }
 
-// listBuilder collects the postings of a list and numbers their kinds in order of appearance.
+// listBuilder collects a list's postings and numbers their kinds in order of appearance.
 type listBuilder struct {
 	slots   []uint32
-	numbers []uint32 // kind of each slot's posting
+	numbers []uint32 // kind number by slot
 	kinds   []kind   // kinds, by number
 
-	common [commonFrequencies * commonLengths]uint32 // number of each small kind plus 1, or 0, by frequency and length
+	common [commonFrequencies * commonLengths]uint32 // by frequency and length: the number of each small kind plus 1, or 0
 	rare   map[kind]uint32                           // numbers of other kinds
 }
 
-// kind is the term frequency of a posting and the number of terms in its row.
+// kind is a posting's term frequency and the number of terms in its row.
 type kind struct{ frequency, length uint32 }
 
 // Size of the table for small kinds.
@@ -318,7 +316,7 @@ const (
 
 var listPool = sync.Pool{New: func() any { return &listBuilder{rare: make(map[kind]uint32)} }}
 
-// kindOf returns the number of the kind with this term frequency and row length. A new kind gets the next number.
+// kindOf returns the number of the kind with this term frequency and row length. New kinds get the next number.
 func (r *listBuilder) kindOf(times, length uint32) uint32 {
 	if times < commonFrequencies && length < commonLengths {
 		known := &r.common[times*commonLengths+length]
@@ -348,7 +346,7 @@ func (r *listBuilder) reset() {
 	clear(r.rare)
 }
 
-// postingsMerger collects the postings of a word from all its forms and all segments.
+// postingsMerger collects a word's postings from all its forms and all segments.
 type postingsMerger struct {
 	postings []Posting
 	runs     []run // each sorted by slot
@@ -357,17 +355,17 @@ type postingsMerger struct {
 
 type run struct{ from, to int }
 
-// add records that the postings from index `from` on are a run: a part sorted by slot.
+// add records that the postings from index `from` on form a run, i.e. are sorted by slot.
 func (g *postingsMerger) add(from int) {
 	if len(g.postings) > from {
 		g.runs = append(g.runs, run{from, len(g.postings)})
 	}
 }
 
-// parts returns the postings as one or more slices that are sorted by slot when read one after another. If several
-// forms of the word occur at the same slot, their postings become one, with the sum of the frequencies.
+// parts returns the postings as slices that, taken one after another, are sorted by slot. If several forms of the word
+// occur in the same slot, their postings are combined into one with the sum of the frequencies.
 func (g *postingsMerger) parts() [][]Posting {
-	// Usually, the segments have separate ranges of slots, so their postings do not have to be merged.
+	// Segments usually cover separate ranges of slots, so their postings do not have to be merged.
 	slices.SortFunc(g.runs, func(a, b run) int { return cmp.Compare(g.postings[a.from].Slot, g.postings[b.from].Slot) })
 	parts := make([][]Posting, 0, len(g.runs))
 	for i, r := range g.runs {
@@ -409,7 +407,7 @@ func (g *postingsMerger) mergePairs() {
 	g.postings, g.spare, g.runs = out, g.postings, runs
 }
 
-// mergeEqualSlots adds up adjacent postings for the same slot.
+// mergeEqualSlots combines adjacent postings for the same slot and adds up their frequencies.
 func mergeEqualSlots(ps []Posting) []Posting {
 	out := ps[:0]
 	for _, p := range ps {

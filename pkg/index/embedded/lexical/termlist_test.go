@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/bitmap"
 )
 
-// TestATermListKeepsEveryPosting compares the scores in term lists with BM25. It covers few and very many kinds of
-// postings, in adjacent slots and far apart.
+// TestATermListKeepsEveryPosting compares the scores in term lists with BM25, for few and very many kinds of postings,
+// in adjacent slots and far apart.
 func TestATermListKeepsEveryPosting(t *testing.T) {
 	t.Parallel()
 	const postings = 90_000
@@ -30,7 +30,7 @@ func TestATermListKeepsEveryPosting(t *testing.T) {
 				ps[i] = Posting{uint32(i)*apart + rng.Uint32N(apart), times, length}
 			}
 			var list *TermList
-			for range 2 { // the second run reuses the buffers of the first
+			for range 2 { // the second run reuses the first run's buffers
 				list = v.listOf(ps)
 			}
 			from := 0
@@ -54,7 +54,7 @@ func TestATermListKeepsEveryPosting(t *testing.T) {
 	}
 }
 
-// allLive returns a set of the given number of slots.
+// allLive returns a set with all slots below `slots`.
 func allLive(slots uint32) bitmap.Bitmap {
 	edit := bitmap.Bitmap{}.Edit()
 	for slot := range slots {

@@ -13,18 +13,18 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/cache"
 )
 
-// maxUnlistedRows is the maximum number of rows whose metadata a filter may read: rows with long values written by an
-// earlier version without longFacet. If there are more of them, the filter fails, and the content must be indexed
-// again.
+// maxUnlistedRows limits how many rows' metadata a filter may read. It reads the metadata of rows with long values
+// written by an earlier version without longFacet. If there are more such rows, the filter fails, and the content must
+// be re-indexed.
 const maxUnlistedRows = 50_000
 
-// slotsOf returns postings with the slots of the rows with a certain value. Some slots may be dead. The caller must not
-// keep the slice.
+// slotsOf returns postings that contain the slots of the rows with a certain value, possibly including dead ones. The
+// caller must not keep the slice.
 type slotsOf func() ([]Posting, error)
 
 // eachValue calls f with each value of a key whose identity starts with `start`, until f returns false. It may call f
-// several times with the same value, each time with other slots. A long text may be truncated after
-// filter.MaxOrderBytes+1 bytes.
+// several times with the same value but different slots. It may truncate a long text after filter.MaxOrderBytes+1
+// bytes.
 func (v Reader) eachValue(ctx context.Context, key, start, datastoreID string, f func(filter.Value, slotsOf) (bool, error)) error {
 	more := true
 	var err error
@@ -52,7 +52,7 @@ func (v Reader) eachValue(ctx context.Context, key, start, datastoreID string, f
 	return v.eachUnlisted(ctx, key, start, datastoreID, f)
 }
 
-// eachTerm calls f with each entry of a segment whose term starts with a prefix, in sorted order, until f returns
+// eachTerm calls f, in sorted order, with each entry in a segment whose term starts with `prefix`, until f returns
 // false. A term with many postings has several entries.
 func (v Reader) eachTerm(ctx context.Context, seg Segment, prefix string, f func(string, slotsOf) (bool, error)) error {
 	firsts, err := v.Directory(ctx, seg)
@@ -61,7 +61,7 @@ func (v Reader) eachTerm(ctx context.Context, seg Segment, prefix string, f func
 	}
 	var buf []Posting
 	more := true
-	// As in segmentPostings, the first entry may be in the block before.
+	// As in segmentPostings, the first entry may be in the previous block.
 	i := max(sort.SearchStrings(firsts, prefix)-1, 0)
 	for ; more && i < len(firsts) && (firsts[i] <= prefix || strings.HasPrefix(firsts[i], prefix)); i++ {
 		block, err := v.block(ctx, seg.FirstBlock+int64(i))
@@ -93,7 +93,7 @@ func (v Reader) eachTerm(ctx context.Context, seg Segment, prefix string, f func
 	return nil
 }
 
-// eachUnlisted calls f with the values that eachValue does not find among the terms: long values of a key in rows
+// eachUnlisted calls f with the values that eachValue does not find among the terms: a key's long values in rows
 // written by an earlier version without longFacet.
 func (v Reader) eachUnlisted(ctx context.Context, key, start, datastoreID string, f func(filter.Value, slotsOf) (bool, error)) error {
 	rows, err := v.unlisted(ctx)
@@ -129,7 +129,7 @@ func (v Reader) eachUnlisted(ctx context.Context, key, start, datastoreID string
 	return err
 }
 
-// unlisted returns the live slots of rows with hashed values written without longFacet. They are in ascending order.
+// unlisted returns the live slots, in ascending order, of rows with hashed values that were written without longFacet.
 func (v Reader) unlisted(ctx context.Context) ([]uint32, error) {
 	return cached(v, "unlisted", func() (out []uint32, size int, err error) {
 		hashed, found := bitmap.NewSet(v.Slots), false
@@ -170,9 +170,8 @@ type cachedValue[T any] struct {
 	value   T
 }
 
-// cached returns the result of compute. It takes the result from the cache if it is there and the rows have not changed
-// since. `name` identifies the result within the space. compute also returns the approximate size of its result in
-// bytes.
+// cached returns compute's result. It uses the cached one if the rows have not changed since. `name` identifies the
+// result within the space. compute also returns the approximate size of its result in bytes.
 func cached[T any](v Reader, name string, compute func() (T, int, error)) (T, error) {
 	key := cache.Key{Space: v.OpenID, Kind: cache.Condition, Term: name}
 	if found, ok := v.Caches.Lists.Get(key); ok {
@@ -187,15 +186,15 @@ func cached[T any](v Reader, name string, compute func() (T, int, error)) (T, er
 	return value, err
 }
 
-// CountValues counts, for each value of a key, the rows in `slots` with that value. It truncates long texts as
-// described for index.Counts.
+// CountValues returns, for each value of a key, how many rows in `slots` have it. It truncates long texts as described
+// for index.Counts.
 func (v Reader) CountValues(ctx context.Context, key, datastoreID string, slots bitmap.Set) (map[filter.Value]int, error) {
 	out := make(map[filter.Value]int)
 	type pair struct {
 		value filter.Value
 		slot  uint32
 	}
-	seen := make(map[pair]bool) // for truncated texts: several may become the same value
+	seen := make(map[pair]bool) // for truncated texts, because several can become the same value
 	err := v.eachValue(ctx, key, "", datastoreID, func(value filter.Value, of slotsOf) (bool, error) {
 		ps, err := of()
 		if err != nil {

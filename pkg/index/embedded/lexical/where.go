@@ -26,7 +26,7 @@ func (v Reader) where(ctx context.Context, f *filter.Filter, datastoreID string)
 	return out, nil
 }
 
-// checkCondition fails with a filter.Error if a condition cannot be evaluated on the rows.
+// checkCondition returns a filter.Error if a condition cannot be evaluated on the rows.
 func (v Reader) checkCondition(ctx context.Context, c *filter.Filter, datastoreID string) error {
 	if filter.IsProperty(c.Key) {
 		described, err := v.condition(ctx, &filter.Filter{Op: filter.Exists, Key: filter.PropertyID, Values: []filter.Value{filter.BoolOf(true)}}, datastoreID)
@@ -65,7 +65,7 @@ func (v Reader) checkCondition(ctx context.Context, c *filter.Filter, datastoreI
 
 var kinds = []filter.Kind{filter.Text, filter.Number, filter.Bool, filter.Date}
 
-// hasKind reports whether a live row has a value of the given kind under a key. If `dates` is false, dates count as
+// hasKind reports whether any live row has a value of the given kind for a key. If `dates` is false, dates count as
 // texts.
 func (v Reader) hasKind(ctx context.Context, key string, kind filter.Kind, dates bool, datastoreID string) (bool, error) {
 	start := "s"
@@ -123,8 +123,8 @@ func (v Reader) matching(ctx context.Context, f *filter.Filter, datastoreID stri
 	return out, nil
 }
 
-// condition returns the slots, including dead ones, that match a condition. The set may be in the cache, so it must not
-// be modified.
+// condition returns the slots, including dead ones, that match a condition. The set may be cached, so it must not be
+// modified.
 func (v Reader) condition(ctx context.Context, c *filter.Filter, datastoreID string) (bitmap.Set, error) {
 	out, err := cached(v, "where:"+c.String(), func() (out bitmap.Set, size int, err error) {
 		start := ""

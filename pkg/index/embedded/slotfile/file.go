@@ -1,9 +1,9 @@
-// Package slotfile stores one fixed-length record per slot of a space, in a file that searches read through memory
+// Package slotfile stores one fixed-length record for each of a space's slots. Searches read the file through memory
 // maps.
 //
 // A record is a payload and its checksum (4 bytes), padded to an alignment. In a columnar layout, each group of 64
-// records is transposed: the first bytes of all 64 records come first, then their second bytes, and so on. So one
-// vector instruction can read the same byte of many records.
+// records is transposed: the first bytes of all 64 records come first, then their second bytes, and so on. This way,
+// one vector instruction can read the same byte of many records.
 package slotfile
 
 import (
@@ -22,13 +22,13 @@ import (
 )
 
 // ExtentSlots is the number of slots per memory map. It is a multiple of the page size, so every map starts at a page
-// boundary, whatever the record length.
+// boundary no matter how long the records are.
 const ExtentSlots = 4096
 
-// extent is one memory-mapped part of a slot file.
+// extent is one memory map of a slot file.
 type extent struct {
 	data mmap.MMap
-	// verified has one bit per group of 64 slots, which is set once the group's checksums have been verified. Records
+	// verified has one bit per group of 64 slots. The bit is set once the group's checksums have been verified. Records
 	// that this process writes later are not verified.
 	verified atomic.Uint64
 }
@@ -37,9 +37,9 @@ type extent struct {
 type Layout struct {
 	Payload int // bytes per record, without checksum and padding
 	stride  int // bytes per record, with checksum and padding
-	// Columns is the number of leading bytes of a record that are transposed one by one. The rest of the payload is
-	// transposed in units of four bytes. The checksums come last. Records are transposed in groups of 64. If Columns is
-	// 0, records are not transposed.
+	// Columns is the number of leading bytes in a record that are transposed one by one. The remaining payload is
+	// transposed in units of four bytes, and the checksums come last. Records are transposed in groups of 64. If Columns
+	// is 0, records are not transposed.
 	Columns int
 }
 
@@ -59,17 +59,17 @@ func Columns(payload, columns int) Layout {
 const (
 	// Number of records transposed together.
 	groupRows = 64
-	// Alignment in bytes of transposed records. It makes extents end at a page boundary.
+	// Alignment in bytes of transposed records, chosen so that extents end at a page boundary.
 	columnsAlign = 8
 )
 
-// View is the part of a file in one snapshot. It is immutable.
+// View is an immutable view of a file for one snapshot.
 type View struct {
 	Layout
 	extents []*extent
 }
 
-// Group returns the records of slots 64w to 64w+63. It does not verify them.
+// Group returns the records of slots 64w to 64w+63 without verifying them.
 func (v View) Group(w int) []byte {
 	at := w * 64 % ExtentSlots * v.stride
 	return v.extents[w*64/ExtentSlots].data[at : at+64*v.stride : at+64*v.stride]
@@ -81,14 +81,14 @@ func (v View) Uint32(group []byte, i, offset int) uint32 {
 	return binary.LittleEndian.Uint32(group[64*offset+4*i:])
 }
 
-// Record returns the payload of a slot. It does not verify it. The layout must not be columnar.
+// Record returns a slot's payload without verifying it. The layout must not be columnar.
 func (v View) Record(slot uint32) []byte {
 	at := int(slot%ExtentSlots) * v.stride
 	return v.extents[slot/ExtentSlots].data[at : at+v.Payload : at+v.Payload]
 }
 
-// Check verifies the checksums of the live slots among 64w to 64w+63, unless it has already done so since the file was
-// opened. If one does not match, it fails with index.ErrCorrupt.
+// Check verifies the checksums of the live slots among 64w to 64w+63, unless this was already done since the file was
+// opened. It returns index.ErrCorrupt if a checksum does not match.
 func (v View) Check(w int, live uint64) error {
 	e := v.extents[w*64/ExtentSlots]
 	bit := uint64(1) << (w % (ExtentSlots / 64))
@@ -116,16 +116,15 @@ func (v View) Check(w int, live uint64) error {
 	return nil
 }
 
-// File is a slot file open for writing. It has only one writer. Readers use its views.
+// File is a slot file open for writing. It has a single writer; readers use its views.
 type File struct {
 	Path string
 	View View // view of all records written so far
 	file *os.File
 }
 
-// Open opens the file of a space with the given number of committed slots. It removes the uncommitted records after
-// these slots. If the file is missing or too short, it fails with index.ErrCorrupt. If `slots` is 0, it creates a
-// missing file.
+// Open opens a space's file with the given number of committed slots. It removes any uncommitted records after them. If
+// the file is missing or too short, Open returns index.ErrCorrupt; but if `slots` is 0, it creates a missing file.
 func Open(path string, of Layout, slots uint32) (_ *File, err error) {
 	f := &File{Path: path, View: View{Layout: of}}
 	flags := os.O_RDWR
@@ -162,7 +161,7 @@ func Open(path string, of Layout, slots uint32) (_ *File, err error) {
 	return f, nil
 }
 
-// Create creates an empty file and replaces any existing one.
+// Create creates an empty file, replacing any existing one.
 func Create(path string, of Layout) (*File, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("removing an abandoned vector file: %w", err)
@@ -172,14 +171,14 @@ func Create(path string, of Layout) (*File, error) {
 
 func (f *File) extentBytes() int64 { return ExtentSlots * int64(f.View.stride) }
 
-// mapNext maps the next extent of the file into memory. The file must already be long enough.
+// mapNext maps the file's next extent into memory. The file must already be long enough.
 func (f *File) mapNext() error {
 	n := len(f.View.extents)
 	data, err := mmap.MapRegion(f.file, int(f.extentBytes()), mmap.RDONLY, 0, int64(n)*f.extentBytes())
 	if err != nil {
 		return fmt.Errorf("mapping vector file: %w", err)
 	}
-	// Appending does not change the views of snapshots, which have their own lengths.
+	// Appending does not affect the snapshots' views, which have their own lengths.
 	f.View.extents = append(f.View.extents, &extent{data: data})
 	return nil
 }
@@ -221,8 +220,8 @@ func (f *File) Write(slots []uint32, payloads [][]byte) error {
 	return nil
 }
 
-// writeGroups implements Write for a columnar layout. It always writes whole groups. It rewrites the group's other
-// records with the same bytes, so readers do not notice, and a crash cannot damage them.
+// writeGroups implements Write for columnar layouts. It always writes whole groups. Other records in a group are
+// rewritten with the same bytes, so readers do not notice, and a crash cannot damage them.
 func (f *File) writeGroups(slots []uint32, payloads [][]byte) error {
 	record := make([]byte, f.View.Payload+4)
 	for i := 0; i < len(slots); {
@@ -263,7 +262,7 @@ func (f *File) Sync() error {
 	return nil
 }
 
-// Close unmaps and closes the file, which may be nil. After that, its views must not be used.
+// Close unmaps and closes the file, which may be nil. Its views must not be used afterwards.
 func (f *File) Close() error {
 	if f == nil {
 		return nil
@@ -276,9 +275,9 @@ func (f *File) Close() error {
 	return errors.Join(append(errs, f.file.Close())...)
 }
 
-// Put stores the i-th of 64 records in a transposed group. It stores the first `columns` bytes one by one and the rest
-// in units of four, each next to the same byte or unit of the other records. The length of the rest must be a multiple
-// of four.
+// Put stores the i-th of 64 records in a transposed group. It stores the first `columns` bytes one by one and the
+// remaining bytes in units of four, each next to the same byte or unit of the other records. The number of remaining
+// bytes must be a multiple of four.
 func Put(group []byte, columns, i int, record []byte) {
 	for c, b := range record[:columns] {
 		group[c*groupRows+i] = b

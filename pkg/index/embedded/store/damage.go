@@ -18,8 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector"
 )
 
-// Check verifies all checksums of the space, and its number of rows. If any is wrong, it fails with index.ErrCorrupt.
-// Damage to the IVF is only recorded, because the IVF is rebuilt in the background.
+// Check verifies the space's checksums and number of rows. It returns index.ErrCorrupt if anything is wrong. Damage to
+// the IVF is only recorded, because the IVF is rebuilt in the background.
 func (v View) Check(ctx context.Context) error {
 	var verdict string
 	if err := v.reading.tx.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&verdict); err != nil {
@@ -61,7 +61,7 @@ func (v View) Check(ctx context.Context) error {
 		}
 	}
 	if v.IVF.Usable() {
-		_ = v.IVF.Verify() // records damage, so that the IVF is rebuilt
+		_ = v.IVF.Verify() // records damage so that the IVF is rebuilt
 	}
 	return nil
 }
@@ -95,9 +95,9 @@ func (v View) checkRows(ctx context.Context) error {
 	return nil
 }
 
-// corrupt wraps a SQLite error in index.ErrCorrupt if the error indicates damage. It returns other errors unchanged.
-// All statements are constant and select only rows that must exist, so an invalid statement or a missing row also
-// indicates damage.
+// corrupt wraps an SQLite error in index.ErrCorrupt if it indicates damage and returns other errors unchanged. All
+// statements are constant and select only rows that must exist, so an invalid statement or a missing row also indicates
+// damage.
 func corrupt(err error) error {
 	if errors.Is(err, index.ErrCorrupt) {
 		return err
@@ -114,10 +114,10 @@ func corrupt(err error) error {
 	return err
 }
 
-// ErrLost is returned by writes to a space whose files were deleted.
+// ErrLost is returned by writes to a space whose files have been deleted.
 var ErrLost = errors.New("the space's files were deleted while they were in use: try again")
 
-// file is an open file of a space. If the file is deleted or replaced on disk, later writes are lost.
+// file is one of a space's open files. If the file is deleted or replaced on disk, later writes are lost.
 type file struct {
 	path string
 	info os.FileInfo
@@ -157,7 +157,7 @@ func hasVectors(dir string) bool {
 	return err == nil && info.Size() > 0
 }
 
-// MarkForReopen marks the space to be reopened before its next use. It returns false if the space was already marked.
+// MarkForReopen marks the space for reopening before its next use. It returns false if the space was already marked.
 func (s *Space) MarkForReopen() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,10 +166,10 @@ func (s *Space) MarkForReopen() bool {
 	return !was
 }
 
-// Present reports whether a directory contains a space or a part of one.
+// Present reports whether a directory contains a space or parts of one.
 func Present(dir string) bool { return Exists(filepath.Join(dir, databaseName)) || hasVectors(dir) }
 
-// Exists reports whether a file exists. If this cannot be determined, it returns true.
+// Exists reports whether a file exists. If it cannot tell, it returns true.
 func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return !errors.Is(err, os.ErrNotExist)

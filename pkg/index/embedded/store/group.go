@@ -12,9 +12,9 @@ import (
 // Maximum number of rows in a group of batches. A larger batch is written alone.
 const maxGroupRows = 1000
 
-// group implements the group commit of a space: many small batches share one transaction, one segment and one sync. The
-// first caller becomes the leader, which waits for writeMu and then commits the queued batches. After that, the next
-// queued caller becomes the leader. A caller whose batch was committed returns without taking the lock.
+// group implements a space's group commit: many small batches share one transaction, one segment and one sync. The
+// first caller becomes the leader, which waits for writeMu and then commits the queued batches. The next queued caller
+// then becomes the leader. A caller whose batch was committed returns without taking the lock.
 type group struct {
 	mu        sync.Mutex
 	hasLeader bool
@@ -24,7 +24,7 @@ type group struct {
 // waitingBatch is a queued batch and its result. The leader owns its fields until it sends to `wake`.
 type waitingBatch struct {
 	*Batch
-	wake chan struct{} // signalled when the batch is done, or when its caller becomes the leader
+	wake chan struct{} // signalled when the batch is done or its caller becomes the leader
 	done bool
 	err  error
 }
@@ -59,8 +59,8 @@ func (g *group) leave() {
 	g.waiting = slices.Delete(g.waiting, 0, 1)
 }
 
-// take removes the batches of the next group from the queue and returns them. A batch that shares a key with an earlier
-// batch waits for a later group, so that the last row written with a key replaces earlier ones.
+// take removes the batches for the next group from the queue and returns them. A batch that shares a key with an
+// earlier one waits for a later group, so that the last row written with a key wins.
 func (g *group) take() []*waitingBatch {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -82,7 +82,7 @@ func (b *Batch) containsAny(keys map[string]bool) bool {
 	return slices.ContainsFunc(b.Rows, func(p *Prepared) bool { return keys[p.row.Key] })
 }
 
-// Write commits a batch, together with other waiting batches. When it returns nil, the rows are durable and visible.
+// Write commits a batch together with other waiting batches. When it returns nil, the rows are durable and visible.
 // Once another caller has taken the batch from the queue, the batch is written even if ctx is done.
 func (s *Space) Write(ctx context.Context, b *Batch) error {
 	computeCodes(b.Rows, &s.Snapshot().Set) // outside the write lock
@@ -103,8 +103,8 @@ func (s *Space) Write(ctx context.Context, b *Batch) error {
 	return own.err
 }
 
-// writeGroup commits batches together. If that fails, it commits each batch alone, so that no batch fails because of
-// another.
+// writeGroup commits batches together. If that fails, it commits each batch separately, so that one bad batch does not
+// make the others fail.
 func (s *Space) writeGroup(ctx context.Context, own *waitingBatch, waiting []*waitingBatch) {
 	defer func() {
 		for _, b := range waiting {

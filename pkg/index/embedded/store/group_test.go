@@ -23,14 +23,14 @@ func writeTogether(t *testing.T, s *Space, writers ...func()) (versions int64) {
 	before := s.current.Version
 	for i, w := range writers {
 		all.Go(w)
-		s.waitFor(i + 1) // so that they write in the given order
+		s.waitFor(i + 1) // ensures that they write in the given order
 	}
 	s.writeMu.Unlock()
 	all.Wait()
 	return s.Snapshot().Version - before
 }
 
-// waitFor returns once the given number of batches are waiting to be written.
+// waitFor waits until the given number of batches are waiting to be written.
 func (s *Space) waitFor(batches int) {
 	for waiting := 0; waiting < batches; runtime.Gosched() {
 		s.group.mu.Lock()
@@ -91,7 +91,7 @@ func TestWritersOfAGroupFailSeparately(t *testing.T) {
 	if errs[0] != nil || errs[1] == nil || !strings.Contains(errs[1].Error(), "refused") || errs[2] != nil {
 		t.Errorf("the errors are %v", errs)
 	}
-	if got := foundBy(t, s, "common"); got != 4 { // those of "z", "before", "a" and "c"
+	if got := foundBy(t, s, "common"); got != 4 { // rows of "z", "before", "a" and "c"
 		t.Errorf("%d rows are found, want 4", got)
 	}
 }
@@ -107,16 +107,16 @@ func TestACancelledWriterIsNotWritten(t *testing.T) {
 	if errs[0] != nil && !errors.Is(errs[0], context.Canceled) || errs[1] != nil {
 		t.Errorf("the errors are %v", errs)
 	}
-	want := 2 // those of "before" and "b"
+	want := 2 // rows of "before" and "b"
 	if errs[0] == nil {
-		want = 3 // a was committed together with b before a was cancelled
+		want = 3 // a was committed with b before a was cancelled
 	}
 	if got := foundBy(t, s, "common"); got != want {
 		t.Errorf("%d rows are found, want %d", got, want)
 	}
 }
 
-// batchOfRowsFrom returns a batch of n rows, numbered from `first`.
+// batchOfRowsFrom returns a batch of n rows numbered from `first`.
 func batchOfRowsFrom(first, n int) *Batch {
 	b := &Batch{}
 	for i := range n {

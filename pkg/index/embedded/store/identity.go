@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// identityFile is the name of the file that says which space a directory contains. The directory's name is only a hash.
-// The file can be read even if the database is damaged.
+// identityFile says which space a directory contains, because the directory's name is only a hash. The file can be read
+// even if the database is damaged.
 const identityFile = "space.json"
 
 // Maximum size of an identity file in bytes.
@@ -25,7 +25,7 @@ type identity struct {
 }
 
 // Identify returns the space in one of a datastore's directories. It reads the identity file. If that fails, or if
-// right() returns false for the space in the file, it reads the database instead. If there is no space, it fails with
+// right() returns false for the space in the file, it reads the database instead. If there is no space, it returns
 // ErrNotFound.
 func Identify(ctx context.Context, dir, datastoreID string, right func(index.Space) bool) (index.Space, error) {
 	if name, err := readIdentity(dir); err == nil {
@@ -68,8 +68,8 @@ func readIdentity(dir string) (name identity, err error) {
 	return name, json.Unmarshal(data, &name)
 }
 
-// writeIdentity writes the identity file, unless it is already correct. The file becomes durable with the next sync of
-// the directory.
+// writeIdentity writes the identity file unless it is already correct. The file becomes durable with the directory's
+// next sync.
 func writeIdentity(dir string, id index.Space) error {
 	want := identity{id.Model, id.Dimensions}
 	if got, err := readIdentity(dir); err == nil && got == want {

@@ -14,11 +14,10 @@ import (
 )
 
 const (
-	// Segments with dead slots are rewritten if more than minDead slots, and more than 1/deadShare of all slots, are
-	// dead.
+	// Segments with dead slots are rewritten if more than minDead slots and more than 1/deadShare of all slots are dead.
 	minDead   = 512
 	deadShare = 4
-	// Number of blocks that a merge stores per transaction. Between transactions, writers can take the lock.
+	// Number of blocks that a merge stores per transaction. Writers can take the lock between transactions.
 	mergeStepBlocks = 64
 )
 
@@ -32,7 +31,7 @@ func (s *Snapshot) needsSweep() bool {
 	return dead > minDead && dead > inSegments/deadShare
 }
 
-// choose returns the segments to merge: those that `pick` selects. If there are none, it returns those with many dead
+// choose returns the segments that `pick` selects for merging. If there are none, it returns those with many dead
 // slots.
 func (v View) choose(ctx context.Context, pick func([]lexical.Segment) []lexical.Segment) ([]lexical.Segment, error) {
 	if group := pick(v.Segments); len(group) > 0 {
@@ -64,9 +63,9 @@ func (v View) deadSlots(slots *roaring.Bitmap) *roaring.Bitmap {
 	return out
 }
 
-// Merge does one piece of work and reports whether there was any. If codes or locations are missing, it computes them.
+// Merge does one unit of work and reports whether there was any. If codes or locations are missing, it computes them.
 // Otherwise it merges the segments that `pick` selects or, if there are none, those with many dead slots. Readers and
-// writers do not have to wait for the merge. The new segment is stored in several small transactions, the last of which
+// writers don't have to wait for the merge: it stores the new segment in several small transactions, the last of which
 // replaces the merged segments.
 func (s *Space) Merge(ctx context.Context, pick func([]lexical.Segment) []lexical.Segment) (bool, error) {
 	s.mergeMu.Lock()
@@ -182,7 +181,7 @@ func (m *mergeStore) flush(ctx context.Context) error {
 	return nil
 }
 
-// swap replaces a group of segments with the merged one, which frees the dead slots.
+// swap replaces a group of segments with the merged one, freeing the dead slots.
 func (s *Space) swap(ctx context.Context, group []lexical.Segment, out lexical.Segment, slots, dead *roaring.Bitmap, firsts []string) error {
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()
@@ -219,7 +218,7 @@ func (s *Space) Snapshot() *Snapshot {
 	return s.current
 }
 
-// pinCurrent returns the current snapshot, and whether the space is idle. The snapshot's slots are not reused until
+// pinCurrent returns the current snapshot and whether the space is idle. The snapshot's slots are not reused until
 // unpin is called. Unlike a reader, a pin does not keep later snapshots in memory.
 func (s *Space) pinCurrent() (held *Snapshot, quiet bool) {
 	s.mu.Lock()
@@ -234,8 +233,8 @@ func (s *Space) unpin() {
 	s.pinned = nil
 }
 
-// oldestVersionInUse returns the oldest version with readers or a pin. Slots that became free up to this version may be
-// reused. The caller must hold mu.
+// oldestVersionInUse returns the oldest version with readers or a pin. Slots freed up to this version may be reused.
+// The caller must hold mu.
 func (s *Space) oldestVersionInUse() int64 {
 	if s.pinned != nil {
 		return min(s.pinned.Version, s.oldestReader())
@@ -243,7 +242,7 @@ func (s *Space) oldestVersionInUse() int64 {
 	return s.oldestReader()
 }
 
-// MaintainIVF builds or extends the IVF if that is due. Readers and writers can continue meanwhile.
+// MaintainIVF builds or extends the IVF if due. Readers and writers can continue meanwhile.
 func (s *Space) MaintainIVF(ctx context.Context) error {
 	s.ivfMu.Lock()
 	defer s.ivfMu.Unlock()
@@ -260,8 +259,7 @@ func (s *Space) MaintainIVF(ctx context.Context) error {
 	return s.adoptIVF(ctx, snap, c, files)
 }
 
-// adoptIVF commits an IVF built from an earlier snapshot. If the codes were replaced during the build, it discards the
-// IVF.
+// adoptIVF commits an IVF built from an earlier snapshot, or discards it if the codes were replaced during the build.
 func (s *Space) adoptIVF(ctx context.Context, from *Snapshot, c *vector.IVF, files *vector.IVFFiles) error {
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()
@@ -271,13 +269,13 @@ func (s *Space) adoptIVF(ctx context.Context, from *Snapshot, c *vector.IVF, fil
 	err := s.commit(ctx, func(tx *sql.Tx, next *Snapshot) error {
 		next.IVF, next.Assigned, next.Written = c, bitmap.Bitmap{}, next.Written-from.Written
 		if files != nil {
-			// The lists contain all rows that were live when the build began. Their slots have not been reused.
+			// The lists contain all rows that were live when the build began, and their slots have not been reused.
 			next.Assigned = from.Live
 		}
 		return storeListed(ctx, tx, next.Assigned)
 	})
 	if err != nil {
-		s.vectors.RetireIVF(files) // the outcome of the commit is unknown
+		s.vectors.RetireIVF(files) // the commit's outcome is unknown
 		return fmt.Errorf("committing the IVF: %w", err)
 	}
 	s.mu.Lock()
@@ -287,8 +285,7 @@ func (s *Space) adoptIVF(ctx context.Context, from *Snapshot, c *vector.IVF, fil
 	return s.vectors.CloseRetired(oldest)
 }
 
-// writeMissingCodes computes the codes if they are missing or if the space has outgrown them. It reports whether it
-// did.
+// writeMissingCodes computes the codes if they are missing or the space has outgrown them. It reports whether it did.
 func (s *Space) writeMissingCodes(ctx context.Context) (bool, error) {
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()
@@ -305,15 +302,15 @@ func (s *Space) writeMissingCodes(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// The "listed" table contains the slots in IVF lists, in the format of the "live" table. If the state has no IVF, its
-// content is meaningless.
+// The "listed" table contains the slots in IVF lists, in the same format as the "live" table. Its content is
+// meaningless if the state has no IVF.
 
 const listedTable = `CREATE TABLE IF NOT EXISTS listed (
 	chunk INTEGER PRIMARY KEY, -- 65,536 slots
 	bits  BLOB NOT NULL
 )`
 
-// storeListed replaces the content of the "listed" table.
+// storeListed replaces the "listed" table's content.
 func storeListed(ctx context.Context, tx *sql.Tx, listed bitmap.Bitmap) error {
 	for _, statement := range []string{listedTable, `DELETE FROM listed`} {
 		if _, err := tx.ExecContext(ctx, statement); err != nil {
@@ -323,7 +320,7 @@ func storeListed(ctx context.Context, tx *sql.Tx, listed bitmap.Bitmap) error {
 	return storeChunks(ctx, tx, "listed", listed.Rewrite())
 }
 
-// removeFromIVF removes slots from the IVF lists because new rows are about to use them. It also adds their number to
+// removeFromIVF removes slots from the IVF lists because new rows are about to use them. It adds their number to
 // Written, the number of rows written since the IVF was built.
 func (s *Snapshot) removeFromIVF(ctx context.Context, tx *sql.Tx, slots []uint32) error {
 	s.Written += int64(len(slots))
@@ -339,7 +336,7 @@ func (s *Snapshot) removeFromIVF(ctx context.Context, tx *sql.Tx, slots []uint32
 	return storeChunks(ctx, tx, "listed", e)
 }
 
-// computeCodes computes the codes of the rows that have no codes of the current epoch.
+// computeCodes computes codes for all rows without codes for the current epoch.
 func computeCodes(rows []*Prepared, of *vector.Set) {
 	if !of.HasCodes() {
 		return

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector"
 )
 
-// TestCodesOfAnOldEpochAreComputedAgain writes a batch with codes computed before the space got new ones.
+// TestCodesOfAnOldEpochAreComputedAgain writes a batch whose codes were computed before the space got new ones.
 func TestCodesOfAnOldEpochAreComputedAgain(t *testing.T) {
 	t.Parallel()
 	s := testSpace(t, vector.Thresholds{Codes: 40, Exact: 8, IVF: 1 << 30})

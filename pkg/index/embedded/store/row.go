@@ -19,19 +19,19 @@ type Prepared struct {
 	row      *index.Row
 	metadata []byte
 	lang     analysis.Language
-	terms    lexical.Document // Terms and Facets are nil once the batch is inverted
+	terms    lexical.Document // Terms and Facets are nil after the batch is inverted
 
-	bits, int8 []byte // codes of the vector; nil if there are none
-	epoch      int    // epoch of the codes
+	bits, int8 []byte // the vector's codes; nil if there are none
+	epoch      int    // the codes' epoch
 }
 
-// Batch contains the rows of one call, prepared as far as is possible without knowing their slots.
+// Batch contains the rows from one call, prepared as far as possible without knowing their slots.
 type Batch struct {
-	Rows  []*Prepared // no two have the same key
+	Rows  []*Prepared // keys are distinct
 	terms lexical.Inverted
 }
 
-// NewBatch returns a batch of rows with distinct keys. `words` is the vocabulary of the Preparer that prepared them.
+// NewBatch returns a batch of rows with distinct keys. `words` is the vocabulary of the rows' Preparer.
 func NewBatch(words *analysis.Batch, rows []*Prepared) *Batch {
 	documents := make([]lexical.Document, len(rows))
 	for i, p := range rows {
@@ -41,19 +41,19 @@ func NewBatch(words *analysis.Batch, rows []*Prepared) *Batch {
 	return &Batch{Rows: rows, terms: lexical.Invert(words, documents)}
 }
 
-// Preparer validates and analyses rows. It must be used by one goroutine only.
+// Preparer validates and analyses rows. It is not safe for concurrent use.
 type Preparer struct {
 	dimensions int
-	Words      *analysis.Batch // vocabulary of the rows
+	Words      *analysis.Batch // the rows' vocabulary
 }
 
-// NewPreparer returns a preparer for rows whose vectors have the given number of dimensions. If that is 0, the rows
-// have no vectors.
+// NewPreparer returns a preparer for rows whose vectors have the given number of dimensions, or no vectors if that is
+// 0.
 func NewPreparer(dimensions int, words *analysis.Analyzer) *Preparer {
 	return &Preparer{dimensions: dimensions, Words: words.Batch()}
 }
 
-// Prepare validates and analyses a row. If the row is invalid, it fails with index.ErrInvalid.
+// Prepare validates and analyses a row. It returns index.ErrInvalid if the row is invalid.
 func (w *Preparer) Prepare(r *index.Row) (*Prepared, error) {
 	if err := index.CheckRow(r, w.dimensions); err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (w *Preparer) Prepare(r *index.Row) (*Prepared, error) {
 	return p, nil
 }
 
-// storedGeneration converts a generation to a signed integer for SQLite. Flipping the top bit keeps the order of
+// storedGeneration converts a generation to a signed integer for SQLite. It flips the top bit to preserve the order of
 // generations.
 func storedGeneration(g uint64) int64 { return int64(g ^ 1<<63) }
 

@@ -11,14 +11,14 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/cache"
 )
 
-// Rows are immutable: a replacement gets another slot. A cached row is valid until its slot is reused, which happens
+// Rows are immutable: a replacement gets another slot. A cached row stays valid until its slot is reused, which happens
 // only once no reader can see the row.
 
 func (s *Space) rowKey(slot uint32) cache.Key {
 	return cache.Key{Space: s.number, Kind: cache.Row, ID: int64(slot)}
 }
 
-// dropRows removes the rows in slots that are about to be reused from the cache.
+// dropRows removes rows from the cache whose slots are about to be reused.
 func (s *Space) dropRows(slots []uint32) {
 	for _, slot := range slots {
 		s.caches.Rows.Drop(s.rowKey(slot))
@@ -26,7 +26,7 @@ func (s *Space) dropRows(slots []uint32) {
 }
 
 // rowsIn returns the rows in the given slots, without metadata. The slots must be live and ascending. The rows are
-// shared, so they must not be modified.
+// shared and must not be modified.
 func (v View) rowsIn(ctx context.Context, slots []uint32) ([]*storedRow, error) {
 	out := make([]*storedRow, len(slots))
 	for i, slot := range slots {
@@ -36,8 +36,8 @@ func (v View) rowsIn(ctx context.Context, slots []uint32) ([]*storedRow, error) 
 	}
 	missing := missingRows(slots, out)
 	if len(missing) > 0 && v.reading.tx == nil {
-		// Outside a transaction, the database may be newer than the view. But the view's slots are not reused while it
-		// is in use, so any row found is correct, and a deleted row is missing here.
+		// Outside a transaction, the database may be newer than the view. But the view's slots are not reused while it is in
+		// use, so any row found is correct, and only deleted rows are missing here.
 		if err := v.readRows(ctx, v.space.readRows, slots, missing, out); err != nil {
 			return nil, err
 		}
@@ -152,8 +152,8 @@ func (s *storedRow) bytes() int64 {
 	return int64(fixed + len(s.Key) + len(s.DatasourceID) + len(s.CustomID) + len(s.heading) + len(s.Context) + len(s.Text))
 }
 
-// RowsOf returns up to `limit` rows of a generation, with vectors and metadata, sorted by ordinal and starting at
-// fromOrdinal.
+// RowsOf returns up to `limit` rows from a generation, with vectors and metadata. They are sorted by ordinal and start
+// at fromOrdinal.
 func (v View) RowsOf(ctx context.Context, datasourceID string, generation uint64, fromOrdinal, limit int) ([]index.Row, error) {
 	rows, err := v.reading.tx.QueryContext(ctx, `SELECT `+rowColumns+` FROM rows
 		WHERE datasource = ? AND generation = ? AND ordinal >= ? ORDER BY ordinal LIMIT ?`,
@@ -192,7 +192,7 @@ func (v View) Count(ctx context.Context, datasourceID string, generation uint64)
 	return n, nil
 }
 
-// Stored calls f with each generation of each datasource, until f fails.
+// Stored calls f with each generation of each datasource. It stops when f fails.
 func (v View) Stored(ctx context.Context, f func(index.Stored) error) error {
 	rows, err := v.reading.tx.QueryContext(ctx, `SELECT datasource, generation, count(*) FROM rows GROUP BY datasource, generation`)
 	if err != nil {
@@ -213,8 +213,8 @@ func (v View) Stored(ctx context.Context, f func(index.Stored) error) error {
 	return rows.Err()
 }
 
-// Fill completes the hits in `wanted`, whose keys are the hits' slots. If a row was removed or replaced since the
-// search, its hit stays unchanged.
+// Fill completes the hits in `wanted`, which is keyed by slot. A hit stays unchanged if its row was removed or replaced
+// since the search.
 func (v View) Fill(ctx context.Context, wanted map[uint32]*index.Hit) error {
 	slots := make([]uint32, 0, len(wanted))
 	for slot := range wanted {

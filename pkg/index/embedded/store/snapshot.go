@@ -20,11 +20,11 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector"
 )
 
-// Snapshot is the in-memory state of a space at one version of its database. Once published, it is immutable.
+// Snapshot is a space's in-memory state at one version of its database. It is immutable once published.
 type Snapshot struct {
 	vector.Set
 	Version      int64
-	changed      int64 // earliest known version with the same rows
+	changed      int64 // earliest version known to have the same rows
 	model        string
 	length       int64 // total number of terms in all live rows
 	langs        map[analysis.Language]int64
@@ -35,7 +35,7 @@ type Snapshot struct {
 	locations    slotfile.View
 }
 
-// stateBody is the content of the "state" table, as JSON.
+// stateBody is the JSON content of the "state" table.
 type stateBody struct {
 	Format      int                         `json:"format"`
 	Model       string                      `json:"model"`
@@ -50,13 +50,13 @@ type stateBody struct {
 	Epoch       int                         `json:"epoch,omitempty"`
 	CodedAt     uint32                      `json:"coded_at,omitempty"`
 	Centroid    []byte                      `json:"centre,omitempty"`
-	// HasInt8 reports whether there are int8 codes of this epoch. It is false after a write by an earlier version of
-	// the program, which does not update the codes.
+	// HasInt8 reports whether there are int8 codes for this epoch. It is false after a write by an earlier version of the
+	// program, which does not update them.
 	HasInt8 bool `json:"fine,omitempty"`
 	// HasLocations reports whether there is a location file. It is false after a write by an earlier version of the
-	// program, which does not update the file.
+	// program, which does not update it.
 	HasLocations bool `json:"placed,omitempty"`
-	// IVF is the committed part of the IVF, or nil if there is none.
+	// IVF is the IVF's committed state, or nil if there is none.
 	IVF *vector.IVFState `json:"cells,omitempty"`
 }
 
@@ -115,8 +115,8 @@ func (s *Snapshot) next() *Snapshot {
 	return &n
 }
 
-// Languages returns the languages of the live rows, the most common first. It includes rare languages: a row is found
-// only if the query is also stemmed in the row's language.
+// Languages returns the live rows' languages, most common first. It includes rare ones, because a row is found only if
+// the query is also stemmed in the row's language.
 func (s *Snapshot) Languages() []analysis.Language {
 	return slices.SortedFunc(maps.Keys(s.langs), func(a, b analysis.Language) int {
 		if s.langs[a] != s.langs[b] {
@@ -158,7 +158,7 @@ func loadSnapshot(ctx context.Context, db *sql.DB) (*Snapshot, error) {
 	return s, nil
 }
 
-// loadChunks reads the bitmap in a table, "live" or "listed". If the bitmap is damaged, it fails with index.ErrCorrupt.
+// loadChunks reads the bitmap from the "live" or "listed" table. It returns index.ErrCorrupt if the bitmap is damaged.
 func loadChunks(ctx context.Context, tx *sql.Tx, table string) (bitmap.Bitmap, error) {
 	var chunks [][]uint64
 	rows, err := tx.QueryContext(ctx, `SELECT chunk, bits FROM `+table+` ORDER BY chunk`)
@@ -190,7 +190,7 @@ func loadChunks(ctx context.Context, tx *sql.Tx, table string) (bitmap.Bitmap, e
 	return bitmap.FromChunks(chunks), rows.Err()
 }
 
-// storeChunks stores the changed chunks of a bitmap in a table, "live" or "listed".
+// storeChunks stores a bitmap's changed chunks in the "live" or "listed" table.
 func storeChunks(ctx context.Context, tx *sql.Tx, table string, e *bitmap.Edit) error {
 	for chunk, words := range e.Changed() {
 		data := make([]byte, 0, bitmap.ChunkWords*8+4)

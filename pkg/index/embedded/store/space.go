@@ -22,16 +22,16 @@ import (
 
 const (
 	databaseName = "space.db"
-	// Number of connections for readers; more readers wait.
+	// Maximum number of reader connections; further readers wait.
 	readConnections = 4
 )
 
-// Space is an open space. Its methods are safe for concurrent use. The owner must count the callers that use the space,
-// and call Close only when there are none.
+// Space is an open space. Its methods are safe for concurrent use. The owner must count the callers using the space and
+// call Close only when there are none.
 type Space struct {
 	dir    string
-	files  []file // files that must not be replaced: see IsLost
-	number uint64 // number of this opening, for cache keys
+	files  []file // files that must not be replaced; see IsLost
+	number uint64 // identifies this opening in cache keys
 	caches cache.Caches
 	reads  *sql.DB
 	writes *sql.DB
@@ -50,21 +50,21 @@ type Space struct {
 
 	mu      sync.Mutex
 	current *Snapshot
-	states  map[int64]*Snapshot // snapshots of the versions a reader may find in the database
-	readers map[int64]int       // number of readers by the version that was current when they started
-	pinned  *Snapshot           // snapshot for the IVF being built
+	states  map[int64]*Snapshot // snapshots for the versions that a reader may find in the database
+	readers map[int64]int       // number of readers by the version current when they started
+	pinned  *Snapshot           // snapshot that the IVF is being built from
 	idle    bool                // whether there have been no writes for a while
-	broken  bool                // whether the space must be reopened before its next use
-	// readable says whether a broken space can still be read until it is reopened.
+	broken  bool                // the space must be reopened before its next use
+	// Whether a broken space can be read until it is reopened.
 	readable bool
 }
 
 // ErrNotFound means that the space was never written.
 var ErrNotFound = errors.New("the space does not exist")
 
-// Open opens the space in a directory. If there is none, Open creates it if `create` is set, and otherwise fails with
-// ErrNotFound. If files are damaged or incomplete, it fails with index.ErrCorrupt. `number` identifies this open space
-// in the keys of the caches, so every call needs a different number.
+// Open opens the space in a directory. If there is none, Open creates it if `create` is set and returns ErrNotFound
+// otherwise. If files are damaged or incomplete, it returns index.ErrCorrupt. `number` identifies this open space in
+// cache keys, so every call needs a different number.
 func Open(ctx context.Context, dir string, id index.Space, number uint64, c cache.Caches, z vector.Thresholds, create bool) (_ *Space, err error) {
 	path := filepath.Join(dir, databaseName)
 	if _, err := os.Stat(path); err != nil {
@@ -159,7 +159,7 @@ func (s *Space) ensureTables(ctx context.Context, first *Snapshot) error {
 	return createTables(ctx, s.writes, first)
 }
 
-// Close closes all files. After that, the space must not be used.
+// Close closes all files. The space must not be used afterwards.
 func (s *Space) Close() error {
 	var errs []error
 	for _, stmt := range []*sql.Stmt{s.readVersion, s.readRows, s.readDirectory, s.readBlock} {
@@ -183,10 +183,10 @@ func (s *Space) Close() error {
 	return nil
 }
 
-// errBroken is the error after a commit with an unknown outcome, until the space is reopened.
+// errBroken is returned after a commit with an unknown outcome, until the space is reopened.
 var errBroken = errors.New("the space is being reopened after a failed commit: try again")
 
-// commit runs one write transaction, in which `change` edits the next snapshot and the database. The caller must hold
+// commit runs a write transaction in which `change` edits the next snapshot and the database. The caller must hold
 // writeMu.
 func (s *Space) commit(ctx context.Context, change func(tx *sql.Tx, next *Snapshot) error) error {
 	s.mu.Lock()
@@ -210,8 +210,8 @@ func (s *Space) commit(ctx context.Context, change func(tx *sql.Tx, next *Snapsh
 	if _, err := tx.ExecContext(ctx, `UPDATE state SET version = ?, body = ?`, next.Version, body); err != nil {
 		return fmt.Errorf("storing the state: %w", corrupt(err))
 	}
-	// Publish the snapshot before the commit. A reader may see the new version in the database before Commit returns,
-	// and must then find its snapshot.
+	// Publish the snapshot before the commit: a reader may see the new version in the database before Commit returns and
+	// must then find its snapshot.
 	s.mu.Lock()
 	s.states[next.Version] = next
 	s.mu.Unlock()
@@ -219,7 +219,7 @@ func (s *Space) commit(ctx context.Context, change func(tx *sql.Tx, next *Snapsh
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
-		// The outcome is unknown until the database is read again.
+		// The outcome is unknown until the database has been read again.
 		s.broken, s.readable = true, true
 		return fmt.Errorf("committing: %w", corrupt(err))
 	}
@@ -228,7 +228,7 @@ func (s *Space) commit(ctx context.Context, change func(tx *sql.Tx, next *Snapsh
 	return nil
 }
 
-// makeDirs creates a directory and its parents durably.
+// makeDirs durably creates a directory and its parents.
 func makeDirs(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("making directory: %w", err)
@@ -248,8 +248,8 @@ func (s *Space) IsBroken() bool {
 	return s.broken
 }
 
-// IsReadable reports whether the space is broken but can still be read, because only a commit has failed. Readers see
-// the version in the database: the one before or after that commit.
+// IsReadable reports whether the space is broken but still readable, because only a commit has failed. Readers see the
+// version in the database, which is the one before or after that commit.
 func (s *Space) IsReadable() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -259,8 +259,8 @@ func (s *Space) IsReadable() bool {
 // IsEmpty reports whether the space has no rows.
 func (s *Space) IsEmpty() bool { return s.Snapshot().Rows == 0 }
 
-// NeedsSettling reports whether there is work to do once the space is idle: small segments to merge, or a postponed IVF
-// build.
+// NeedsSettling reports whether there is work to do once the space is idle: merging small segments or building a
+// postponed IVF.
 func (s *Space) NeedsSettling() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -282,7 +282,7 @@ func (s *Space) NeedsIVF() bool {
 	return s.current.IVFWork(s.idle) != vector.NoWork
 }
 
-// MarkIdle marks the space as idle, because there have been no writes for a while. The next write removes the mark.
+// MarkIdle marks the space as idle because there have been no writes for a while. The next write clears the mark.
 func (s *Space) MarkIdle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -295,12 +295,12 @@ func (s *Space) IVFBroken() bool {
 	return ivf != nil && ivf.Broken.Load()
 }
 
-// ReleaseMemory closes all idle connections except one and drops that one's cached pages. One connection stays open
-// because none can be opened while a disk hangs. The open one can still read data from the system's cache.
+// ReleaseMemory closes all idle connections except one and drops that one's cached pages. It keeps one open because no
+// connection can be opened while a disk hangs, but an open one can still read data from the system's cache.
 func (s *Space) ReleaseMemory() {
 	s.reads.SetMaxIdleConns(1)
 	defer s.reads.SetMaxIdleConns(readConnections)
 	if s.reads.Stats().OpenConnections > 0 {
-		_, _ = s.reads.ExecContext(context.Background(), `PRAGMA shrink_memory`) // the next read would report any error
+		_, _ = s.reads.ExecContext(context.Background(), `PRAGMA shrink_memory`) // the next read reports any error
 	}
 }

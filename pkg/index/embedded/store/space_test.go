@@ -37,7 +37,7 @@ func testSpace(t *testing.T, z vector.Thresholds) *Space {
 	return s
 }
 
-// testRows returns n rows of a generation. Each contains the word "common" and its own word.
+// testRows returns n rows of a generation. Each contains the word "common" and a word of its own.
 func testRows(source string, generation uint64, n int) []index.Row {
 	rows := make([]index.Row, n)
 	for i := range rows {
@@ -80,7 +80,7 @@ func put(ctx context.Context, t *testing.T, s *Space, rows []index.Row) error {
 	return s.Write(ctx, testBatch(t, rows))
 }
 
-// mustPut writes rows and fails the test if it cannot.
+// mustPut writes rows and fails the test on an error.
 func mustPut(t *testing.T, s *Space, rows []index.Row) {
 	t.Helper()
 	if err := put(t.Context(), t, s, rows); err != nil {
@@ -88,7 +88,7 @@ func mustPut(t *testing.T, s *Space, rows []index.Row) {
 	}
 }
 
-// foundBy returns the number of rows that contain at least one of the words.
+// foundBy returns how many rows contain at least one of the words.
 func foundBy(t *testing.T, s *Space, words string) (n int) {
 	t.Helper()
 	err := s.Read(t.Context(), func(v View) error {

@@ -22,7 +22,7 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// writeBatches commits the given batches in one transaction. No two of them may share a key. The slot files are written
+// writeBatches commits the given batches in one transaction. No two of them may share a key. Slot files are written
 // concurrently and synced before the commit. The caller must hold writeMu.
 func (s *Space) writeBatches(ctx context.Context, batches []*Batch) error {
 	var rows []*Prepared
@@ -46,7 +46,7 @@ func (s *Space) writeBatches(ctx context.Context, batches []*Batch) error {
 	computeCodes(rows, &current.Set) // the codes may have been replaced while the batch was waiting
 	files := s.writeFiles(slots, rows, end)
 	postings := buildPostings(batches, slots)
-	defer func() { // no goroutine may still be running after the return, even on an error
+	defer func() { // even on an error, no goroutine may still be running after the return
 		_ = files.Wait()
 		postings.Wait()
 	}()
@@ -86,8 +86,8 @@ func (s *Space) writeBatches(ctx context.Context, batches []*Batch) error {
 	return nil
 }
 
-// writeFiles writes the rows to the slot files and syncs the files, with one goroutine per file. Readers do not see the
-// new slots yet. The caller must wait for the returned group before it uses the files.
+// writeFiles writes the rows to the slot files and syncs them, using one goroutine per file. Readers do not see the new
+// slots yet. The caller must wait for the returned group before using the files.
 func (s *Space) writeFiles(slots []uint32, batch []*Prepared, end uint32) *errgroup.Group {
 	files := new(errgroup.Group)
 	write := func(f *slotfile.File, payload func(*Prepared) []byte) {
@@ -135,7 +135,7 @@ func replaceKeys(ctx context.Context, tx *sql.Tx, next *Snapshot, live *bitmap.E
 	return nil
 }
 
-// hasKeys reports whether any key in the batch already exists. Usually none does, and there are no rows to replace.
+// hasKeys reports whether any key in the batch already exists. Usually none does, so there are no rows to replace.
 func hasKeys(ctx context.Context, tx *sql.Tx, batch []*Prepared) (has bool, err error) {
 	keys := lists.Map(batch, func(p *Prepared) string { return p.row.Key })
 	list, err := json.Marshal(keys)
@@ -149,7 +149,7 @@ func hasKeys(ctx context.Context, tx *sql.Tx, batch []*Prepared) (has bool, err 
 	return has, nil
 }
 
-// subtractDeleted reads the deleted rows from a query result, subtracts them from the counters, and closes the result.
+// subtractDeleted reads deleted rows from a query result, subtracts them from the counters and closes the result.
 func (s *Snapshot) subtractDeleted(rows *sql.Rows, live *bitmap.Edit) error {
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
@@ -199,7 +199,7 @@ func insertRows(ctx context.Context, tx *sql.Tx, next *Snapshot, live *bitmap.Ed
 	return nil
 }
 
-// pendingPostings holds the blocks of a segment while they are being built.
+// pendingPostings holds a segment's blocks while they are being built.
 type pendingPostings struct {
 	sync.WaitGroup
 	blocks [][]byte // without checksums
@@ -207,8 +207,7 @@ type pendingPostings struct {
 	err    error
 }
 
-// buildPostings builds the blocks of the given batches in a goroutine. `slots` holds the slots of all rows in ascending
-// order.
+// buildPostings builds blocks for the given batches in a goroutine. `slots` holds all rows' slots in ascending order.
 func buildPostings(batches []*Batch, slots []uint32) *pendingPostings {
 	placed := make([]lexical.Placed, len(batches))
 	for i, b := range batches {
@@ -251,7 +250,7 @@ func insertBlocks(ctx context.Context, tx *sql.Tx, first int64, blocks [][]byte)
 	return nil
 }
 
-// storeSegment stores the slots and the directory of a segment.
+// storeSegment stores a segment's slots and directory.
 func storeSegment(ctx context.Context, tx *sql.Tx, seg lexical.Segment, slots *roaring.Bitmap, firsts []string) error {
 	slots.RunOptimize()
 	set, err := slots.ToBytes()
@@ -265,11 +264,11 @@ func storeSegment(ctx context.Context, tx *sql.Tx, seg lexical.Segment, slots *r
 	return nil
 }
 
-// A large deletion commits after this many rows, so that other writers do not wait long.
+// A large deletion commits after this many rows, so that other writers don't wait long.
 const rowsPerDeletion = 10_000
 
 // DeleteGenerations deletes the given generations in one or more commits. In each element of `which`, From must be less
-// than Below. If it fails, some rows may already have been deleted.
+// than Below. If DeleteGenerations fails, some rows may already have been deleted.
 func (s *Space) DeleteGenerations(ctx context.Context, which []index.Generations) error {
 	var rest []deletion
 	for _, g := range which {
@@ -284,8 +283,8 @@ func (s *Space) DeleteGenerations(ctx context.Context, which []index.Generations
 	return nil
 }
 
-// deletion selects rows of a datasource, or of all datasources if datasource is empty. The rows have generations from
-// first to last, inclusive. Both bounds come from storedGeneration.
+// deletion selects the rows of a datasource, or of all datasources if `datasource` is empty, with generations from
+// `first` to `last`, inclusive. Both bounds come from storedGeneration.
 type deletion struct {
 	datasource  string
 	first, last int64
@@ -328,7 +327,7 @@ func (s *Space) deleteRows(ctx context.Context, deletions []deletion) (rest []de
 	return rest, err
 }
 
-// withRows drops deletions from the front of the list until one of them matches a row. If the result is empty, there is
+// withRows drops deletions from the front of the list until one matches a row. If it returns an empty list, there is
 // nothing to commit.
 func (s *Space) withRows(ctx context.Context, deletions []deletion) ([]deletion, error) {
 	for ; len(deletions) > 0; deletions = deletions[1:] {

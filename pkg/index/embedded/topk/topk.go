@@ -9,23 +9,22 @@ type Scored struct {
 	Score float64
 }
 
-// ranksAbove reports whether a ranks above b: by higher score, then by lower slot. So the result of a selection does
-// not depend on the scan order.
+// ranksAbove reports whether a ranks above b: the higher score wins, then the lower slot. This makes the selection
+// independent of the scan order.
 func (a Scored) ranksAbove(b Scored) bool {
 	return a.Score > b.Score || a.Score == b.Score && a.Slot < b.Slot
 }
 
-// Minimum number of items beyond K that a TopK buffers before it drops the worst ones.
+// Minimum number of items beyond K that a TopK buffers before dropping the worst ones.
 const minSpare = 64
 
 // TopK keeps the K best of the offered items. It is an unordered buffer: when it holds about a quarter more than K
-// items, quickselect drops all but the K best. This takes constant amortised time per item, where a heap would take log
-// K.
+// items, quickselect drops all but the K best. This takes amortised constant time per item; a heap would take log K.
 type TopK struct {
 	K        int
 	capacity int
 	items    []Scored
-	kth      Scored // the worst of the K items kept by the last selection; valid if `full` is set
+	kth      Scored // worst of the K items kept by the last selection; valid if `full` is set
 	full     bool
 }
 
@@ -36,13 +35,13 @@ func New(k int) *TopK {
 	return t
 }
 
-// Reset removes all items and sets k. It reuses the memory.
+// Reset removes all items and sets k. It reuses the TopK's memory.
 func (t *TopK) Reset(k int) {
 	*t = TopK{K: k, capacity: k + max(minSpare, k/4), items: t.items[:0]}
 }
 
-// Threshold returns a score that K of the offered items reach. `known` is false if there is no such score yet. Items
-// with lower scores do not have to be offered.
+// Threshold returns a score that at least K of the offered items reach, so items with lower scores do not have to be
+// offered. `known` is false if there is no such score yet.
 func (t *TopK) Threshold() (score float64, known bool) { return t.kth.Score, t.full }
 
 // Offer adds an item unless it is certainly not among the K best.
@@ -99,10 +98,10 @@ func (t *TopK) Best(n int) []Scored {
 	return kept[:min(n, len(kept))]
 }
 
-// selectBest moves the k best items to the front by quickselect; the last of them is the k-th best. It requires 1 ≤ k ≤
-// len(s).
+// selectBest uses quickselect to move the k best items to the front, with the k-th best last among them. It requires 1
+// ≤ k ≤ len(s).
 func selectBest(s []Scored, k int) {
-	from, to := 0, len(s) // bounds of the k-th best's index
+	from, to := 0, len(s) // range that contains the index of the k-th best
 	for to-from > 1 {
 		// The pivot is the median of three, because scans often offer items in order.
 		a, b, c := s[from], s[from+(to-from)/2], s[to-1]

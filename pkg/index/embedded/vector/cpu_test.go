@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// processorTime returns the CPU time used by this process.
+// processorTime returns this process's CPU time.
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage

@@ -17,9 +17,9 @@ import (
 const (
 	// Minimum number of slots for codes. Smaller spaces are searched exactly.
 	codesFrom = 16_384
-	// RecentreFactor is the growth factor of a space after which the centroid and all codes are recomputed.
+	// RecentreFactor is the factor by which a space must grow before its centroid and all codes are recomputed.
 	RecentreFactor = 4
-	// Number of vectors whose mean is the centroid.
+	// Number of vectors averaged for the centroid.
 	centroidSample = 16_384
 	// Number of codes per write.
 	codesPerWrite = 1024
@@ -35,7 +35,7 @@ func (s *Set) NeedsCodes() bool {
 	return s.Dimensions > 0 && int(s.Slots) >= s.Thresholds.codesFrom() && (!s.HasCodes() || uint64(s.Slots) >= RecentreFactor*uint64(s.CodedAt))
 }
 
-// needsCodesSoon reports whether the codes will soon be replaced. It is then not worthwhile to build an IVF from them.
+// needsCodesSoon reports whether the codes will soon be replaced, so building an IVF from them is not worthwhile.
 func (s *Set) needsCodesSoon() bool {
 	const tenths = 9
 	return s.HasCodes() && 10*uint64(s.Slots) >= tenths*RecentreFactor*uint64(s.CodedAt)
@@ -68,8 +68,8 @@ func bitsLayout(dimensions int) slotfile.Layout {
 	return slotfile.Columns(quant.CodeBytes(dimensions), quant.Columns(dimensions))
 }
 
-// Encoder returns a function that quantises unit vectors around the set's centroid. Only one goroutine may use the
-// function.
+// Encoder returns a function that quantises unit vectors around the set's centroid. The function is not safe for
+// concurrent use.
 func (s *Set) Encoder() func(v []float32) (code, fine []byte) {
 	coder := quant.NewCoder(s.Centroid)
 	return func(v []float32) (code, fine []byte) { return codesOf(coder, v) }
@@ -105,8 +105,8 @@ func centroidOf(s *Set) ([]float32, error) {
 // FileName is the name of the vector file in a space's directory.
 const FileName = "vectors.f32"
 
-// Files holds the open vector files of a space. The caller of any method except BuildIVF must hold the space's write
-// lock. BuildIVF may run concurrently with the other methods, but not with itself.
+// Files holds a space's open vector files. Callers must hold the space's write lock, except for BuildIVF, which may run
+// concurrently with the other methods but not with itself.
 type Files struct {
 	Dir          string
 	Full         *slotfile.File   // nil without vectors
@@ -119,8 +119,8 @@ type Files struct {
 	ivfEpoch   int         // epoch of the latest IVF files; only BuildIVF changes it
 }
 
-// Open opens the files of a set. It removes files of codes and IVFs that do not belong to the set. If files are missing
-// or too short, it fails with index.ErrCorrupt. If these are only IVF files, it drops the IVF instead.
+// Open opens a set's files. It removes files with codes or IVFs that do not belong to the set. It returns
+// index.ErrCorrupt if files are missing or too short. If only IVF files are affected, it drops the IVF instead.
 func (f *Files) Open(snap *Set) (err error) {
 	if snap.Dimensions == 0 {
 		return nil
@@ -169,9 +169,9 @@ func (f *Files) Publish(next *Set) {
 	}
 }
 
-// RenewCodes recomputes the centroid and all codes in new files if NeedsCodes returns true, that is, each time the
-// space has grown fourfold. This takes about ten seconds of CPU time per million vectors, spread over several
-// goroutines. The caller must commit the set `next` and then call AdoptCodes.
+// RenewCodes recomputes the centroid and all codes in new files if NeedsCodes returns true, i.e. whenever the space has
+// grown fourfold. This takes about ten seconds of CPU time per million vectors, spread over several goroutines. The
+// caller must commit the set `next` and then call AdoptCodes.
 func (f *Files) RenewCodes(ctx context.Context, next *Set) error {
 	if !next.NeedsCodes() {
 		return nil
@@ -184,7 +184,7 @@ func (f *Files) RenewCodes(ctx context.Context, next *Set) error {
 	if err != nil {
 		return err
 	}
-	f.retiredCodes = append(f.retiredCodes, file) // until AdoptCodes; Close closes it in any case
+	f.retiredCodes = append(f.retiredCodes, file) // until AdoptCodes is called; in any case, Close closes it
 	fine, err := slotfile.Create(f.int8Path(next.Epoch+1), slotfile.Records(quant.Int8CodeBytes(next.Dimensions), int8Align))
 	if err != nil {
 		return err
@@ -214,7 +214,7 @@ func (f *Files) RenewCodes(ctx context.Context, next *Set) error {
 	return nil
 }
 
-// AdoptCodes makes the files from RenewCodes the current code files. Call it after the commit.
+// AdoptCodes makes the files from RenewCodes the current code files. Call it after committing.
 func (f *Files) AdoptCodes() {
 	last := len(f.retiredCodes) - 2
 	codes, fine := f.retiredCodes[last], f.retiredCodes[last+1]
@@ -233,7 +233,7 @@ func (f *Files) int8Path(epoch int) string {
 	return filepath.Join(f.Dir, fmt.Sprintf("codes-%d.bytes", epoch))
 }
 
-// removeOtherCodes removes codes of other epochs, and the sign bits of format 1.
+// removeOtherCodes removes codes from other epochs and the sign bits of format 1.
 func (f *Files) removeOtherCodes(epoch int) error {
 	for _, pattern := range []string{"codes-*.bits", "codes-*.bytes", "signs-*.bits"} {
 		files, err := filepath.Glob(filepath.Join(f.Dir, pattern))

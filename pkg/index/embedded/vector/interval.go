@@ -9,20 +9,20 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector/quant"
 )
 
-// A search by intervals is as exact as a comparison of all vectors, but reads a quarter of the data. An int8 code gives
-// an interval that contains the row's score. The full vector is read only if the interval reaches the limit-th best
-// lower bound.
+// A search by intervals is as exact as comparing all vectors but reads a quarter of the data. An int8 code gives an
+// interval that contains the row's score. The full vector is read only if the interval reaches the limit-th best lower
+// bound.
 
 const (
 	// Number of slots compared together.
 	intervalBatch = 64
-	// Minimum number of rows, per requested result, for a search by intervals. If there are fewer, most vectors would
-	// be read anyway.
+	// Minimum number of rows per requested result for a search by intervals. With fewer rows, most vectors would be read
+	// anyway.
 	minIntervalRows = 8
 )
 
 // ScanIntervals returns the same rows and scores as ScanExact, in no particular order. `rows` is the approximate number
-// of slots that pass. The set must have codes.
+// of slots that pass the filter. The set must have codes.
 func ScanIntervals(ctx context.Context, s *Set, filter bitmap.Set, query []float32, limit, rows int) ([]topk.Scored, error) {
 	if rows < minIntervalRows*limit {
 		found, err := ScanExact(ctx, s, filter, query, limit, rows)

@@ -12,15 +12,15 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector/quant"
 )
 
-// A large space has an inverted file (IVF): k-means divides the vectors into lists, each around a centroid. The 1-bit
-// codes of a list are contiguous, so a search reads only the lists near the query. An IVF is built in the background,
-// while searches and writes continue. If it is damaged or missing, or if the space has outgrown it, it is dropped and
-// rebuilt. Rows written since the last build are unassigned: every search scans their codes.
+// A large space has an inverted file (IVF): k-means divides the vectors into lists, each around a centroid. A list's
+// 1-bit codes are contiguous, so a search reads only the lists near the query. An IVF is built in the background while
+// searches and writes continue. If it is damaged or missing, or the space has outgrown it, it is dropped and rebuilt.
+// Rows written since the last build are unassigned, and every search scans their codes.
 
 const (
-	// Minimum number of rows for an IVF. In a smaller space, a scan of all codes is nearly as fast, and more accurate.
+	// Minimum number of rows for an IVF. In smaller spaces, scanning all codes is nearly as fast and more accurate.
 	ivfFrom = 1_000_000
-	// Factor by which the space must grow or shrink before the centroids are trained again.
+	// Factor by which the space must grow or shrink before the centroids are retrained.
 	rebuildFactor = RecentreFactor
 	// Unassigned rows are assigned once they make up more than 1/reassignShare of all rows.
 	reassignShare = 32
@@ -36,31 +36,31 @@ const (
 	centroidAlign = 4
 )
 
-// IVFState is the part of an IVF in the space's committed state. Versions without IVF support do not write it.
+// IVFState is the IVF's part of the space's committed state. Versions without IVF support do not write it.
 type IVFState struct {
 	Epoch      int     `json:"epoch"`            // part of the file names
 	Coded      int     `json:"coded"`            // epoch of the codes in the lists
 	Rows       uint32  `json:"rows"`             // number of rows in all lists, including dead ones
 	Lists      int     `json:"leaves"`           // number of lists
-	Coarse     int     `json:"tops"`             // number of coarse centroids, for training and assignment
+	Coarse     int     `json:"tops"`             // number of coarse centroids for training and assignment
 	Radius     Radius  `json:"reach"`            // radius factors, for lists that are not always probed
 	BuiltAt    int64   `json:"cut_at"`           // number of rows when the centroids were trained
-	Imbalance  float64 `json:"uneven"`           // imbalance when the centroids were trained: see builder.imbalance
-	Skewed     bool    `json:"skewed,omitempty"` // the lists became unbalanced: train new centroids
+	Imbalance  float64 `json:"uneven"`           // imbalance when the centroids were trained; see builder.imbalance
+	Skewed     bool    `json:"skewed,omitempty"` // the lists became unbalanced, so train new centroids
 	Unassigned int64   `json:"tail"`             // Set.Written, filled in by State
 }
 
-// IVF is the inverted file of a set. It is immutable, except that a search may mark it as broken.
+// IVF is a set's inverted file. It is immutable, except that a search may mark it as broken.
 type IVF struct {
 	IVFState
 	Broken    *atomic.Bool
-	centroids slotfile.View // centroids of the lists as int8 codes, for searches
-	means     slotfile.View // centroids of the lists, then the coarse ones, in full precision
+	centroids slotfile.View // the lists' centroids as int8 codes, for searches
+	means     slotfile.View // the lists' centroids and then the coarse ones, in full precision
 	codes     slotfile.View // list by list: 1-bit code and slot
 }
 
-// State returns the committed part of the IVF, or nil if there is no IVF. `written` is the number of rows written since
-// the IVF was built.
+// State returns the IVF's state to commit, or nil if there is no IVF. `written` is the number of rows written since the
+// IVF was built.
 func (c *IVF) State(written int64) *IVFState {
 	if c == nil {
 		return nil
@@ -70,13 +70,13 @@ func (c *IVF) State(written int64) *IVFState {
 	return &state
 }
 
-// IVF returns the IVF described by a state, without its files.
+// IVF returns the IVF that a state describes, without its files.
 func (b *IVFState) IVF() *IVF { return &IVF{IVFState: *b, Broken: new(atomic.Bool)} }
 
 // Usable reports whether searches can use the IVF.
 func (c *IVF) Usable() bool { return c != nil && c.Radius.Known() && !c.Broken.Load() }
 
-// errIVF means that the IVF is damaged. No data is lost, because the IVF is rebuilt.
+// errIVF means that the IVF is damaged. No data is lost, because the IVF can be rebuilt.
 var errIVF = errors.New("the IVF of a space is damaged")
 
 // damaged marks the IVF as broken and returns errIVF with the cause.
@@ -93,7 +93,7 @@ func wordOf(w, n int) uint64 {
 	return ^uint64(0)
 }
 
-// centroid returns the verified record of the i-th list's centroid: its int8 code, and the list's radius, first row and
+// centroid returns the verified record for the i-th list's centroid: its int8 code and the list's radius, first row and
 // number of rows.
 func (c *IVF) centroid(i int) ([]byte, error) {
 	if err := c.centroids.Check(i/64, wordOf(i/64, c.Lists)); err != nil {
@@ -102,8 +102,8 @@ func (c *IVF) centroid(i int) ([]byte, error) {
 	return c.centroids.Record(uint32(i)), nil
 }
 
-// mean returns the verified record of the i-th centroid in full precision. From index c.Lists on, the records are those
-// of the coarse centroids.
+// mean returns the verified record for the i-th centroid in full precision. Records from index c.Lists on belong to the
+// coarse centroids.
 func (c *IVF) mean(i int) ([]byte, error) {
 	if err := c.means.Check(i/64, wordOf(i/64, c.Lists+c.Coarse)); err != nil {
 		return nil, c.damaged("a mean", err)
@@ -128,7 +128,7 @@ func numbersOf(record []byte) (radius float32, from, n uint32) {
 	return math.Float32frombits(binary.LittleEndian.Uint32(at)), binary.LittleEndian.Uint32(at[4:]), binary.LittleEndian.Uint32(at[8:])
 }
 
-// Verify verifies all checksums of the IVF. If one does not match, it marks the IVF as broken.
+// Verify verifies all checksums in the IVF. If one does not match, it marks the IVF as broken.
 func (c *IVF) Verify() error {
 	for i := range c.Lists {
 		if _, err := c.centroid(i); err != nil {
@@ -156,8 +156,8 @@ func listLayout(dimensions int) slotfile.Layout {
 	return slotfile.Columns(quant.CodeBytes(dimensions)+listSlotBytes, quant.Columns(dimensions))
 }
 
-// SkipsIVF reports whether searches should scan all codes: there is no usable IVF, the space is small, or too many rows
-// are unassigned.
+// SkipsIVF reports whether searches should scan all codes, either because there is no usable IVF, because the space is
+// small, or because too many rows are unassigned.
 func (s *Set) SkipsIVF() bool {
 	return !s.IVF.Usable() || s.Rows < int64(s.Thresholds.ivfFrom()) || s.Written > s.Rows/maxUnassignedShare
 }
@@ -179,7 +179,7 @@ func (s *Set) IVFWork(idle bool) Work {
 	}
 	c := s.IVF
 	switch {
-	case c == nil && s.needsCodesSoon() && !idle: // the IVF would be built twice
+	case c == nil && s.needsCodesSoon() && !idle: // otherwise the IVF would be built twice
 		return NoWork
 	case c == nil || c.Broken.Load() || c.Skewed || s.Rows >= rebuildFactor*c.BuiltAt || s.Rows*rebuildFactor <= c.BuiltAt:
 		return Rebuild

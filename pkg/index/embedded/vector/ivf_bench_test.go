@@ -20,9 +20,8 @@ var (
 	approximateDims = flag.Int("approximate.dimensions", 384, "of the vectors that BenchmarkApproximate draws")
 )
 
-// BenchmarkApproximate builds an IVF for many vectors. It alternates searches with the IVF and scans of all codes and
-// compares their cost and the share of the nearest rows that they find. Besides random vectors, it uses those in the
-// files -recall.vectors and -recall.queries.
+// BenchmarkApproximate builds an IVF for many vectors. It alternates IVF searches with scans of all codes and compares
+// their cost and their recall. Besides random vectors, it uses those in the -recall.vectors and -recall.queries files.
 func BenchmarkApproximate(b *testing.B) {
 	for size := range strings.SplitSeq(*approximateRows, ",") {
 		rows, err := strconv.Atoi(size)
@@ -108,7 +107,7 @@ func benchIVF(b *testing.B, s *Files, snap *Set, queries [][]float32) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					if i >= len(queries)/10 { // the first queries serve only to load the files into memory
+					if i >= len(queries)/10 { // the first queries only load the files into memory
 						all, few = append(all, between-before), append(few, processorTime(b)-between)
 					}
 					looked += float64(n) / float64(with.Rows) / float64(len(queries))
@@ -125,7 +124,7 @@ func benchIVF(b *testing.B, s *Files, snap *Set, queries [][]float32) {
 	}
 }
 
-// shareOf returns the share of the wanted rows that were found. Other rows that are just as near also count.
+// shareOf returns the fraction of the wanted rows that were found. Other rows that are just as near also count.
 func shareOf(want, got []topk.Scored) float64 {
 	top := topk.New(len(want))
 	for _, w := range want {

@@ -16,17 +16,17 @@ import (
 )
 
 const (
-	// Number of lists, as a multiple of the square root of the number of rows.
+	// Number of lists divided by the square root of the number of rows.
 	listsPerRoot = 8
 	// Number of training vectors per list.
 	samplesPerList = 32
-	// noList marks a slot that is in no list.
+	// noList marks slots that are in no list.
 	noList = math.MaxUint32
-	// Factor by which the imbalance of the list sizes must grow before the centroids are trained again.
+	// Factor by which the imbalance of list sizes must grow before the centroids are retrained.
 	skewFactor = 2
 )
 
-// builder assigns the rows of a set to lists.
+// builder assigns a set's rows to lists.
 type builder struct {
 	set   *Set
 	tree  *tree
@@ -43,8 +43,7 @@ func newBuilder(s *Set, t *tree) *builder {
 	return d
 }
 
-// sample draws live slots at random: up to n for training, in ascending order, and up to `more` others that are held
-// out.
+// sample randomly draws live slots: up to n for training, in ascending order, and up to `more` others to hold out.
 func sample(s *Set, n, more int, rng *rand.Rand) (drawn, held []uint32) {
 	n = min(n, int(s.Rows)/2)
 	more = min(more, int(s.Rows)/4)
@@ -65,7 +64,7 @@ func sample(s *Set, n, more int, rng *rand.Rand) (drawn, held []uint32) {
 	return drawn, held
 }
 
-// buildLists trains centroids and assigns all rows. It also returns the held-out rows.
+// buildLists trains centroids and assigns all rows to lists. It also returns the held-out rows.
 func buildLists(ctx context.Context, s *Set, rng *rand.Rand) (d *builder, held []uint32, err error) {
 	n := max(1, int(listsPerRoot*math.Sqrt(float64(s.Rows))))
 	drawn, held := sample(s, n*samplesPerList, heldOutRows, rng)
@@ -113,8 +112,8 @@ func (d *builder) assign(ctx context.Context) error {
 	return err
 }
 
-// imbalance measures how unequal the lists are. It is the mean size of the list that contains a random row, divided by
-// the mean size of all lists. If all lists have the same size, it is 1.
+// imbalance measures how unequal the lists are: the mean size of the list containing a random row, divided by the mean
+// size of all lists. If all lists have the same size, it is 1.
 func (d *builder) imbalance() float64 {
 	var rows, squares float64
 	for _, n := range d.sizes {
@@ -124,7 +123,7 @@ func (d *builder) imbalance() float64 {
 	return squares * float64(len(d.sizes)) / max(1, rows*rows)
 }
 
-// store writes the files of the lists and returns the IVF for the next version.
+// store writes the list files and returns the IVF for the next version.
 func (d *builder) store(ctx context.Context, in *Files, epoch int) (_ *IVF, _ *IVFFiles, err error) {
 	f := &IVFFiles{}
 	defer func() {
@@ -229,7 +228,7 @@ func (d *builder) storeLists(ctx context.Context, file *slotfile.File, from []ui
 	return nil
 }
 
-// builderOf returns a builder with the lists of a set. Rows written since the lists were built are unassigned.
+// builderOf returns a builder with a set's lists. Rows written since the lists were built are unassigned.
 func builderOf(s *Set) (*builder, error) {
 	c := s.IVF
 	t := &tree{coarse: newMeans(s.Dimensions, c.Coarse), lists: newMeans(s.Dimensions, c.Lists)}

@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// Number of held-out rows that serve as calibration queries.
+	// Number of held-out rows used as calibration queries.
 	heldOutRows = 64
-	// Share of the nearest rows that searches must find, for each limit and query type.
+	// Recall that searches must reach, for each limit and query type.
 	targetRecall = 0.995
-	// Maximum share of all rows that searches may scan. Beyond it, a scan of all codes is cheaper.
+	// Maximum share of all rows that searches may scan. Beyond that, scanning all codes is cheaper.
 	maxScanned = 0.33
-	// Maximum number of attempts per limit, and the factor that raises the radius factor if the first attempt finds too
+	// Maximum number of attempts per limit, and the factor by which the radius factor is raised if an attempt finds too
 	// few rows.
 	radiusTries, radiusStep = 5, 1.1
 	// Smallest radius factor to try. It must be positive, because 0 has a special meaning: see Radius.
@@ -28,12 +28,12 @@ const (
 // and of candidates per query.
 var calibratedLimits = [2]int{10, 200}
 
-// queryNoise lists the norms of the random noise that turns row vectors into calibration queries. Real queries are
+// queryNoise lists the norms of the random noise added to row vectors to make calibration queries. Real queries are
 // farther from rows than rows are from each other.
 var queryNoise = []float32{0, 0.5, 1}
 
-// Radius contains a radius factor for each calibrated limit. The higher the factor, the more lists a search probes; see
-// ScanLists. A factor of 0 means that a scan of all codes is better.
+// Radius contains a radius factor for each calibrated limit. Searches probe more lists if the factor is higher; see
+// ScanLists. A factor of 0 means that scanning all codes is better.
 type Radius [len(calibratedLimits)]float32
 
 // Known reports whether the factors are calibrated.
@@ -50,7 +50,7 @@ func (r Radius) at(limit int) float32 {
 // calibrationQuery is a query with its true nearest rows.
 type calibrationQuery struct {
 	kind    int    // index into queryNoise
-	slot    uint32 // slot of the row that the query is derived from; that row does not count as a hit
+	slot    uint32 // slot of the row the query is derived from, which does not count as a hit
 	query   []float32
 	nearest []topk.Scored // best first, as many as the larger calibrated limit
 }
@@ -73,7 +73,7 @@ func makeCalibrationQueries(ctx context.Context, s *Set, held []uint32, rng *ran
 	return out, nil
 }
 
-// removeSlot returns the found rows, best first, without the one at the given slot.
+// removeSlot removes the given slot from the found rows and returns the others, best first.
 func removeSlot(found []topk.Scored, slot uint32) []topk.Scored {
 	top := topk.New(len(found))
 	for _, f := range found {
@@ -84,9 +84,9 @@ func removeSlot(found []topk.Scored, slot uint32) []topk.Scored {
 	return top.Best(len(found))
 }
 
-// neededRadius returns the smallest radius factor with which a search for `depth` rows finds the share targetRecall of
-// the nearest rows. It assumes that the threshold of the search is the score of the last of these rows. A search probes
-// the lists with the best centroids, and each list whose centroid's score plus factor·radius reaches the threshold.
+// neededRadius returns the smallest radius factor with which a search for `depth` rows reaches targetRecall. It assumes
+// that the search's threshold is the score of the last of the nearest rows. A search probes the lists with the best
+// centroids, and each list whose centroid's score plus factor·radius reaches the threshold.
 func (d *builder) neededRadius(questions []calibrationQuery, depth int) (limit float32) {
 	gaps := make([][]float32, len(queryNoise))
 	products := make([]float32, len(d.sizes))
@@ -139,8 +139,8 @@ func withNoise(v []float32, noise float32, rng *rand.Rand) []float32 {
 	return out
 }
 
-// measured is the result of a measurement: the lowest recall of any query type, and the mean share of all rows scanned
-// by a search.
+// measured is the result of a measurement: the lowest recall for any query type, and the mean share of all rows that a
+// search scans.
 type measured struct{ recall, scanned float64 }
 
 // measure searches the lists for the calibration queries.
@@ -169,9 +169,8 @@ func measure(ctx context.Context, s *Set, questions []calibrationQuery, depth in
 	return o, nil
 }
 
-// calibrate sets the radius factor of each limit to the smallest factor with which searches reach targetRecall. It
-// finds the factors by bisection. If searches with one of the limits would scan more than maxScanned of the rows, it
-// sets none.
+// calibrate uses bisection to set each limit's radius factor to the smallest one with which searches reach
+// targetRecall. If searches with any of the limits would scan more than maxScanned of the rows, it sets no factors.
 func (d *builder) calibrate(ctx context.Context, c *IVF, held []uint32, rng *rand.Rand) error {
 	if d.set.Thresholds.Radius.Known() {
 		c.Radius = d.set.Thresholds.Radius
@@ -185,8 +184,8 @@ func (d *builder) calibrate(ctx context.Context, c *IVF, held []uint32, rng *ran
 	with.IVF, with.Assigned, with.Written = &tried, d.set.Live, 0
 	var found Radius
 	for i, depth := range calibratedLimits {
-		// A slightly smaller factor than neededRadius is enough, because a search starts with a lower threshold than
-		// neededRadius assumes and so probes more lists.
+		// A factor slightly below neededRadius is enough, because a search starts with a lower threshold than neededRadius
+		// assumes and therefore probes more lists.
 		from, to := float32(minRadius), d.neededRadius(questions, depth)
 		for n := 0; n < radiusTries; n++ {
 			factor := to
@@ -202,7 +201,7 @@ func (d *builder) calibrate(ctx context.Context, c *IVF, held []uint32, rng *ran
 				to, found[i] = factor, factor
 			case o.scanned > maxScanned:
 				to = factor
-			case n == 0: // ties or rounding make the needed radius too small
+			case n == 0: // ties or rounding make the computed radius too small
 				to *= radiusStep
 			default:
 				from = factor

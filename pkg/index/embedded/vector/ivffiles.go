@@ -16,11 +16,11 @@ import (
 
 // IVFFiles holds an IVF's files.
 type IVFFiles struct {
-	version                 int64 // first version that no longer reads the files, or 0 if unknown
+	version                 int64 // first version that no longer reads the files; 0 if unknown
 	centroids, means, codes *slotfile.File
 }
 
-// each returns all files of the IVF, with nil for those that are not open.
+// each returns all of the IVF's files, with nil for those that are not open.
 func (f *IVFFiles) each() []*slotfile.File { return []*slotfile.File{f.centroids, f.means, f.codes} }
 
 func (f *IVFFiles) close() error {
@@ -30,7 +30,7 @@ func (f *IVFFiles) close() error {
 	return errors.Join(f.centroids.Close(), f.means.Close(), f.codes.Close())
 }
 
-// unlink deletes the files while they are still open. On operating systems that do not allow this, the next Open
+// unlink deletes the files while they are still open. If the operating system does not allow that, the next Open
 // deletes them.
 func (f *IVFFiles) unlink() {
 	for _, file := range f.each() {
@@ -53,7 +53,7 @@ func (f *Files) ivfPath(epoch int, what string) string {
 	return filepath.Join(f.Dir, fmt.Sprintf("cells-%d.%s", epoch, what))
 }
 
-// openIVF opens the files of the set's IVF and removes the files of other IVFs. It drops an IVF that is damaged or
+// openIVF opens the files of the set's IVF and removes those of other IVFs. It drops the IVF if it is damaged or
 // belongs to other codes.
 func (f *Files) openIVF(snap *Set) error {
 	c := snap.IVF
@@ -80,7 +80,7 @@ func (f *Files) openIVF(snap *Set) error {
 	return f.removeOtherIVF()
 }
 
-// openIVFFiles opens the files of an IVF. On an error, it returns the files opened so far.
+// openIVFFiles opens an IVF's files. If it fails, it also returns the files opened so far.
 func (f *Files) openIVFFiles(c *IVF, dimensions int) (_ *IVFFiles, err error) {
 	of := &IVFFiles{}
 	if of.centroids, err = slotfile.Open(f.ivfPath(c.Epoch, "centres"), slotfile.Records(centroidBytes(dimensions), centroidAlign), uint32(c.Lists)); err != nil {
@@ -110,10 +110,9 @@ func (f *Files) removeOtherIVF() error {
 	return nil
 }
 
-// BuildIVF builds the lists of an IVF for the set `snap` and writes their files, without the write lock. Meanwhile, the
-// slots of the set must not be reused. `work` says whether to train new centroids. The caller must commit the returned
-// IVF and then call ReplaceIVF. If a scan of all codes is better for these vectors, the IVF records that, and there are
-// no files.
+// BuildIVF builds IVF lists for the set `snap` and writes their files, without the write lock. The set's slots must not
+// be reused meanwhile. `work` says whether to train new centroids. The caller must commit the returned IVF and then
+// call ReplaceIVF. If scanning all codes is better for these vectors, the IVF records that and there are no files.
 func (f *Files) BuildIVF(ctx context.Context, snap *Set, work Work, seed uint64) (_ *IVF, _ *IVFFiles, err error) {
 	rng := rand.New(rand.NewPCG(seed, uint64(snap.Rows)))
 	var d *builder
@@ -152,8 +151,8 @@ func (f *Files) BuildIVF(ctx context.Context, snap *Set, work Work, seed uint64)
 	return c, files, nil
 }
 
-// ReplaceIVF makes `files`, which may be nil, the files of the current IVF. Call it after committing that IVF.
-// `version` is the version of the commit.
+// ReplaceIVF makes `files`, which may be nil, the current IVF's files. Call it after committing that IVF. `version` is
+// the commit's version.
 func (f *Files) ReplaceIVF(files *IVFFiles, version int64) {
 	if f.ivf != nil {
 		f.ivf.unlink()
@@ -163,12 +162,12 @@ func (f *Files) ReplaceIVF(files *IVFFiles, version int64) {
 	f.ivf = files
 }
 
-// RetireIVF takes over the files of an IVF whose commit failed. The IVF may still have been committed, and a reader may
-// be using the files, so they stay open until Close.
+// RetireIVF takes over the files of an IVF whose commit failed. The IVF may have been committed nevertheless, and a
+// reader may be using the files, so they stay open until Close.
 func (f *Files) RetireIVF(files *IVFFiles) { f.retiredIVF = append(f.retiredIVF, files) }
 
-// CloseRetired closes the files of replaced IVFs that are no longer in use. `oldest` is the oldest version that still
-// has readers.
+// CloseRetired closes files of replaced IVFs that are no longer in use. `oldest` is the oldest version that still has
+// readers.
 func (f *Files) CloseRetired(oldest int64) error {
 	var kept []*IVFFiles
 	var errs []error

@@ -15,13 +15,13 @@ const (
 	lloydRounds = 6
 	// Number of training vectors per coarse centroid.
 	coarseSample = 256
-	// Number of coarse centroids whose lists are compared with a vector to find the nearest list.
+	// Number of coarse centroids whose lists are compared with a vector to find its nearest list.
 	coarseProbes = 3
 	// Number of vectors between checks of the context.
 	checkEvery = 256
 )
 
-// means contains centroids and half of their squared norms.
+// means contains centroids and half their squared norms.
 type means struct {
 	dimensions int
 	points     []float32
@@ -46,8 +46,8 @@ func (m *means) add(other *means) {
 	m.points, m.halves = append(m.points, other.points...), append(m.halves, other.halves...)
 }
 
-// nearest returns the centroid m in [from, to) that is nearest to v, and its score v·m - |m|²/2. The nearest centroid
-// has the highest score.
+// nearest returns the centroid m in [from, to) that is nearest to v. This is the one with the highest score v·m -
+// |m|²/2, which nearest also returns.
 func (m *means) nearest(v []float32, from, to int) (best int, score float32) {
 	best, score = from, float32(math.Inf(-1))
 	for i := from; i < to; i++ {
@@ -58,7 +58,7 @@ func (m *means) nearest(v []float32, from, to int) (best int, score float32) {
 	return best, score
 }
 
-// tree is a two-level k-means. Coarse centroids group the lists, so that the nearest list can be found without
+// tree is a two-level k-means tree. Coarse centroids group the lists, so that the nearest list can be found without
 // comparing all of them.
 type tree struct {
 	coarse *means
@@ -102,8 +102,7 @@ func growTree(ctx context.Context, s *Set, slots []uint32, n int, rng *rand.Rand
 	return t, nil
 }
 
-// findMeans trains n centroids with Lloyd's algorithm. If there are fewer than n vectors, it trains one centroid per
-// vector.
+// findMeans trains n centroids with Lloyd's algorithm, or one per vector if there are fewer than n vectors.
 func findMeans(ctx context.Context, s *Set, slots []uint32, n int, rng *rand.Rand) (*means, error) {
 	n = min(n, len(slots))
 	m := newMeans(s.Dimensions, n)
@@ -141,14 +140,14 @@ func findMeans(ctx context.Context, s *Set, slots []uint32, n int, rng *rand.Ran
 	return m, nil
 }
 
-// finder looks up the list nearest to a vector. Only one goroutine may use it.
+// finder looks up the list nearest to a vector. It is not safe for concurrent use.
 type finder struct {
 	*tree
 	near topk.TopK
 }
 
-// leaf returns the list nearest to the unit vector v, among the lists of the nearest coarse centroids. It also returns
-// the squared distance between v and the list's centroid.
+// leaf returns the list nearest to the unit vector v among the nearest coarse centroids' lists, and the squared
+// distance between v and the list's centroid.
 func (f *finder) leaf(v []float32) (best int, distance float32) {
 	f.near.Reset(min(coarseProbes, f.coarse.len()))
 	for i := range f.coarse.len() {

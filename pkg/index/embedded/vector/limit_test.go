@@ -19,9 +19,9 @@ import (
 
 var limitRows = flag.String("limit.rows", "100000,500000", "numbers of vectors that BenchmarkLimit draws")
 
-// topics is a source of random vectors that resemble those of sentence models. They lie around topics and subtopics.
-// The first dimensions vary most, and all vectors have a common part. Among 100,000 of them, the tenth nearest to a
-// query has a dot product of 0.5 with it, compared with 0.05 for two random vectors.
+// topics returns a source of random vectors that resemble those of sentence models. They lie around topics and
+// subtopics. The first dimensions vary most, and all vectors share a common component. Among 100,000 of them, the tenth
+// nearest to a query has a dot product of 0.5 with it, compared with 0.05 for two random vectors.
 func topics(dimensions, n int) drawn {
 	rng := rand.New(rand.NewPCG(31, 32))
 	spreads := make([]float64, dimensions)
@@ -55,8 +55,8 @@ func topics(dimensions, n int) drawn {
 	}}
 }
 
-// BenchmarkLimit compares a dense search with a lower bound for a scan of all vectors. The bound is the time that this
-// machine needs to read the vectors from memory once, with as many goroutines as a search. The two measurements
+// BenchmarkLimit compares a dense search with a lower bound for scanning all vectors. The bound is the time this
+// machine needs to read the vectors from memory once, using as many goroutines as a search. The two measurements
 // alternate.
 func BenchmarkLimit(b *testing.B) {
 	for size := range strings.SplitSeq(*limitRows, ",") {
@@ -114,7 +114,7 @@ func benchLimit(b *testing.B, s *Set, queries [][]float32) {
 	b.ReportMetric(100*r.rescored, "%compared")
 }
 
-// readAll reads a buffer once, with as many goroutines as a scan uses.
+// readAll reads a buffer once, using as many goroutines as a scan.
 func readAll(b *testing.B, buffer []float32) {
 	parts := min(processors.Count(), maxScanners)
 	var all errgroup.Group

@@ -21,16 +21,16 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector/quant"
 )
 
-// minRecall is the share of the truly nearest rows a dense search must find.
+// minRecall is the share of the truly nearest rows that a dense search must find.
 const minRecall = 0.998
 
-// drawn is a source of random vectors, both for rows and for queries.
+// drawn is a source of random vectors for both rows and queries.
 type drawn struct {
 	dimensions int
 	draw       func(rng *rand.Rand, v []float64)
 }
 
-// clusters draws vectors around n centres. `spread` is their distance from the centre, in units of the distance between
+// clusters draws vectors around n centres. `spread` is their distance from the centre, relative to the distance between
 // centres.
 func clusters(dimensions, n int, spread float64) drawn {
 	rng := rand.New(rand.NewPCG(uint64(dimensions), uint64(n)))
@@ -49,7 +49,7 @@ func clusters(dimensions, n int, spread float64) drawn {
 	}}
 }
 
-// gaussian draws vectors with independent components. Each component has its own spread and mean.
+// gaussian draws vectors with independent components, each with its own spread and mean.
 func gaussian(dimensions int, spread, mean func(i int) float64) drawn {
 	return drawn{dimensions, func(rng *rand.Rand, v []float64) {
 		for i := range v {
@@ -60,7 +60,7 @@ func gaussian(dimensions int, spread, mean func(i int) float64) drawn {
 
 func constant(x float64) func(int) float64 { return func(int) float64 { return x } }
 
-// drawings contains sources of vectors like a model's, and of vectors that no model should produce.
+// drawings contains sources of vectors like a model's, and of vectors that no model should ever produce.
 var drawings = map[string]drawn{
 	"independent":                       gaussian(128, constant(1), constant(0)),
 	"clusters":                          clusters(128, 200, 1),
@@ -95,7 +95,7 @@ func (d drawn) next(rng *rand.Rand) []float32 {
 	return out
 }
 
-// vectorsOnly returns a snapshot of n rows that contain only vectors and their codes.
+// vectorsOnly returns a snapshot with n rows that have only vectors and codes.
 func vectorsOnly(t testing.TB, dimensions, n int, next func() []float32) *Set {
 	t.Helper()
 	_, snap := spaceOfVectors(t, dimensions, n, next)
@@ -134,7 +134,7 @@ func spaceOfVectors(t testing.TB, dimensions, n int, next func() []float32) (*Fi
 }
 
 // recall contains the share of the truly nearest rows that a staged scan finds, and the share of all rows that it
-// compares in full. Rows that are just as near as the last of the truly nearest ones count as found too.
+// compares in full precision. Rows that are just as near as the last of the truly nearest ones also count as found.
 type recall struct{ found, rescored float64 }
 
 func recallOf(ctx context.Context, s *Set, queries [][]float32, limit int) (recall, error) {
@@ -193,8 +193,8 @@ var (
 	recallLength  = flag.Int("recall.dimensions", 384, "of the vectors in these files")
 )
 
-// BenchmarkRecall measures the share of the truly nearest rows that are found and compares the time with that of an
-// exact scan.
+// BenchmarkRecall measures the share of the truly nearest rows that are found and compares the time with an exact
+// scan's.
 func BenchmarkRecall(b *testing.B) {
 	for _, name := range slices.Sorted(maps.Keys(drawings)) {
 		b.Run(name, func(b *testing.B) {

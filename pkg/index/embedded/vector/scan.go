@@ -19,21 +19,21 @@ import (
 )
 
 const (
-	// ParallelRows is the minimum number of rows for a scan with several goroutines.
+	// ParallelRows is the minimum number of rows for a scan to use several goroutines.
 	ParallelRows = 4096
 	// Maximum number of goroutines per scan.
 	maxScanners = 4
 	// Maximum number of items between checks of the context. An item is a group of 64 slots or a single slot.
 	scanPause = 256
-	// Minimum number of ranges per goroutine, so that fast goroutines can take over work.
+	// Minimum number of ranges per goroutine, so that fast goroutines can take over work from slow ones.
 	rangesPerScanner = 8
 )
 
 // Groups returns the number of groups of 64 slots.
 func (s *Set) Groups() int { return (int(s.Slots) + 63) / 64 }
 
-// eachGroup calls f for each group in [from, to) with live slots that pass the filter (the set bits of `passing`).
-// Before each call, it verifies the group's checksums.
+// eachGroup calls f for each group in [from, to) that has live slots passing the filter (the set bits in `passing`). It
+// verifies the group's checksums before each call.
 func (s *Set) eachGroup(filter bitmap.Set, records slotfile.View, from, to int, f func(w int, passing uint64) error) error {
 	for w := from; w < to; w++ {
 		live := s.Live.Word(w)
@@ -51,7 +51,7 @@ func (s *Set) eachGroup(filter bitmap.Set, records slotfile.View, from, to int, 
 	return nil
 }
 
-// each calls f with each live slot in ascending order, until f fails. It verifies records like eachGroup.
+// each calls f with each live slot in ascending order. It stops when f fails. It verifies records like eachGroup.
 func (s *Set) each(records slotfile.View, f func(slot uint32) error) error {
 	return s.eachGroup(nil, records, 0, s.Groups(), func(w int, live uint64) error {
 		for ; live != 0; live &= live - 1 {
@@ -63,14 +63,14 @@ func (s *Set) each(records slotfile.View, f func(slot uint32) error) error {
 	})
 }
 
-// Running is the number of searches in this process, running or waiting. A search uses fewer goroutines if there are
+// Running is the number of running or waiting searches in this process. A search uses fewer goroutines if there are
 // others.
 var Running atomic.Int32
 
 // parallel splits n items into ranges and processes them in one or more goroutines. Each goroutine calls `begin` once
-// to get a visit function and then calls that function with one range after another. Faster goroutines take more
-// ranges. There are several goroutines if there are at least ParallelRows rows and other searches do not keep the
-// processors busy. parallel returns early if ctx is done.
+// to get a visit function, which it then calls with one range after another. Faster goroutines process more ranges.
+// parallel uses several goroutines if there are at least ParallelRows rows and other searches are not keeping the
+// processors busy. It returns early if ctx is done.
 func parallel(ctx context.Context, rows, n int, begin func(part int) (visit func(from, to int) error)) error {
 	parts := 1
 	if rows >= ParallelRows {
@@ -96,7 +96,7 @@ func parallel(ctx context.Context, rows, n int, begin func(part int) (visit func
 		return work(ctx, 0)
 	}
 	others, ctx := errgroup.WithContext(ctx)
-	defer func() { _ = others.Wait() }() // also after a panic here, because the others use the same snapshot
+	defer func() { _ = others.Wait() }() // even after a panic here, because the others use the same snapshot
 	for part := 1; part < parts; part++ {
 		others.Go(Recovered(func() error {
 			if int(taken.Load()) >= n { // no work is left
@@ -105,16 +105,16 @@ func parallel(ctx context.Context, rows, n int, begin func(part int) (visit func
 			return work(ctx, part)
 		}))
 	}
-	// The caller takes part, so a scan starts without waiting for a goroutine.
+	// The caller also works, so a scan starts without waiting for a goroutine.
 	if err := work(ctx, 0); err != nil {
-		others.Go(func() error { return err }) // to stop the others
+		others.Go(func() error { return err }) // stops the others
 	}
 	return others.Wait()
 }
 
-// compare returns the slots whose vectors are nearest to the query. An item is a slot, or a group of 64 slots. compare
+// compare returns the slots whose vectors are nearest to the query. An item is a slot or a group of 64 slots. compare
 // splits n items into ranges and calls `visit` with each range. `rows` is the approximate number of rows in all items.
-// For each slot in its range, visit must verify the checksum of the slot's vector and then call its argument `compare`.
+// For each slot in its range, `visit` must verify the vector's checksum and then call its `compare` argument.
 func (s *Set) compare(ctx context.Context, query []float32, limit, rows, n int, visit func(from, to int, compare func(slot uint32)) error) (*topk.TopK, error) {
 	var tops [maxScanners]*topk.TopK
 	err := parallel(ctx, rows, n, func(part int) func(from, to int) error {
@@ -140,12 +140,12 @@ func (s *Set) compare(ctx context.Context, query []float32, limit, rows, n int, 
 	return best, nil
 }
 
-// If there are no more rows than this to search, the search is exact.
+// With at most this many rows to search, the search is exact.
 const exactUpTo = 20_000
 
 // Search returns the live slots that pass the filter and have the highest inner products with the query, a unit vector.
-// They are in no particular order. Up to 20,000 rows, Search is exact. In larger spaces, it finds more than 99% of the
-// nearest rows. If data is damaged, it fails with index.ErrCorrupt.
+// They are in no particular order. Search is exact for up to 20,000 rows and finds more than 99% of the nearest rows in
+// larger spaces. It returns index.ErrCorrupt if data is damaged.
 func Search(ctx context.Context, s *Set, filter bitmap.Set, query []float32, limit int) ([]topk.Scored, error) {
 	rows := int(s.Rows)
 	if filter != nil {
@@ -172,7 +172,7 @@ func Search(ctx context.Context, s *Set, filter bitmap.Set, query []float32, lim
 }
 
 // ScanExact returns the live slots that pass the filter and are nearest to the query. It compares all vectors in full
-// precision. `rows` is the approximate number of slots that pass.
+// precision. `rows` is the approximate number of slots that pass the filter.
 func ScanExact(ctx context.Context, s *Set, filter bitmap.Set, query []float32, limit, rows int) (*topk.TopK, error) {
 	return s.compare(ctx, query, limit, rows, s.Groups(), func(from, to int, compare func(slot uint32)) error {
 		return s.eachGroup(filter, s.Full, from, to, func(w int, passing uint64) error {
@@ -202,8 +202,8 @@ func rescoreFull(ctx context.Context, s *Set, slots []uint32, query []float32, l
 	})
 }
 
-// Recovered returns a function that calls f and converts a panic to an error. It is meant for goroutines, where a panic
-// would terminate the process.
+// Recovered returns a function that calls f and converts a panic to an error, for goroutines, in which a panic would
+// otherwise terminate the process.
 func Recovered(f func() error) func() error {
 	return func() (err error) {
 		defer func() {

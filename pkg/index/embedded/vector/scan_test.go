@@ -16,7 +16,7 @@ func TestAPanicOfAScannerIsReturnedAsAnError(t *testing.T) {
 		}
 		return func(int, int) error { return nil }
 	})
-	// There is no panic on a machine with one processor, or if the calling goroutine finishes before a helper starts.
+	// There is no panic on a single-processor machine, or if the calling goroutine finishes before a helper starts.
 	if err != nil && !strings.Contains(err.Error(), "out of range") {
 		t.Error(err)
 	}

@@ -1,8 +1,7 @@
-// Package vector searches the vectors in a space: exactly, by quantised codes, and by an inverted file (IVF) over the
-// codes.
+// Package vector searches a space's vectors: exactly, by quantised codes, and by an inverted file (IVF) over the codes.
 //
 // A Set belongs to one snapshot. Files are the open files that belong to the space's writer. The package knows nothing
-// about rows or the database. It works only with slots, and its callers commit. See docs/embedded-index.md.
+// about rows or the database: it works only with slots, and its callers commit. See docs/embedded-index.md.
 package vector
 
 import (
@@ -15,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector/quant"
 )
 
-// Set holds the vectors of a space at one version. Once published, it is immutable.
+// Set holds a space's vectors at one version. It is immutable once published.
 type Set struct {
 	Dimensions int
 	Slots      uint32 // number of slots ever used: the range of a scan
@@ -36,9 +35,9 @@ type Set struct {
 	Int8 slotfile.View // int8 codes (SQ8)
 }
 
-// Products computes inner products of the query and vectors. For each index i in `which`, it calls f with i and the
-// product for slots[i]. The slots must be live and ascending. If a checksum does not match, it fails with
-// index.ErrCorrupt.
+// Products computes the query's inner products with vectors. For each index i in `which`, it calls f with i and the
+// product for slots[i]. The slots must be live and ascending. Products returns index.ErrCorrupt if a checksum does not
+// match.
 func (v *Set) Products(query []float32, slots []uint32, which []int, f func(i int, product float32)) error {
 	for n, i := range which {
 		if n+1 < len(which) {
@@ -53,8 +52,8 @@ func (v *Set) Products(query []float32, slots []uint32, which []int, f func(i in
 	return nil
 }
 
-// Vector returns a copy of the vector of a live slot, or nil in a space without vectors. If the checksum does not
-// match, it fails with index.ErrCorrupt.
+// Vector returns a copy of a live slot's vector, or nil if the space has no vectors. It returns index.ErrCorrupt if the
+// checksum does not match.
 func (v *Set) Vector(slot uint32) ([]float32, error) {
 	if v.Dimensions == 0 {
 		return nil, nil
@@ -70,14 +69,14 @@ type Thresholds struct {
 	Codes  int    // minimum number of slots for codes; default 16,384
 	Exact  int    // maximum number of rows for exact searches; default 20,000
 	IVF    int    // minimum number of rows for an IVF; default 1,000,000
-	Radius Radius // the IVF's radius factors, instead of the calibrated ones
+	Radius Radius // radius factors to use instead of calibrated ones
 }
 
 func (z Thresholds) codesFrom() int { return cmp.Or(z.Codes, codesFrom) }
 func (z Thresholds) exactUpTo() int { return cmp.Or(z.Exact, exactUpTo) }
 func (z Thresholds) ivfFrom() int   { return cmp.Or(z.IVF, ivfFrom) }
 
-// Floats returns a record as a vector that shares the record's memory. The record must be aligned to four bytes.
+// Floats returns a record as a vector that shares its memory. The record must be aligned to four bytes.
 func Floats(record []byte) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(record))), len(record)/4)
 }

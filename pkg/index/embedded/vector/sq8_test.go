@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector/quant"
 )
 
-// TestInt8CodesMissNoResult compares all rows by their int8 codes and rescores the rows that the codes do not rule out.
-// The result must equal that of an exact scan.
+// TestInt8CodesMissNoResult compares all rows by their int8 codes and rescores those that the codes do not rule out.
+// The result must equal an exact scan's.
 func TestInt8CodesMissNoResult(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

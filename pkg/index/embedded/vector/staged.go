@@ -25,10 +25,10 @@ import (
 // soon as some of the rows have estimates. It rescores the best of those rows, and then each row whose estimate is
 // among the best so far. The other candidates wait until the end, when θ excludes most of them.
 
-// Number of standard deviations from an estimate to its upper bound. With `confidence`, the true score exceeds the
-// bound for one row in a thousand. Scans of many rows without a filter use fastConfidence, for which the share is six
-// in a thousand. Such a row is missed only if its score is close to the threshold. Less than one in a thousand of the
-// nearest rows is missed.
+// Number of standard deviations from an estimate to its upper bound. With `confidence`, one row in a thousand has a
+// true score above the bound. Scans of many rows without a filter use fastConfidence, with six in a thousand. Such a
+// row is missed only if its score is close to the threshold, so less than one in a thousand of the nearest rows is
+// missed.
 const confidence, fastConfidence = 3, 2.5
 
 // Found is the result of scanning codes.
@@ -45,7 +45,7 @@ type candidate struct {
 }
 
 // ScanCodes returns the nearest live slots that pass the filter, in no particular order. `rows` is the approximate
-// number of slots that pass. The set must have codes.
+// number of slots that pass the filter. The set must have codes.
 func ScanCodes(ctx context.Context, s *Set, filter bitmap.Set, query []float32, limit, rows int) (Found, error) {
 	question := quant.NewCoder(s.Centroid).Prepare(query)
 	var parts [maxScanners]*selector
@@ -81,9 +81,8 @@ func ScanCodes(ctx context.Context, s *Set, filter bitmap.Set, query []float32, 
 	return Found{found.Items(), len(slots)}, nil
 }
 
-// remaining takes candidates out of the selectors and returns their slots, in ascending order. It takes the candidates
-// whose upper bounds reach the threshold. If `likely` is set, their estimates must reach it too. The result is valid
-// until the next call.
+// remaining removes the candidates whose upper bounds reach the threshold from the selectors and returns their slots in
+// ascending order. If `likely` is set, their estimates must reach it too. The result is valid until the next call.
 func (f *refined) remaining(parts []*selector, likely bool) []uint32 {
 	threshold, slots := f.threshold(), f.scratch[:0]
 	for _, p := range parts {
@@ -101,7 +100,7 @@ func (f *refined) remaining(parts []*selector, likely bool) []uint32 {
 	return slots
 }
 
-// refined is the combined result of a search's rescorers.
+// refined combines the results of a search's rescorers.
 type refined struct {
 	lower      topk.TopK // lower bounds of scores
 	candidates []candidate
@@ -129,8 +128,8 @@ func (f *refined) add(c *rescorer) {
 	c.candidates = c.candidates[:0]
 }
 
-// rescore collects the rows already rescored by the selectors. It then rescores their remaining candidates, the likely
-// ones first.
+// rescore collects the rows that the selectors have already rescored. It then rescores their remaining candidates,
+// likely ones first.
 func (f *refined) rescore(ctx context.Context, s *Set, q *quant.Query, parts []*selector) error {
 	for _, p := range parts {
 		if p == nil {
@@ -149,7 +148,7 @@ func (f *refined) rescore(ctx context.Context, s *Set, q *quant.Query, parts []*
 	return nil
 }
 
-// threshold returns the limit-th best lower bound, minus an allowance for rounding errors.
+// threshold returns the limit-th best lower bound minus an allowance for rounding errors.
 func (f *refined) threshold() float32 {
 	f.lower.Compact()
 	if last, full := f.lower.Threshold(); full {
@@ -181,7 +180,7 @@ func (f *refined) compare(ctx context.Context, s *Set, q *quant.Query, slots []u
 	return err
 }
 
-// slots returns, in ascending order, the slots whose scores may be among the best.
+// slots returns the slots whose scores may be among the best, in ascending order.
 func (f *refined) slots() []uint32 {
 	threshold, slots := f.threshold(), f.scratch[:0]
 	for _, e := range f.candidates {
@@ -234,7 +233,7 @@ func (c *rescorer) compare(slots []uint32) error {
 			c.lower.Offer(topk.Scored{Slot: slot, Score: float64(product - off)})
 		}
 	}
-	c.lower.CompactOnce() // without a threshold, no row can be dropped
+	c.lower.CompactOnce() // no row can be dropped without a threshold
 	if last, full := c.lower.Threshold(); full {
 		c.threshold = max(c.threshold, float32(last)-roundingSlack)
 	}
@@ -256,7 +255,7 @@ type selector struct {
 
 const (
 	// A selector first estimates the scores of warmupRows times the limit, but at least minWarmup rows and at most
-	// 1/warmupShare of all rows. Only then does it start to rescore rows.
+	// 1/warmupShare of all rows. Only then does it start rescoring.
 	warmupRows, minWarmup, warmupShare = 16, 512, 16
 	// minScratch is the number of waiting candidates at which they are first compacted. Buffers with a capacity above
 	// maxScratch are not reused.
@@ -295,7 +294,7 @@ func (s *selector) release() {
 	selectorPool.Put(s)
 }
 
-// group estimates the scores of the passing slots among 64w to 64w+63.
+// group estimates the scores of the slots among 64w to 64w+63 that pass.
 func (s *selector) group(w int, passing uint64) error {
 	s.threshold = max(s.threshold, math.Float32frombits(s.sharedThreshold.Load()))
 	seen := bits.OnesCount64(passing)
@@ -316,8 +315,8 @@ func (s *selector) group(w int, passing uint64) error {
 	return s.compareNext()
 }
 
-// offer adds a row unless the upper bound of its score is below the threshold. `score` is the estimate, and `spread`
-// its standard deviation.
+// offer adds a row unless its score's upper bound is below the threshold. `score` is the estimate, and `spread` is its
+// standard deviation.
 func (s *selector) offer(slot uint32, score, spread float32) {
 	limit := score + s.confidence*spread
 	if limit < s.threshold {
@@ -371,7 +370,7 @@ func (s *selector) compareNext() error {
 	return nil
 }
 
-// raiseThreshold raises the threshold of all selectors in the scan.
+// raiseThreshold raises the threshold shared by all selectors in the scan.
 func (s *selector) raiseThreshold() {
 	for {
 		was := s.sharedThreshold.Load()
@@ -381,7 +380,8 @@ func (s *selector) raiseThreshold() {
 	}
 }
 
-// compact drops candidates below the threshold. It has no branches, because the processor could not predict them.
+// compact drops candidates below the threshold. It is branch-free, because the processor could not predict the
+// branches.
 func (s *selector) compact() {
 	n := 0
 	for _, e := range s.found {
@@ -393,9 +393,8 @@ func (s *selector) compact() {
 	s.found = s.found[:n]
 }
 
-// take appends the slots of some candidates to `slots`: those whose upper bound reaches `threshold` and whose estimate
-// reaches `minimum`. It returns the other candidates whose upper bound reaches the threshold in `left` and drops the
-// rest.
+// take appends the slots of candidates whose upper bound reaches `threshold` and whose estimate reaches `minimum` to
+// `slots`. It returns the other candidates whose upper bound reaches the threshold in `left` and drops all others.
 func (s *selector) take(slots []uint32, threshold, minimum float32) (taken []uint32, left []candidate) {
 	from, n := len(slots), 0
 	slots = slices.Grow(slots, len(s.found))[:from+len(s.found)]

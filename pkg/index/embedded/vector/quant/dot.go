@@ -10,7 +10,7 @@ func Dot(a, b []float32) float32 {
 	return dotWide(&a[0], &b[0], whole) + dotPortable(a[whole:], b[whole:])
 }
 
-// Prefetch tells the processor that a record will be read soon.
+// Prefetch hints to the processor that a record will be read soon.
 func Prefetch(record []byte) {
 	if wide && len(record) > 0 {
 		prefetchWide(&record[0], len(record))
@@ -21,7 +21,7 @@ func Prefetch(record []byte) {
 // this.
 const dotWidth = 32
 
-// dotPortable computes eight independent sums, so that the processor can overlap their additions.
+// dotPortable keeps eight independent sums, so that the processor can overlap the additions.
 func dotPortable(a, b []float32) float32 {
 	b = b[:len(a)]
 	var s0, s1, s2, s3, s4, s5, s6, s7 float32

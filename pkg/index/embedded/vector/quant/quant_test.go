@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/slotfile"
 )
 
-// unit returns a random vector of unit length. All these vectors lie around a common centre and vary most in the first
+// unit returns a random unit vector. All these vectors lie around a common centre and vary most in the first
 // dimensions.
 func unit(r *rand.Rand, dimensions int) []float32 {
 	out := make([]float32, dimensions)
@@ -82,8 +82,7 @@ func TestARotationSpreadsEveryDimensionOverAll(t *testing.T) {
 	}
 }
 
-// TestTheRotationMatchesStoredCodes fails if the rotation changes, which would make the codes in existing files
-// useless.
+// TestTheRotationMatchesStoredCodes fails if the rotation changes, because that would make stored codes useless.
 func TestTheRotationMatchesStoredCodes(t *testing.T) {
 	t.Parallel()
 	v := []float32{1, 2, 3, 4, 5}
@@ -138,7 +137,7 @@ func TestEstimatesAreOffByTheirSpread(t *testing.T) {
 	}
 }
 
-// groupOf returns the codes of some vectors, arranged by columns.
+// groupOf returns the codes of some vectors as a transposed group.
 func groupOf(c *Coder, vectors ...[]float32) []byte {
 	dimensions := len(c.centroid)
 	group := make([]byte, Rows*CodeBytes(dimensions))
@@ -156,8 +155,8 @@ func estimates(q *Query, group []byte) (e Estimates) {
 	return e
 }
 
-// anyGroup returns a group of codes, each of the given number of words. The first code has no bits set, the second one
-// all, and the others random ones.
+// anyGroup returns a group of codes with the given number of words. The first code has no bits set, the second has all
+// set, and the others are random.
 func anyGroup(r *rand.Rand, words int) []byte {
 	group := make([]byte, Rows*(8*words+numbers))
 	for i := range Rows {
@@ -173,7 +172,7 @@ func anyGroup(r *rand.Rand, words int) []byte {
 	return group
 }
 
-// All kernels must compute exactly the same sums as a loop over the bits, even with maximal weights and vectors of the
+// All kernels must compute exactly the same sums as a loop over the bits, even for maximal weights and vectors of
 // maximum length.
 func TestEstimatesOfAllKernelsAreEqual(t *testing.T) {
 	t.Parallel()
@@ -222,7 +221,7 @@ func TestEstimatesOfAllKernelsAreEqual(t *testing.T) {
 	}
 }
 
-// If all components of a query's rotated residual are equal, the weight is maximal in every dimension.
+// If all components of a query's rotated residual are equal, the weights are maximal in every dimension.
 func TestSumsOfMaximalWeightsDoNotOverflow(t *testing.T) {
 	t.Parallel()
 	for _, dimensions := range []int{4096, index.MaxDimensions} {
@@ -238,7 +237,8 @@ func TestSumsOfMaximalWeightsDoNotOverflow(t *testing.T) {
 	}
 }
 
-// invert undoes apply if the number of dimensions is a power of two. Each step of the rotation is its own inverse.
+// invert undoes apply if the number of dimensions is a power of two, because each step of the rotation is then its own
+// inverse.
 func (r *rotation) invert(v []float32) {
 	for rotation := rotationPasses - 1; rotation >= 0; rotation-- {
 		hadamard(v)
@@ -349,7 +349,7 @@ func TestByteSumsOfAllKernelsAreEqual(t *testing.T) {
 		weight, code := make([]int16, n), make([]byte, n)
 		for i := range weight {
 			weight[i], code[i] = int16(r.IntN(2*maxShort+1)-maxShort), byte(r.IntN(256))
-			if n > maxShorts/maxShort { // with so many dimensions, real weights are smaller
+			if n > maxShorts/maxShort { // with this many dimensions, real weights are smaller
 				weight[i] /= int16(n*maxShort/maxShorts) + 1
 			}
 		}
@@ -371,7 +371,7 @@ func TestByteSumsOfMaximalWeightsDoNotOverflow(t *testing.T) {
 	for _, n := range lengths {
 		weight, code := make([]int16, n), make([]byte, n)
 		for i := range weight {
-			weight[i], code[i] = int16(min(maxShort, maxShorts/n)), 1<<7 // -128, which does not occur in real codes
+			weight[i], code[i] = int16(min(maxShort, maxShorts/n)), 1<<7 // -128, which never occurs in real codes
 		}
 		if got, want := dotBytes(weight, code), -128*int64(weight[0])*int64(n); int64(got) != want {
 			t.Errorf("of %d bytes: %d, want %d", n, got, want)

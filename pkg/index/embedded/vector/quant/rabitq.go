@@ -1,9 +1,9 @@
-// Package quant quantises vectors and estimates inner products from the codes: RaBitQ with one bit per dimension, and
+// Package quant quantises vectors and estimates inner products from the codes: RaBitQ with one bit per dimension and
 // SQ8 with one byte per dimension. It also contains the vector kernels.
 //
-// A 1-bit code contains the signs of the rotated residual, and three numbers. The residual is the vector minus a
-// centroid, and the rotation is random. The estimate of an inner product is unbiased. Thanks to the rotation, its error
-// is normally distributed for any vectors, with a known standard deviation for each vector. See Gao and Long, RaBitQ:
+// A 1-bit code contains the signs of the rotated residual and three numbers. The residual is the vector minus a
+// centroid, and the rotation is random. Estimates of inner products are unbiased. Thanks to the rotation, their errors
+// are normally distributed for any vectors, with a known standard deviation for each vector. See Gao and Long, RaBitQ:
 // Quantizing High-Dimensional Vectors with a Theoretical Error Bound (SIGMOD 2024).
 package quant
 
@@ -12,20 +12,20 @@ import (
 	"math"
 )
 
-// Rows is the number of codes compared together. They are transposed: the first bytes of all codes come first, then the
-// second bytes of all codes, and so on. The scales, offsets and errors of the codes follow, as float32.
+// Rows is the number of codes compared together. They are transposed: first come the first bytes of all codes, then
+// their second bytes, and so on. The codes' scales, offsets and errors follow as float32.
 const Rows = 64
 
-// Length in bytes of scale, offset and error, as float32.
+// Length in bytes of scale, offset and error as float32.
 const numbers = 3 * 4
 
-// Words returns the number of 64-bit words for a code's signs.
+// Words returns the number of 64-bit words for the sign bits of a code.
 func Words(dimensions int) int { return (dimensions + 63) / 64 }
 
 // Columns returns the size of a code's sign bits in bytes.
 func Columns(dimensions int) int { return Words(dimensions) * 8 }
 
-// CodeBytes returns the length of a 1-bit code.
+// CodeBytes returns the length of a 1-bit code in bytes.
 func CodeBytes(dimensions int) int { return Words(dimensions)*8 + numbers }
 
 // Coder computes codes. It is not safe for concurrent use.
@@ -53,8 +53,8 @@ func (c *Coder) storeResidual(v []float32) (length, offset float64) {
 	return math.Sqrt(length), offset
 }
 
-// Encode writes the 1-bit code of a unit vector to `dst` and its int8 code to `fine`. `dst` must have the length
-// CodeBytes, and `fine` the length Int8CodeBytes.
+// Encode writes a unit vector's 1-bit code to `dst` and its int8 code to `fine`. `dst` must be CodeBytes long, and
+// `fine` Int8CodeBytes.
 func (c *Coder) Encode(dst, fine []byte, v []float32) {
 	length, offset := c.storeResidual(v)
 	c.encodeInt8(fine, offset)
@@ -67,9 +67,9 @@ func (c *Coder) Encode(dst, fine []byte, v []float32) {
 			words[i/8] |= 1 << (i % 8)
 		}
 	}
-	// Choose `scale` so that the projection of scale·signs onto the residual is the residual itself (each sign is ±1).
-	// The difference between scale·signs and the residual is then orthogonal to the residual. The stored error is the
-	// norm of this difference per dimension.
+	// Choose `scale` so that the projection of scale·signs onto the residual is the residual itself (each sign is ±1). The
+	// difference between scale·signs and the residual is then orthogonal to the residual. The stored error is the norm of
+	// that difference per dimension.
 	var scale, spread float64
 	if sum > 0 {
 		scale = length * length / sum
@@ -81,22 +81,22 @@ func (c *Coder) Encode(dst, fine []byte, v []float32) {
 	}
 }
 
-// Query is a query prepared for comparison with codes. It is safe for concurrent use.
+// Query is a query prepared for comparing with codes. It is safe for concurrent use.
 type Query struct {
 	words  int
 	weight []int8  // rotated residual in steps, zero-padded to words
 	step   float32 // size of a step
 	total  int32   // sum of all weights
 	base   float32 // inner product of query and centroid
-	length float32 // norm of the residual, including the weights' rounding error
+	length float32 // norm of the residual, adjusted for the weights' rounding error
 	tables [][256]int16
-	halves []byte // lookup tables for nibbles of codes, two per column; nil without processor support
+	halves []byte // lookup tables for the codes' nibbles, two per column; nil without processor support
 	minSum int32
 	int8   int8Query
 }
 
-// Largest absolute value of a weight. A weight is a component of the query, rounded to an integer, which increases the
-// error of estimates by less than 1%. Any sum of up to eight weights, minus the smallest such sum, must fit into a
+// Largest absolute value of a weight. A weight is a component of the query, rounded to an integer. Rounding increases
+// the error of estimates by less than 1%. Any sum of up to eight weights, minus the smallest such sum, must fit into a
 // byte.
 const maxWeight = math.MaxUint8 / 8
 
@@ -104,7 +104,7 @@ const maxWeight = math.MaxUint8 / 8
 // the components normally distributed.
 const scaleToError = (math.Pi / 2) / (math.Pi/2 - 1)
 
-// Upper bound on the difference, due to rounding, between two ways to compute an inner product of unit vectors.
+// Upper bound on how much two ways to compute an inner product of unit vectors can differ because of rounding.
 const rounding = 1e-6
 
 // Prepare prepares a query of unit length.
@@ -123,8 +123,8 @@ func (c *Coder) Prepare(query []float32) *Query {
 	step := 1.0
 	if limit > 0 {
 		step = limit / maxWeight
-		// Include the weights' rounding errors in `length`. Each error is uniformly distributed over a step, and the
-		// estimate multiplies it by `scale`.
+		// Adjust `length` for the weights' rounding errors. Each error is uniformly distributed over a step, and the estimate
+		// multiplies it by `scale`.
 		length = math.Sqrt(length*length + scaleToError*float64(len(query))*step*step/12)
 	}
 	for i, x := range c.residual {
@@ -140,8 +140,8 @@ func (c *Coder) Prepare(query []float32) *Query {
 	return q
 }
 
-// Estimates holds the estimated inner product of a query with each code in a group (see Rows), and the standard
-// deviation of each estimate.
+// Estimates holds a query's estimated inner product with each code in a group (see Rows) and the standard deviation of
+// each estimate.
 type Estimates struct {
 	Product [Rows]float32
 	Spread  [Rows]float32
@@ -149,7 +149,7 @@ type Estimates struct {
 }
 
 // Above compares the query with a group of transposed codes (see Rows). The result has one bit per code, which is set
-// if the estimate plus times·σ is at least `threshold`. σ is the standard deviation of the estimate.
+// if the estimate plus times·σ is at least `threshold`, where σ is the estimate's standard deviation.
 func (q *Query) Above(e *Estimates, codes []byte, times, threshold float32) uint64 {
 	if found, ok := q.above(e, codes, times, threshold); ok {
 		return found
@@ -181,7 +181,7 @@ func (q *Query) abovePortable(e *Estimates, codes []byte, times, threshold float
 	return found
 }
 
-// tables returns, for each byte of a code and each possible value of that byte, the sum of the weights of its set bits.
+// tables returns, for each byte in a code and each possible value of that byte, the sum of its set bits' weights.
 func tables(weight []int8) [][256]int16 {
 	out := make([][256]int16, len(weight)/8)
 	for i := range out {

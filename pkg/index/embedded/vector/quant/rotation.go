@@ -9,16 +9,16 @@ import (
 // Number of passes in a rotation.
 const rotationPasses = 4
 
-// rotation is a random rotation of vectors of one length, in several passes. Each pass flips random signs and then
-// multiplies sections of the vector by Hadamard matrices. The sizes of the sections are the powers of two that add up
-// to the vector's length. The largest section is at the front in even passes and at the back in odd ones, so that each
+// rotation is a random rotation, in several passes, of vectors with a given length. Each pass flips random signs and
+// then multiplies sections of the vector by Hadamard matrices. The section sizes are the powers of two that add up to
+// the vector's length. The largest section is at the front in even passes and at the back in odd ones, so that each
 // component is mixed with all others.
 type rotation struct {
 	signs []float32 // 1 or -1, per pass and dimension
 }
 
 // rotations caches rotations by number of dimensions. The cache stays small, because a process uses only a few
-// different numbers.
+// different numbers of dimensions.
 var rotations sync.Map
 
 // rotationOf returns the cached rotation, which must not be modified.
@@ -30,8 +30,7 @@ func rotationOf(dimensions int) *rotation {
 	return r.(*rotation)
 }
 
-// newRotation returns the rotation for a number of dimensions. It must never change, because codes on disk depend on
-// it.
+// newRotation returns the rotation for a number of dimensions. It must never change, because stored codes depend on it.
 func newRotation(dimensions int) *rotation {
 	r := &rotation{signs: make([]float32, rotationPasses*dimensions)}
 	state := uint64(dimensions)
@@ -89,7 +88,7 @@ func hadamard(v []float32) {
 				x[3], y[3] = x[3]+y[3], x[3]-y[3]
 				a, b = a[4:], b[4:]
 			}
-			for j, x := range a { // remaining elements, fewer than four
+			for j, x := range a { // up to three remaining elements
 				a[j], b[j] = x+b[j], x-b[j]
 			}
 		}

@@ -5,35 +5,35 @@ import (
 	"math"
 )
 
-// An int8 code (SQ8) contains one byte per dimension of the rotated residual, and three numbers: the quantisation step,
+// An int8 code (SQ8) contains one byte per dimension of the rotated residual and three numbers: the quantisation step,
 // the offset, and the norm of the quantisation error. It is about a quarter as large as the vector. It gives strict
 // bounds on an inner product: by the Cauchy–Schwarz inequality, the product of query and quantisation error is at most
 // the product of their norms.
 
-// Length in bytes of step, offset and error norm, as float32.
+// Length in bytes of step, offset and error norm as float32.
 const int8Numbers = 3 * 4
 
-// Int8CodeBytes returns the length of an int8 code.
+// Int8CodeBytes returns the length of an int8 code in bytes.
 func Int8CodeBytes(dimensions int) int { return dimensions + int8Numbers }
 
 const (
 	// Largest byte in a code, and largest weight in a query.
 	maxByte, maxShort = math.MaxInt8, math.MaxInt16
-	// Maximum sum of a query's absolute weights, so that no sum of products overflows 32 bits.
+	// Maximum sum of a query's absolute weights, chosen so that no sum of products overflows 32 bits.
 	maxShorts = 16_000_000
-	// Upper bound on the norm of a residual: vectors have unit length, and no centroid is longer.
+	// Upper bound on a residual's norm: vectors have unit length, and no centroid is longer.
 	longest = 2.01
 	// Upper bound on the rounding errors in the rotation and the sum.
 	rotationError = 1e-5
 )
 
-// encodeInt8 writes the int8 code of the residual. `offset` is the inner product of residual and centroid.
+// encodeInt8 writes the residual's int8 code. `offset` is the inner product of residual and centroid.
 func (c *Coder) encodeInt8(dst []byte, offset float64) {
 	limit := 0.0
 	for _, r := range c.residual {
 		limit = max(limit, math.Abs(float64(r)))
 	}
-	// Round the step first, so that the error is that of the stored code.
+	// Round the step first, so that the error is the stored code's.
 	step := float64(float32(limit / maxByte))
 	var rest float64
 	for i, r := range c.residual {
@@ -51,7 +51,7 @@ func (c *Coder) encodeInt8(dst []byte, offset float64) {
 	}
 }
 
-// int8Query is a query prepared for comparison with int8 codes.
+// int8Query is a query prepared for comparing with int8 codes.
 type int8Query struct {
 	weight []int16
 	step   float32
@@ -80,8 +80,8 @@ func newInt8Query(residue []float32, length float64) int8Query {
 	return q
 }
 
-// Int8 estimates the inner product of the query and the vector of an int8 code. The exact inner product differs from
-// `product` by at most `off`.
+// Int8 estimates the query's inner product with the vector that an int8 code represents. The exact inner product
+// differs from `product` by at most `off`.
 func (q *Query) Int8(code []byte) (product, off float32) {
 	n := len(q.int8.weight)
 	numbers := code[n : n+int8Numbers : n+int8Numbers]
@@ -92,7 +92,7 @@ func (q *Query) Int8(code []byte) (product, off float32) {
 	return product, rest*q.int8.length + q.int8.rest*(longest+rest) + rotationError
 }
 
-// dotBytes returns the inner product of the weights and the bytes in code. The bytes are signed.
+// dotBytes returns the inner product of the weights and the signed bytes in code.
 func dotBytes(weight []int16, code []byte) int32 {
 	code = code[:len(weight)]
 	whole := len(weight) &^ (bytesWidth - 1)

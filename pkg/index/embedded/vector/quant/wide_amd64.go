@@ -24,7 +24,7 @@ type kernelArgs struct {
 	threshold float32
 }
 
-// above implements Above with vector instructions. If the processor lacks them, it returns false.
+// above implements Above with vector instructions. It returns false if the processor lacks them.
 func (q *Query) above(e *Estimates, codes []byte, times, threshold float32) (uint64, bool) {
 	if !wide {
 		return 0, false
@@ -61,7 +61,7 @@ const (
 	maxColumns = math.MaxUint16 / (8 * maxWeight) / 8 * 8
 )
 
-// prepareHalves computes the lookup tables, if the processor has the vector instructions that use them.
+// prepareHalves computes the lookup tables if the processor supports the vector instructions that use them.
 func (q *Query) prepareHalves() {
 	if !wide {
 		return
@@ -72,8 +72,8 @@ func (q *Query) prepareHalves() {
 	}
 }
 
-// fillHalf stores a value for each nibble: the sum of the weights of its set bits, minus the smallest such sum. It
-// returns that smallest sum.
+// fillHalf stores, for each nibble, the sum of its set bits' weights minus the smallest such sum. It returns that
+// smallest sum.
 func fillHalf(table *[16]byte, weight []int8) (minimum int32) {
 	for _, w := range weight {
 		minimum += min(int32(w), 0)
@@ -87,9 +87,9 @@ func fillHalf(table *[16]byte, weight []int8) (minimum int32) {
 	return minimum
 }
 
-// columns512 and columns256 look up the value of each column of each code in `halves`, the tables from prepareHalves,
-// and add it to the code's element of `sums`. The codes are a group (see Rows). The number of columns must be a
-// multiple of 4 and at most maxColumns. There are no bounds checks.
+// columns512 and columns256 look up each column of each code in `halves`, the tables from prepareHalves, and add the
+// value to the code's element of `sums`. The codes are a group (see Rows). The number of columns must be a multiple of
+// 4 and at most maxColumns. There are no bounds checks.
 //
 //go:noescape
 func columns512(sums *int32, codes, halves *byte, columns int)

@@ -1,7 +1,6 @@
 package quant
 
-// processors returns the kernels that this processor supports, by instruction set. They compute estimates with vector
-// instructions.
+// processors returns the vector kernels for estimates that this processor supports, by instruction set.
 func processors(q *Query) map[string]func(e *Estimates, codes []byte, times, threshold float32) uint64 {
 	out := map[string]func(e *Estimates, codes []byte, times, threshold float32) uint64{}
 	if wide {
