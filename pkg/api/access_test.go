@@ -44,7 +44,7 @@ func TestKeysThatAreRefused(t *testing.T) {
 	s.as("").call("GET", "/agents", nil, "Authorization", "bearer   "+s.key).want(200)
 	s.as(expiring).call("GET", "/agents", nil).want(200)
 	s.clock.advance(2 * time.Hour)
-	s.as(expiring).call("GET", "/agents", nil).problem(403) // the key has expired, although the service has just used it
+	s.as(expiring).call("GET", "/agents", nil).problem(403) // expired, even though the service has just used the key
 }
 
 func TestScopes(t *testing.T) {
@@ -95,7 +95,7 @@ func TestARevokedKeyIsRefusedAtOnce(t *testing.T) {
 	s := newService(t)
 	made := s.call("POST", "/keys", object{"name": "website"}).want(201).object()
 	other := s.as(made.text("key"))
-	other.call("GET", "/agents", nil).want(200) // the service uses the key once before it is revoked
+	other.call("GET", "/agents", nil).want(200) // lets the service use the key once before it is revoked
 	s.stranger().call("DELETE", "/keys/"+made.id(), nil).problem(404)
 	s.call("DELETE", "/keys/"+made.id(), nil).want(200)
 	other.call("GET", "/agents", nil).problem(403)
@@ -108,7 +108,7 @@ func TestARevokedKeyIsRefusedAtOnce(t *testing.T) {
 func TestANewKeyIsReturnedAsStored(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
-	s.clock.advance(123 * time.Nanosecond) // finer than the resolution of stored times
+	s.clock.advance(123 * time.Nanosecond) // below the resolution of stored times
 	expires := s.clock.Now().Add(time.Hour + 456*time.Nanosecond).Format(time.RFC3339Nano)
 	made := s.call("POST", "/keys", object{"name": "website", "expiresAt": expires}).want(201).object()
 	for _, k := range s.call("GET", "/keys", nil).want(200).object().list("data") {
@@ -316,7 +316,7 @@ func TestIdempotencyKey(t *testing.T) {
 	s.call("POST", "/datastores", body, "Idempotency-Key", "k-1").problem(409)
 	s.stranger().call("POST", "/agents", object{"name": "other"}, "Idempotency-Key", "k-1").want(201)
 	s.call("POST", "/agents", object{"datastoreIds": []string{unusedID}, "name": "x"}, "Idempotency-Key", "k-2").problem(400)
-	s.call("POST", "/agents", object{"name": "x"}, "Idempotency-Key", "k-2").want(201) // the same key may be used again after a failure
+	s.call("POST", "/agents", object{"name": "x"}, "Idempotency-Key", "k-2").want(201) // after a failure, the same key may be used again
 	for _, key := range []string{"", strings.Repeat("k", 201), "caf\xe9"} {
 		s.call("POST", "/agents", body, "Idempotency-Key", key).fault("Idempotency-Key")
 	}

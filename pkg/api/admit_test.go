@@ -21,10 +21,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// closedLoop returns a gate for one request at a time, without a queue.
+// closedLoop returns a gate that admits one request at a time and has no queue.
 func closedLoop() *admission.Gate { return admission.New(admission.Options{Limit: 1}) }
 
-// requireRefused checks that a response rejects a request because of the limits on concurrent requests.
+// requireRefused checks that the request was rejected because of the limits on concurrent requests.
 func requireRefused(t *testing.T, a *response) {
 	t.Helper()
 	seconds, err := strconv.Atoi(a.header.Get("Retry-After"))
@@ -33,8 +33,8 @@ func requireRefused(t *testing.T, a *response) {
 	}
 }
 
-// TestExcessRequestsAreRefusedByClass fills the gate of each class in turn. Requests of that class are rejected in
-// their protocol's error format, before their key is checked. All other requests are served.
+// TestExcessRequestsAreRefusedByClass fills each class's gate in turn. Requests in that class are rejected in their
+// protocol's error format, before their key is checked. All other requests are served.
 func TestExcessRequestsAreRefusedByClass(t *testing.T) {
 	t.Parallel()
 	gates := map[string]*admission.Gate{"search": closedLoop(), "answer": closedLoop(), "upload": closedLoop(), "other": closedLoop()}
@@ -96,7 +96,7 @@ func TestExcessRequestsAreRefusedByClass(t *testing.T) {
 }
 
 // TestStreamsDoNotBlockOtherRequests opens as many streams as a key may have, then as many as its workspace may have.
-// All other requests, and streams of other workspaces, are still served.
+// All other requests, and other workspaces' streams, are still served.
 func TestStreamsDoNotBlockOtherRequests(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, func(o *api.Options, _ *api.Deps) {
@@ -156,7 +156,7 @@ func TestAClosedStreamIsNotCounted(t *testing.T) {
 	}
 }
 
-// TestStreamsOfVisitorsAreCounted lets visitors of a public agent open all streams that an address may have.
+// TestStreamsOfVisitorsAreCounted lets a public agent's visitors open as many streams as one address may have.
 func TestStreamsOfVisitorsAreCounted(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, func(o *api.Options, _ *api.Deps) { o.Admission = admit.Options{MaxOpen: 4} })
@@ -186,7 +186,7 @@ func TestStreamsOfVisitorsAreCounted(t *testing.T) {
 }
 
 // TestASlowBodyHoldsNoPermit lets a client send its body slowly while only one search may run at a time. Other searches
-// are served meanwhile, and the slow one in the end.
+// are served meanwhile, and finally the slow one.
 func TestASlowBodyHoldsNoPermit(t *testing.T) {
 	t.Parallel()
 	gate := admission.New(admission.Options{Limit: 1, Waiting: 10, OverloadTimeout: time.Minute})
@@ -222,8 +222,8 @@ func readAnswer(t *testing.T, conn net.Conn) *response {
 	return &response{T: t, status: res.StatusCode, header: res.Header, body: body}
 }
 
-// TestUploadsAreRefusedWithoutStorage rejects uploads for lack of room. The error says what is lacking, and clients can
-// read it although they are still sending.
+// TestUploadsAreRefusedWithoutStorage rejects uploads for lack of storage. The error says what is full, and clients can
+// read it while they are still sending.
 func TestUploadsAreRefusedWithoutStorage(t *testing.T) {
 	t.Parallel()
 	full := errors.New("1,000 documents wait already; try again when some are done")

@@ -33,7 +33,8 @@ func TestARepeatedRequestReplacesAnUndeliveredSecret(t *testing.T) {
 	s.call("POST", "/keys", object{"name": "another"}, "Idempotency-Key", "k").problem(409)
 }
 
-// keeping makes the answerer number its answers, and store questions and answers in conversations as the real one does.
+// keeping stubs the answerer to number its answers and, like the real one, store questions and answers in
+// conversations.
 func (s *service) keeping(asked *atomic.Int64) {
 	s.answerer.answer = func(ctx context.Context, r answer.Request, _ func(string) error) (answer.Answer, error) {
 		id := r.ConversationID
@@ -71,7 +72,8 @@ func TestAStoredAnswerIsReplayed(t *testing.T) {
 			var asked atomic.Int64
 			s.keeping(&asked)
 			path := "/agents/" + s.newAgent() + "/query"
-			// The service must not mistake this for the stored answer: the question was asked before the request began.
+			// The service must not mistake this for the stored answer, because the question was asked before the
+			// request began.
 			s.call("POST", path, object{"query": "q", "conversationId": newConversation, "visitorId": newVisitor}).want(200)
 			s.clock.advance(time.Second)
 			send := func() *response { return s.call("POST", path, body, "Idempotency-Key", "k") }
@@ -85,7 +87,7 @@ func TestAStoredAnswerIsReplayed(t *testing.T) {
 			if used[domain.MetricQueries] != 2 || used[domain.MetricTokens] != 14 {
 				t.Errorf("counted %v", used)
 			}
-			// Another idempotency key causes the question to be asked again.
+			// With another idempotency key, the question is asked again.
 			s.call("POST", path, body, "Idempotency-Key", "k 2").want(200)
 			if asked.Load() != 3 {
 				t.Errorf("asked %d times", asked.Load())

@@ -80,7 +80,7 @@ func answerJSON(answer AgentAnswer, ignored *string) responseFunc {
 	}
 }
 
-// agentToQuery returns the agent if the caller may query it. A key with the scope query may use only its own agent.
+// agentToQuery returns the agent if the caller may query it. A key with query scope may use only its own agent.
 func (s *server) agentToQuery(ctx context.Context, caller access.Caller, id string) (domain.Agent, error) {
 	if caller.Key.Can(domain.ScopeQuery) && caller.Key.AgentID != id {
 		return domain.Agent{}, problem.Forbidden("the key %q may query only the agent %s", caller.Key.Name, caller.Key.AgentID)
@@ -92,7 +92,7 @@ func (s *server) agentToQuery(ctx context.Context, caller access.Caller, id stri
 
 // toQuery returns an agent or datastore that the caller may query. `own` looks in the caller's workspace, `public`
 // among the public resources of all workspaces. A caller without a key gets the same error for a private resource as
-// for a missing one.
+// for one that doesn't exist.
 func toQuery[T any](caller access.Caller, kind, id string, own, public func() (T, error)) (v T, err error) {
 	if err = checkID(kind, id); err == nil && !caller.Anonymous {
 		if v, err = own(); err == nil {
@@ -115,7 +115,7 @@ func toQuery[T any](caller access.Caller, kind, id string, own, public func() (T
 }
 
 // storedAnswer returns the answer that an earlier run of this request stored in the conversation, or nil. If the same
-// question has been asked again since, it may return that answer, which is just as good.
+// question was asked again since, it may return the answer to that, which is just as good.
 func (s *server) storedAnswer(ctx context.Context, agent domain.Agent, body AgentQuery) (*answer.Answer, error) {
 	if !idempotency.IsRepeated(ctx) {
 		return nil, nil
@@ -133,7 +133,7 @@ func (s *server) storedAnswer(ctx context.Context, agent domain.Agent, body Agen
 	if err != nil {
 		return nil, err
 	}
-	const newest = 20 // number of messages to search; a request is repeated within seconds, so few questions follow it
+	const newest = 20 // number of messages to search; retries come within seconds, so few questions follow
 	messages, err := s.Conversations.Messages(ctx, v.ID, newest)
 	if err != nil {
 		return nil, err
@@ -158,12 +158,12 @@ func (s *server) storedAnswer(ctx context.Context, agent domain.Agent, body Agen
 type agentRequest struct {
 	server  *server
 	request answer.Request
-	reads   bool // whether the caller may read all content of the agent's datastores
+	reads   bool // whether the caller may read all content in the agent's datastores
 	account domain.Account
 	named   conversationName
 	holds   bool // whether to hold back the last character of a streamed answer; see sse.TokenWriter
 
-	rectangles bool // whether to locate the spans of the answer's sentences
+	rectangles bool // whether to locate the spans cited by the answer's sentences
 }
 
 // newAgentRequest checks the query. Only a query that passes counts towards the usage limit.
@@ -201,15 +201,15 @@ func (s *server) newAgentRequest(ctx context.Context, agent domain.Agent, body A
 	}}, nil
 }
 
-// ask returns the answer. Unless `emit` is nil, it is called with each piece of the text as it arrives; joined, the
-// pieces are exactly the returned text.
+// ask returns the answer. Unless `emit` is nil, ask calls it with each part of the text as it arrives; joined, these
+// parts are exactly the returned text.
 func (t *agentRequest) ask(ctx context.Context, emit func(string) error) (AgentAnswer, error) {
 	answer, err := t.answer(ctx, emit)
 	return renderAnswer(answer, answer.Text), err
 }
 
-// answer is ask without the rendering for an endpoint. The answer contains only what the caller may see, with LF as
-// line breaks.
+// answer is ask without rendering for an endpoint. The answer contains only what the caller may see, with LF line
+// breaks.
 func (t *agentRequest) answer(ctx context.Context, emit func(string) error) (answer.Answer, error) {
 	if emit == nil {
 		answer, err := t.server.Answerer.Answer(ctx, t.request, nil)
@@ -237,24 +237,23 @@ func (t *agentRequest) answer(ctx context.Context, emit func(string) error) (ans
 	return t.visibleAnswer(answer), err
 }
 
-// locate adds the rectangles on PDF pages of the passages that support the answer, if the request asks for them. It is
-// called after the text has been sent, so as not to delay it.
+// locate adds PDF page rectangles for the passages supporting the answer, if the request asks for them. It is called
+// after the text has been sent, so as not to delay it.
 func (t *agentRequest) locate(ctx context.Context, a answer.Answer) {
 	if t.rectangles {
 		t.server.locateSpans(ctx, t.request.Agent.WorkspaceID, a)
 	}
 }
 
-// locateSpans adds the rectangles on PDF pages of the passages that support the answer.
+// locateSpans adds PDF page rectangles for the passages supporting the answer.
 func (s *server) locateSpans(ctx context.Context, workspaceID string, a answer.Answer) {
 	if s.Locator != nil {
 		s.Locator.LocateSpans(ctx, workspaceID, locate.Answer{Sources: a.Sources, Sentences: a.Sentences})
 	}
 }
 
-// visibleAnswer returns the answer without anything that the caller may not read, and with the conversation id as the
-// caller sent it. Unless the caller may read all datastores, it reduces the explanation to counts and the sources'
-// scores.
+// visibleAnswer returns the answer without anything the caller may not read, and with the conversation id as the caller
+// sent it. Unless the caller may read all datastores, it reduces the explanation to counts and the sources' scores.
 func (t *agentRequest) visibleAnswer(a answer.Answer) answer.Answer {
 	if t.named.callerID != "" && a.ConversationID != "" {
 		a.ConversationID = t.named.callerID
@@ -270,7 +269,7 @@ func (t *agentRequest) visibleAnswer(a answer.Answer) answer.Answer {
 			e.Fragments = append(e.Fragments, f)
 		}
 	}
-	if e.Plan != nil { // sub-questions may quote content that the caller may not read
+	if e.Plan != nil { // sub-questions may quote content the caller may not read
 		plan := *e.Plan
 		e.Parts, plan.Questions, plan.Next = nil, nil, ""
 		e.Plan = &plan
@@ -284,7 +283,7 @@ func (t *agentRequest) visibleAnswer(a answer.Answer) answer.Answer {
 	return a
 }
 
-// renderAnswerText renders an answer that was not sent in pieces.
+// renderAnswerText renders an answer that was not streamed.
 func renderAnswerText(a answer.Answer) AgentAnswer {
 	return renderAnswer(a, lineends.Normalize(a.Text))
 }
@@ -297,8 +296,7 @@ func (t *agentRequest) count(ctx context.Context, a answer.Answer) {
 	})
 }
 
-// filtersOf converts the filters of a request. It returns domain.CodeInvalid for faults that the validation of the body
-// does not find.
+// filtersOf converts a request's filters. It returns domain.CodeInvalid for errors not caught by the body's validation.
 func filtersOf(f *Filters) (domain.Filters, *filter.Filter, error) {
 	if f == nil {
 		return domain.Filters{}, nil, nil
@@ -315,8 +313,8 @@ func filtersOf(f *Filters) (domain.Filters, *filter.Filter, error) {
 	return domain.Filters{CustomIDs: orZero(f.CustomIds), DatasourceIDs: orZero(f.DatasourceIds), Metadata: orZero(f.Metadata)}, where, problem.Invalid(faults)
 }
 
-// visitorRule rejects some parameters of queries to a public agent without a key of its workspace. Otherwise anyone
-// could replace the prompts and use the model for any purpose at the operator's expense.
+// visitorRule rejects some parameters in queries to a public agent by callers without a key for its workspace.
+// Otherwise anyone could replace the prompts and use the model for any purpose at the operator's expense.
 func visitorRule(body AgentQuery, maxTokens int) error {
 	var faults []domain.FieldError
 	var names []string
@@ -345,13 +343,12 @@ func visitorRule(body AgentQuery, maxTokens int) error {
 	return nil
 }
 
-// agentNames is a `rename` function for onIgnored. Parameters of agent queries have the same names as in the answer
-// package.
+// agentNames is a `rename` function for onIgnored. Agent query parameters have the same names as in the answer package.
 func agentNames(name string) string { return name }
 
-// onIgnored registers `set` to be called before the first piece of the answer if any parameters were ignored. It
-// receives the value of the header openai.IgnoredHeader: the names of these parameters, which `rename` converts from
-// the answer package's names to the endpoint's.
+// onIgnored registers `set` to be called before the answer's first text if any parameters were ignored. `set` receives
+// the value for openai.IgnoredHeader: the ignored parameters' names, which `rename` converts from the answer package's
+// names to the endpoint's.
 func (t *agentRequest) onIgnored(rename func(string) string, set func(names string)) {
 	t.request.Ignored = func(names []string) {
 		renamed := make([]string, len(names))

@@ -23,15 +23,15 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// AgentStore reads and writes agents. As in all stores, a method with a workspace parameter returns domain.CodeNotFound
+// AgentStore reads and writes agents. As in all stores, methods with a workspace parameter return domain.CodeNotFound
 // if the agent belongs to another workspace.
 type AgentStore interface {
 	CreateAgent(ctx context.Context, a domain.Agent) (domain.Agent, error)
 	Agent(ctx context.Context, ws, id string) (domain.Agent, error)
-	// PublicAgent returns a public agent of any workspace, or domain.CodeNotFound if no public agent has the id.
+	// PublicAgent returns a public agent from any workspace, or domain.CodeNotFound if no public agent has the id.
 	PublicAgent(ctx context.Context, id string) (domain.Agent, error)
-	// Agents returns a page of agents and the cursor of the next page, which is "" after the last page. All list
-	// methods work like this.
+	// Agents returns a page of agents and the next page's cursor, or "" after the last page. All list methods work like
+	// this.
 	Agents(ctx context.Context, ws string, p catalog.Page) ([]domain.Agent, string, error)
 	UpdateAgent(ctx context.Context, ws, id string, p domain.AgentPatch) (domain.Agent, error)
 	DeleteAgent(ctx context.Context, ws, id string) (domain.Agent, error)
@@ -145,8 +145,8 @@ func agentPatch(b AgentPatch, extra domain.AgentExtra) domain.AgentPatch {
 	return p
 }
 
-// datastoreIDs returns the datastore ids in a body, without duplicates. `field` is a format string for the path of an
-// id in the body, for error messages. The list is nil if both ids and tools are nil.
+// datastoreIDs returns the datastore ids in a body, without duplicates. For error messages, `field` is a format string
+// for the path to an id in the body. The list is nil if both ids and tools are nil.
 func datastoreIDs(ids *[]string, tools *[]AgentTool) (list []string, field string) {
 	given := []string{}
 	switch {
@@ -171,8 +171,8 @@ func datastoreIDs(ids *[]string, tools *[]AgentTool) (list []string, field strin
 	return list, field
 }
 
-// originsOf returns the origins in the form in which they are stored, without duplicates. The rules package has already
-// checked the list.
+// originsOf returns the origins in their stored form, without duplicates. The rules package has already checked the
+// list.
 func originsOf(list []string) []string {
 	out := []string{}
 	for _, text := range list {
@@ -183,7 +183,7 @@ func originsOf(list []string) []string {
 	return out
 }
 
-// checkDatastores returns an error that lists all datastores in the request that do not exist in the workspace, or nil.
+// checkDatastores returns an error listing all datastores in the request that do not exist in the workspace, or nil.
 func (s *server) checkDatastores(ctx context.Context, ws string, ids *[]string, tools *[]AgentTool) error {
 	list, field := datastoreIDs(ids, tools)
 	var faults []domain.FieldError
@@ -202,7 +202,7 @@ func (s *server) checkDatastores(ctx context.Context, ws string, ids *[]string, 
 	return problem.Invalid(faults)
 }
 
-// checkID rejects an id that no resource can have before it is used anywhere else.
+// checkID rejects an id that no resource can have, before it is used anywhere else.
 func checkID(kind, id string) error {
 	if !domain.ValidID(id) {
 		return domain.NotFound(kind, jsonbody.Shorten(id))
@@ -214,7 +214,7 @@ func pageOf(limit *int, cursor *string) catalog.Page {
 	return catalog.Page{Limit: orZero(limit), Cursor: orZero(cursor)}
 }
 
-// convert changes the string type of a pointer.
+// convert converts a pointer from one string type to another.
 func convert[To, From ~string](v *From) *To {
 	if v == nil {
 		return nil
@@ -231,9 +231,8 @@ func trimmed(v *string) *string {
 	return &t
 }
 
-// agentExtra returns the additional fields of an agent request: those that the API document does not define. Fields
-// that it defines only for responses do not count; they occur in requests because clients send back agents that they
-// have read.
+// agentExtra returns the extra fields in an agent request: those not defined in the API document. Fields defined only
+// for responses don't count; they occur in requests because clients send back agents they have read.
 func (s *server) agentExtra(ctx context.Context) domain.AgentExtra {
 	c, _ := ctx.(*gin.Context)
 	if c == nil {
@@ -244,7 +243,7 @@ func (s *server) agentExtra(ctx context.Context) domain.AgentExtra {
 		return nil
 	}
 	var all domain.AgentExtra
-	if json.Unmarshal(bytes.TrimPrefix(body.Raw, []byte("\ufeff")), &all) != nil { // cannot happen: the body has been validated
+	if json.Unmarshal(bytes.TrimPrefix(body.Raw, []byte("\ufeff")), &all) != nil { // cannot happen, because the body has been validated
 		return nil
 	}
 	for name := range all {
@@ -255,8 +254,8 @@ func (s *server) agentExtra(ctx context.Context) domain.AgentExtra {
 	return all
 }
 
-// writeAgent writes an agent as the response. The generated response types lack the method that encodes the additional
-// fields.
+// writeAgent writes an agent as the response, because the generated response types lack the method that encodes the
+// extra fields.
 func writeAgent(status int, agent domain.Agent) responseFunc {
 	return func(w http.ResponseWriter) error {
 		encoded, err := json.Marshal(renderAgent(agent))

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// authenticate rejects callers who may not call the operation.
+// authenticate rejects callers that may not use the operation.
 func (s *server) authenticate(c *gin.Context) {
 	op := operationOf(c)
 	if op == nil || op.Scope == "" {
@@ -29,7 +29,7 @@ func (s *server) authenticate(c *gin.Context) {
 		s.audit.RecordUse(c.Request.Context(), caller)
 	}
 	if err != nil {
-		caller = access.Caller{Anonymous: true, Remote: caller.Remote} // so that the address's rate limit slows down callers who guess keys
+		caller = access.Caller{Anonymous: true, Remote: caller.Remote} // so that the rate limit per address slows down callers who guess keys
 	}
 	if limited := s.limits.Allow(caller); limited != nil {
 		err = limited
@@ -41,8 +41,8 @@ func (s *server) authenticate(c *gin.Context) {
 	c.Request = c.Request.WithContext(access.WithCaller(c.Request.Context(), caller))
 }
 
-// identify returns the caller. If the key exists but may not call the operation, it returns both the caller and an
-// error.
+// identify returns the caller. If the key exists but may not be used for the operation, it returns both the caller and
+// an error.
 func (s *server) identify(c *gin.Context, op *document.Operation) (access.Caller, error) {
 	secret, err := access.Secret(c.Request)
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *server) identify(c *gin.Context, op *document.Operation) (access.Caller
 }
 
 // isPublic returns domain.CodeUnauthorized unless the resource is public and may be queried without a key. It runs
-// before the body is read, so that a client without a key is rejected at once.
+// before the body is read, so a client without a key is rejected at once.
 func (s *server) isPublic(ctx context.Context, id string, op *document.Operation) error {
 	if !op.Public || !domain.ValidID(id) {
 		return problem.MissingKey()
@@ -93,8 +93,8 @@ func (s *server) isPublic(ctx context.Context, id string, op *document.Operation
 	return err
 }
 
-// coversScope reports whether the key's scopes cover the operation. The scope read includes query. The handler checks
-// which agent a key with the scope query may use.
+// coversScope reports whether the key's scopes cover the operation. Read scope includes query scope. The handler checks
+// which agent a key with query scope may use.
 func coversScope(key domain.APIKey, op *document.Operation) bool {
 	return key.Can(op.Scope) || op.Scope == domain.ScopeQuery && key.Can(domain.ScopeRead)
 }
@@ -111,16 +111,16 @@ func (s *server) auditServed(c *gin.Context) {
 		resource = c.Param("id")
 	}
 	resource = openai.BareID(resource)
-	if !domain.ValidID(resource) { // the path may contain any text
+	if !domain.ValidID(resource) { // the path may contain arbitrary text
 		resource = ""
 	}
 	s.audit.Record(ctx, op.ID, caller, access.Host(c.Request.RemoteAddr), slog.String("resource", resource), slog.Int("status", c.Writer.Status()))
 }
 
-// createdKey is the context key for the id of the created resource.
+// createdKey is the context key for the created resource's id.
 const createdKey = "sluice.made"
 
-// setCreated stores the id of the created resource for the audit log.
+// setCreated stores the created resource's id for the audit log.
 func setCreated(ctx context.Context, id string) {
 	if c, ok := ctx.(*gin.Context); ok {
 		c.Set(createdKey, id)

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestFaultyDocumentsOfAnUpsertAreRejectedAlone sends a valid document among faulty ones of every kind.
+// TestFaultyDocumentsOfAnUpsertAreRejectedAlone sends a valid document along with invalid ones of every kind.
 func TestFaultyDocumentsOfAnUpsertAreRejectedAlone(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
@@ -49,7 +49,7 @@ func TestFaultyDocumentsOfAnUpsertAreRejectedAlone(t *testing.T) {
 		if f.field != "" {
 			at += "." + f.field
 		}
-		if strings.HasSuffix(at, "[0]") && f.field != "" { // such a long path is shortened
+		if strings.HasSuffix(at, "[0]") && f.field != "" { // a path this long is shortened
 			at = at[:60] + "…"
 		}
 		if strings.Contains(f.message, "%d") {

@@ -47,14 +47,14 @@ func TestUnknownFieldsOfAnAgentAreStored(t *testing.T) {
 	if object(list[0].(map[string]any))["iconUrl"] != "https://a.example/i.png" {
 		t.Errorf("listed: %v", list)
 	}
-	// A patch changes only the extra fields that it contains.
+	// A patch changes only the extra fields it contains.
 	kept["ratio"], kept["more"] = "none", []any{true}
 	for _, body := range []string{`{"ratio": "none", "more": [true]}`, `{"name": "Sales", "more": [true]}`, `{"description": "d"}`} {
 		if diff := cmp.Diff(kept, extras(s.call("PATCH", "/agents/"+id, body).want(200))); diff != "" {
 			t.Errorf("after %s (-want +got):\n%s", body, diff)
 		}
 	}
-	// A client can send back an agent that it has read.
+	// A client can send back an agent it has read.
 	whole := s.call("GET", "/agents/"+id, nil).want(200)
 	if diff := cmp.Diff(whole.object()["interfaceConfig"], s.call("PATCH", "/agents/"+id, string(whole.body)).want(200).object()["interfaceConfig"]); diff != "" {
 		t.Error(diff)

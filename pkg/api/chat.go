@@ -24,7 +24,7 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// Maximum total length of a chat completion's system messages, in bytes.
+// Maximum total length of the system messages in a chat completion, in bytes.
 const maxInstructions = 64 << 10
 
 // CreateChatCompletion implements StrictServerInterface.
@@ -51,7 +51,7 @@ func (s *server) CreateChatCompletion(ctx context.Context, r CreateChatCompletio
 	}, err
 }
 
-// newChat checks a chat completion and returns the agent query for it.
+// newChat checks a chat completion and returns the corresponding agent query.
 func (s *server) newChat(ctx context.Context, caller access.Caller, body ChatRequest) (*agentRequest, error) {
 	agent, err := s.model(ctx, caller, body.Model)
 	if err != nil {
@@ -95,7 +95,8 @@ func (s *server) newChat(ctx context.Context, caller access.Caller, body ChatReq
 	return t, nil
 }
 
-// model returns the agent whose id a chat completion sent as its model. It fails if the caller may not query the agent.
+// model returns the agent whose id was sent as a chat completion's model. It fails if the caller may not query the
+// agent.
 func (s *server) model(ctx context.Context, caller access.Caller, id string) (domain.Agent, error) {
 	agent, err := s.agentToQuery(ctx, caller, id)
 	if domain.CodeOf(err) == domain.CodeNotFound {
@@ -109,11 +110,11 @@ func (s *server) model(ctx context.Context, caller access.Caller, id string) (do
 type chat struct {
 	question     string
 	before       []domain.Message
-	after        []answerchat.Turn // tool calls that the agent made for the question, and their results
+	after        []answerchat.Turn // the agent's tool calls for the question, and their results
 	instructions string
 }
 
-// readChat parses messages that the rules package has checked. The last user message is the question.
+// readChat parses messages already checked by the rules package. The last user message is the question.
 func (s *server) readChat(messages []ChatMessage) (chat, error) {
 	var c chat
 	var instructions []string
@@ -121,7 +122,7 @@ func (s *server) readChat(messages []ChatMessage) (chat, error) {
 	for i, m := range messages {
 		text := rules.MessageText(orZero(m.Content))
 		if m.Role == ChatMessageRoleUser {
-			c.after = nil // drop the tool calls of earlier questions: the history contains only the final answers
+			c.after = nil // drop tool calls for earlier questions: the history contains only final answers
 		}
 		switch {
 		case m.Role == ChatMessageRoleTool:
@@ -163,7 +164,7 @@ func chatQuery(body ChatRequest, question string) AgentQuery {
 	return q
 }
 
-// Maximum length of the list of models, which is not paginated.
+// Maximum number of models listed, because the list is not paginated.
 const maxModels = 1000
 
 // ListModels implements StrictServerInterface.
@@ -177,7 +178,7 @@ func (s *server) ListModels(ctx context.Context, _ ListModelsRequestObject) (Lis
 	return ListModels200JSONResponse{Object: ChatModelListObjectList, Data: models}, err
 }
 
-// agentsOf returns at most `limit` agents of the caller's workspace that the caller may query, newest first.
+// agentsOf returns at most `limit` agents in the caller's workspace that the caller may query, newest first.
 func (s *server) agentsOf(ctx context.Context, caller access.Caller, limit int) ([]domain.Agent, error) {
 	if caller.Key.Can(domain.ScopeQuery) {
 		agent, err := s.Agents.Agent(ctx, caller.Workspace(), caller.Key.AgentID)
@@ -218,14 +219,14 @@ func renderOtherModel(m inference.Model) ChatModel {
 	return ChatModel{Id: m.ID, Object: ChatModelObjectModel, OwnedBy: "sluice", Name: m.ID, Description: m.Description}
 }
 
-// completion holds the values common to all chunks of a chat completion.
+// completion holds the values shared by all chunks in a chat completion.
 type completion struct {
 	id, model string
 	created   int64
-	usage     bool // whether the stream ends with a chunk that has the token usage
+	usage     bool // whether the stream ends with a token usage chunk
 }
 
-// chatChunk is a chunk of a streamed completion. It matches OpenAI's format exactly, including fields that must be null
+// chatChunk is a chunk in a streamed completion. It matches OpenAI's format exactly, including fields that must be null
 // rather than absent.
 type chatChunk struct {
 	ID      string       `json:"id"`
@@ -300,7 +301,7 @@ func usageOf(a answer.Answer) ChatUsage {
 	return ChatUsage{PromptTokens: a.PromptTokens, CompletionTokens: a.CompletionTokens, TotalTokens: a.PromptTokens + a.CompletionTokens}
 }
 
-// streamChat streams the answer in chunks: the role, the text, pieces of tool calls, the finish reason with the
+// streamChat streams the answer in chunks: the role, the text, the tool call deltas, the finish reason with the
 // sources, the token usage if requested, and the end marker.
 func (s *server) streamChat(ctx context.Context, w http.ResponseWriter, t *agentRequest, c completion) error {
 	events := sse.New(w, s.options.WriteTimeout)
@@ -353,7 +354,7 @@ func (s *server) streamChat(ctx context.Context, w http.ResponseWriter, t *agent
 	return send(problem.OpenAI(problem.Explain(ctx, s.log, s.Secrets, err)))
 }
 
-// finish sends the chunks that follow the text and the tool calls.
+// finish sends the chunks after the text and the tool calls.
 func (c completion) finish(send func(chunk any) error, a answer.Answer) error {
 	reason := finishOf(a)
 	last := c.chunk(chunkPiece{FinishReason: &reason})

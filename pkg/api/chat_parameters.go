@@ -82,7 +82,7 @@ func renderCall(c answerchat.ToolCall) ChatToolCall {
 	return out
 }
 
-// chunkCall is a piece of a tool call in a stream. Only the first piece of a call has id, type and name.
+// chunkCall is a tool call delta in a stream. Only a call's first delta has id, type and name.
 type chunkCall struct {
 	Index    int           `json:"index"`
 	ID       string        `json:"id,omitempty"`

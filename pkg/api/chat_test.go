@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// openAIError holds the fields of an error that OpenAI's clients read.
+// openAIError holds the error fields that OpenAI's clients read.
 type openAIError struct {
 	Message, Type, Param, Code string
 }
@@ -40,7 +40,7 @@ func (s *service) chat(agent string, fields ...object) *response {
 	return s.call("POST", "/v1/chat/completions", with(object{"model": agent, "messages": []any{says("user", "How long?")}}, fields...))
 }
 
-// chatted makes the answerer answer every question, and returns a pointer to its last request.
+// chatted stubs the answerer to answer every question and returns a pointer to its last request.
 func (s *service) chatted() *answer.Request {
 	var got answer.Request
 	s.answerer.answer = func(ctx context.Context, r answer.Request, emit func(string) error) (answer.Answer, error) {
@@ -60,7 +60,7 @@ func TestAChatCompletionBecomesAQuestionToTheAgent(t *testing.T) {
 	const conversation = newConversation
 	for name, test := range map[string]struct {
 		body object
-		want answer.Request // without the agent
+		want answer.Request // except for the agent
 	}{
 		"the last message is the question, the others are what was said": {
 			object{"messages": []any{says("system", "Be brief."), says("user", "Which trial?"), says("assistant", "Ours [1]."), says("developer", "In English."), says("user", "How long?")}},

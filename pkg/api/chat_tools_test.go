@@ -109,7 +109,7 @@ func TestToolCallsHaveTheFormOfOpenAI(t *testing.T) {
 			}
 			var chunk body
 			must(t, json.Unmarshal([]byte("{"+data), &chunk))
-			for _, c := range chunk.Choices[0].Delta.ToolCalls { // assembled as OpenAI's clients do it
+			for _, c := range chunk.Choices[0].Delta.ToolCalls { // assembled the way OpenAI's clients do it
 				if c.Index == nil || *c.Index > len(joined) {
 					t.Fatalf("the delta is %+v", c)
 				}

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// FuzzChat reads arbitrary bodies as chat completions. Each body either contains a question or is rejected with a fault
-// that names a field.
+// FuzzChat reads arbitrary bodies as chat completions. Each body must either contain a question or be rejected with an
+// error that names a field.
 func FuzzChat(f *testing.F) {
 	for _, body := range []string{
 		`{"model":"m","messages":[{"role":"user","content":"q"}]}`,

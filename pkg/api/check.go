@@ -60,8 +60,8 @@ func (s *server) check(c *gin.Context) {
 	}
 }
 
-// receive prepares the body of an operation that the document does not describe. It parses a JSON body but leaves the
-// validation to the operation's handler.
+// receive prepares the body for an operation missing from the document. It parses a JSON body but leaves validation to
+// the operation's handler.
 func (s *server) receive(c *gin.Context, op *document.Operation) error {
 	switch {
 	case op.Multipart && !transfer.IsMultipart(c.Request):
@@ -88,7 +88,7 @@ func notMultipart(c *gin.Context) error {
 	return domain.Invalid("Content-Type", "is %s; send the file as multipart/form-data", jsonbody.Describe(c.GetHeader("Content-Type")))
 }
 
-// receiveMultipart limits the size of a form. The handler streams the content and checks it.
+// receiveMultipart limits the form's size. The handler streams the content and checks it.
 func (s *server) receiveMultipart(c *gin.Context) error {
 	if err := transfer.RefuseEncoded(c.Request); err != nil {
 		return err
@@ -133,8 +133,8 @@ func (s *server) checkBody(c *gin.Context, op *document.Operation) (*transfer.Ch
 	return &transfer.Checked{Reader: bytes.NewReader(text), Value: value, Raw: raw, Items: items}, faults, nil
 }
 
-// lengthFault returns the reason why a query is too long, or "". Searches normalise the query, which may make it many
-// times longer, so the lengths before and after normalisation are limited.
+// lengthFault says why a query is too long, or returns "". Searches normalise the query, which may make it many times
+// longer, so the length is limited both before and after normalisation.
 func (s *server) lengthFault(query string) string {
 	limit := s.options.MaxQueryChars
 	if n := utf8.RuneCountInString(query); n > limit {
@@ -146,7 +146,7 @@ func (s *server) lengthFault(query string) string {
 	return ""
 }
 
-// checkLength rejects a query that is too long after normalisation. The schema has checked the original length.
+// checkLength rejects a query that is too long after normalisation. The schema has already checked the original length.
 func (s *server) checkLength(field, query string) error {
 	if fault := s.lengthFault(query); fault != "" {
 		return domain.Invalid(field, "%s", fault)

@@ -62,7 +62,7 @@ func ordinalOf(cursor *string) (int, error) {
 	return int(n), nil
 }
 
-// originalPolicy is the Content-Security-Policy of original files. It keeps browsers from running scripts in a file,
+// originalPolicy is the Content-Security-Policy for original files. It keeps browsers from running scripts in a file,
 // however the file is displayed.
 const originalPolicy = "default-src 'none'; sandbox"
 
@@ -101,8 +101,8 @@ func hasOriginal(d domain.Datasource) error {
 	}
 }
 
-// writeOriginal sends the content. If reading the content fails, it cuts the connection, so that no client mistakes a
-// part for the whole.
+// writeOriginal sends the content. If reading it fails, writeOriginal aborts the connection, so that no client mistakes
+// a truncated file for a complete one.
 func (s *server) writeOriginal(ctx context.Context, w http.ResponseWriter, d domain.Datasource, content io.Reader) error {
 	h := w.Header()
 	h.Set("Content-Type", upload.HeaderType(d.Original.MIMEType))

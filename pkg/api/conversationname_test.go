@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// remembers makes the answerer store questions in their conversations, as the real one does. Each answer lists the
+// remembers stubs the answerer to store questions in their conversations, as the real one does. Each answer lists the
 // conversation's earlier questions.
 func (s *service) remembers() {
 	s.answerer.answer = func(ctx context.Context, r answer.Request, _ func(string) error) (answer.Answer, error) {
@@ -76,7 +76,7 @@ func TestACallerChoosesTheIDOfAConversation(t *testing.T) {
 		}
 		s.call("GET", path, nil).problem(404)
 	}
-	// The same works for chat completions, and for upper-case names.
+	// The same works for chat completions and for upper-case names.
 	s.chat(agent, object{"conversationId": "Talk"}).want(200)
 	if got := s.chat(agent, object{"conversationId": "Talk"}).want(200).object(); got.text("conversationId") != "Talk" {
 		t.Errorf("%v", got)
@@ -132,7 +132,7 @@ func TestAChosenIDOpensNoConversationOfAnotherVisitor(t *testing.T) {
 	inside := domain.CallerConversationID(s.ws, ours, "", id)
 	nothing("the inner id", noneKnown.asks(ours, "x", inside))
 	nothing("its UUID", noneKnown.asks(ours, "x", strings.TrimPrefix(inside, "caller:")))
-	if got := s.call("GET", "/conversations/"+inside, nil).want(200).object(); got.text("title") != "x" { // the conversation that the request above created under this name
+	if got := s.call("GET", "/conversations/"+inside, nil).want(200).object(); got.text("title") != "x" { // the conversation created under this name by the request above
 		t.Errorf("the inner id reads %v", got)
 	}
 	s.call("POST", "/agents/"+ours+"/query", object{"query": "q", "conversationId": id, "visitorId": "another"}).problem(404)

@@ -19,10 +19,10 @@ import (
 
 // ConversationStore reads and deletes conversations.
 type ConversationStore interface {
-	// Conversation returns a conversation of the workspace. Unless agentID is empty, it must be a conversation with
-	// that agent.
+	// Conversation returns one of the workspace's conversations. Unless agentID is empty, it must be a conversation
+	// with that agent.
 	Conversation(ctx context.Context, ws, agentID, id string) (domain.Conversation, error)
-	// FindConversation returns the conversation with the id, or false for `exists` if there is none. If it belongs to
+	// FindConversation returns the conversation with the id; if there is none, `exists` is false. If it belongs to
 	// another workspace or agent, the error is domain.CodeNotFound.
 	FindConversation(ctx context.Context, ws, agentID, id string) (v domain.Conversation, exists bool, err error)
 	ConversationsByCallerID(ctx context.Context, ws, agentID, visitorID, callerID string, limit int) ([]domain.Conversation, error)
@@ -78,14 +78,14 @@ func (s *server) DeleteConversation(ctx context.Context, r DeleteConversationReq
 type conversationName struct {
 	id       string // id in the catalog; "" if the question names no conversation
 	callerID string // id chosen by the caller, if it is not a UUID
-	visitor  string // the conversation's visitor; "": the stored one, or a new one
+	visitor  string // the conversation's visitor; "" means the stored one, or a new one
 }
 
 // resolveConversation identifies the conversation that a question names. A UUID is the conversation's id. It is
 // converted to lower case, because some languages write UUIDs in upper case.
 //
 // Any other name was chosen by the caller and may be easy to guess. Such a name refers to a separate conversation for
-// each agent and, among callers without a key of the agent's workspace, for each visitor.
+// each agent and, if the caller has no key for the agent's workspace, for each visitor.
 func (s *server) resolveConversation(ctx context.Context, caller access.Caller, agent domain.Agent, body AgentQuery) conversationName {
 	given := orZero(body.ConversationId)
 	named := conversationName{id: strings.ToLower(given), visitor: orZero(body.VisitorId)}
@@ -105,8 +105,8 @@ func (s *server) resolveConversation(ctx context.Context, caller access.Caller, 
 	return named
 }
 
-// checkConversation rejects a conversation of another workspace, agent or visitor. The answerer makes the same check,
-// but later. An unknown id is valid: it starts a new conversation.
+// checkConversation rejects a conversation that belongs to another workspace, agent or visitor. The answerer makes the
+// same check, but later. An unknown id is valid: it starts a new conversation.
 func (s *server) checkConversation(ctx context.Context, agent domain.Agent, named conversationName) error {
 	if named.id == "" {
 		return nil
@@ -130,8 +130,8 @@ func conversationNotFound(id string) error {
 	return domain.NotFound("conversation", jsonbody.Shorten(id))
 }
 
-// conversation returns a conversation of the caller's workspace by id, which is either a UUID or a name chosen by a
-// caller. If several conversations have the same name, agentID and visitorID, which may be nil, select one.
+// conversation returns a conversation in the caller's workspace by id, either a UUID or a name chosen by a caller. If
+// several conversations have the same name, agentID and visitorID select one; they may be nil.
 func (s *server) conversation(ctx context.Context, caller access.Caller, id string, agentID, visitorID *string) (domain.Conversation, error) {
 	if domain.ValidID(id) {
 		v, err := s.Conversations.Conversation(ctx, caller.Workspace(), orZero(agentID), id)

@@ -19,7 +19,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// talk stores a conversation of alternating questions and answers, and returns its id. Each answer has one source.
+// talk stores a conversation with alternating questions and answers and returns its id. Each answer has one source.
 func (s *service) talk(agent, visitor string, texts ...string) string {
 	s.Helper()
 	id := domain.NewID()
@@ -220,7 +220,7 @@ func TestTextOfVisitorsIsNoFormulaInACSVExport(t *testing.T) {
 	}
 }
 
-// onePage is a conversation store that fails when the second page is requested.
+// onePage is a conversation store that fails when asked for the second page.
 type onePage struct{ api.ConversationStore }
 
 func (o onePage) Conversations(ctx context.Context, ws string, f catalog.ConversationFilter, p catalog.Page) ([]domain.Conversation, string, error) {

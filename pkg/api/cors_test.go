@@ -10,13 +10,13 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// page sends a request as a browser does for a page of the origin, without a key unless headers contains one.
+// page sends a request as a browser does for a page from that origin. It has no key unless headers contains one.
 func (s *service) page(origin, method, path string, body any, headers ...string) *response {
 	s.Helper()
 	return s.as("").call(method, path, body, append([]string{"Origin", origin}, headers...)...)
 }
 
-// preflight sends a browser's request for permission to send JSON.
+// preflight asks for permission to send JSON, as a browser does.
 func (s *service) preflight(origin, path string) *response {
 	s.Helper()
 	return s.page(origin, "OPTIONS", path, nil, "Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "content-type")
@@ -102,8 +102,7 @@ func TestARefusedOriginGetsTheRemedy(t *testing.T) {
 	if asked != 0 {
 		t.Error("the agent was asked")
 	}
-	// The list of origins does not apply to other clients than browsers, to callers with a key, and to the service's
-	// own pages.
+	// The list of origins does not apply to non-browser clients, to callers with a key, or to the service's own pages.
 	s.as("").call("POST", path, object{"query": "q"}).want(200)
 	s.call("POST", path, object{"query": "q"}, "Origin", "https://evil.example").want(200)
 	if got := s.page(s.url, "POST", path, object{"query": "q"}).want(200).header.Get("Access-Control-Allow-Origin"); got != "" {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestPagesAreConsistentUnderConcurrentChanges pages through agents with limits of every size while agents are created
-// and deleted between the pages. An agent that exists all the time is listed exactly once.
+// TestPagesAreConsistentUnderConcurrentChanges pages through agents with every limit while agents are created and
+// deleted between pages. Agents that exist throughout must be listed exactly once.
 func TestPagesAreConsistentUnderConcurrentChanges(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
@@ -64,8 +64,8 @@ func TestPagesAreConsistentUnderConcurrentChanges(t *testing.T) {
 	}
 }
 
-// TestMalformedCursorsAreRefused changes, shortens and lengthens a cursor at every position. None of the results makes
-// the service fail, and invalid ones are rejected with a fault that names the field.
+// TestMalformedCursorsAreRefused changes, shortens and lengthens a cursor at every position. None of the resulting
+// cursors may make the service fail, and invalid ones must be rejected with an error that names the field.
 func TestMalformedCursorsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
@@ -107,7 +107,7 @@ func TestMalformedCursorsAreRefused(t *testing.T) {
 	}
 }
 
-// TestACursorOfAnotherListIsRefused passes the cursor of each list to all other lists.
+// TestACursorOfAnotherListIsRefused passes each list's cursor to all other lists.
 func TestACursorOfAnotherListIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newService(t)

@@ -21,7 +21,7 @@ type DatasourceStore interface {
 	CreateDatasources(ctx context.Context, in []catalog.NewDatasource) ([]domain.Datasource, error)
 	Datasource(ctx context.Context, ws, id string) (domain.Datasource, error)
 	Datasources(ctx context.Context, ws string, f catalog.DatasourceFilter, p catalog.Page) ([]domain.Datasource, string, error)
-	// Describe changes the name and the metadata of a datasource.
+	// Describe changes a datasource's name and metadata.
 	Describe(ctx context.Context, ws, id string, d catalog.Description, job domain.Job) (domain.Datasource, error)
 	DeleteDatasource(ctx context.Context, ws, id string) (domain.Datasource, error)
 }
@@ -101,7 +101,7 @@ func (s *server) createFromJSON(ctx context.Context, caller access.Caller, body 
 	return created, err
 }
 
-// newDatasource returns a new, empty datasource for the datastore. n numbers the datasources that the request creates.
+// newDatasource returns a new, empty datasource for the datastore. n numbers the datasources created by the request.
 func (s *server) newDatasource(ctx context.Context, store domain.Datastore, kind domain.DatasourceType, n int) domain.Datasource {
 	return domain.Datasource{ID: idempotency.ID(ctx, s.NewID, "datasource", strconv.Itoa(n)), WorkspaceID: store.WorkspaceID, DatastoreID: store.ID, Type: kind, Status: domain.StatusUnsynched}
 }
@@ -116,7 +116,7 @@ func (s *server) createOne(ctx context.Context, d domain.Datasource, job domain.
 }
 
 // findExisting returns a function that reads the datasource from the catalog. A repeated request uses it to find the
-// datasource that its earlier run created.
+// datasource created by its earlier run.
 func (s *server) findExisting(ctx context.Context, d domain.Datasource) func() (domain.Datasource, error) {
 	return func() (domain.Datasource, error) { return s.Datasources.Datasource(ctx, d.WorkspaceID, d.ID) }
 }
@@ -139,7 +139,7 @@ func (s *server) DeleteDatasource(ctx context.Context, r DeleteDatasourceRequest
 	if err != nil {
 		return nil, err
 	}
-	shown, err := s.renderDatasource(ctx, was) // before the deletion, while the pages of a site can still be counted
+	shown, err := s.renderDatasource(ctx, was) // before the deletion, while a site's pages can still be counted
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func (s *server) DeleteDatasource(ctx context.Context, r DeleteDatasourceRequest
 	return DeleteDatasource200JSONResponse(shown), nil
 }
 
-// datasource returns a datasource of the caller's workspace.
+// datasource returns a datasource from the caller's workspace.
 func (s *server) datasource(ctx context.Context, caller access.Caller, id string) (domain.Datasource, error) {
 	if err := checkID("datasource", id); err != nil {
 		return domain.Datasource{}, err
@@ -178,13 +178,13 @@ func orZero[T any](p *T) (v T) {
 	return v
 }
 
-// detachedContext returns a context for work that must finish even if the client has disconnected.
+// detachedContext returns a context for work that must finish even if the client disconnects.
 func detachedContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 }
 
-// DeleteDatasources implements StrictServerInterface. It deletes each datasource separately, so a request repeated
-// after a failure deletes the remaining ones.
+// DeleteDatasources implements StrictServerInterface. It deletes each datasource separately, so a request retried after
+// a failure deletes the remaining ones.
 func (s *server) DeleteDatasources(ctx context.Context, r DeleteDatasourcesRequestObject) (DeleteDatasourcesResponseObject, error) {
 	ctx, caller := access.CallerOf(ctx)
 	out := DeleteDatasources200JSONResponse{Deleted: []string{}, NotFound: []string{}}

@@ -25,7 +25,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// Number of fragments returned for a query without topK.
+// Number of fragments returned if a query does not set topK.
 const defaultTopK = 5
 
 // QueryDatastore implements StrictServerInterface.
@@ -46,8 +46,8 @@ func (s *server) QueryDatastore(ctx context.Context, r QueryDatastoreRequestObje
 	return encode(kind, lists.Map(found.Fragments, renderFragment)), nil
 }
 
-// fragmentsType returns the Content-Type of a QueryDatastore response. Responses with an explanation or facets have
-// types of their own, so that the API document can define a schema for each. Generated clients then return an array of
+// fragmentsType returns the Content-Type for a QueryDatastore response. Responses with an explanation or facets have
+// their own types, so that the API document can define a schema for each. Generated clients then return an array of
 // fragments for a plain query.
 func fragmentsType(ctx context.Context, explained, faceted bool) string {
 	switch {
@@ -77,7 +77,7 @@ func encode(contentType string, fragments any) responseFunc {
 			return err
 		}
 		w.Header().Set("Content-Type", contentType)
-		w.Header().Set("Content-Length", strconv.Itoa(encoded.Len())) // without it, the response would be chunked, and the last chunk would need another write
+		w.Header().Set("Content-Length", strconv.Itoa(encoded.Len())) // otherwise the response would be chunked and need another write for the last chunk
 		_, err := w.Write(encoded.Bytes())
 		return err
 	}
@@ -101,8 +101,8 @@ func renderResults(found retrieve.Result) RetrieverResults {
 	}), Explanation: renderExplanation(found.Explanation, true), Facets: renderFacets(found.Facets)}
 }
 
-// chaindeskHost is the host that LangChain's ChaindeskRetriever calls. The retriever uses the path of a datastore query
-// but expects an object with results.
+// chaindeskHost is the host that LangChain's ChaindeskRetriever calls. The retriever uses a datastore query's path but
+// expects an object with results.
 const chaindeskHost = "app.chaindesk.ai"
 
 // isForChaindesk reports whether the request was sent to chaindeskHost and redirected here by a proxy or by DNS. Either
@@ -149,7 +149,7 @@ func (s *server) queryDatastore(ctx context.Context, id string, body DatastoreQu
 		}
 	}
 	topK := req.TopK
-	if body.Offset != nil { // all pages are cut from the same result
+	if body.Offset != nil { // slice all pages from the same result
 		req.TopK = retrieve.MaxTopK
 	}
 	found, err := s.searchDatastore(ctx, caller, req)
@@ -181,7 +181,7 @@ func boostsOf(list *[]Boost) ([]boost.Boost, error) {
 	return boosts, problem.Invalid(faults)
 }
 
-// selectFields clears the fields of each fragment that the client has not selected.
+// selectFields clears the fields that the client has not selected from each fragment.
 func selectFields(fragments []domain.Fragment, fields []DatastoreQueryFields) {
 	for i, f := range fragments {
 		kept := domain.Fragment{ChunkID: f.ChunkID, Score: f.Score, Rectangles: f.Rectangles, Highlights: f.Highlights}
@@ -216,7 +216,7 @@ func selectFields(fragments []domain.Fragment, fields []DatastoreQueryFields) {
 	}
 }
 
-// cut drops fragments with a score below minScore, skips the first `offset` of the others, and keeps the next topK.
+// cut drops fragments scoring below minScore, skips the first `offset` of the others and keeps the next topK.
 func cut(found *retrieve.Result, offset, topK int, minScore float64) {
 	n := 0
 	for i, f := range found.Fragments {
@@ -238,10 +238,10 @@ func cut(found *retrieve.Result, offset, topK int, minScore float64) {
 	}
 }
 
-// Maximum number of highlighted words in a fragment.
+// Maximum number of highlighted words per fragment.
 const maxHighlights = 200
 
-// highlight marks the words of the queries, and their synonyms, in the fragments.
+// highlight marks the queries' words, and their synonyms, in the fragments.
 func highlight(fragments []domain.Fragment, queries []string, rules *analysis.Rules) {
 	langs := lists.Map(fragments, func(f domain.Fragment) analysis.Language { return analysis.Detect(f.Text) })
 	var words []analysis.QueryTerm
@@ -255,7 +255,7 @@ func highlight(fragments []domain.Fragment, queries []string, rules *analysis.Ru
 	}
 }
 
-// searchDatastore checks the queries' length, runs them, and counts the search as the caller's usage.
+// searchDatastore checks the queries' length, runs them and counts the search towards the caller's usage.
 func (s *server) searchDatastore(ctx context.Context, caller access.Caller, req retrieve.Request) (found retrieve.Result, err error) {
 	if err := s.checkLength("query", req.Query); err != nil {
 		return retrieve.Result{}, err
@@ -276,7 +276,7 @@ func (s *server) searchDatastore(ctx context.Context, caller access.Caller, req 
 	return found, err
 }
 
-// locate adds rectangles to the fragments of PDFs, which show where each is on its page.
+// locate adds rectangles to fragments from PDFs. They show where each fragment is on its page.
 func (s *server) locate(ctx context.Context, workspaceID string, fragments []domain.Fragment) {
 	if s.Locator == nil {
 		return
@@ -326,7 +326,7 @@ func (s *server) CountFacets(ctx context.Context, r CountFacetsRequestObject) (C
 	return CountFacets200JSONResponse(*renderFacets(&found)), nil
 }
 
-// readFilters parses and checks the filters in a query parameter like those in a query's body.
+// readFilters parses and checks filters in a query parameter like those in a query's body.
 func (s *server) readFilters(text string) (f Filters, err error) {
 	value, faults := jsonbody.Parse([]byte(text))
 	for i := range faults {

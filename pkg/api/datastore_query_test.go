@@ -21,7 +21,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// asked makes the retriever record its last request, and returns a pointer to it.
+// asked stubs the retriever to record its last request and returns a pointer to it.
 func (s *service) asked() *retrieve.Request {
 	var got retrieve.Request
 	s.retriever.retrieve = func(_ context.Context, r retrieve.Request) (retrieve.Result, error) {
@@ -233,7 +233,7 @@ func TestAnExplainedAgentQuery(t *testing.T) {
 	}
 }
 
-// valid checks the body against a schema of the document.
+// valid checks the body against one of the document's schemas.
 func (s *service) valid(a *response, schema string) {
 	s.Helper()
 	doc, err := openapi3.NewLoader().LoadFromData(s.call("GET", "/openapi.json", nil).want(200).body)
@@ -282,7 +282,7 @@ func TestRequestsToChaindeskHostsHaveTheFormOfItsRetriever(t *testing.T) {
 	}
 }
 
-// TestQueriesThatGrowAreRefused sends queries that become too long through normalisation to every endpoint.
+// TestQueriesThatGrowAreRefused sends every endpoint queries that normalisation makes too long.
 func TestQueriesThatGrowAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -301,7 +301,7 @@ func TestQueriesThatGrowAreRefused(t *testing.T) {
 	a.want(200)
 }
 
-// ranked returns n fragments with scores from 1 downwards, with an explanation if the request asks for one.
+// ranked returns n fragments with scores descending from 1, along with an explanation if the request asks for one.
 func ranked(r retrieve.Request, n int) retrieve.Result {
 	out := retrieve.Result{}
 	if r.Explain {

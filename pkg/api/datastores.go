@@ -25,17 +25,17 @@ import (
 type DatastoreStore interface {
 	CreateDatastore(ctx context.Context, d domain.Datastore) (domain.Datastore, error)
 	Datastore(ctx context.Context, ws, id string) (domain.Datastore, error)
-	// PublicDatastore returns a public datastore of any workspace, or domain.CodeNotFound if no public datastore has
+	// PublicDatastore returns a public datastore from any workspace, or domain.CodeNotFound if no public datastore has
 	// the id.
 	PublicDatastore(ctx context.Context, id string) (domain.Datastore, error)
 	Datastores(ctx context.Context, ws string, p catalog.Page) ([]domain.Datastore, string, error)
-	// UpdateDatastore updates the datastore. If the patch names an engine or embedding model, the content starts to
-	// move there. This replaces a move in progress, or cancels it if the patch names the current engine or model.
+	// UpdateDatastore updates the datastore. If the patch names an engine or embedding model, the content starts moving
+	// there. This replaces a move in progress, or cancels it if the patch names the current engine or model.
 	UpdateDatastore(ctx context.Context, ws, id string, p domain.DatastorePatch) (domain.Datastore, error)
 	MoveProgress(ctx context.Context, id string) (domain.MoveProgress, error)
 	DeleteDatastore(ctx context.Context, ws, id string) (domain.Datastore, error)
-	// DatastoreCounts returns the number of the datastore's datasources by status. The map has no entry for a status
-	// without datasources.
+	// DatastoreCounts returns the number of the datastore's datasources per status. Statuses without datasources have
+	// no entry.
 	DatastoreCounts(ctx context.Context, ws, id string) (map[domain.Status]int64, error)
 }
 
@@ -129,7 +129,7 @@ func (s *server) DeleteDatastore(ctx context.Context, r DeleteDatastoreRequestOb
 	return DeleteDatastore200JSONResponse(renderDatastore(d)), err
 }
 
-// datastore returns a datastore of the caller's workspace.
+// datastore returns a datastore from the caller's workspace.
 func (s *server) datastore(ctx context.Context, caller access.Caller, id string) (domain.Datastore, error) {
 	if err := checkID("datastore", id); err != nil {
 		return domain.Datastore{}, err
@@ -171,8 +171,7 @@ func (s *server) showWithDatasources(ctx context.Context, d domain.Datastore) (D
 	return out, err
 }
 
-// checkEngines rejects an engine or embedding model that this server does not offer. The error lists the available
-// ones.
+// checkEngines rejects an engine or embedding model that this server doesn't offer. The error lists the available ones.
 func (s *server) checkEngines(engine *Engine, model *string) error {
 	var faults []domain.FieldError
 	if engine != nil && !slices.Contains(s.options.Engines, domain.Engine(*engine)) {
@@ -259,7 +258,7 @@ func (s *server) ListSearchSettingsVersions(ctx context.Context, r ListSearchSet
 	})}, err
 }
 
-// writeSearchSettings returns a response with a version of the settings and its ETag.
+// writeSearchSettings returns a response with a settings version and its ETag.
 func writeSearchSettings(v searchsettings.View) responseFunc {
 	return func(w http.ResponseWriter) error {
 		var at *time.Time

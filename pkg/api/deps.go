@@ -10,16 +10,16 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// Sealer encrypts the headers of a protected site.
+// Sealer encrypts a protected site's headers.
 type Sealer interface {
-	// Seal encrypts the headers for crawlers only, and only for the origin of the address.
+	// Seal encrypts the headers so that only crawlers can read them, and only for the address's origin.
 	Seal(workspaceID, address string, headers map[string]string) (*domain.SiteAccess, error)
 }
 
 // Originals stores the original content of datasources.
 type Originals interface {
-	// Put reads r to its end and stores it as the datasource's content under a new key. When it returns, the content is
-	// durable.
+	// Put reads r to its end and stores it as the datasource's content under a new key. The content is durable once Put
+	// returns.
 	Put(ctx context.Context, datasourceID, name, mimeType string, r io.Reader) (domain.Original, error)
 	// Get returns the content under the key after verifying it, or domain.CodeNotFound if it has been removed or is
 	// damaged. If it becomes damaged later, Read returns an error instead of io.EOF. The caller must close the reader.
@@ -28,7 +28,7 @@ type Originals interface {
 	Delete(ctx context.Context, key string) error
 }
 
-// ChunkReader reads the chunks of a datasource's active generation, in order.
+// ChunkReader reads the chunks in a datasource's active generation, in order.
 type ChunkReader interface {
 	// Chunks returns at most `limit` chunks, starting with number fromOrdinal.
 	Chunks(ctx context.Context, d domain.Datasource, fromOrdinal, limit int) ([]domain.Chunk, error)
@@ -36,37 +36,37 @@ type ChunkReader interface {
 
 // Retriever finds fragments.
 type Retriever interface {
-	// Retrieve returns at most TopK fragments, best first. If Rerank is true and there is no reranker, it returns
+	// Retrieve returns at most TopK fragments, best first. If Rerank is true but there is no reranker, it returns
 	// domain.CodeInvalid.
 	Retrieve(ctx context.Context, r retrieve.Request) (retrieve.Result, error)
-	// Facets counts documents by the values of metadata keys.
+	// Facets counts documents by their values for metadata keys.
 	Facets(ctx context.Context, r retrieve.FacetRequest) (domain.Facets, error)
 }
 
 // Answerer answers questions and stores their conversations.
 type Answerer interface {
-	// Answer answers a question and returns the whole answer. Unless `emit` is nil, Answer calls it with every piece of
-	// the text as it arrives, never concurrently and never after returning. It stops when emit fails or ctx is done. If
-	// ConversationID belongs to another workspace or agent, Answer returns domain.CodeNotFound. The token counts are
-	// set even if it fails.
+	// Answer answers a question and returns the whole answer. Unless `emit` is nil, Answer calls it with the text as it
+	// arrives, never concurrently and never after returning. It stops when emit fails or ctx is done. If ConversationID
+	// belongs to another workspace or agent, Answer returns domain.CodeNotFound. The token counts are set even if it
+	// fails.
 	Answer(ctx context.Context, r answer.Request, emit func(text string) error) (answer.Answer, error)
 }
 
-// Locator finds passages of PDFs on their pages.
+// Locator finds where passages are on PDF pages.
 type Locator interface {
-	// Locate returns, for each span of each passage, its rectangles on the page. A span whose text is not found has
-	// none.
+	// Locate returns each passage's rectangles on the page, separately for each of its spans. If a span's text is not
+	// found, its list is empty.
 	Locate(ctx context.Context, workspaceID string, passages []locate.Passage) [][][]domain.PageRectangle
-	// LocateSpans sets the page and the rectangles of every span from a PDF.
+	// LocateSpans sets the page and rectangles of every span from a PDF.
 	LocateSpans(ctx context.Context, workspaceID string, answers ...locate.Answer)
 }
 
 // Watcher reports changes to datasources.
 type Watcher interface {
 	// Watch returns a channel of datasource ids. It receives an id after each stored change to one of the datastore's
-	// datasources, and is closed when ctx is done or the watch fails. A slow reader may miss ids.
+	// datasources and is closed when ctx is done or the watch fails. A slow reader may miss ids.
 	Watch(ctx context.Context, datastoreID string) (<-chan string, error)
-	// Changed notifies all watchers of the datastore that a datasource was changed or deleted. It must not block.
+	// Changed notifies all of the datastore's watchers that a datasource was changed or deleted. It must not block.
 	Changed(datastoreID, datasourceID string)
 }
 
@@ -74,8 +74,9 @@ type Watcher interface {
 type Check struct {
 	Name  string
 	Ready func(ctx context.Context) error
-	// Degrades means that the service stays ready without the dependency, because it can still do part of its work.
+	// Degrades means that the service stays ready while the dependency is down, because it can still do some of its
+	// work.
 	Degrades bool
-	// Note returns a sentence about a limitation of a working dependency, or "" if there is none. It may be nil.
+	// Note returns a sentence about a working dependency's limitation, or "" if there is none. It may be nil.
 	Note func(ctx context.Context) string
 }

@@ -25,7 +25,7 @@ func TestADatasourceIsRenamedAndRelabelled(t *testing.T) {
 	if d.ActiveGeneration != 1 {
 		t.Errorf("the datasource is no longer searchable: %+v", d)
 	}
-	// A patch leaves fields that it does not contain unchanged.
+	// A patch leaves fields it does not contain unchanged.
 	if got := s.call("PATCH", "/datasources/"+id, object{"name": "Kettle"}).want(200).object(); got.text("customId") != "kettle" || got["metadata"].(map[string]any)["team"] != "canteen" {
 		t.Errorf("%v", got)
 	}
@@ -34,7 +34,7 @@ func TestADatasourceIsRenamedAndRelabelled(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	s.call("PATCH", "/datasources/"+site, object{"metadata": object{"a": "b"}}).problem(409)
-	// A patch that is rejected in part changes nothing.
+	// If anything in a patch is rejected, nothing is changed.
 	s.call("PATCH", "/datasources/"+site, object{"metadata": object{"a": "b"}, "config": object{"refresh": "48h"}}).problem(409)
 	s.call("PATCH", "/datasources/"+site, object{"name": " ", "config": object{"refresh": "48h"}}).problem(400)
 	if config := s.call("GET", "/datasources/"+site, nil).object()["config"].(map[string]any); config["refresh"] != "24h" {

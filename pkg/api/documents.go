@@ -22,7 +22,7 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// Maximum number of documents of one upsert that are stored at the same time.
+// Maximum number of documents in one upsert that are stored at the same time.
 const parallelOriginals = 8
 
 // DocumentStore stores the content of text datasources.
@@ -56,8 +56,8 @@ func (s *server) UpsertDocuments(ctx context.Context, r UpsertDocumentsRequestOb
 	return UpsertDocuments200JSONResponse{Ids: lists.Map(results, func(r DocumentResult) string { return r.Id }), Results: results}, nil
 }
 
-// checkedItems returns the check result of each item of the request's batch. If the body was not checked item by item,
-// it returns n results without faults.
+// checkedItems returns the check results for the items in the request's batch. If the body was not checked item by
+// item, it returns n results without faults.
 func checkedItems(ctx context.Context, n int) []jsonbody.Item {
 	if c, ok := ctx.(*gin.Context); ok {
 		if body, ok := c.Request.Body.(*transfer.Checked); ok {
@@ -67,10 +67,10 @@ func checkedItems(ctx context.Context, n int) []jsonbody.Item {
 	return make([]jsonbody.Item, n)
 }
 
-// resultsOf returns one result per document sent. `items` holds the check result of each document. `places` holds, for
-// each accepted document, the index of its datasource in `batch` and `stored`.
+// resultsOf returns one result per document sent. `items` holds each document's check result. `places` holds, for each
+// accepted document, the index of its datasource in `batch` and `stored`.
 func (s *server) resultsOf(items []jsonbody.Item, batch []*upsertItem, places []int, stored []domain.Datasource) []DocumentResult {
-	last := make([]int, len(batch)) // the last document of each datasource
+	last := make([]int, len(batch)) // each datasource's last document
 	for n, place := range places {
 		last[place] = n
 	}
@@ -94,8 +94,8 @@ func (s *server) resultsOf(items []jsonbody.Item, batch []*upsertItem, places []
 	})
 }
 
-// shownFields returns a document's faults or warnings for a response: at most a fixed number, without secrets. It
-// returns nil if there are none.
+// shownFields returns a document's faults or warnings for a response: up to a fixed number, without secrets. It returns
+// nil if there are none.
 func (s *server) shownFields(fields []domain.FieldError) *[]FieldError {
 	const shown = 10
 	if len(fields) == 0 {
@@ -112,7 +112,7 @@ func (s *server) shownFields(fields []domain.FieldError) *[]FieldError {
 
 // upsert stores the whole batch or nothing.
 func (s *server) upsert(ctx context.Context, store domain.Datastore, batch []*upsertItem) ([]domain.Datasource, error) {
-	if !slices.ContainsFunc(batch, (*upsertItem).replaces) { // a document that replaces another may need less storage
+	if !slices.ContainsFunc(batch, (*upsertItem).replaces) { // a replacement may need less storage than the original
 		if err := s.Usage.CheckStorage(ctx, store.WorkspaceID); err != nil {
 			return nil, err
 		}
@@ -136,8 +136,8 @@ func (s *server) upsert(ctx context.Context, store domain.Datastore, batch []*up
 }
 
 // storedUpserts returns the batch's datasources if an earlier run of the request has stored them, and otherwise
-// domain.CodeNotFound. A run stores all datasources or none. So one datasource that an earlier run created, or whose
-// newest job it queued, proves that all were stored, even if others have changed since.
+// domain.CodeNotFound. A run stores all datasources or none. So if an earlier run created even one of the datasources,
+// or queued its newest job, then all were stored, even if others have changed since.
 func (s *server) storedUpserts(ctx context.Context, batch []*upsertItem) ([]domain.Datasource, error) {
 	for i, u := range batch {
 		d, err := s.Datasources.Datasource(ctx, u.datasource.WorkspaceID, u.datasource.ID)
@@ -154,10 +154,10 @@ func (s *server) storedUpserts(ctx context.Context, batch []*upsertItem) ([]doma
 	return nil, domain.Errorf(domain.CodeNotFound, "no earlier attempt of the request has stored its documents")
 }
 
-// upsertItem is a document of an upsert, with its datasource.
+// upsertItem is a document in an upsert, with its datasource.
 type upsertItem struct {
-	newID      string            // id of the datasource if it is new
-	datasource domain.Datasource // new, or with the id of the datasource that it replaces
+	newID      string            // the datasource's id if it is new
+	datasource domain.Datasource // new, or with the id of the datasource it replaces
 	text       string
 	original   domain.Original
 }
@@ -165,7 +165,7 @@ type upsertItem struct {
 // replaces reports whether the document replaces an existing one.
 func (u *upsertItem) replaces() bool { return u.datasource.ID != u.newID }
 
-// planUpsert returns the datasources of an upsert, and for each document the index of its datasource in the batch. If
+// planUpsert returns the datasources for an upsert and, for each document, the index of its datasource in the batch. If
 // several documents have the same custom id, the last one wins.
 func (s *server) planUpsert(ctx context.Context, store domain.Datastore, documents []Document) (batch []*upsertItem, places []int, err error) {
 	placeOf := map[string]int{}

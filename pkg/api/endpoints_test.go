@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// scene is a service with resources for the requests in the table below.
+// scene is a service with the resources needed by the requests in the table below.
 type scene struct {
 	*service
 	agent, datastore, datasource, site, conversation, key string
@@ -39,9 +39,9 @@ func newScene(t *testing.T, adjust ...func(*api.Options, *api.Deps)) *scene {
 	return s
 }
 
-// request is one call. Names in braces, such as {agent}, stand for ids of the scene.
+// request is one call. Names in braces, such as {agent}, stand for the scene's ids.
 type request struct {
-	path string // "": the operation's path
+	path string // "" means the operation's path
 	body any
 }
 
@@ -49,20 +49,20 @@ type badRequest struct {
 	name string
 	request
 	noKey    bool
-	goodBody bool // use the body of the endpoint's good request
+	goodBody bool // use the body from the endpoint's good request
 	status   int
-	field    string // a fault must name this field
+	field    string // the error must name this field
 }
 
-// endpoint describes valid and invalid calls of an operation.
+// endpoint describes valid and invalid calls to an operation.
 type endpoint struct {
 	good   request
-	status int                             // expected status of the good call; 0: 200
+	status int                             // expected status of the good call; 0 means 200
 	check  func(t *testing.T, a *response) // checks the response to the good call
 	bad    []badRequest
 }
 
-const unusedID = "0198c0de-0000-7000-8000-0000000000ff" // a valid id that no resource has
+const unusedID = "0198c0de-0000-7000-8000-0000000000ff" // a valid id that belongs to no resource
 
 func noKey() badRequest {
 	return badRequest{name: "without a key", noKey: true, goodBody: true, status: 403}
@@ -102,7 +102,7 @@ type formBody string
 const uploaded formBody = "--x\r\nContent-Disposition: form-data; name=\"datastoreId\"\r\n\r\n{datastore}\r\n" +
 	"--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\nThe trial lasts 30 days.\r\n--x--\r\n"
 
-// endpoints holds the calls of each operation, by operation id.
+// endpoints holds the calls to each operation, by operation id.
 var endpoints = map[string]endpoint{
 	"ListAgents":      {check: hasFields("data", "nextCursor"), bad: []badRequest{noKey(), badLimit("/agents")}},
 	"CreateAgent":     {good: request{body: object{"name": "Sales"}}, status: 201, check: hasFields(agentFields...), bad: []badRequest{noKey(), badTemperature, {name: "no name", request: request{body: object{}}, status: 400, field: "name"}}},
@@ -259,8 +259,8 @@ func TestTheDocumentationIsServedUnderBothBases(t *testing.T) {
 	}
 }
 
-// TestEveryEndpointOfTheDocument makes valid and invalid calls of each operation under both base paths. It fails for
-// operations that the table lacks.
+// TestEveryEndpointOfTheDocument makes valid and invalid calls to each operation under both base paths. It fails for
+// operations missing from the table.
 func TestEveryEndpointOfTheDocument(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("openapi.yaml")
@@ -299,7 +299,7 @@ func TestEveryEndpointOfTheDocument(t *testing.T) {
 
 func callEndpoint(t *testing.T, method, base, path string, e endpoint) {
 	s := newScene(t)
-	for _, b := range e.bad { // first, because the good call may delete resources that they need
+	for _, b := range e.bad { // first, because the good call may delete the resources they need
 		caller := s.service
 		if b.noKey {
 			caller = s.as("")
@@ -376,7 +376,7 @@ func (s *scene) fillBody(body any) any {
 	return out
 }
 
-// TestTheDocumentIsConsistent checks that the properties of each operation in the document agree with each other.
+// TestTheDocumentIsConsistent checks that each operation's properties in the document agree with each other.
 func TestTheDocumentIsConsistent(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("openapi.yaml")
@@ -416,7 +416,7 @@ func TestTheDocumentIsConsistent(t *testing.T) {
 	}
 }
 
-// TestLimitsOfTheServerAreInTheDocument checks the limits in the document that the server publishes.
+// TestLimitsOfTheServerAreInTheDocument checks the limits in the document published by the server.
 func TestLimitsOfTheServerAreInTheDocument(t *testing.T) {
 	t.Parallel()
 	s := newService(t, limits)

@@ -38,18 +38,17 @@ func (s *server) ExportConversations(ctx context.Context, r ExportConversationsR
 			if !problem.IsClientGone(ctx, err) {
 				s.log.Error("failed while exporting conversations", "request", problem.RequestID(ctx), "error", err)
 			}
-			panic(http.ErrAbortHandler) // the status has been sent, so only a cut connection shows that the export is incomplete
+			panic(http.ErrAbortHandler) // the status has been sent, so only an aborted connection can show that the export is incomplete
 		}
 		return nil
 	}), nil
 }
 
-// export is an export of conversations in progress. It holds only one page of conversations and a few messages in
-// memory.
+// export is a running export of conversations. It holds only one page of conversations and a few messages in memory.
 type export struct {
 	server    *server
 	workspace string
-	key       domain.APIKey // checked before each page: if the key is revoked, the export stops
+	key       domain.APIKey // checked before each page: the export stops if the key is revoked
 	filter    catalog.ConversationFilter
 	csv       bool
 }

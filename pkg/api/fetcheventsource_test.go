@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// This file imitates fetch-event-source, a client library that users of the API run. The library splits a stream, which
-// arrives in chunks of any size, into lines and messages. The server must allow for two of its quirks: if a message's
-// data begins with an empty line, that line is lost; and each value is decoded separately, which removes a byte order
-// mark at its start.
+// This file imitates fetch-event-source, a client library used with the API. The library splits a stream, which arrives
+// in chunks of any size, into lines and messages. The server must allow for two of its quirks: if a message's data
+// begins with an empty line, that line is lost; and each value is decoded separately, which removes a byte order mark
+// at its start.
 
-// message is a message as the client's onmessage callback receives it.
+// message is a message as passed to the client's onmessage callback.
 type message struct{ event, data string }
 
 // parseStream feeds the stream to the parser in chunks of the given size.
@@ -28,7 +28,7 @@ func parseStream(stream []byte, chunk int) []message {
 type streamParser struct {
 	buffer                 []byte
 	position               int // position of the next byte to read
-	fieldLength            int // length of the line's field name; -1 until the colon is found
+	fieldLength            int // length of the field name in the current line; -1 until the colon is found
 	discardTrailingNewline bool
 
 	current  message
@@ -117,7 +117,7 @@ func decode(b []byte) string {
 	return strings.ToValidUTF8(s, "\ufffd")
 }
 
-// conversationClient processes the messages of an answer like a typical chat client.
+// conversationClient processes an answer's messages like a typical chat client.
 type conversationClient struct {
 	answer, response string
 	done             bool

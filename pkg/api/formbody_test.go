@@ -93,7 +93,7 @@ func TestAMisplacedAddressIsRefusedWithTheRemedy(t *testing.T) {
 	if got := s.call("POST", "/datasources/plan", object{"config": object{"url": "https://a.example/p"}}).fault("config.url"); got != way {
 		t.Errorf("of a plan: %q", got)
 	}
-	// If config has an address, an address field of another service is ignored.
+	// If config has an address, an address field meant for another service is ignored.
 	s.call("POST", "/datasources", object{"datastoreId": store, "type": "web_page", "url": "x", "config": object{"source_url": "https://a.example/p"}}).want(201)
 	s.call("POST", "/datasources", object{"datastoreId": store, "type": "text", "url": "x", "config": object{"text": "a"}}).want(201)
 }
@@ -174,7 +174,7 @@ func TestAnEmptyAddressIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind   string
 		config object
-		fault  string // expected fault for config.source_url; "": none
+		fault  string // expected fault for config.source_url; "" means none
 	}{
 		"a site with a sitemap": {"web_site", object{"sitemap": "https://a.example/sitemap.xml", "source_url": ""}, ""},
 		"a site with a root":    {"web_site", object{"sitemap": " ", "source_url": "https://a.example/"}, ""},

@@ -43,8 +43,8 @@ func TestTheDocumentSuitsGenerators(t *testing.T) {
 	}
 }
 
-// clashes finds nested schemas for which generators choose a name that is already in use, because they join the names
-// of the schema and the field.
+// clashes finds nested schemas whose generated names are already taken: generators name them by joining the schema's
+// and the field's names.
 func clashes(t *testing.T, names map[string]string, name string, schema *openapi3.Schema) {
 	t.Helper()
 	for field, property := range schema.Properties {

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// testSealer records the headers that it receives, and replaces their values.
+// testSealer records the headers it receives and replaces their values.
 type testSealer struct{ given map[string]string }
 
 func (h *testSealer) Seal(workspaceID, address string, headers map[string]string) (*domain.SiteAccess, error) {

@@ -15,8 +15,8 @@ func (s *server) GetHealth(context.Context, GetHealthRequestObject) (GetHealthRe
 	return GetHealth200JSONResponse{Status: HealthStatusOk}, nil
 }
 
-// GetReadiness implements StrictServerInterface. It checks all dependencies concurrently. The response needs no key, so
-// it only names dependencies that are down; their errors go to the log.
+// GetReadiness implements StrictServerInterface. It checks all dependencies concurrently. The endpoint is public, so
+// the response only names dependencies that are down; their errors go to the log.
 func (s *server) GetReadiness(ctx context.Context, _ GetReadinessRequestObject) (GetReadinessResponseObject, error) {
 	ctx, _ = access.CallerOf(ctx)
 	ctx, cancel := context.WithTimeout(ctx, s.options.ReadyTimeout)
@@ -50,7 +50,7 @@ func RunChecks(ctx context.Context, checks []Check, log *slog.Logger) []Dependen
 }
 
 // run performs the check. It does not wait for a check that ignores ctx; that check's goroutine ends when the check
-// returns. A note that takes too long is left out and does not make the dependency count as down.
+// returns. A note that takes too long is omitted, but the dependency doesn't count as down.
 func (c Check) run(ctx context.Context, log *slog.Logger) DependencyCheck {
 	answer, noted := make(chan error, 1), make(chan string, 1)
 	go func() {

@@ -18,8 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/api"
 )
 
-// sender writes a request piece by piece. It may fail because the server has closed the connection; tests look only at
-// the response.
+// sender writes a request in several steps. It may fail because the server has closed the connection, so tests check
+// only the response.
 type sender func(w io.Writer) error
 
 func all(text string) sender {
@@ -45,7 +45,7 @@ func (s *service) hostile(t *testing.T, send sender) *response {
 		return nil
 	}
 	defer res.Body.Close()
-	body, _ := io.ReadAll(res.Body) // net/http may cut off its own responses to clients that go on sending; a cut-off response of the API is not valid JSON and fails later
+	body, _ := io.ReadAll(res.Body) // net/http may truncate its own responses if clients keep sending; a truncated API response is invalid JSON and fails later
 	return &response{T: t, status: res.StatusCode, header: res.Header, body: body}
 }
 
@@ -71,11 +71,11 @@ func zipped(write func(w io.Writer)) []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	write(z)
-	_ = z.Close() // cannot fail: it writes to memory
+	_ = z.Close() // cannot fail, because it writes to memory
 	return b.Bytes()
 }
 
-// TestHostileRequests sends requests like those of attackers, broken proxies and fuzzers. None may result in a 5xx
+// TestHostileRequests sends requests like those from attackers, broken proxies and fuzzers. None may result in a 5xx
 // status or an error in another format, or make the service exceed its memory limits.
 func TestHostileRequests(t *testing.T) {
 	if testing.Short() {
@@ -104,7 +104,7 @@ func TestHostileRequests(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		send   sender
-		status []int // expected statuses; nil: any 4xx status or a closed connection
+		status []int // expected statuses; nil means any 4xx status or a closed connection
 	}{
 		"a body of a gigabyte, as announced": {all(s.post(agents, "application/json", length(1<<30)) + "{"), []int{413}},
 		"a body of a gigabyte, by and by": {chunked(func(w io.Writer) error {
@@ -148,7 +148,7 @@ func TestHostileRequests(t *testing.T) {
 		"a gzip bomb as an upload": {func(w io.Writer) error {
 			body := upload + string(bomb) + "\r\n--x--\r\n"
 			return all(s.post("/datasources", "multipart/form-data; boundary=x", length(len(body))+"Content-Encoding: gzip\r\n") + body)(w)
-		}, []int{201, 400, 415}}, // accepted as an ordinary file, whose content only the extractor reads
+		}, []int{201, 400, 415}}, // accepted as an ordinary file; only the extractor reads its content
 		"a boundary of a megabyte":   {all(s.post("/datasources", "multipart/form-data; boundary="+strings.Repeat("x", 1<<20), length(2)) + "--"), []int{400, 431}},
 		"a form of 100,000 parts":    {all(s.post("/datasources", "multipart/form-data; boundary=x", length(100_000*62)) + strings.Repeat("--x\r\nContent-Disposition: form-data; name=\"p\"\r\n\r\nvalue....\r\n", 100_000)), []int{400, 413}},
 		"a part with a huge header":  {all(s.post("/datasources", "multipart/form-data; boundary=x", length(600_000)) + "--x\r\nX: " + strings.Repeat("h", 500_000)), []int{400, 413}},
@@ -188,8 +188,8 @@ func TestHostileRequests(t *testing.T) {
 	}
 }
 
-// checkHostile checks the status of a response and the format of errors. net/http reports errors before there is a
-// request in plain text.
+// checkHostile checks a response's status and the format of errors. Before there is a request, net/http reports errors
+// in plain text.
 func checkHostile(t *testing.T, a *response, statuses []int) {
 	t.Helper()
 	right := statuses == nil && a.status >= 400 && a.status < 500
@@ -211,7 +211,7 @@ func checkHostile(t *testing.T, a *response, statuses []int) {
 	}
 }
 
-// heap returns the size of the live heap, and the number of bytes allocated since the start.
+// heap returns the size of the live heap and the number of bytes allocated since the start.
 func heap() (held, allocated uint64) {
 	runtime.GC()
 	var m runtime.MemStats
@@ -219,8 +219,8 @@ func heap() (held, allocated uint64) {
 	return m.HeapAlloc, m.TotalAlloc
 }
 
-// TestManySlowClientsAreDisconnected opens many connections that send a byte now and then. Each is closed within its
-// time limit, and other clients are served meanwhile.
+// TestManySlowClientsAreDisconnected opens many connections that each send a byte now and then. Each is closed within
+// its time limit, and other clients are served meanwhile.
 func TestManySlowClientsAreDisconnected(t *testing.T) {
 	t.Parallel()
 	s := newService(t, func(o *api.Options, _ *api.Deps) { o.ReadTimeout = 200 * time.Millisecond })

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/api"
 )
 
-// malformedBodies returns functions, by name, that make a valid body (a JSON object) invalid.
+// malformedBodies maps names to functions that make a valid body (a JSON object) invalid.
 func malformedBodies() map[string]struct {
 	of     func(good string) string
 	status []int // expected statuses
@@ -59,7 +59,7 @@ const (
 	manyFields      = "10,000 fields"
 )
 
-// TestEveryOperationRefusesMalformedBodies sends each malformed body to every operation of the document that has a
+// TestEveryOperationRefusesMalformedBodies sends each malformed body to every operation in the document that takes a
 // body.
 func TestEveryOperationRefusesMalformedBodies(t *testing.T) {
 	t.Parallel()
@@ -98,8 +98,8 @@ func TestEveryOperationRefusesMalformedBodies(t *testing.T) {
 	s.requireUnchanged()
 }
 
-// requireRefused checks that the response has one of the statuses, and that errors have the format for clients of the
-// path.
+// requireRefused checks that the response has one of the statuses and that errors have the format expected by the
+// path's clients.
 func (s *scene) requireRefused(what, path string, a *response, statuses []int) {
 	s.Helper()
 	right := false
@@ -151,15 +151,15 @@ func hostileTexts() map[string]string {
 	}
 }
 
-// removesNUL reports whether the response warns that NUL characters were removed from the text at the given place.
+// removesNUL reports whether the response warns that NUL characters were removed from the text in the given field.
 func removesNUL(where string, a *response) bool {
 	at, inDocument := strings.CutPrefix(where, "body documents[0].")
 	return inDocument && strings.Contains(string(a.body), fmt.Sprintf(`{"field":"documents[0].%s","message":"contained NUL characters, which were removed"}`, at))
 }
 
-// TestEveryTextFieldAcceptsHostileText puts hostile texts into every text of every operation: into paths, queries,
-// headers, forms and bodies. None may result in a 5xx status or an error in another format. NUL, which PostgreSQL does
-// not accept, must be rejected, or removed with a warning from documents of an upsert.
+// TestEveryTextFieldAcceptsHostileText puts hostile texts into every text that any operation accepts: in paths,
+// queries, headers, forms and bodies. None may result in a 5xx status or an error in another format. NUL, which
+// PostgreSQL does not accept, must be rejected, or removed with a warning from documents in an upsert.
 func TestEveryTextFieldAcceptsHostileText(t *testing.T) {
 	t.Parallel()
 	doc := openAPI(t)
@@ -205,10 +205,10 @@ func TestEveryTextFieldAcceptsHostileText(t *testing.T) {
 	}
 }
 
-// halfSurrogate stands for half of a surrogate pair, which Go's JSON encoder would replace.
+// halfSurrogate stands for half of a surrogate pair, because Go's JSON encoder would replace a real one.
 const halfSurrogate = "half-a-surrogate"
 
-// TestToolsWithstandHostileArguments puts the hostile texts into every argument of every MCP tool, and sends malformed
+// TestToolsWithstandHostileArguments puts the hostile texts into every argument of every MCP tool and sends malformed
 // messages.
 func TestToolsWithstandHostileArguments(t *testing.T) {
 	t.Parallel()

@@ -18,7 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// killableClaims can drop the ends of requests, as if the process had been killed before it could store them.
+// killableClaims can discard the call that ends a request's claim, as if the process had been killed before it.
 type killableClaims struct {
 	idempotency.Store
 	killed atomic.Bool
@@ -54,7 +54,7 @@ func newKillableClaims(t *testing.T, adjust ...func(*api.Options, *api.Deps)) (*
 	return s, m
 }
 
-// dying sends a request whose process is killed after executing it, and waits until the claim has expired.
+// dying sends a request whose process is killed after executing it, then waits until the claim has expired.
 func (m *killableClaims) dying(s *service, send func() *response) *response {
 	s.Helper()
 	m.killed.Store(true)
@@ -70,7 +70,7 @@ func (m *killableClaims) dying(s *service, send func() *response) *response {
 // keyed are requests that create or change something.
 var keyed = map[string]struct {
 	send func(s *service, datastore, document string) *response
-	list string // the list of the created resources
+	list string // path that lists the created resources
 	made int
 }{
 	"an agent": {func(s *service, datastore, _ string) *response {
@@ -111,7 +111,7 @@ var keyed = map[string]struct {
 	}, "/datasources", 1},
 }
 
-// newKeyed creates the resources that the keyed requests need.
+// newKeyed creates the resources needed by the keyed requests.
 func newKeyed(s *service) (datastore, document string) {
 	s.Helper()
 	datastore = s.newDatastore()
@@ -160,7 +160,7 @@ func TestARepeatAfterACrashCreatesNoDuplicate(t *testing.T) {
 	}
 }
 
-// jobs returns the id of each datasource's newest job.
+// jobs returns each datasource's newest job id.
 func (s *service) jobs() map[string]string {
 	s.Helper()
 	all, _, err := s.catalog.Datasources(s.Context(), s.ws, catalog.DatasourceFilter{}, catalog.Page{})
@@ -237,7 +237,7 @@ func TestARepeatAfterAnUncertainCommitCreatesNoDuplicate(t *testing.T) {
 			test.send(s, datastore, document).problem(503)
 			s.requireComplete(test.list, test.made)
 			before := s.jobs()
-			if a := test.send(s, datastore, document); a.status/100 != 2 { // repeated at once, because no other run holds the claim
+			if a := test.send(s, datastore, document); a.status/100 != 2 { // retry at once, because no other run holds the claim
 				t.Errorf("the repeat is answered %d: %s", a.status, a.body)
 			}
 			s.requireComplete(test.list, test.made)
@@ -285,7 +285,7 @@ func TestARepeatedUpsertKeepsLaterChanges(t *testing.T) {
 	}
 }
 
-// gatedOriginals is a store of originals that can block the first Put.
+// gatedOriginals is an originals store that can block the first Put.
 type gatedOriginals struct {
 	*originals
 	entered, open chan struct{}
@@ -301,7 +301,7 @@ func (g *gatedOriginals) Put(ctx context.Context, datasourceID, name, mimeType s
 }
 
 // newOvertaken returns a service whose next request stops before it stores its content. The request continues when
-// `open` is closed; by then it has lost its claim.
+// `open` is closed, but by then it has lost its claim.
 func newOvertaken(t *testing.T) (s *service, datastore, document string, g *gatedOriginals) {
 	t.Helper()
 	g = &gatedOriginals{entered: make(chan struct{}), open: make(chan struct{})}
@@ -315,7 +315,7 @@ func newOvertaken(t *testing.T) (s *service, datastore, document string, g *gate
 	return s, datastore, document, g
 }
 
-// overtaken sends a request that stops at the gate until its claim has expired. The channel receives its response.
+// overtaken sends a request that stops at the gate until its claim has expired. Its response arrives on the channel.
 func overtaken(s *service, g *gatedOriginals, name, datastore, document string) <-chan *response {
 	slow := make(chan *response)
 	go func() { slow <- keyed[name].send(s, datastore, document) }()
@@ -377,7 +377,7 @@ func TestALateRunOfARequestUndoesNoLaterOne(t *testing.T) {
 	})
 }
 
-// countingClaims signals each renewal of a claim.
+// countingClaims signals each claim renewal.
 type countingClaims struct {
 	idempotency.Store
 	beats chan struct{}

@@ -22,7 +22,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// letterModels are embedding models by id.
+// letterModels maps ids to embedding models.
 type letterModels map[string]*letters
 
 func (m letterModels) Embedder(id string) (embed.Embedder, error) {
@@ -32,7 +32,7 @@ func (m letterModels) Embedder(id string) (embed.Embedder, error) {
 	return nil, errors.New("no such model")
 }
 
-// letters is an embedding model with four dimensions: the number of a's, b's and c's in the text, and a constant 1.
+// letters is an embedding model with four dimensions: how many a's, b's and c's the text contains, and a constant 1.
 type letters struct {
 	id      string
 	unknown bool  // whether the dimensions are unknown until the first call
@@ -88,7 +88,7 @@ func newInference(t *testing.T, adjust ...func(*api.Options, *api.Deps)) (*servi
 	return s, models
 }
 
-// embedding is a response of POST /v1/embeddings.
+// embedding is a response from POST /v1/embeddings.
 type embedding struct {
 	Object string
 	Data   []struct {
@@ -311,7 +311,7 @@ func (r shortest) Rerank(_ context.Context, _ string, passages []string, _ time.
 	return order, r.err
 }
 
-// ranking is a response of a rerank endpoint.
+// ranking is a response from a rerank endpoint.
 type ranking struct {
 	ID, Model string
 	Results   []struct {
@@ -427,10 +427,10 @@ func TestARerankerThatFailsIsUnavailable(t *testing.T) {
 	}
 }
 
-// blockedModel is an embedding model that waits until the test releases it.
+// blockedModel is an embedding model that blocks until the test releases it.
 type blockedModel struct {
 	letters
-	entered chan string // receives the first text of each call
+	entered chan string // receives the first text from each call
 	release chan struct{}
 }
 

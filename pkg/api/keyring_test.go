@@ -24,7 +24,7 @@ func (s *service) another() *service {
 	return &other
 }
 
-// endings are the ways in which a key becomes invalid, by name.
+// endings maps names to the ways in which a key becomes invalid.
 func endings(s *service) map[string]func(id string) {
 	return map[string]func(id string){
 		"revoked": func(id string) { s.another().call("DELETE", "/keys/"+id, nil).want(200) },
@@ -99,7 +99,7 @@ func TestAWatchEndsWithItsKey(t *testing.T) {
 	}
 }
 
-// revokingCatalog revokes the key after the first page of conversations has been read.
+// revokingCatalog revokes the key once the first page of conversations has been read.
 type revokingCatalog struct {
 	api.ConversationStore
 	revoke func()

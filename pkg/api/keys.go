@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// KeyStore stores API keys by the hash of their secret.
+// KeyStore stores API keys by their secret's hash.
 type KeyStore interface {
 	WorkspaceName(ctx context.Context, id string) (string, error)
 	CreateKey(ctx context.Context, k domain.APIKey) (domain.APIKey, error)
@@ -75,8 +75,8 @@ func (s *server) CreateKey(ctx context.Context, r CreateKeyRequestObject) (Creat
 	}, nil
 }
 
-// replaceUnseenKey revokes the key that an earlier run of the request created. The client may not have received its
-// secret, which cannot be read again. The new key gets the same id.
+// replaceUnseenKey revokes the key created by an earlier run of the request, because the client may not have received
+// its secret, which cannot be read again. The new key gets the same id.
 func (s *server) replaceUnseenKey(ctx context.Context, key domain.APIKey) error {
 	if !idempotency.IsRepeated(ctx) {
 		return nil
@@ -88,7 +88,7 @@ func (s *server) replaceUnseenKey(ctx context.Context, key domain.APIKey) error 
 	return nil
 }
 
-// checkKey rejects an expiry in the past and an agent that does not exist.
+// checkKey rejects an expiry in the past and a nonexistent agent.
 func (s *server) checkKey(ctx context.Context, key domain.APIKey) error {
 	var faults []domain.FieldError
 	if key.ExpiresAt != nil && !key.ExpiresAt.After(s.Now()) {
@@ -167,7 +167,7 @@ func (s *server) SetKeyLimits(ctx context.Context, r SetKeyLimitsRequestObject) 
 	return nil, domain.NotFound("key", r.Id) // the key has just been revoked
 }
 
-// keyLimits converts the limits in a body. It returns nil, meaning no limits, for a nil body.
+// keyLimits converts the limits in a body. A nil body means no limits, so the result is nil.
 func keyLimits(b *KeyLimitsUpdate) domain.Limits {
 	if b == nil {
 		return nil

@@ -28,8 +28,8 @@ func (r keyedRequest) send(s *service, store string) *response {
 	return s.call("POST", r.list(), body, "Idempotency-Key", fmt.Sprint("k", r.key))
 }
 
-// TestAKeyCreatesOneResourceInAnyOrderOfRequests sends requests with few idempotency keys, several at a time. Some
-// processes die before the response is stored. Each key creates one resource. Repeats of its request get the stored
+// TestAKeyCreatesOneResourceInAnyOrderOfRequests sends several requests at a time, using few idempotency keys. Some
+// processes die before the response is stored. Each key creates one resource. Retries of its request get the stored
 // response, and all other requests with the key get a conflict.
 func TestAKeyCreatesOneResourceInAnyOrderOfRequests(t *testing.T) {
 	t.Parallel()

@@ -12,8 +12,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// TestLinksOfResponsesNameOperations follows every link of the document. The operation must exist and have the
-// parameter or body field that the link sets. The value that the link refers to must exist in the response or in the
+// TestLinksOfResponsesNameOperations follows every link in the document. The operation must exist and have the
+// parameter or body field that the link sets. The value the link refers to must exist in the response or in the
 // request's path.
 func TestLinksOfResponsesNameOperations(t *testing.T) {
 	t.Parallel()
@@ -88,7 +88,7 @@ func fieldsOf(schema *openapi3.Schema) openapi3.Schemas {
 	return all
 }
 
-// hasAt reports whether a response with this schema contains the value that the expression refers to.
+// hasAt reports whether a response with this schema contains the value the expression refers to.
 func hasAt(schema *openapi3.Schema, expression any) bool {
 	text, _ := expression.(string)
 	path, isBody := strings.CutPrefix(text, "$response.body#/")

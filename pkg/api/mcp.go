@@ -19,16 +19,16 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// Maximum size of a Model Context Protocol message, in bytes.
+// Maximum size of a Model Context Protocol message in bytes.
 const maxMessageBytes = 1 << 20
 
-// newMCP returns the handler of the Model Context Protocol.
+// newMCP returns the Model Context Protocol handler.
 func (s *server) newMCP() *mcp.Handler {
 	return mcp.NewHandler(mcpLibrary{s}, mcp.Options{Version: s.options.Version, WriteTimeout: s.options.WriteTimeout, Log: s.log, Arguments: document.Arguments})
 }
 
-// serveMCP answers a message of the Model Context Protocol. As for all endpoints, the key and the rate limit have
-// already been checked.
+// serveMCP answers a Model Context Protocol message. As for all endpoints, the key and the rate limit have already been
+// checked.
 func (s *server) serveMCP(c *gin.Context) {
 	if err := access.CheckOrigin(c.Request, s.options.MCPHosts); err != nil {
 		s.fail(c, err)
@@ -39,7 +39,7 @@ func (s *server) serveMCP(c *gin.Context) {
 		s.fail(c, err)
 		return
 	}
-	if _, faults := jsonbody.Parse(raw); len(faults) > 0 { // check the body as strictly as all others; this also limits its nesting
+	if _, faults := jsonbody.Parse(raw); len(faults) > 0 { // check the body as strictly as all others; this also limits nesting
 		s.fail(c, problem.Invalid(faults))
 		return
 	}
@@ -61,12 +61,12 @@ func (s *server) failCall(c *gin.Context, e *domain.Error) bool {
 	return isCall
 }
 
-// mcpLibrary implements mcp.Library, with access to everything that the request's key may see.
+// mcpLibrary implements mcp.Library, giving access to everything the request's key may see.
 type mcpLibrary struct{ *server }
 
 var _ mcp.Library = mcpLibrary{}
 
-// explain returns the error in a form that clients may see, because tools pass on the whole error text.
+// explain converts the error to one that clients may see, because tools pass on the whole error text.
 func (l mcpLibrary) explain(ctx context.Context, err error) error {
 	if err == nil || problem.IsClientGone(ctx, err) {
 		return err
@@ -105,7 +105,7 @@ func (l mcpLibrary) search(ctx context.Context, caller access.Caller, q mcp.Sear
 	return found.Fragments, err
 }
 
-// queryFaults returns the faults of a query that no schema has checked.
+// queryFaults returns the faults in a query that has not been checked by a schema.
 func (s *server) queryFaults(field, query string) []domain.FieldError {
 	if strings.TrimSpace(query) == "" {
 		return []domain.FieldError{{Field: field, Message: "is empty; it must contain text"}}
@@ -116,7 +116,7 @@ func (s *server) queryFaults(field, query string) []domain.FieldError {
 	return nil
 }
 
-// datastoresOf returns the datastores with the given ids, or all datastores of the caller's workspace if ids is empty.
+// datastoresOf returns the datastores with the given ids, or all datastores in the caller's workspace if ids is empty.
 func (l mcpLibrary) datastoresOf(ctx context.Context, caller access.Caller, ids []string) ([]domain.Datastore, error) {
 	if len(ids) == 0 {
 		all, _, err := l.Datastores.Datastores(ctx, caller.Workspace(), catalog.Page{Limit: mcp.MaxDatastores + 1})

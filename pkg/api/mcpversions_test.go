@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// toolForm holds the properties of a tool's result that depend on the protocol's version.
+// toolForm holds the properties of a tool's result that depend on the protocol version.
 type toolForm struct {
 	Type string `json:"resultType"`
 	Meta struct {
@@ -55,7 +55,7 @@ func TestEveryResultOfAToolHasTheFormOfItsVersion(t *testing.T) {
 					must(t, json.Unmarshal(text, &got))
 					return got
 				}
-				want := call("search", object{"query": "a"}) // a successful call, whose result the SDK renders
+				want := call("search", object{"query": "a"}) // a successful call; the SDK renders its result
 				if marked := version == "2026-07-28"; want.IsError || (want.Type == "complete") != marked || (want.Meta.Server != nil) != marked && way == "over HTTP" {
 					t.Fatalf("the result of a tool has the form %+v", want)
 				}
@@ -90,7 +90,7 @@ func (s *service) speak(transport sdk.Transport, version string) *sdk.ClientSess
 	return session
 }
 
-// relayed connects the SDK's client through a relay, which itself uses the newest version.
+// relayed connects the SDK's client through a relay that itself uses the newest version.
 func (s *service) relayed(version string) *sdk.ClientSession {
 	s.Helper()
 	toRelay, fromClient := io.Pipe()
@@ -101,7 +101,7 @@ func (s *service) relayed(version string) *sdk.ClientSession {
 	return s.speak(&sdk.IOTransport{Reader: toClient, Writer: fromClient}, version)
 }
 
-// Clients without the SDK read the text of the result directly.
+// Clients without the SDK read the result's text directly.
 func TestAFailedCallIsMarkedAsCompleteOnTheWire(t *testing.T) {
 	t.Parallel()
 	s := newService(t, func(o *api.Options, _ *api.Deps) { o.RatePerSecond = 1 })
@@ -110,7 +110,7 @@ func TestAFailedCallIsMarkedAsCompleteOnTheWire(t *testing.T) {
 			`"io.modelcontextprotocol/protocolVersion":"` + version + `","io.modelcontextprotocol/clientCapabilities":{}}}}`
 	}
 	for version, want := range map[string]bool{"2026-07-28": true, "2025-11-25": false} {
-		for range 6 { // the rate limit rejects all calls from the third on
+		for range 6 { // the rate limit rejects every call after the second
 			a := s.call("POST", "/mcp", message(version), "Accept", "application/json, text/event-stream",
 				"Mcp-Protocol-Version", version, "Mcp-Method", "tools/call", "Mcp-Name", "search").want(http.StatusOK)
 			if bytes.Contains(a.body, []byte(`"resultType":"complete"`)) != want || !bytes.Contains(a.body, []byte(`"isError":true`)) {

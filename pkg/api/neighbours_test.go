@@ -19,7 +19,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// converter calls the function with the content of the file.
+// converter calls the function with the file's content.
 type converter func(f nearby.File, content string) (*domain.Document, error)
 
 func (c converter) Convert(_ context.Context, f nearby.File) (*domain.Document, error) {
@@ -210,7 +210,7 @@ func TestOpenWebUILoadsPages(t *testing.T) {
 	}
 }
 
-// difyError checks that the response is an error in Dify's form, and returns its code and message.
+// difyError checks that the response is an error in Dify's format and returns its code and message.
 func (a *response) difyError(status int) (code float64, message string) {
 	a.Helper()
 	o := a.want(status).object()

@@ -31,7 +31,7 @@ type FileStore interface {
 	vectorstores.Store
 }
 
-// openAIEndpoints returns the endpoints that the OpenAPI document does not describe: those of OpenAI's API and of other
+// openAIEndpoints returns the endpoints missing from the OpenAPI document: those from OpenAI's API and from other
 // projects' APIs.
 func (s *server) openAIEndpoints() []openai.Endpoint {
 	others := neighbours.New(neighbours.Deps{
@@ -186,7 +186,7 @@ func (b responsesBackend) Sources(sources []domain.Fragment) ([]byte, error) {
 	return encoded, nil
 }
 
-// operationsOf returns the endpoints' operations by method and Gin route. Each endpoint has an entry for every base
+// operationsOf maps methods and Gin routes to the endpoints' operations. Each endpoint has an entry for every base
 // path.
 func operationsOf(endpoints []openai.Endpoint) map[string]*document.Operation {
 	out := map[string]*document.Operation{}
@@ -202,7 +202,7 @@ func operationsOf(endpoints []openai.Endpoint) map[string]*document.Operation {
 	return out
 }
 
-// mount registers the endpoints below a base path.
+// mount registers the endpoints under a base path.
 func (s *server) mount(r *gin.Engine, base string) {
 	for _, e := range s.openai {
 		r.Handle(e.Method, base+e.Path, func(c *gin.Context) {

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// fileForm returns a form with a file and further parts, given as alternating names and values.
+// fileForm returns a form with a file and further fields, given as alternating names and values.
 func fileForm(part, name, content string, more ...string) formBody {
 	var b strings.Builder
 	fmt.Fprintf(&b, "--x\r\nContent-Disposition: form-data; name=%q; filename=%q\r\nContent-Type: text/plain\r\n\r\n%s\r\n", part, name, content)
@@ -34,7 +34,7 @@ func (s *service) newVectorStore(fields ...object) string {
 	return s.call("POST", "/v1/vector_stores", with(object{"name": "Notes"}, fields...)).want(200).object().id()
 }
 
-// openAIFault checks that the body is an error in OpenAI's form and returns its parameter and message.
+// openAIFault checks that the body is an error in OpenAI's format and returns its parameter and message.
 func (a *response) openAIFault(status int) (param, message string) {
 	a.Helper()
 	e := a.openAIError(status)

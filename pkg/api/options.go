@@ -25,23 +25,23 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// Options are the limits and settings of the API. The zero value of a field means its default.
+// Options are the API's limits and settings. A field's zero value means its default.
 type Options struct {
-	MaxUploadBytes int64 // maximum size of a file; default 100 MiB
-	MaxJSONBytes   int64 // maximum size of a JSON body; default 10 MiB
+	MaxUploadBytes int64 // maximum file size; default 100 MiB
+	MaxJSONBytes   int64 // maximum JSON body size; default 10 MiB
 	MaxDocuments   int   // maximum number of documents in one upsert; default 1,000
-	MaxPages       int   // largest value of a web site's max_pages; default 10,000
-	MaxQueryChars  int   // maximum length of a query; default 8,000
+	MaxPages       int   // largest allowed max_pages for a web site; default 10,000
+	MaxQueryChars  int   // maximum query length; default 8,000
 
-	RatePerSecond    int // maximum requests per second with one key, twice that in bursts; 0: no limit
-	VisitorPerMinute int // maximum questions per minute from one visitor to a public agent; 0: no limit
-	VisitorMaxTokens int // largest maxTokens that a caller without a key may request from a public agent; default 4,096
+	RatePerSecond    int // maximum requests per second per key, twice that in bursts; 0 means no limit
+	VisitorPerMinute int // maximum questions per minute from one visitor to a public agent; 0 means no limit
+	VisitorMaxTokens int // largest maxTokens a caller without a key may request from a public agent; default 4,096
 
 	Admission admit.Options // limits on concurrent requests; default: none
 
-	MCPHosts    []string // additional host names, without ports, allowed in Host and Origin of MCP requests; "*": any
+	MCPHosts    []string // additional host names, without ports, allowed in MCP requests' Host and Origin; "*" means any
 	CORSOrigins []string // origins of web pages that may call every endpoint, as returned by domain.ParseOrigin
-	Version     string   // version of the service, sent to MCP clients
+	Version     string   // service version, sent to MCP clients
 
 	TempDir string // directory for unfinished uploads; default os.TempDir()
 
@@ -49,17 +49,17 @@ type Options struct {
 	EmbeddingModels []string        // models for datastores, the default first; at least one is required
 
 	Heartbeat      time.Duration // interval between comment lines in a silent stream; default 15 s
-	WriteTimeout   time.Duration // time limit for sending one piece of a response; default 30 s
+	WriteTimeout   time.Duration // time limit for each write of a response; default 30 s
 	ReadTimeout    time.Duration // longest pause within a body, which must also arrive at transfer.MinRate; default 30 s
-	ReadyTimeout   time.Duration // total time limit for the checks of /readyz; default 2 s
+	ReadyTimeout   time.Duration // total time limit for the /readyz checks; default 2 s
 	PlanTimeout    time.Duration // time limit for planning a site; default 20 s
-	KeyTimeout     time.Duration // time limit for looking up a key, which detects a hanging catalog before work begins; default 10 s
+	KeyTimeout     time.Duration // time limit for looking up a key, to detect a hanging catalog before work begins; default 10 s
 	ClaimHeartbeat time.Duration // how often a request with an Idempotency-Key renews its claim; default: a quarter of catalog.IdempotencyLease
 }
 
 // Deps are the API's dependencies. All fields are required unless their comment says otherwise.
 type Deps struct {
-	// Parts of the catalog, grouped by the handlers that use them.
+	// The catalog, split by the handlers that use it.
 	Agents        AgentStore
 	Datastores    DatastoreStore
 	Datasources   DatasourceStore
@@ -83,37 +83,37 @@ type Deps struct {
 	Chunks    ChunkReader
 	Retriever Retriever
 	Embedders inference.Embedders // the models in Options.EmbeddingModels
-	Reranker  retrieve.Reranker   // nil: not configured
+	Reranker  retrieve.Reranker   // nil if not configured
 	Locator   Locator             // nil: fragments have no rectangles
 	Answerer  Answerer
 	Watcher   Watcher
 
-	Runner     *responses.Runner // runs background responses; nil: a new one that is never closed
-	ChatModels map[string]string // names of the configured chat models, with their names in the API; nil: none
+	Runner     *responses.Runner // runs background responses; if nil, a new one is created and never closed
+	ChatModels map[string]string // names of the configured chat models, with their names in the API; nil if there are none
 
-	// DetectType returns a file's type, given its first bytes, its name and the type that the client declared.
+	// DetectType returns a file's type, given its first bytes, its name and the type declared by the client.
 	DetectType func(head []byte, name, declared string) string
 	Formats    []format.Format // file formats that can be read
 
-	// Scheduled is called after a datastore's refresh schedule has changed. It may be nil.
+	// Scheduled is called after a datastore's refresh schedule changes. It may be nil.
 	Scheduled func()
 
 	// Planner shows what a crawl would fetch. It is nil if this process does not crawl.
 	Planner Planner
 
-	// Sealer encrypts headers of protected sites. It is nil if the service has no encryption key; requests with such
+	// Sealer encrypts protected sites' headers. It is nil if the service has no encryption key; requests with such
 	// headers are then rejected.
 	Sealer Sealer
 
 	Secrets domain.Secrets       // the operator's secrets, removed from responses and logs
-	Traces  *telemetry.Traces    // nil: no traces
-	Audit   *slog.Logger         // audit log of the use of keys; nil: Log
-	Checks  []Check              // health checks of /readyz
-	Metrics *prometheus.Registry // served at /metrics; nil: a registry with only the API's metrics
-	Log     *slog.Logger         // nil: slog.Default()
-	Now     func() time.Time     // nil: time.Now
-	NewID   func() string        // nil: domain.NewID
-	NewKey  func() string        // generates the secret of a key; nil: sk_ and 256 random bits
+	Traces  *telemetry.Traces    // nil means no traces
+	Audit   *slog.Logger         // records how keys are used; defaults to Log
+	Checks  []Check              // health checks for /readyz
+	Metrics *prometheus.Registry // served at /metrics; defaults to a registry with only the API's metrics
+	Log     *slog.Logger         // defaults to slog.Default()
+	Now     func() time.Time     // defaults to time.Now
+	NewID   func() string        // defaults to domain.NewID
+	NewKey  func() string        // generates a key's secret; defaults to sk_ and 256 random bits
 }
 
 func (o Options) withDefaults() Options {

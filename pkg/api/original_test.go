@@ -68,7 +68,7 @@ func TestAFailedOriginalIsNotServedAsComplete(t *testing.T) {
 	req.Header.Set("Authorization", "Bearer "+s.key)
 	res, err := http.DefaultTransport.RoundTrip(req)
 	if err != nil {
-		return // the connection was cut before the first byte
+		return // the connection was aborted before the first byte
 	}
 	defer res.Body.Close()
 	if content, err := io.ReadAll(res.Body); err == nil {

@@ -26,7 +26,7 @@ func (s *server) serveConsole(c *gin.Context) {
 	}
 }
 
-// serveManual serves a page of the documentation, or the API reference.
+// serveManual serves a documentation page or the API reference.
 func (s *server) serveManual(c *gin.Context) {
 	if strings.TrimPrefix(c.Request.URL.Path, "/api") == manual.Reference {
 		s.reference.Write(c.Writer)

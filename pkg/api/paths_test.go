@@ -40,7 +40,7 @@ func TestAPathWithoutAnIDMatchesNoOtherEndpoint(t *testing.T) {
 			t.Errorf("%s %s: %d %s", method, path, a.status, a.body)
 		}
 	}
-	// Errors for unknown paths have the format that the path's clients expect.
+	// Errors for unknown paths have the format expected by the path's clients.
 	if got := s.call("POST", "//v1//images", object{}).openAIError(404); got.Code != "not_found" || !strings.Contains(got.Message, "/v1/images") {
 		t.Errorf("got %+v", got)
 	}

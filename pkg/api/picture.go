@@ -23,18 +23,18 @@ const (
 
 	drawWait    = 10 * time.Second // how long a request waits for other drawings
 	drawTimeout = time.Minute      // time limit for getting a free process and drawing the page
-	drawRetry   = 3 * time.Second  // how long rejected clients are asked to wait
+	drawRetry   = 3 * time.Second  // how long rejected clients should wait
 )
 
-// Drawer draws pages of PDFs.
+// Drawer draws PDF pages.
 type Drawer interface {
-	// Draw draws a page of a PDF, counted from 1, as a PNG picture. It returns a *format.Error if the file has no such
-	// page or the page cannot be drawn.
+	// Draw draws a PDF page, counted from 1, as a PNG picture. It returns a *format.Error if the file has no such page
+	// or the page cannot be drawn.
 	Draw(ctx context.Context, content io.Reader, page int) ([]byte, error)
 }
 
-// GetPicture implements StrictServerInterface. Pictures let people look at untrusted PDFs without a viewer that runs
-// scripts, follows links and sends forms.
+// GetPicture implements StrictServerInterface. Pictures let people view untrusted PDFs without a viewer that runs
+// scripts, follows links and submits forms.
 func (s *server) GetPicture(ctx context.Context, r GetPictureRequestObject) (GetPictureResponseObject, error) {
 	ctx, caller := access.CallerOf(ctx)
 	d, err := s.datasource(ctx, caller, r.Id)
@@ -97,7 +97,7 @@ func newDrawings() *admission.Gate {
 	return admission.New(admission.Options{Limit: maxDrawings, Spare: maxDrawings - 1, Waiting: drawQueue})
 }
 
-// enterDrawing waits until a page of the workspace may be drawn. The caller must call Leave on the slot.
+// enterDrawing waits until one of the workspace's pages may be drawn. The caller must call Leave on the slot.
 func (s *server) enterDrawing(ctx context.Context, workspaceID string) (*admission.Slot, error) {
 	timed, cancel := context.WithTimeout(ctx, drawWait)
 	defer cancel()

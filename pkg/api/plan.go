@@ -13,16 +13,16 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Limits on a plan, which are low because a person is waiting for the result.
+// Limits on a plan. They are low because a person is waiting for the result.
 const (
-	maxPlanAddresses = 100 // maximum number of the site's addresses
+	maxPlanAddresses = 100 // maximum number of addresses on the site
 	maxPlanShown     = 300 // maximum number of entries, including addresses that a crawl would skip
 	maxPlans         = 4   // maximum number of concurrent plans
 )
 
 // Planner shows what a crawl of a site would do. crawl.Crawler implements it.
 type Planner interface {
-	// Plan visits a site as a crawl would, but stores nothing. It calls `emit` once for each address.
+	// Plan visits a site as a crawl would, but stores nothing. It calls `emit` once per address.
 	Plan(ctx context.Context, r crawl.PlanRequest, emit func(crawl.PlanEntry) error) (crawl.PlanSummary, error)
 }
 
@@ -53,7 +53,7 @@ func (s *server) PlanSite(ctx context.Context, r PlanSiteRequestObject) (PlanSit
 	return PlanSite200JSONResponse(p), err
 }
 
-// plan visits at most `limit` addresses of a site. When ctx's deadline passes, it returns the addresses found so far.
+// plan visits at most `limit` addresses on a site. When ctx's deadline passes, it returns the addresses found so far.
 func (s *server) plan(ctx context.Context, site domain.DatasourceConfig, limit int) (SitePlan, error) {
 	out := SitePlan{Addresses: []PlannedAddress{}}
 	sum, err := s.Planner.Plan(ctx, crawl.PlanRequest{
@@ -92,7 +92,7 @@ func (s *server) plan(ctx context.Context, site domain.DatasourceConfig, limit i
 	return out, nil
 }
 
-// planDecision returns a decision as the OpenAPI document spells it.
+// planDecision returns a decision as spelled in the OpenAPI document.
 func planDecision(d crawl.Decision) string { return strings.ReplaceAll(string(d), " ", "_") }
 
 // planField returns the field to blame if the site cannot be read.

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// locator finds only the text of the first fragment.
+// locator finds only the first fragment's text.
 type locator struct {
 	workspace string
 	asked     []locate.Passage

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// This file converts domain values to the types of the OpenAPI document.
+// This file converts domain values to the OpenAPI document's types.
 
 func renderAgent(a domain.Agent) Agent {
 	out := Agent{
@@ -88,7 +88,7 @@ func renderConfig(d domain.Datasource) map[string]any {
 	config.ETag, config.LastModified, config.Depth, config.Access = "", "", 0, nil
 	config.CustomID = cmp.Or(config.CustomID, d.CustomID)
 	out := map[string]any{}
-	if encoded, err := json.Marshal(config); err == nil { // cannot fail: all fields are plain values
+	if encoded, err := json.Marshal(config); err == nil { // cannot fail, because all fields are plain values
 		_ = json.Unmarshal(encoded, &out)
 	}
 	if a := d.Config.Access; a != nil {
@@ -184,8 +184,8 @@ func renderKey(k domain.APIKey) Key {
 	}
 }
 
-// optional returns nil for the zero value, which makes the field null. Use it only for fields that Chaindesk's API
-// lacks: in those that it has, an empty string is "" and an empty date is absent.
+// optional returns nil for the zero value, which makes the field null. Use it only for fields that don't exist in
+// Chaindesk's API: in fields that do, an empty string is "" and an empty date is absent.
 func optional[T comparable](v T) *T {
 	var zero T
 	if v == zero {

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// renderExplanation renders the explanation of how a query found its fragments, with an entry for each fragment if
+// renderExplanation renders the explanation of how a query found its fragments, with an entry per fragment if
 // withFragments is true.
 func renderExplanation(e *domain.Explanation, withFragments bool) *Explanation {
 	if e == nil {
@@ -42,7 +42,7 @@ func renderRerank(r domain.ExplainedRerank) RerankExplanation {
 // renderWhere converts a filter condition from its stored JSON, or returns nil if there is none.
 func renderWhere(text json.RawMessage) *FilterCondition {
 	var out FilterCondition
-	if text == nil || json.Unmarshal(text, &out) != nil { // cannot fail: the filter was parsed before
+	if text == nil || json.Unmarshal(text, &out) != nil { // cannot fail, because the filter was parsed before
 		return nil
 	}
 	return &out
@@ -95,7 +95,7 @@ func renderEvidence(e *domain.ExplainedEvidence) *EvidenceExplanation {
 // renderBoosts renders boosts; nil means none.
 func renderBoosts(text json.RawMessage) []Boost {
 	out := []Boost{}
-	if text == nil || json.Unmarshal(text, &out) != nil { // cannot fail: the boosts were parsed before
+	if text == nil || json.Unmarshal(text, &out) != nil { // cannot fail, because the boosts were parsed before
 		return []Boost{}
 	}
 	return out

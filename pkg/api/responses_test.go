@@ -45,7 +45,7 @@ func TestResponsesBelongToTheirWorkspaceAndKey(t *testing.T) {
 	theirs.respond(object{"model": agent, "conversation": conversation}).openAIError(404)
 	theirs.respond(object{"model": agent, "input": []object{{"role": "user", "content": "a"}, {"type": "item_reference", "id": "msg_" + strings.TrimPrefix(id, "resp_") + "_0"}, {"role": "user", "content": "b"}}}).openAIError(400)
 
-	// A key with the scope query may use only its agent and the agent's datastores.
+	// A key with query scope may use only its agent and the agent's datastores.
 	mine.respond(object{"model": other}).openAIError(403)
 	mine.respond(object{"model": "llm_4"}).openAIError(403)
 	search := func(id string) []object { return []object{{"type": "file_search", "vector_store_ids": []string{id}}} }

@@ -11,11 +11,11 @@ import (
 
 // JobQueue queues jobs for existing datasources.
 type JobQueue interface {
-	// NewJob returns a job of the given kind for the datasource, for Requeue.
+	// NewJob returns a job for the datasource, to pass to Requeue.
 	NewJob(ctx context.Context, d domain.Datasource, kind domain.JobKind) (domain.Job, error)
 	Requeue(ctx context.Context, ws, id string, job domain.Job, p catalog.Priority) (domain.Datasource, error)
-	// Replay queues a batch of the datasources that the filter selects, at a lower priority than new content. It
-	// returns the size of the batch and the cursor of the next one, or "" after the last batch.
+	// Replay queues a batch of the datasources selected by the filter, at a lower priority than new content. It returns
+	// the batch's size and the next batch's cursor, or "" after the last batch.
 	Replay(ctx context.Context, f catalog.ReplayFilter, cursor string) (queued int64, next string, err error)
 }
 
@@ -66,8 +66,7 @@ func isWeb(d domain.Datasource) bool {
 	return d.Type == domain.TypeWebPage || d.Type == domain.TypeWebSite
 }
 
-// replay queues all datasources that the filter selects, at a lower priority than new content, and returns their
-// number.
+// replay queues all datasources selected by the filter, at a lower priority than new content, and returns their number.
 func (s *server) replay(ctx context.Context, f catalog.ReplayFilter) (queued int64, err error) {
 	f.ReplayID, f.Priority = idempotency.ID(ctx, s.NewID, "replay"), catalog.PriorityReplay
 	for cursor := ""; ; {

@@ -18,8 +18,9 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// TestKeysAreNotDisclosed sends a key in every part of every operation's requests, and in parts of HTTP where some
-// clients put it. The service's output must not contain the key, except in values that a caller deliberately stores.
+// TestKeysAreNotDisclosed sends a key in every part of every operation's requests, and in places in HTTP messages where
+// some clients put it. The service's output must not contain the key, except in values that a caller deliberately
+// stores.
 func TestKeysAreNotDisclosed(t *testing.T) {
 	t.Parallel()
 	doc := openAPI(t)
@@ -66,7 +67,7 @@ func TestKeysAreNotDisclosed(t *testing.T) {
 			} {
 				for _, client := range []*service{bare, caller} {
 					a := client.send(c)
-					if a.status >= 400 && c.path != "/mcp" { // MCP errors repeat the id that the caller gave the message
+					if a.status >= 400 && c.path != "/mcp" { // MCP errors echo the caller's message id
 						hidden(t, secret, fmt.Sprint(c), string(a.body))
 					}
 					hidden(t, secret, fmt.Sprint(c), fmt.Sprint(a.header))

@@ -31,7 +31,7 @@ import (
 	"github.com/sluice/sluice/pkg/mcp"
 )
 
-// server implements the operations of the OpenAPI document. Its methods are grouped into files by subject.
+// server implements the operations in the OpenAPI document. Its methods are grouped into files by subject.
 type server struct {
 	Deps
 	options     Options
@@ -45,8 +45,8 @@ type server struct {
 	limits      *access.RateLimits
 	claims      idempotency.Responses
 	uploads     upload.Options
-	openai      []openai.Endpoint              // endpoints that the document does not describe
-	undescribed map[string]*document.Operation // the operations of these endpoints, by method and Gin route
+	openai      []openai.Endpoint              // endpoints missing from the document
+	undescribed map[string]*document.Operation // these endpoints' operations, by method and Gin route
 	inference   *inference.Handler
 	metrics     *metrics
 	mcp         *mcp.Handler
@@ -64,7 +64,7 @@ var openAPI []byte
 // the OpenAPI document.
 func init() { binding.Validator = nil }
 
-// New returns the handler of all endpoints.
+// New returns the handler for all endpoints.
 func New(o Options, d Deps) (http.Handler, error) {
 	o = o.withDefaults()
 	d, err := d.withDefaults()
@@ -113,7 +113,7 @@ func New(o Options, d Deps) (http.Handler, error) {
 	return cleanPath(g), nil
 }
 
-// releaseMode switches off Gin's debug output, and does so only once, because the mode is a global variable without a
+// releaseMode switches off Gin's debug output. It does so only once, because the mode is a global variable without a
 // lock.
 var releaseMode = sync.OnceFunc(func() { gin.SetMode(gin.ReleaseMode) })
 
@@ -229,13 +229,13 @@ func (s *server) findOperation(c *gin.Context) {
 	}
 }
 
-// operationOf returns the route's operation, or nil if the route has none, as for pages of the console.
+// operationOf returns the route's operation, or nil if the route has none, as for console pages.
 func operationOf(c *gin.Context) *document.Operation {
 	op, _ := c.Value(operationKey).(*document.Operation)
 	return op
 }
 
-// recover answers a panic like any other internal error, but passes http.ErrAbortHandler on.
+// recover answers a panic like any other internal error, but lets http.ErrAbortHandler through.
 func (s *server) recover(c *gin.Context) {
 	defer func() {
 		switch cause := recover(); cause {
@@ -267,8 +267,8 @@ func cleanPath(next http.Handler) http.Handler {
 	})
 }
 
-// segments returns the path of u without empty segments. If a segment contains a slash, it also returns the raw path in
-// the encoding that Gin expects.
+// segments returns u's path without empty segments. If a segment contains a slash, it also returns the raw path in the
+// encoding that Gin expects.
 func segments(u *url.URL) (path, raw string) {
 	if u.RawPath == "" && !strings.Contains(u.Path, "//") && (u.Path == "/" || !strings.HasSuffix(u.Path, "/")) {
 		return u.Path, ""
@@ -280,7 +280,7 @@ func segments(u *url.URL) (path, raw string) {
 			continue
 		}
 		text, err := url.PathUnescape(segment)
-		if err != nil { // cannot happen: EscapedPath is always valid
+		if err != nil { // cannot happen, because EscapedPath is always valid
 			text = segment
 		}
 		holdsSlash = holdsSlash || strings.Contains(text, "/")

@@ -32,11 +32,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// service is the API behind a real socket and with a real catalog. All other dependencies are test doubles.
+// service is the API on a real socket with a real catalog. All other dependencies are test doubles.
 type service struct {
 	*testing.T
 	url     string
-	path    string // path of the catalog's file
+	path    string // path to the catalog's file
 	key     string // has all permissions
 	ws      string
 	catalog *catalog.Catalog
@@ -107,8 +107,8 @@ func (s *service) serve(o api.Options, d api.Deps) {
 	s.url = server.URL
 }
 
-// emptyCatalog returns the content of an empty catalog's file. Creating the tables in each test would take longer than
-// the test itself.
+// emptyCatalog returns the content of an empty catalog's file, because creating the tables in each test would take
+// longer than the test itself.
 var emptyCatalog = sync.OnceValues(func() ([]byte, error) {
 	dir, err := os.MkdirTemp("", "api-test-")
 	if err != nil {
@@ -139,13 +139,13 @@ func (s *service) newKey(k domain.APIKey) string {
 	return secret
 }
 
-// limit sets the limits of the workspace.
+// limit sets the workspace's limits.
 func (s *service) limit(l domain.Limits) {
 	s.Helper()
 	must(s.T, s.catalog.SetLimits(s.Context(), domain.Account{WorkspaceID: s.ws}, l))
 }
 
-// stranger returns the same service with a key of another workspace.
+// stranger returns the same service with a key for another workspace.
 func (s *service) stranger() *service {
 	s.Helper()
 	other := *s
@@ -278,7 +278,7 @@ func (o object) list(key string) []any {
 	return list
 }
 
-// Functions that create resources through the API, with sensible content.
+// These functions create resources through the API, with sensible content.
 
 func (s *service) newDatastore(fields ...object) string {
 	s.Helper()
@@ -312,7 +312,7 @@ func with(o object, more ...object) object {
 	return o
 }
 
-// synch applies the event with which an ingestor reports that the datasource's job has written its chunks.
+// synch applies the event by which an ingestor reports that the datasource's job has written its chunks.
 func (s *service) synch(id string, generation uint64, chunkCount int64) {
 	s.Helper()
 	d, err := s.catalog.Datasource(s.Context(), s.ws, id)
@@ -334,7 +334,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// Test doubles of dependencies.
+// Test doubles for dependencies.
 
 type originals struct {
 	mu      sync.Mutex
@@ -430,7 +430,7 @@ func (a *answerer) Answer(ctx context.Context, r answer.Request, emit func(strin
 	return a.answer(ctx, r, emit)
 }
 
-// tokens returns a function that answers with the given pieces and one source.
+// tokens returns a function that answers with the given chunks of text and one source.
 func tokens(pieces ...string) func(context.Context, answer.Request, func(string) error) (answer.Answer, error) {
 	return func(_ context.Context, r answer.Request, emit func(string) error) (answer.Answer, error) {
 		for _, piece := range pieces {
@@ -456,7 +456,7 @@ func tokens(pieces ...string) func(context.Context, answer.Request, func(string)
 	}
 }
 
-// Ids that the answerer assigns if a question names no conversation or no visitor.
+// Ids the answerer assigns if a question names no conversation or no visitor.
 const (
 	newConversation = "0198c0de-0000-7000-8000-00000000c001"
 	newVisitor      = "0198c0de-0000-7000-8000-00000000f001"

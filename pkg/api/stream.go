@@ -41,8 +41,8 @@ func (s *server) streamAnswer(ctx context.Context, w http.ResponseWriter, t *age
 		return err
 	}
 	s.metrics.streamed.Inc()
-	_ = tokens.Close() // send the rest of the text that arrived before the failure
-	// The status has been sent, so the stream itself must report the error.
+	_ = tokens.Close() // send any text that arrived before the failure
+	// The status has already been sent, so the stream itself must report the error.
 	return events.Send("", "[ERROR] "+oneLine(problem.Explain(ctx, s.log, s.Secrets, err).Message))
 }
 
@@ -53,10 +53,10 @@ func mayDropLineBreaks(ctx context.Context) bool {
 	return ok && strings.Contains(strings.ToLower(c.GetHeader("Accept")), "text/event-stream")
 }
 
-// Maximum number of bytes of data in an endpoint_response event.
+// Maximum number of data bytes in an endpoint_response event.
 const responsePiece = 16 << 10
 
-// sendResponse writes the endpoint's whole response as JSON, in pieces.
+// sendResponse writes the endpoint's whole response as JSON, split over several events.
 func sendResponse(events *sse.Stream, answer AgentAnswer) error {
 	encoded, err := json.Marshal(answer)
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *server) WatchDatastore(ctx context.Context, r WatchDatastoreRequestObje
 	}
 	return responseFunc(func(w http.ResponseWriter) error {
 		ctx, cancel := context.WithCancel(ctx)
-		defer cancel() // end the watch together with the stream
+		defer cancel() // the watch ends when the stream does
 		changed, err := s.Watcher.Watch(ctx, store.ID)
 		if err != nil {
 			return err
@@ -106,7 +106,7 @@ func (s *server) WatchDatastore(ctx context.Context, r WatchDatastoreRequestObje
 func (s *server) sendChanges(ctx context.Context, w http.ResponseWriter, key domain.APIKey, store domain.Datastore, changed <-chan string) error {
 	events := sse.New(w, s.options.WriteTimeout)
 	if err := events.Comment("watching"); err != nil || transfer.IsHead(ctx) {
-		return err // a HEAD request is complete after the header
+		return err // a HEAD request is done after the header
 	}
 	stop := events.KeepAlive(s.options.Heartbeat)
 	defer stop()

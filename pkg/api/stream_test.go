@@ -23,7 +23,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// golden compares the text with a file in testdata, after replacing the ids in the text.
+// golden compares the text with a file in testdata, after replacing any ids in the text.
 func golden(t *testing.T, name string, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", name)
@@ -156,7 +156,7 @@ func TestTokensAreSentAtOnce(t *testing.T) {
 	lines := bufio.NewScanner(res.Body)
 	for lines.Scan() && !strings.HasPrefix(lines.Text(), "data: first") {
 	}
-	close(more) // the first token has arrived while the answerer was still waiting
+	close(more) // the first token arrived while the answerer was still waiting
 	rest, err := io.ReadAll(res.Body)
 	must(t, err)
 	if !strings.Contains(string(rest), "[DONE]") {
@@ -291,7 +291,7 @@ func TestAClientThatStopsReadingIsDisconnected(t *testing.T) {
 	s.open("POST", "/agents/"+s.newAgent()+"/query", `{"query":"q","streaming":true}`)
 	select {
 	case sent := <-stopped:
-		if limit := 32 << 20; sent > limit { // about what fits into the buffers at both ends of the connection
+		if limit := 32 << 20; sent > limit { // roughly what fits into the buffers at both ends of the connection
 			t.Errorf("%d bytes were taken from the answerer", sent)
 		}
 	case <-time.After(20 * time.Second):

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// textFields are the string fields of Chaindesk's API, with a pattern for their values. Clients generated from it parse
-// dates and enums strictly: a field may be missing, but neither null nor an empty string.
+// textFields maps the string fields in Chaindesk's API to a pattern for their values. Clients generated from that API
+// parse dates and enums strictly: a field may be absent, but neither null nor an empty string.
 var textFields = map[string]*regexp.Regexp{
 	"id": anyText, "name": anyText, "description": anyText, "text": anyText, "source": anyText, "answer": anyText,
 	"datasource_id": anyText, "datasource_name": anyText, "conversationId": anyText, "visitorId": anyText, "groupId": anyText,
@@ -31,7 +31,7 @@ var (
 	dateFirst = regexp.MustCompile(`^\d{4}-\d\d-\d\d`)
 )
 
-// textFaults returns the fields of a response that are not strings or do not match their pattern.
+// textFaults returns the fields in a response that are not strings or don't match their pattern.
 func textFaults(at string, value any) []string {
 	var faults []string
 	switch v := value.(type) {
@@ -57,7 +57,7 @@ func textFaults(at string, value any) []string {
 	return faults
 }
 
-// checkTexts checks responses of the paths that exist in Chaindesk's API.
+// checkTexts checks responses from the paths that exist in Chaindesk's API.
 func checkTexts(t *testing.T, path string, a *response) {
 	t.Helper()
 	kind, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
@@ -100,7 +100,7 @@ func TestTextFieldsAreNeverNull(t *testing.T) {
 
 	agent := s.newAgent()
 	checkTexts(t, "/agents", s.call("GET", "/agents/"+agent, nil).want(200))
-	// An agent that is sent back unchanged stays the same.
+	// An agent sent back unchanged stays the same.
 	read := s.call("GET", "/agents/"+agent, nil).object()
 	patched := s.call("PATCH", "/agents/"+agent, read).want(200).object()
 	checkTexts(t, "/agents", s.call("GET", "/agents", nil).want(200))

@@ -55,10 +55,10 @@ func TestAnAnswerHasItsSentencesWithTheirSources(t *testing.T) {
 	}
 }
 
-// halfSupported is an answer whose second sentence no source supports.
+// halfSupported is an answer whose second sentence is not supported by any source.
 const halfSupported = "The trial lasts 30 days. [1] The trial lasts 90 days [1]."
 
-// storeAnswer stores a conversation of one question and the answer, with its sources and sentences.
+// storeAnswer stores a conversation consisting of one question and the answer, with its sources and sentences.
 func (s *service) storeAnswer(agent, text string) (conversation string) {
 	s.Helper()
 	a, err := tokens(text)(s.Context(), answer.Request{}, nil)
@@ -71,7 +71,7 @@ func (s *service) storeAnswer(agent, text string) (conversation string) {
 	return id
 }
 
-// TestEverySurfaceShowsTheSameSentences asks the same question through each interface of the service, and reads the
+// TestEverySurfaceShowsTheSameSentences asks the same question through each of the service's interfaces and reads the
 // answer back.
 func TestEverySurfaceShowsTheSameSentences(t *testing.T) {
 	t.Parallel()

@@ -15,14 +15,14 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// place is a part of a request that accepts text and may contain an id. The rest of the request is valid and refers
-// only to the tenant's own resources.
+// place is somewhere in a request that accepts text and may contain an id. Everything else in the request is valid and
+// refers only to the tenant's own resources.
 type place struct {
 	operation string
 	method    string
 	where     string // such as "path id", "query datastoreId" or "body filters.custom_ids[0]"
 	scope     domain.Scope
-	base      string              // path of the valid request
+	base      string              // the valid request's path
 	request   func(v string) call // returns the request with v in this place
 }
 
@@ -47,7 +47,7 @@ func openAPI(t *testing.T) *openapi3.T {
 	return doc
 }
 
-// operations calls f for every operation of the document that needs a key, read-only ones first.
+// operations calls f for every operation in the document that needs a key, read-only ones first.
 func operations(t *testing.T, doc *openapi3.T, f func(method, path string, item *openapi3.PathItem, op *openapi3.Operation)) {
 	t.Helper()
 	type entry struct {
@@ -77,7 +77,8 @@ func operations(t *testing.T, doc *openapi3.T, f func(method, path string, item 
 	}
 }
 
-// places returns all places of all operations. It fails the test if the table of endpoints lacks an operation.
+// places returns all places in all operations. It fails the test if an operation is missing from the table of
+// endpoints.
 func (s *scene) places(doc *openapi3.T) (all []place) {
 	s.Helper()
 	operations(s.T, doc, func(method, path string, item *openapi3.PathItem, op *openapi3.Operation) {
@@ -125,7 +126,7 @@ func (s *scene) places(doc *openapi3.T) (all []place) {
 		content := op.RequestBody.Value.Content
 		if json := content["application/json"]; json != nil {
 			to := good.String()
-			if method == http.MethodDelete { // use an unused id, or the first of these requests would delete the resource
+			if method == http.MethodDelete { // use an unused id; otherwise the first of these requests would delete the resource
 				to = uuidPattern.ReplaceAllString(to, unusedID)
 			}
 			for _, way := range textPlaces(json.Schema.Value, nil) {
@@ -160,8 +161,8 @@ func takesAnyText(schema *openapi3.Schema) bool {
 	return schema.Type.Is("string") && len(schema.Enum) == 0 && schema.Format == ""
 }
 
-// textPlaces returns the paths of all texts within a schema. A path consists of field names, and 0 for the first item
-// of an array.
+// textPlaces returns the paths to all texts within a schema. A path consists of field names, and 0 for an array's first
+// item.
 func textPlaces(schema *openapi3.Schema, way []any) (all [][]any) {
 	const deepest = 8
 	if len(way) > deepest {
@@ -187,7 +188,7 @@ func textPlaces(schema *openapi3.Schema, way []any) (all [][]any) {
 	return all
 }
 
-// responseFunc returns a path in the notation of faults.
+// responseFunc formats a path the way errors do.
 func responseFunc(way []any) string {
 	var b strings.Builder
 	for i, step := range way {

@@ -18,11 +18,11 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// undescribedCall is a call of an endpoint that the OpenAPI document does not describe. Names in braces stand for ids.
+// undescribedCall is a call to an endpoint missing from the OpenAPI document. Names in braces stand for ids.
 type undescribedCall struct {
 	query string
 	body  any
-	// accepts names an id that the endpoint accepts even if there is no such object.
+	// accepts names an id that the endpoint accepts even if no such object exists.
 	accepts string
 }
 
@@ -30,7 +30,7 @@ func tries(all ...undescribedCall) []undescribedCall { return all }
 
 func sends(body any) undescribedCall { return undescribedCall{body: body} }
 
-// listed returns calls of a list whose pages start after or before the object.
+// listed returns list calls whose pages start after or before the object.
 func listed(name string) []undescribedCall {
 	return tries(undescribedCall{}, undescribedCall{query: "?after={" + name + "}"}, undescribedCall{query: "?before={" + name + "}"})
 }
@@ -55,7 +55,7 @@ func refersTo(item string, fields object) undescribedCall {
 
 var tikaFile = fileForm("file", "a.txt", "text")
 
-// undescribedCalls maps endpoint ids to calls. Each id that an endpoint reads must occur in a call. Ids in the path are
+// undescribedCalls maps endpoint ids to calls. Every id an endpoint reads must occur in a call. Ids in the path are
 // filled in; see pathNames.
 var undescribedCalls = map[string][]undescribedCall{
 	"CreateCompletion": tries(sends(object{"model": "{agent}", "prompt": "How long?"})),
@@ -92,12 +92,12 @@ var undescribedCalls = map[string][]undescribedCall{
 	"SearchVectorStore":  tries(sends(object{"query": "trial"}), filters(object{"query": "trial", "filters": object{"type": "eq", "key": "datasource_id", "value": "{file}"}})),
 	"AddVectorStoreFile": tries(sends(object{"file_id": "{file}", "attributes": object{"a": "b"}})), "ListVectorStoreFiles": listed("file"), "GetVectorStoreFile": tries(undescribedCall{}),
 	"UpdateVectorStoreFile": tries(sends(object{"attributes": object{"a": "b"}})), "DeleteVectorStoreFile": tries(undescribedCall{}), "GetVectorStoreFileContent": tries(undescribedCall{}),
-	// A batch accepts files that do not exist, and records them as failed.
+	// A batch accepts nonexistent files and records them as failed.
 	"CreateFileBatch": tries(undescribedCall{body: object{"file_ids": []string{"{file}"}}, accepts: "file"}, undescribedCall{body: object{"files": []object{{"file_id": "{file}"}}}, accepts: "file"}),
 	"GetFileBatch":    tries(undescribedCall{}), "CancelFileBatch": tries(undescribedCall{}), "ListFileBatchFiles": listed("file"),
 }
 
-// pathNames are the names of ids in a path: by parameter or, for the parameter id, by the segment before it.
+// pathNames are the names of ids in a path: by parameter or, for the parameter `id`, by the preceding segment.
 var pathNames = map[string]string{
 	"files": "file", "uploads": "upload", "vector_stores": "store", "responses": "response", "conversations": "conversation",
 	":file_id": "file", ":batch_id": "batch", ":item": "item",
@@ -122,11 +122,11 @@ func template(t *testing.T, e openai.Endpoint) string {
 	return strings.Join(segments, "/")
 }
 
-// ids are the ids of a tenant's objects, by name.
+// ids maps names to a tenant's object ids.
 type ids map[string]string
 
-// newObjects creates an object of each kind that only undescribed endpoints know. s creates files and vector stores,
-// and asker creates responses and conversations.
+// newObjects creates an object of each kind known only to undescribed endpoints. s creates files and vector stores, and
+// asker creates responses and conversations.
 func newObjects(s, asker *service, agent, mark string) ids {
 	s.Helper()
 	about := func(kind string) string { return kind + " of " + mark }
@@ -190,7 +190,7 @@ func namesIn(t *testing.T, path string, c undescribedCall) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// readUndescribed returns everything that undescribed endpoints show the owner of the ids.
+// readUndescribed returns everything that undescribed endpoints show to the ids' owner.
 func readUndescribed(t *testing.T, s *service, all ids) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -207,9 +207,9 @@ func readUndescribed(t *testing.T, s *service, all ids) map[string]string {
 	return out
 }
 
-// TestNoUndescribedEndpointReachesAnotherWorkspace puts each of the owner's ids into every place of the endpoints that
-// the OpenAPI document does not describe, and makes the same checks as TestNoKeyReachesAnotherWorkspace. It fails for
-// an endpoint without calls in undescribedCalls.
+// TestNoUndescribedEndpointReachesAnotherWorkspace puts each of the owner's ids into every place in the endpoints
+// missing from the OpenAPI document, and makes the same checks as TestNoKeyReachesAnotherWorkspace. It fails for an
+// endpoint without calls in undescribedCalls.
 func TestNoUndescribedEndpointReachesAnotherWorkspace(t *testing.T) {
 	t.Parallel()
 	mounted := map[string]bool{}
@@ -233,7 +233,7 @@ func TestNoUndescribedEndpointReachesAnotherWorkspace(t *testing.T) {
 			theirs["datasource"], theirs["datastore"], theirs["talk"] = owner.datasource, owner.datastore, owner.conversation
 			own := newObjects(intruder.service, intruder.service, intruder.agent, intrudersMark)
 			if slices.Contains(credential.scopes, domain.ScopeQuery) {
-				addAnswers(caller, own, intrudersMark) // lets a key with the scope query see them
+				addAnswers(caller, own, intrudersMark) // lets a key with query scope see them
 			}
 			before := readUndescribed(t, owner.service, theirs)
 			for id, text := range before {
@@ -261,17 +261,17 @@ func TestNoUndescribedEndpointReachesAnotherWorkspace(t *testing.T) {
 	}
 }
 
-// TestUndescribedCallsAreValid checks that the calls succeed with the caller's own ids. Only then are the other ids the
-// reason for a rejection.
+// TestUndescribedCallsAreValid checks that the calls succeed with the caller's own ids. Otherwise a rejection might
+// have nothing to do with the other tenant's ids.
 func TestUndescribedCallsAreValid(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
-	statuses := map[string]int{ // all others: 200
+	statuses := map[string]int{ // all others return 200
 		"OpenWebUIProcess 0": 422, "Tika 0": 422, "TikaText 0": 422, "TikaForm 0": 422, "TikaFormText 0": 422, "TikaRecursive 0": 422, // the test double finds no text
 		"TikaRecursiveText 0": 422, "TikaRecursiveFormText 0": 422,
 		"AddUploadPart 0":   413, // the upload is complete
 		"CancelResponse 0":  400, // not a background response
-		"CreateResponse 10": 400, // the item is in a conversation that the call does not name
+		"CreateResponse 10": 400, // the item is in a conversation the call does not name
 	}
 	for _, e := range api.UndescribedEndpoints() {
 		for i, c := range undescribedCalls[e.ID] {
@@ -338,7 +338,7 @@ func (x *intrusion) try(t *testing.T, e openai.Endpoint, n int, c undescribedCal
 			}
 		}
 	}
-	// Use the owner's ids in all places, so that an object belongs to the other object that contains it.
+	// Use the owner's ids everywhere, so that an object belongs to the other object that contains it.
 	all, none := maps.Clone(x.own), maps.Clone(x.own)
 	for _, name := range names {
 		if name == "agent" && len(names) > 1 {
@@ -373,7 +373,7 @@ func (x *intrusion) compare(t *testing.T, what string, theirs, nobodys *response
 	}
 }
 
-// checkLeak checks that the response contains nothing of the owner's except what was sent.
+// checkLeak checks that the response contains none of the owner's data except what was sent.
 func (x *intrusion) checkLeak(t *testing.T, what string, a *response, sent string) {
 	t.Helper()
 	text := fmt.Sprint(a.header) + string(a.body)

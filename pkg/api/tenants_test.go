@@ -20,7 +20,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// Marks in every text of a tenant, and in texts that do not exist. They have the same length.
+// Markers in every tenant text and in texts that don't exist. They have the same length.
 const (
 	ownersMark    = "ownersmark"
 	intrudersMark = "othersmark"
@@ -57,7 +57,7 @@ func newTenant(s *service, mark string) *scene {
 	return t
 }
 
-// neighbours returns two tenants of one service. The API's test doubles answer with the names of the requested
+// neighbours returns two tenants on one service. The API's test doubles answer with the names of the requested
 // resources.
 func neighbours(t *testing.T) (owner, intruder *scene) {
 	s := newService(t)
@@ -79,16 +79,16 @@ func neighbours(t *testing.T) (owner, intruder *scene) {
 	return newTenant(s, ownersMark), newTenant(s.stranger(), intrudersMark)
 }
 
-// foreignValue is a value of another tenant, and an unused value of the same form.
+// foreignValue is another tenant's value, along with an unused value of the same form.
 type foreignValue struct{ theirs, unused string }
 
-// readAll returns everything that the tenant can read, by operation.
+// readAll returns everything the tenant can read, by operation.
 func (s *scene) readAll(doc *openapi3.T) map[string]string {
 	s.Helper()
 	all := map[string]string{}
 	operations(s.T, doc, func(method, path string, _ *openapi3.PathItem, op *openapi3.Operation) {
 		_, known := endpoints[op.OperationID]
-		// An operation with a required parameter is a query, which counts as usage.
+		// An operation with a required parameter is a query, and queries count as usage.
 		query := slices.ContainsFunc(op.Parameters, func(p *openapi3.ParameterRef) bool { return p.Value.In == "query" && p.Value.Required })
 		if known && method == http.MethodGet && !query {
 			all[op.OperationID] = string(s.call(method, s.fill(path), nil).want(200).body)
@@ -100,8 +100,8 @@ func (s *scene) readAll(doc *openapi3.T) map[string]string {
 // namePattern matches the names of fields that identify a resource.
 var namePattern = regexp.MustCompile(`(?i)(^|_|[a-z])ids?$`)
 
-// foreigners collects all values that identify the tenant's resources. It takes them from everything that the tenant
-// can read, so that new kinds of resources are included.
+// foreigners collects all values that identify the tenant's resources. It takes them from everything the tenant can
+// read, so new kinds of resources are included automatically.
 func (s *scene) foreigners(doc *openapi3.T) []foreignValue {
 	s.Helper()
 	found := map[string]bool{domain.ChunkKey(s.datasource, 1, 0): true, ownersMark + "-once": true}
@@ -115,7 +115,7 @@ func (s *scene) foreigners(doc *openapi3.T) []foreignValue {
 	}
 	delete(found, fragment.ChunkID) // belongs to the answerer's test double
 	delete(found, fragment.DatasourceID)
-	delete(found, model) // belongs to the service, for all tenants
+	delete(found, model) // belongs to the service and is shared by all tenants
 	for _, id := range []string{s.agent, s.datastore, s.datasource, s.site, s.conversation, s.key, ownersMark + "-note", ownersMark + "-file", ownersMark + "-visitor", ownersMark + "-talk"} {
 		if !found[id] {
 			s.Errorf("nothing that the owner can read shows %s", id)
@@ -159,7 +159,7 @@ func withoutVaryingText(a *response, v string) string {
 	return fmt.Sprintf("%d %s %s", a.status, a.header.Get("Content-Type"), text)
 }
 
-// leaks returns a text of the owner's that the response contains beyond the value sent, or "".
+// leaks returns text belonging to the owner that the response contains beyond the value sent, or "".
 func leaks(a *response, sent string, owners []foreignValue) string {
 	text := strings.ReplaceAll(fmt.Sprint(a.header)+string(a.body), sent, "")
 	if strings.Contains(text, ownersMark) {
@@ -173,18 +173,18 @@ func leaks(a *response, sent string, owners []foreignValue) string {
 	return ""
 }
 
-// chosen are the places that name a conversation. A caller may choose the id of a new conversation, so an unused id
-// creates one, whereas the id of another tenant's conversation is not found. Only a caller who has guessed an id can
-// learn from this difference.
+// chosen are the places that name a conversation. A caller may choose a new conversation's id, so an unused id creates
+// one, whereas another tenant's conversation id is not found. Only a caller who has guessed an id can learn from this
+// difference.
 var chosen = map[string]bool{"QueryAgent, body conversationId": true, "QueryAgentAlias, body conversationId": true, "CreateChatCompletion, body conversationId": true}
 
 // credential is a kind of caller, with or without a key.
 type credential struct {
-	scopes []domain.Scope // permissions of the key in the intruder's workspace
+	scopes []domain.Scope // the key's permissions in the intruder's workspace
 	key    func(owner, intruder *scene) string
 }
 
-// credentials are all kinds of callers that an intruder can be.
+// credentials are all the kinds of callers an intruder can be.
 var credentials = func() map[string]credential {
 	all := []domain.Scope{domain.ScopeWrite, domain.ScopeRead, domain.ScopeQuery}
 	key := func(of *scene, k domain.APIKey) string {
@@ -219,9 +219,9 @@ var credentials = func() map[string]credential {
 	}
 }()
 
-// TestNoKeyReachesAnotherWorkspace puts every value that identifies one of the owner's resources into every place of
-// every operation, and sends the requests with every key but the owner's. The response must be the same as for an
-// unused value, and contain nothing of the owner's. Afterwards the owner must find everything unchanged.
+// TestNoKeyReachesAnotherWorkspace puts every value identifying one of the owner's resources into every place in every
+// operation, and sends the requests with every key but the owner's. The response must be the same as for an unused
+// value and contain none of the owner's data. Afterwards the owner must find everything unchanged.
 func TestNoKeyReachesAnotherWorkspace(t *testing.T) {
 	t.Parallel()
 	doc := openAPI(t)
@@ -257,8 +257,8 @@ func TestNoKeyReachesAnotherWorkspace(t *testing.T) {
 	}
 }
 
-// intrude sends the owner's value and an unused one. With mustRefuse, the owner's value must be rejected. With differs,
-// the two responses may differ.
+// intrude sends the owner's value and an unused one. If mustRefuse is set, the owner's value must be rejected. If
+// differs is set, the two responses may differ.
 func intrude(t *testing.T, caller *service, p place, v foreignValue, all []foreignValue, mustRefuse, differs bool) {
 	t.Helper()
 	theirs, nobodys := caller.send(p.request(v.theirs)), caller.send(p.request(v.unused))
@@ -269,7 +269,7 @@ func intrude(t *testing.T, caller *service, p place, v foreignValue, all []forei
 	compare(t, p.String(), theirs, nobodys, v, all, differs)
 }
 
-// compare checks that the two responses are equal and contain nothing of the owner's.
+// compare checks that the two responses are equal and contain none of the owner's data.
 func compare(t *testing.T, what string, theirs, nobodys *response, v foreignValue, all []foreignValue, differs bool) {
 	t.Helper()
 	if leak := leaks(theirs, v.theirs, all); leak != "" {
@@ -285,8 +285,8 @@ func (s *service) send(c call) *response {
 	return s.call(c.method, c.path, c.body, c.headers...)
 }
 
-// TestNoToolReachesAnotherWorkspace makes the same checks for the tools and resources of the Model Context Protocol, as
-// these describe themselves.
+// TestNoToolReachesAnotherWorkspace makes the same checks for the Model Context Protocol's tools and resources, based
+// on their own descriptions.
 func TestNoToolReachesAnotherWorkspace(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -359,7 +359,7 @@ func rpcAnswer(t *testing.T, result any, err error) *response {
 	return &response{T: t, status: 200, body: encoded}
 }
 
-// TestResponseTimesDoNotDiscloseOtherWorkspaces alternates between values of another workspace and unused ones. The
+// TestResponseTimesDoNotDiscloseOtherWorkspaces alternates between another workspace's values and unused ones. The
 // service does the same work for both, so the medians should differ only by noise. The test fails only if a difference
 // persists over several rounds.
 func TestResponseTimesDoNotDiscloseOtherWorkspaces(t *testing.T) {

@@ -48,7 +48,7 @@ func (s *server) GetText(ctx context.Context, r GetTextRequestObject) (GetTextRe
 			if !problem.IsClientGone(ctx, err) {
 				s.log.Error("sending a text failed midway", "request", problem.RequestID(ctx), "datasource", d.ID, "error", err)
 			}
-			panic(http.ErrAbortHandler) // so that no client mistakes a part for the whole
+			panic(http.ErrAbortHandler) // so that no client mistakes a truncated text for a complete one
 		}
 		return nil
 	}), nil
@@ -73,7 +73,8 @@ func (s *server) writeText(ctx context.Context, out *documentWriter, d domain.Da
 	}
 }
 
-// documentWriter writes a document's text from its chunks, which must be in order. It skips text that a chunk repeats.
+// documentWriter writes a document's text from its chunks, which must be in order. It skips text repeated by a later
+// chunk.
 type documentWriter struct {
 	out io.Writer
 	at  int // bytes written
@@ -101,8 +102,8 @@ func (w *documentWriter) add(c domain.Chunk) error {
 	return err
 }
 
-// spacing returns white space of the given number of bytes, to fill a gap between two pieces of text. A gap between
-// sentences becomes a space, and a gap between blocks an empty line.
+// spacing returns white space to fill a gap of the given number of bytes in the text. A gap between sentences becomes a
+// space, and a gap between blocks an empty line.
 func spacing(bytes int) string {
 	if bytes < len(domain.BlockSeparator) {
 		return strings.Repeat(" ", bytes)

@@ -16,7 +16,7 @@ import (
 )
 
 // TestTheTextOfADatasourceIsThatOfItsDocument serves the chunks of test documents with tables, lists and long
-// paragraphs. Except for white space between chunks, the text must equal the document's.
+// paragraphs. Ignoring white space between chunks, the text must equal the document's.
 func TestTheTextOfADatasourceIsThatOfItsDocument(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"documents/price-list.xlsx", "documents/support.html", "documents/histoire.txt", "answers/tuning/vehicle-claim.pdf", "answers/tuning/staff-handbook.md", "answers/tuning/roof-estimate.txt"} {

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// upload creates a datasource of type file.
+// upload creates a file datasource.
 func (s *server) upload(ctx context.Context, caller access.Caller, parts *multipart.Reader) (domain.Datasource, error) {
 	if !idempotency.IsRepeated(ctx) { // otherwise an earlier run of the request may have stored the file
 		if err := s.Usage.CheckStorage(ctx, caller.Workspace()); err != nil {
@@ -57,14 +57,15 @@ func (s *server) upload(ctx context.Context, caller access.Caller, parts *multip
 	return s.createWithOriginal(ctx, store, d, mimeType, form.File)
 }
 
-// textType and textName are the type and file name stored with the content of a text datasource. The datasource's own
-// name is unsuitable: a text named "page.html" would be read as HTML.
+// textType and textName are the type and file name stored with a text datasource's content. The datasource's own name
+// is unsuitable: a text named "page.html" would be read as HTML.
 const (
 	textType = "text/plain"
 	textName = "document.txt"
 )
 
-// createWithOriginal creates a datasource with its content, unless an earlier run of the request has created it.
+// createWithOriginal creates a datasource with its content, unless an earlier run of the request has already created
+// it.
 func (s *server) createWithOriginal(ctx context.Context, store domain.Datastore, d domain.Datasource, mimeType string, content io.Reader) (domain.Datasource, error) {
 	return idempotency.CreateOnce(ctx, s.findExisting(ctx, d), func() (domain.Datasource, error) {
 		return s.storeUpload(ctx, store, d, mimeType, content)

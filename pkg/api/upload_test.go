@@ -17,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// part is a part of a form. It is a file if it has a file name.
+// part is one field in a form. It is a file if it has a file name.
 type part struct{ name, fileName, text string }
 
 // form encodes the parts in the given order.
@@ -32,7 +32,7 @@ func form(parts ...part) (body string, contentType string) {
 			h.Set("Content-Type", "application/octet-stream")
 		}
 		h.Set("Content-Disposition", disposition)
-		pw, _ := w.CreatePart(h) // cannot fail: it writes to memory
+		pw, _ := w.CreatePart(h) // cannot fail, because it writes to memory
 		_, _ = io.WriteString(pw, p.text)
 	}
 	_ = w.Close()
@@ -53,7 +53,7 @@ func TestUploads(t *testing.T) {
 	file := part{"file", "note.txt", "The trial lasts 30 days."}
 	for name, c := range map[string]struct {
 		parts []part
-		want  string // expected name of the datasource
+		want  string // the datasource's expected name
 	}{
 		"in the usual order":             {[]part{{name: "type", text: "file"}, to, file}, "note.txt"},
 		"the file first":                 {[]part{file, {name: "type", text: "file"}, to}, "note.txt"},

@@ -15,13 +15,13 @@ import (
 
 // UsageMeter counts usage and enforces limits.
 type UsageMeter interface {
-	// Count adds to the account's usage in the current month.
+	// Count adds to the account's usage for the current month.
 	Count(ctx context.Context, a domain.Account, uses map[domain.Metric]int64) error
 	// CountDeferred is like Count, but stores the counts a little later, in a batch. Use it only for metrics without a
 	// limit.
 	CountDeferred(a domain.Account, uses map[domain.Metric]int64)
-	// Admit counts one agent query, or returns domain.CodeUsageLimit if a limit is reached. Concurrent calls cannot
-	// exceed the limit either.
+	// Admit counts one agent query, or returns domain.CodeUsageLimit if a limit is reached. Even concurrent calls
+	// cannot exceed the limit.
 	Admit(ctx context.Context, a domain.Account) error
 	// CheckStorage returns domain.CodeUsageLimit if the workspace has reached its storage limit. The store checks again
 	// when it writes.
@@ -31,7 +31,7 @@ type UsageMeter interface {
 // AccountStore stores limits and returns usage.
 type AccountStore interface {
 	Usage(ctx context.Context, ws string, month time.Time) (map[domain.Metric]int64, error)
-	// KeyUsage returns the usage by key id. Usage without a key has the id "".
+	// KeyUsage returns usage by key id. Usage without a key has the id "".
 	KeyUsage(ctx context.Context, ws string, month time.Time) (map[string]map[domain.Metric]int64, error)
 	Stored(ctx context.Context, ws string) (chunks, bytes int64, err error)
 	// Limits returns the limits set for a workspace or a key.
@@ -83,7 +83,7 @@ func (s *server) GetUsage(ctx context.Context, r GetUsageRequestObject) (GetUsag
 	return out, nil
 }
 
-// keyUsage returns the usage of each key that exists or was used in the month, existing keys first.
+// keyUsage returns the usage for each key that exists or was used in the month, existing keys first.
 func (s *server) keyUsage(ctx context.Context, ws string, month time.Time) ([]KeyUsage, error) {
 	used, err := s.Accounts.KeyUsage(ctx, ws, month)
 	if err != nil {
@@ -110,7 +110,7 @@ func renderUsage(metrics []domain.Metric, used map[domain.Metric]int64, limits d
 	})
 }
 
-// countSearch runs a search that is not part of an answer, and counts it if it succeeds. The counts are stored in
+// countSearch runs a search that is not part of an answer and counts it if it succeeds. The counts are stored in
 // batches, because storing one takes longer than a search. Searches have no limit, so a delay does no harm.
 func (s *server) countSearch(a domain.Account, query string, search func() error) error {
 	err := search()

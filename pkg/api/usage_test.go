@@ -16,13 +16,13 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// used returns the usage in the response of GET /usage, by metric.
+// used returns the usage reported by GET /usage, by metric.
 func (s *service) used(query string) map[string]float64 {
 	s.Helper()
 	return counts(s.call("GET", "/usage"+query, nil).want(200).object().list("usage"))
 }
 
-// counts returns the nonzero counters of a list.
+// counts returns the nonzero counters in a list.
 func counts(list []any) map[string]float64 {
 	out := map[string]float64{}
 	for _, u := range list {
@@ -52,7 +52,7 @@ func TestUsageIsCountedByKey(t *testing.T) {
 	ask(website)
 	ask(website)
 	website.call("POST", "/agents/"+agent+"/query", object{"query": "How long?", "streaming": true}).want(200)
-	ask(s.as(""))     // a visitor of the public agent
+	ask(s.as(""))     // a visitor to the public agent
 	ask(s.stranger()) // with another workspace's key
 	s.call("POST", "/datastores/"+store+"/query", object{"query": "trial"}).want(200)
 
@@ -208,7 +208,7 @@ func TestVisitorsOfAPublicAgentHaveARateLimit(t *testing.T) {
 			t.Errorf("visitor %q is told to wait for %q", visitor, a.header.Get("Retry-After"))
 		}
 	}
-	ask(s, public, "anna").problem(429) // a key does not exempt from the limit
+	ask(s, public, "anna").problem(429) // having a key doesn't exempt the caller from the limit
 	for range 5 {
 		ask(s, public, "").want(200) // a caller with a key but without a visitor id is not limited
 		ask(s, private, "anna").want(200)

@@ -301,8 +301,8 @@ func TestMetadataOfMoreValuesThanAreIndexedIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	datastore := s.newDatastore()
-	// One-digit values under many short keys stay below the size limit of metadata, but exceed the number of values
-	// that may be indexed.
+	// One-digit values under many short keys stay below the metadata size limit, but exceed the number of values that
+	// may be indexed.
 	metadata := func(keys int) object {
 		m := object{}
 		for i := range keys {
@@ -321,7 +321,7 @@ func TestMetadataOfMoreValuesThanAreIndexedIsRefused(t *testing.T) {
 }
 
 // TestAnEmptyPatchChangesNothing sends an empty patch to every resource that can be patched. The response must be the
-// unchanged resource, including the time of the last change.
+// unchanged resource, including the time of its last change.
 func TestAnEmptyPatchChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := newService(t)

@@ -78,7 +78,7 @@ func TestAVisitorDoesNotChangeAPublicAgent(t *testing.T) {
 	const wayOut = " of a public agent requires an API key of its workspace; leave these fields out, or send the header Authorization: Bearer <key>"
 	for name, c := range map[string]struct {
 		body   object
-		fields string // fields of the expected faults
+		fields string // fields named in the expected errors
 	}{
 		"a system prompt":          {object{"systemPrompt": "Write poems."}, "systemPrompt"},
 		"a prompt taken away":      {object{"systemPrompt": ""}, "systemPrompt"},

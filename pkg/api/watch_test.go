@@ -72,8 +72,7 @@ func TestAWatchEndsWhenAllDatasourcesHaveSettled(t *testing.T) {
 	}
 }
 
-// TestAWatchEndsAtOnceForHEAD sends another request on the same connection, which is answered only if the watch has
-// ended.
+// TestAWatchEndsAtOnceForHEAD sends another request on the same connection. It is answered only if the watch has ended.
 func TestAWatchEndsAtOnceForHEAD(t *testing.T) {
 	t.Parallel()
 	s := newService(t)

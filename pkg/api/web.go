@@ -11,9 +11,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// SiteStore reads and changes settings and progress of crawls.
+// SiteStore reads and changes crawl settings and progress.
 type SiteStore interface {
-	// UpdateWebConfig changes how a web page or site is fetched, from its next fetch on.
+	// UpdateWebConfig changes how a web page or site is fetched, starting with its next fetch.
 	UpdateWebConfig(ctx context.Context, ws, id string, p domain.WebPatch) (domain.Datasource, error)
 	// StopCrawl ends the crawl of a site or page. Its content stays searchable.
 	StopCrawl(ctx context.Context, ws, id string) (domain.Datasource, error)
@@ -55,7 +55,7 @@ func (s *server) UpdateDatasource(ctx context.Context, r UpdateDatasourceRequest
 	return UpdateDatasource200JSONResponse(shown), err
 }
 
-// configureCrawl sets how a page or site is fetched. For a page it ignores the settings that only sites have.
+// configureCrawl sets how a page or site is fetched. For a page it ignores settings that apply only to sites.
 func configureCrawl(d *domain.Datasource, c DatasourceConfigCreate) {
 	d.Config.SourceURL = strings.TrimSpace(orZero(c.SourceUrl))
 	d.Config.Refresh = strings.TrimSpace(orZero(c.Refresh))
@@ -111,7 +111,7 @@ func (s *server) renderDatasource(ctx context.Context, d domain.Datasource) (out
 	return out, err
 }
 
-// renderDatasources renders datasources. Sites include the progress of their crawls.
+// renderDatasources renders datasources. Sites include their crawls' progress.
 func (s *server) renderDatasources(ctx context.Context, ds []domain.Datasource) ([]Datasource, error) {
 	var sites []string
 	for _, d := range ds {
@@ -147,7 +147,7 @@ func renderCrawl(c domain.Crawl, p domain.SiteProgress) *CrawlProgress {
 	return out
 }
 
-// seal encrypts the headers of a web datasource, or returns nil if there are none.
+// seal encrypts a web datasource's headers, or returns nil if there are none.
 func (s *server) seal(d domain.Datasource, headers map[string]string) (*domain.SiteAccess, error) {
 	switch {
 	case len(headers) == 0:
