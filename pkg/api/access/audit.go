@@ -16,7 +16,7 @@ type Audit struct {
 	now func() time.Time
 
 	mu          sync.Mutex
-	lastUse     map[string]*entry // both maps are keyed by key id and address
+	lastUse     map[string]*entry // keyed by key id and address, like the other map
 	lastRefusal map[string]*entry
 }
 
@@ -27,7 +27,7 @@ type entry struct {
 }
 
 const (
-	useInterval     = time.Hour   // minimum time between entries about uses of one key from one address, so that requests cannot fill the disk
+	useInterval     = time.Hour   // minimum time between entries for one key and address, so that requests cannot fill the disk
 	refusalInterval = time.Minute // the same for rejected requests
 	maxAudited      = 10_000      // maximum size of each map; a full map is cleared, so some entries are logged early
 )
@@ -43,24 +43,24 @@ const (
 	actionRefused = "key.refused"
 )
 
-// RecordUse logs the use of a key, unless it has recently logged a use of this key from this address.
+// RecordUse logs a key's use, unless it has recently logged a use of this key from this address.
 func (a *Audit) RecordUse(ctx context.Context, caller Caller) {
 	if a.count(a.lastUse, caller, useInterval) > 0 {
 		a.Record(ctx, actionUse, caller, Host(caller.Remote))
 	}
 }
 
-// RecordRefusal logs a request that was rejected because its key is missing or invalid, or lacks a scope. caller.Key is
-// set only if the key exists.
+// RecordRefusal logs a request rejected because its key is missing or invalid, or lacks a scope. caller.Key is set only
+// if the key exists.
 func (a *Audit) RecordRefusal(ctx context.Context, caller Caller) {
 	if n := a.count(a.lastRefusal, caller, refusalInterval); n > 0 {
 		a.Record(ctx, actionRefused, caller, Host(caller.Remote), slog.Int("count", n))
 	}
 }
 
-// count counts a request with the caller's key from the caller's address. If the last log entry for the two is at least
-// `every` old, or there is none, count returns the number of requests since then, which the caller of count must log.
-// Otherwise it returns 0.
+// count counts a request with the caller's key from the caller's address. If the last log entry for the pair is at
+// least `every` old, or there is none, count returns how many requests there have been since then, for the calling
+// method to log. Otherwise it returns 0.
 func (a *Audit) count(entries map[string]*entry, caller Caller, every time.Duration) int {
 	name, now := caller.Key.ID+" "+Host(caller.Remote), a.now()
 	a.mu.Lock()
@@ -82,8 +82,8 @@ func (a *Audit) count(entries map[string]*entry, caller Caller, every time.Durat
 	return n
 }
 
-// Record logs an action of the caller. `address` is the caller's address without its port, and `more` are further log
-// attributes.
+// Record logs one of the caller's actions. `address` is the caller's address without its port, and `more` are further
+// log attributes.
 func (a *Audit) Record(ctx context.Context, action string, caller Caller, address string, more ...any) {
 	fields := append([]any{
 		slog.String("action", action), slog.String("workspace", caller.Workspace()), slog.String("key", caller.Key.ID),

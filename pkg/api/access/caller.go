@@ -14,14 +14,14 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Caller is the sender of a request: the holder of a key, or an anonymous user of a public resource.
+// Caller is who sent a request: the holder of a key, or an anonymous user of a public resource.
 type Caller struct {
 	Key       domain.APIKey
 	Anonymous bool
 	Remote    string // the client's address, with its port
 }
 
-// Workspace returns the workspace of the caller's key, or "" for an anonymous caller.
+// Workspace returns the workspace the caller's key belongs to, or "" for an anonymous caller.
 func (c Caller) Workspace() string { return c.Key.WorkspaceID }
 
 // MayRead reports whether the caller may read everything in a workspace.
@@ -29,9 +29,8 @@ func (c Caller) MayRead(workspace string) bool {
 	return !c.Anonymous && c.Workspace() == workspace && c.Key.Can(domain.ScopeRead)
 }
 
-// Account returns the account to charge for the caller's use of a resource in the workspace. If the caller's key
-// belongs to that workspace, the account includes the key. Otherwise the resource is public, and only the workspace is
-// charged.
+// Account returns the account to charge when the caller uses a resource in the workspace. If the caller's key belongs
+// to that workspace, the account includes the key. Otherwise the resource is public, and only the workspace is charged.
 func (c Caller) Account(workspace string) domain.Account {
 	a := domain.Account{WorkspaceID: workspace}
 	if c.Workspace() == workspace {
@@ -47,8 +46,8 @@ func WithCaller(ctx context.Context, caller Caller) context.Context {
 	return context.WithValue(ctx, contextKey{}, caller)
 }
 
-// CallerOf returns the caller and the HTTP request's context, which, unlike Gin's, may be used after the handler has
-// returned.
+// CallerOf returns the caller and the HTTP request's context. Unlike Gin's context, that one may be used after the
+// handler returns.
 func CallerOf(ctx context.Context) (context.Context, Caller) {
 	if c, ok := ctx.(*gin.Context); ok {
 		ctx = c.Request.Context()
@@ -57,9 +56,9 @@ func CallerOf(ctx context.Context) (context.Context, Caller) {
 	return ctx, caller
 }
 
-// Secret returns the API key in a request's Authorization header, or "" if there is none. Clients of Tika's server can
-// send only the user name and password in the server's address. On Tika's paths, the key may therefore be the password
-// or, without one, the user name.
+// Secret returns the API key in a request's Authorization header, or "" if there is none. Clients for Tika's server can
+// send only a user name and password in the server's address. On Tika's paths, the key may therefore be the password
+// or, if that is missing, the user name.
 func Secret(r *http.Request) (string, error) {
 	header := r.Header.Get("Authorization")
 	if name, password, ok := r.BasicAuth(); ok && problem.IsTika(r.URL.Path) {

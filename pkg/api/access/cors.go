@@ -15,10 +15,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// agentQueryPath matches the paths of agent queries and captures the agent's id.
+// agentQueryPath matches agent query paths and captures the agent's id.
 var agentQueryPath = regexp.MustCompile(`^(?:/api)?/agents/(?:query/([^/]+)|([^/]+)/query)$`)
 
-// Methods and headers that pages from other origins may send, and headers that they may read (ExposedHeaders).
+// Methods and headers that pages from other origins may send, and headers they may read (ExposedHeaders).
 const (
 	corsMethods    = "GET, HEAD, POST, PUT, PATCH, DELETE"
 	corsHeaders    = "Authorization, Content-Type, Idempotency-Key, If-Match, Last-Event-ID, Mcp-Protocol-Version, Mcp-Session-Id, X-Request-Id"
@@ -26,9 +26,9 @@ const (
 	corsMaxAge     = "600" // how long browsers cache the preflight response, in seconds
 )
 
-// AgentFinder finds public agents for CORS, which checks their allowedOrigins.
+// AgentFinder finds public agents, so that CORS can check their allowedOrigins.
 type AgentFinder interface {
-	// PublicAgent returns a public agent of any workspace, or domain.CodeNotFound if no public agent has the id.
+	// PublicAgent returns a public agent from any workspace, or domain.CodeNotFound if no public agent has the id.
 	PublicAgent(ctx context.Context, id string) (domain.Agent, error)
 }
 
@@ -117,7 +117,7 @@ func originError(origin string, agent domain.Agent) error {
 }
 
 // isOwnOrigin reports whether the page comes from this service. It compares only hosts, because behind a TLS proxy the
-// service does not know the scheme that browsers use.
+// service doesn't know the scheme that browsers use.
 func isOwnOrigin(origin, host string) bool {
 	from, err := url.Parse(origin)
 	return err == nil && from.Host != "" && strings.EqualFold(from.Host, host)

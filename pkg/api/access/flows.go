@@ -12,21 +12,21 @@ import (
 // Maximum number of keys and public resources whose workspaces Flows remembers.
 const maxKnown = 20_000
 
-// Flows assigns each request to the flow of a workspace or of the sender's address. Capacity is shared between flows
-// before anything is read from the catalog, so Flows remembers the workspaces of valid keys, and of public resources
-// that were queried without a key. All other requests belong to the flow of their address.
+// Flows assigns each request to the flow of a workspace or of the sender's address. Flows share the capacity before
+// anything is read from the catalog, so Flows remembers the workspaces for valid keys, and for public resources queried
+// without a key. All other requests belong to their address's flow.
 //
 // A flow only decides how long a request waits and which requests are rejected under load. It grants no access, so an
 // outdated flow does no harm.
 type Flows struct {
 	mu    sync.Mutex
-	known map[string]string // flow by the hash of a key or by the id of a public resource
+	known map[string]string // maps a key's hash or a public resource's id to a flow
 }
 
 // NewFlows returns an empty Flows.
 func NewFlows() *Flows { return &Flows{known: map[string]string{}} }
 
-// Of returns the flow of a request.
+// Of returns a request's flow.
 func (f *Flows) Of(r *http.Request) string {
 	secret, err := Secret(r)
 	f.mu.Lock()
@@ -50,14 +50,14 @@ func (f *Flows) Of(r *http.Request) string {
 	return AddressFlow(r.RemoteAddr)
 }
 
-// WorkspaceFlow returns the flow of all requests with a key of the workspace.
+// WorkspaceFlow returns the flow for all requests with a key from the workspace.
 func WorkspaceFlow(id string) string { return "workspace " + id }
 
-// VisitorFlow returns the flow of all requests without a key to the workspace's public resources. It differs from
+// VisitorFlow returns the flow for all requests without a key to the workspace's public resources. It is separate from
 // WorkspaceFlow, so that visitors cannot crowd out the workspace's owner.
 func VisitorFlow(id string) string { return "visitors of " + id }
 
-// AddressFlow returns the flow of requests from an address. All addresses of an IPv6 /64 network share a flow, because
+// AddressFlow returns the flow for requests from an address. All addresses in an IPv6 /64 network share a flow, because
 // a client can use any address in its network.
 func AddressFlow(remote string) string {
 	host := Host(remote)
@@ -69,10 +69,10 @@ func AddressFlow(remote string) string {
 	return "address " + host
 }
 
-// LearnKey remembers the workspace of a valid key.
+// LearnKey remembers a valid key's workspace.
 func (f *Flows) LearnKey(key domain.APIKey) { f.add(key.Hash, WorkspaceFlow(key.WorkspaceID)) }
 
-// LearnPublic remembers the workspace of a public agent or datastore.
+// LearnPublic remembers a public agent's or datastore's workspace.
 func (f *Flows) LearnPublic(id, workspace string) { f.add(id, VisitorFlow(workspace)) }
 
 func (f *Flows) add(name, flow string) {
@@ -82,7 +82,7 @@ func (f *Flows) add(name, flow string) {
 		return
 	}
 	if len(f.known) >= maxKnown {
-		for other := range f.known { // evict any entry: the next request restores it
+		for other := range f.known { // evict any entry, because the next request restores it
 			delete(f.known, other)
 			break
 		}

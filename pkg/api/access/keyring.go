@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// KeyFinder finds API keys by the hash of their secret.
+// KeyFinder finds API keys by their secret's hash.
 type KeyFinder interface {
 	KeyByHash(ctx context.Context, hash string) (domain.APIKey, error)
 	TouchKey(ctx context.Context, id string, at time.Time) error
@@ -18,15 +18,15 @@ type KeyFinder interface {
 // Keyring looks up keys. It queries the catalog for every request and caches nothing, so that revoking or limiting a
 // key in one process takes effect in all processes on the next request.
 //
-// Keys are stored and looked up by the hash of their secret. The duration of a look-up may reveal something about a
-// hash, but a hash reveals nothing about the secret. Hashes are compared in constant time nevertheless.
+// Keys are stored and looked up by their secret's hash. How long a look-up takes may reveal something about a hash, but
+// a hash reveals nothing about the secret. Hashes are compared in constant time nevertheless.
 type Keyring struct {
 	Keys KeyFinder
 	Now  func() time.Time
 	Log  *slog.Logger
 }
 
-// Lookup returns the key with the secret, or domain.CodeUnauthorized if there is no such key or it has expired.
+// Lookup returns the key with this secret, or domain.CodeUnauthorized if there is no such key or it has expired.
 func (k *Keyring) Lookup(ctx context.Context, secret string) (domain.APIKey, error) {
 	key, err := k.find(ctx, domain.HashKey(secret))
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // RequireHost accepts only requests to a loopback name or one of the given hosts. A server on a loopback address needs
-// it against DNS rebinding: the owner of a web page could point the page's host name at this machine, and browsers
+// this to prevent DNS rebinding: a web page's owner could point the page's host name at this machine, and browsers
 // would then let the page read the service's responses. Requests without a host pass, because they do not come from a
 // browser.
 func RequireHost(hosts []string, next http.Handler) http.Handler {

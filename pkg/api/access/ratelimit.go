@@ -11,18 +11,18 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// RateLimits holds a token bucket for every key, every address that calls without a key, and every visitor of a public
-// agent. Each process counts separately.
+// RateLimits holds a token bucket for every key, every address that sends requests without a key, and every visitor to
+// a public agent. Each process counts separately.
 type RateLimits struct {
-	perSecond        int // maximum requests with one key or from one address; 0: no limit
-	visitorPerMinute int // maximum questions from one visitor; 0: no limit
+	perSecond        int // maximum requests with one key or from one address; 0 means no limit
+	visitorPerMinute int // maximum questions from one visitor; 0 means no limit
 	now              func() time.Time
 
 	mu      sync.Mutex
 	buckets map[string]*rate.Limiter
 }
 
-// Maximum number of buckets in memory. When it is reached, all buckets are dropped; at worst, some clients can send
+// Maximum number of buckets in memory. Once it is reached, all buckets are dropped; at worst, some clients can send
 // another burst.
 const maxBuckets = 100_000
 
@@ -50,7 +50,7 @@ func (l *RateLimits) Allow(caller Caller) error {
 }
 
 // AllowVisitor takes a token from the visitor's bucket for the agent. A caller without a visitor id is identified by
-// address, or not limited at all if it has a key.
+// address or, if it has a key, not limited at all.
 func (l *RateLimits) AllowVisitor(caller Caller, agentID, visitorID string) error {
 	name := fmt.Sprintf("visitor %s %s", agentID, visitorID)
 	switch {

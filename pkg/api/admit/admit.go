@@ -1,6 +1,6 @@
-// Package admit limits how many requests of each class run concurrently and how many streams are open. Each limit is
-// shared fairly between workspaces. Requests beyond a limit are rejected before they cost anything. A request's class
-// depends only on its method and path. pkg/api may import this package.
+// Package admit limits how many requests in each class run concurrently and how many streams are open. Workspaces share
+// each limit fairly. Requests beyond a limit are rejected before they cost anything. A request's class depends only on
+// its method and path. pkg/api may import this package.
 package admit
 
 import (
@@ -23,43 +23,43 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Classes of requests. Each has a limit of its own, so that many requests of one class do not block the others.
+// Request classes. Each has its own limit, so that many requests in one class don't block the others.
 const (
-	classSearch = "search" // queries of datastores
+	classSearch = "search" // datastore queries
 	classAnswer = "answer" // questions to agents
-	classUpload = "upload" // uploads of content
+	classUpload = "upload" // content uploads
 	classOther  = "other"
 	classAlways = "" // health checks and metrics: never limited, because they matter most when the process is busy
 )
 
 // Options limit how many requests run concurrently. A request counts towards its class until its response begins, so
-// open streams do not count; MaxOpen limits those. The zero value has no limits.
+// open streams don't count; MaxOpen limits those. The zero value has no limits.
 type Options struct {
-	// The gates of the classes: queries of datastores, questions to agents, uploads, and everything else. A nil gate
-	// sets no limit.
+	// One gate per class: datastore queries, questions to agents, uploads, and everything else. A nil gate sets no
+	// limit.
 	Searches, Answers, Uploads, Others *admission.Gate
 
-	MaxOpen int // maximum number of open streams, also part of the limit on unfinished requests (see unfinishedGate); 0: no limit
+	MaxOpen int // maximum number of open streams, also used in the limit on unfinished requests (see unfinishedGate); 0 means no limit
 
-	// CheckStorage is called for each upload. If it returns an error, the upload is rejected for lack of room. It may
-	// be nil.
+	// CheckStorage is called for each upload. If it returns an error, the upload is rejected for lack of storage. It
+	// may be nil.
 	CheckStorage func(ctx context.Context) error
 }
 
 // Server holds the settings of the HTTP server that runs the handler.
 type Server struct {
 	ReadTimeout time.Duration // time limit for reading the body of a rejected request
-	// WriteTimeout is the time limit for sending a response, or one piece of a stream.
+	// WriteTimeout is the time limit for sending a response, or for one write to a stream.
 	WriteTimeout time.Duration
 	Secrets      domain.Secrets               // removed from responses
 	NewID        func() string                // generates request ids
-	FlowOf       func(r *http.Request) string // returns the flow of a request; see access.Flows
+	FlowOf       func(r *http.Request) string // returns a request's flow; see access.Flows
 	Metrics      prometheus.Registerer
 }
 
 const (
 	slowBodyTime = 50 * time.Millisecond // how long a request may wait for the client's body before it loses its slot
-	retryMin     = 1                     // minimum Retry-After in seconds; the value is random, up to retryMax, so that clients do not all return at once
+	retryMin     = 1                     // minimum Retry-After in seconds; the actual value is random, up to retryMax, so that clients don't all return at once
 	retryMax     = 3
 )
 
@@ -70,16 +70,16 @@ type handler struct {
 	gates     map[string]*admission.Gate
 	opts      Options
 	streams   *streams
-	requests  *admission.Gate // counts all unfinished requests except streams; nil: no limit
+	requests  *admission.Gate // counts all unfinished requests except streams; nil means no limit
 	lingering transfer.Lingerer
 	refused   *prometheus.CounterVec
 }
 
-// Reasons for rejecting requests, which are the values of a metric's label.
+// Reasons for rejecting requests, used as values of a metric's label.
 const (
 	refusedBusy    = "busy" // too many concurrent requests in the class
-	refusedOpen    = "open" // too many open streams, or clients that do not read their responses
-	refusedStorage = "room" // no room for more content
+	refusedOpen    = "open" // too many open streams, or clients that don't read their responses
+	refusedStorage = "room" // no storage for more content
 )
 
 // New returns a handler that passes admitted requests to `next`.
@@ -100,9 +100,9 @@ func New(o Options, s Server, next http.Handler) (http.Handler, error) {
 	return g, nil
 }
 
-// unfinishedGate returns a gate that limits each workspace's unfinished requests of all classes together, or nil if
-// there is no limit. The gates of the classes count a request only until its response begins, so a client that sends
-// requests without reading the responses could otherwise fill the memory.
+// unfinishedGate returns a gate that limits each workspace's unfinished requests in all classes together, or nil if
+// there is no limit. The class gates count a request only until its response begins, so a client that sends requests
+// without reading the responses could otherwise fill the memory.
 func (g *handler) unfinishedGate() *admission.Gate {
 	limit := g.opts.MaxOpen
 	for _, gate := range g.gates {
@@ -115,7 +115,7 @@ func (g *handler) unfinishedGate() *admission.Gate {
 	return admission.New(admission.Options{Limit: limit, Share: shareOfWorkspace})
 }
 
-// classOf returns the class of a request.
+// classOf returns a request's class.
 func classOf(method, path string) string {
 	path = strings.TrimSuffix(strings.TrimPrefix(path, "/api"), "/")
 	first, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
@@ -131,7 +131,7 @@ func classOf(method, path string) string {
 		return classSearch
 	case path == problem.RetrievalPath:
 		return classSearch
-	case path == "/v1/embeddings", problem.FormOf(path) == problem.FormRerank: // the handler has a gate of its own
+	case path == "/v1/embeddings", problem.FormOf(path) == problem.FormRerank: // the handler has its own gate
 		return classOther
 	case strings.HasPrefix(path, problem.OpenAIPath):
 		return classOfOpenAI(path)
@@ -163,8 +163,8 @@ func classOfOpenAI(path string) string {
 	}
 }
 
-// ServeHTTP implements http.Handler. It runs before anything expensive, so a rejected request costs only the reading of
-// its header and a short response.
+// ServeHTTP implements http.Handler. It runs before anything expensive, so rejecting a request costs only reading its
+// header and sending a short response.
 func (g *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	class := classOf(r.Method, r.URL.Path)
 	limitWrites(w, g.server.WriteTimeout)
@@ -217,12 +217,12 @@ func (g *handler) refuse(w http.ResponseWriter, r *http.Request, class, cause, m
 	h.Set(problem.RequestIDHeader, id)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
-	if r.Header.Get("Origin") != "" { // any page may read the error: it contains nothing private
+	if r.Header.Get("Origin") != "" { // any page may read the error, because it contains nothing private
 		h.Set("Access-Control-Allow-Origin", "*")
 		h.Set("Access-Control-Expose-Headers", access.ExposedHeaders)
 	}
 	problem.SetRetryAfter(h, e)
-	if r.ContentLength != 0 { // the server reads some of the body before it responds
+	if r.ContentLength != 0 { // the server reads some of the body before responding
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(g.server.ReadTimeout))
 	}
 	defer g.lingering.Linger(w, r)()
@@ -230,26 +230,26 @@ func (g *handler) refuse(w http.ResponseWriter, r *http.Request, class, cause, m
 }
 
 // limitWrites sets a time limit, starting now, for the client to read its response. A client that exceeds it is
-// disconnected. Streams set a new limit for each piece.
+// disconnected. Streams set a new limit for each write.
 func limitWrites(w http.ResponseWriter, limit time.Duration) {
 	if limit > 0 {
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(limit)) // fails in tests without a connection
 	}
 }
 
-// permit holds the slots of an admitted request. The slot of its class is released when the response begins, and while
-// the server waits for a slow body. Only the request's goroutine and the timer for a slow body use a permit.
+// permit holds an admitted request's slots. The slot in its class's gate is released when the response begins, and
+// while the server waits for a slow body. Only the request's goroutine and the timer for a slow body use a permit.
 type permit struct {
 	http.ResponseWriter
 	server     *handler
 	gate       *admission.Gate
 	flow       string
 	class      string
-	slot       *admission.Slot // slot in the gate of the class
+	slot       *admission.Slot // slot in the class's gate
 	held       bool            // whether `slot` is held
 	begun      bool            // whether the response has begun
 	unfinished *admission.Slot
-	streams    []*admission.Slot // slots of an open stream
+	streams    []*admission.Slot // slots held by an open stream
 }
 
 func (p *permit) begin() {
@@ -282,7 +282,7 @@ func (p *permit) Write(b []byte) (int, error) {
 	return p.ResponseWriter.Write(b)
 }
 
-// Flush implements http.Flusher, which Gin requires.
+// Flush implements http.Flusher, because Gin requires it.
 func (p *permit) Flush() {
 	p.begin()
 	if f, ok := p.ResponseWriter.(http.Flusher); ok {
@@ -293,9 +293,8 @@ func (p *permit) Flush() {
 // Unwrap lets http.ResponseController reach the connection.
 func (p *permit) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
-// releasingBody is the body of an admitted request. While the handler waits for data from a slow client, the request
-// gives up its slot, and it must get a new one before it continues. Otherwise a few slow clients could block all
-// others.
+// releasingBody is an admitted request's body. While the handler waits for data from a slow client, the request gives
+// up its slot, and it must get a new one before it continues. Otherwise a few slow clients could block all others.
 type releasingBody struct {
 	io.ReadCloser
 	permit *permit
@@ -312,7 +311,7 @@ func (b *releasingBody) Read(p []byte) (int, error) {
 	if timer.Stop() {
 		return n, err
 	}
-	b.permit.held = false // the timer releases the slot now or has already done so
+	b.permit.held = false // the timer is releasing the slot or has already done so
 	if err != nil && !errors.Is(err, io.EOF) {
 		return n, err
 	}

@@ -12,14 +12,14 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// discardWriter discards the responses of a benchmark.
+// discardWriter discards a benchmark's responses.
 type discardWriter struct{ header http.Header }
 
 func (n *discardWriter) Header() http.Header         { return n.header }
 func (n *discardWriter) Write(p []byte) (int, error) { return len(p), nil }
 func (n *discardWriter) WriteHeader(int)             {}
 
-// BenchmarkRefusal measures the rejection of a search by a full gate, without the HTTP server.
+// BenchmarkRefusal measures how long a full gate takes to reject a search, without the HTTP server.
 func BenchmarkRefusal(b *testing.B) {
 	gate := admission.New(admission.Options{Limit: 1})
 	if _, ok := gate.Enter(b.Context(), "other"); !ok {

@@ -13,7 +13,7 @@ import (
 
 // Values of admission.Options.Share for open streams, so that no workspace or key can take all of them.
 const (
-	shareOfWorkspace = 1 // a workspace may hold as many streams as remain free, which is half of all if it is alone
+	shareOfWorkspace = 1 // a workspace may hold as many streams as remain free: half of all if it is alone
 	shareOfKey       = 2 // a key may hold a third of all streams
 )
 
@@ -33,8 +33,8 @@ func newStreams(limit int) *streams {
 	return &streams{limit: limit, workspaces: gate(shareOfWorkspace), keys: gate(shareOfKey), visitors: gate(shareOfWorkspace)}
 }
 
-// open takes one slot for a new stream from the caller's share and one from the workspace's. It returns both, or an
-// error if one of the shares is used up.
+// open takes a slot for a new stream from the caller's share and another from the workspace's. It returns both, or an
+// error if either share is used up.
 func (s *streams) open(ctx context.Context, caller access.Caller, workspace string) ([]*admission.Slot, error) {
 	if s == nil {
 		return nil, nil
@@ -65,8 +65,8 @@ func (s *streams) refusal(owner string, open int) error {
 type permitKey struct{}
 
 // OpenStream must be called before a response that may take long, such as an event stream or a download. It fails if
-// the caller's workspace, key or address has used up its share of the open streams. For a caller without a key,
-// workspace must be that of the public resource.
+// the caller's workspace, key or address has used up its share of the open streams. If the caller has no key, workspace
+// must be the public resource's workspace.
 func OpenStream(ctx context.Context, workspace string) error {
 	ctx, caller := access.CallerOf(ctx)
 	p, ok := ctx.Value(permitKey{}).(*permit)
@@ -79,7 +79,7 @@ func OpenStream(ctx context.Context, workspace string) error {
 		return err
 	}
 	p.streams = slots
-	p.unfinished.Leave() // a stream does not count as an unfinished request
+	p.unfinished.Leave() // a stream doesn't count as an unfinished request
 	p.unfinished = nil
 	return nil
 }

@@ -1,4 +1,4 @@
-// Package csvexport writes the messages of conversations as CSV.
+// Package csvexport writes conversation messages as CSV.
 package csvexport
 
 import (
@@ -52,9 +52,9 @@ func (w *Writer) Close() error {
 }
 
 // formula matches text that a spreadsheet program may read as a formula: at the start of the cell, and after each
-// character that some program takes for the end of a cell. A program that expects semicolons or tabs between cells
-// ignores the quotes around the cells of this export. Some programs skip blanks and empty quotes, and accept the
-// full-width forms of =, +, - and @.
+// character that some program treats as the end of a cell. A program that expects semicolons or tabs between cells
+// ignores the quotes around this export's cells. Some programs skip blanks and empty quotes and accept the full-width
+// forms of =, +, - and @.
 var formula = regexp.MustCompile(`(^|[,;|\t\r\n])([ "\x{A0}]*[=+\-@＝＋－＠])`)
 
 // escapeFormula puts a ' before each formula in a cell. Otherwise a formula in a visitor's message would run on the

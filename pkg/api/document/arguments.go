@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/mcp"
 )
 
-// Arguments returns a function that validates a tool's arguments against the schema, with the rules and messages for
+// Arguments returns a function that validates a tool's arguments against the schema, using the rules and messages for
 // request bodies: null counts as absent, and whole numbers are written as integers.
 func Arguments(schema json.RawMessage) (mcp.Arguments, error) {
 	op := Operation{body: &openapi3.Schema{}}

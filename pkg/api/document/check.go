@@ -23,9 +23,9 @@ func (op *Operation) CheckBody(value any) []domain.FieldError {
 	return faults
 }
 
-// CheckBatch is like CheckBody, but also takes the faults found when the body was parsed, as `parsed`. If the body
+// CheckBatch is like CheckBody, but also takes the faults found while parsing the body, as `parsed`. If the body
 // contains a batch, CheckBatch removes faulty items from it. `items` then holds a result for each item sent, including
-// warnings about repaired faults, and `faults` holds only faults for which the whole body must be rejected.
+// warnings about repaired faults, and `faults` holds only those that require rejecting the whole body.
 func (op *Operation) CheckBatch(value any, parsed []domain.FieldError) (faults []domain.FieldError, items []jsonbody.Item) {
 	body, _ := value.(map[string]any)
 	field, items, parsed := rules.CleanBatch(op.ID, body, parsed)
@@ -88,8 +88,8 @@ func (op *Operation) CheckQuery(in url.Values) (url.Values, []domain.FieldError)
 	return out, append(faults, rangeFaults(in, out)...)
 }
 
-// misspeltParameters returns a fault for each misspelt parameter. Without it, a client that misspells a filter would
-// get the unfiltered list. Other unknown parameters are ignored, because proxies and browsers add their own.
+// misspeltParameters returns a fault for each misspelt parameter. Otherwise a client that misspells a filter would get
+// the unfiltered list. Other unknown parameters are ignored, because proxies and browsers add their own.
 func misspeltParameters(op *Operation, in url.Values) []domain.FieldError {
 	known := make([]string, len(op.query))
 	for i, p := range op.query {

@@ -18,22 +18,22 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Bases are path prefixes; every endpoint is served under each of them.
+// Bases are the path prefixes under which every endpoint is served.
 var Bases = []string{"", "/api"}
 
-// Operation holds an endpoint's properties that the document defines but the generated code lacks.
+// Operation holds endpoint properties that are defined in the document but missing from the generated code.
 type Operation struct {
 	ID           string
-	Scope        domain.Scope // "": no key is needed
+	Scope        domain.Scope // "" if no key is needed
 	Public       bool         // whether public resources may be queried without a key
 	BodyRequired bool
 	Multipart    bool // whether the body may also be multipart/form-data
 	Idempotent   bool // whether requests may have an Idempotency-Key
 	Audited      bool // whether calls are recorded in the audit log
 	Secret       bool // whether the response contains a secret and must not be stored
-	Undescribed  bool // whether the document lacks the operation, so that its handler validates the request
+	Undescribed  bool // whether the operation is missing from the document, so that its handler validates the request
 
-	body  *openapi3.Schema // schema of the JSON body; nil if there is none
+	body  *openapi3.Schema // JSON body's schema; nil if there is none
 	query []*openapi3.Parameter
 }
 
@@ -43,32 +43,32 @@ func (op *Operation) TakesJSON() bool { return op.body != nil }
 // Document is one server's OpenAPI document, with that server's limits.
 type Document struct {
 	operations map[string]*Operation // by method and Gin route, for each base path
-	fixed      map[string][]string   // methods of the paths without parameters, for each base path
+	fixed      map[string][]string   // methods by path, for paths without parameters, for each base path
 
-	agentFields map[string]bool // an agent's fields that the document defines, in requests or responses
+	agentFields map[string]bool // the agent fields defined in the document, for requests or responses
 }
 
-// Operation returns the operation of a method and a Gin route, or nil if the document does not describe it.
+// Operation returns the operation for a method and a Gin route, or nil if the document doesn't describe it.
 func (d *Document) Operation(method, route string) *Operation { return d.operations[method+" "+route] }
 
-// Methods returns the methods that the document defines for a path. It returns false for paths that the document lacks,
-// and for paths with parameters.
+// Methods returns the methods that the document defines for a path. It returns false for paths missing from the
+// document and for paths with parameters.
 func (d *Document) Methods(path string) ([]string, bool) {
 	methods, isFixed := d.fixed[path]
 	return methods, isFixed
 }
 
-// DefinesAgentField reports whether the document defines an agent's field, in requests or responses.
+// DefinesAgentField reports whether the document defines an agent field, for requests or responses.
 func (d *Document) DefinesAgentField(name string) bool { return d.agentFields[name] }
 
-// Limits are a server's limits that appear in its document.
+// Limits are the server limits that appear in its document.
 type Limits struct {
 	UploadBytes, JSONBytes             int64
 	QueryChars, Documents, PagesOfSite int
 }
 
-// loaded caches documents by their limits for tests, which start hundreds of servers: reading the document takes longer
-// than the rest of a server's start.
+// loaded caches documents by their limits. It is for tests, which start hundreds of servers: reading the document takes
+// longer than everything else in a server's start.
 var loaded sync.Map
 
 // Load reads the document. All callers must pass the same yaml, because the cache key consists of the limits only.
@@ -112,7 +112,7 @@ func read(yaml []byte, l Limits) (*Document, error) {
 	return s, nil
 }
 
-// setLimits replaces the default limits in the document with the configured ones.
+// setLimits replaces the document's default limits with the configured ones.
 func setLimits(doc *openapi3.T, l Limits) {
 	property := func(schema, name string) *openapi3.Schema {
 		return doc.Components.Schemas[schema].Value.Properties[name].Value
@@ -162,12 +162,12 @@ func newOperation(item *openapi3.PathItem, op *openapi3.Operation) (*Operation, 
 	return o, nil
 }
 
-// ginRoute converts a path of the document to Gin's notation: {id} becomes :id.
+// ginRoute converts one of the document's paths to Gin's notation: {id} becomes :id.
 func ginRoute(path string) string {
 	return strings.NewReplacer("{", ":", "}", "").Replace(path)
 }
 
-// isAudited reports whether the audit log records calls of the operation: those that delete something, or change keys
+// isAudited reports whether the audit log records calls to the operation: those that delete something, or change keys
 // or limits.
 func isAudited(method, path string) bool {
 	return method == http.MethodDelete ||

@@ -48,7 +48,7 @@ func FuzzTimes(f *testing.F) {
 		if err != nil {
 			return
 		}
-		back, err := time.Parse(time.RFC3339Nano, at.Format(time.RFC3339Nano)) // the form in which handlers receive the time
+		back, err := time.Parse(time.RFC3339Nano, at.Format(time.RFC3339Nano)) // the format in which handlers receive the time
 		if err != nil || !back.Equal(at) {
 			t.Errorf("%q is read as %s, and handed on as %s: %v", text, at, back, err)
 		}

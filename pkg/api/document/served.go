@@ -13,7 +13,7 @@ import (
 )
 
 // Serve returns the document that a server publishes. It contains the server's limits, engines and models, and
-// everything that the server tolerates in requests, so that generated clients can send exactly what the server accepts.
+// everything the server tolerates in requests, so that generated clients can send exactly what the server accepts.
 func Serve(yaml []byte, l Limits, engines []domain.Engine, models []string) (Served, error) {
 	doc, err := openapi3.NewLoader().LoadFromData(yaml)
 	if err != nil {
@@ -49,7 +49,7 @@ type Served struct {
 func pack(encoded []byte) Served {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	_, _ = z.Write(encoded) // cannot fail: it writes to memory
+	_, _ = z.Write(encoded) // cannot fail, because it writes to memory
 	_ = z.Close()
 	return Served{Plain: encoded, Packed: b.Bytes()}
 }
@@ -79,7 +79,7 @@ func toAny[T any](list []T) []any {
 	return out
 }
 
-// dropStreamSchemas removes the schemas of event streams, because a schema describes a single value.
+// dropStreamSchemas removes event stream schemas, because a schema describes a single value.
 func dropStreamSchemas(all *openapi3.Responses) {
 	for _, r := range all.Map() {
 		if stream := r.Value.Content["text/event-stream"]; stream != nil {
@@ -88,7 +88,7 @@ func dropStreamSchemas(all *openapi3.Responses) {
 	}
 }
 
-// allowEmptyParameters documents that query parameters may be empty, which counts as not given.
+// allowEmptyParameters documents that query parameters may be empty, which counts as omitted.
 func allowEmptyParameters(all openapi3.Parameters) {
 	for _, p := range all {
 		if p.Value.In != openapi3.ParameterInQuery {
@@ -111,8 +111,8 @@ func exclusiveRange(low, high float64) []any {
 	return out
 }
 
-// allowNulls documents that optional fields may be null, and that limits may have the number that means "no limit".
-// Such fields count as not given.
+// allowNulls documents that optional fields may be null and that limits may have the number that means "no limit". Such
+// fields count as omitted.
 func allowNulls(schema *openapi3.Schema, seen map[*openapi3.Schema]bool) {
 	if seen[schema] {
 		return
@@ -128,7 +128,7 @@ func allowNulls(schema *openapi3.Schema, seen map[*openapi3.Schema]bool) {
 		if property.Value.Nullable || slices.Contains(schema.Required, name) {
 			continue
 		}
-		if property.Ref != "" { // other keywords are not allowed next to $ref; with allOf, generated clients keep the schema's name
+		if property.Ref != "" { // no other keyword is allowed next to $ref; with allOf, generated clients keep the schema's name
 			schema.Properties[name] = openapi3.NewSchemaRef("", &openapi3.Schema{Nullable: true, AllOf: openapi3.SchemaRefs{property}})
 			continue
 		}

@@ -41,8 +41,8 @@ func timeFault(name, text string) domain.FieldError {
 	return domain.FieldError{Field: name, Message: fmt.Sprintf("is %s; it must be a date (2026-05-04) or a date-time (2026-05-04T12:00:00Z)", jsonbody.Describe(text))}
 }
 
-// rangeFaults returns a fault for a time range that ends before it begins. `given` are the parameters as received, and
-// `out` the parsed ones.
+// rangeFaults returns a fault for a time range that ends before it begins. `given` holds the parameters as received,
+// and `out` the parsed ones.
 func rangeFaults(given, out url.Values) []domain.FieldError {
 	from, fromErr := time.Parse(time.RFC3339Nano, out.Get("from"))
 	to, toErr := time.Parse(time.RFC3339Nano, out.Get("to"))

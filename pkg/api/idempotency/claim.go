@@ -9,13 +9,13 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// claimKey is the context key for the claim of a request with an Idempotency-Key. Such a request may be repeated after
+// claimKey is the context key for a request's claim if it has an Idempotency-Key. Such a request may be repeated after
 // a run with an unknown outcome, for example because the process was killed or lost the database during a commit. The
 // ids of created resources are derived from the request, so a repeat finds these resources and returns them.
 
 type claimKey struct{}
 
-// claimOf returns the claim of the request, or nil if it has no Idempotency-Key.
+// claimOf returns the request's claim, or nil if it has no Idempotency-Key.
 func claimOf(ctx context.Context) *accounts.Claim {
 	claim, _ := ctx.Value(claimKey{}).(*accounts.Claim)
 	return claim
@@ -27,8 +27,8 @@ func IsRepeated(ctx context.Context) bool {
 	return claim != nil && claim.Repeated
 }
 
-// ID returns the id of a resource that the request creates. `parts` distinguish the resources of one request. Every run
-// of the request gets the same id. Without an Idempotency-Key, ID returns a new id.
+// ID returns the id of a resource that the request creates. `parts` distinguish a request's resources. Every run of the
+// request gets the same id. If the request has no Idempotency-Key, ID returns a new id.
 func ID(ctx context.Context, newID func() string, parts ...string) string {
 	if id := KeyedID(ctx, parts...); id != "" {
 		return id
@@ -44,11 +44,11 @@ func KeyedID(ctx context.Context, parts ...string) string {
 	return ""
 }
 
-// Begun returns the start time of the first run of a repeated request.
+// Begun returns when the first run of a repeated request started.
 func Begun(ctx context.Context) time.Time { return claimOf(ctx).Begun }
 
-// CreateOnce creates a resource whose id comes from ID, unless an earlier run of the request has created it. `find`
-// reads the resource and must return domain.CodeNotFound if it does not exist.
+// CreateOnce creates a resource whose id comes from ID, unless an earlier run of the request has already created it.
+// `find` reads the resource and must return domain.CodeNotFound if it does not exist.
 func CreateOnce[T any](ctx context.Context, find, create func() (T, error)) (T, error) {
 	if IsRepeated(ctx) {
 		if have, err := find(); domain.CodeOf(err) != domain.CodeNotFound {
@@ -57,7 +57,7 @@ func CreateOnce[T any](ctx context.Context, find, create func() (T, error)) (T, 
 	}
 	made, err := create()
 	if domain.CodeOf(err) == domain.CodeConflict && claimOf(ctx) != nil {
-		// Another run of the request may have created the resource: a run that was considered dead may still be active.
+		// Another run may have created the resource, because a run considered dead may still be active.
 		if have, notFound := find(); notFound == nil {
 			return have, nil
 		}
@@ -65,9 +65,9 @@ func CreateOnce[T any](ctx context.Context, find, create func() (T, error)) (T, 
 	return made, err
 }
 
-// WithJobID derives the job's id from the request and n if this is the first run of the request. A later run that finds
-// a job with this id knows that the first run was accepted. The job of a later run keeps its own id; otherwise late
-// events of the first run's job would count as its own.
+// WithJobID derives the job's id from the request and n if this is the request's first run. A later run that finds a
+// job with this id knows that the first run was accepted. A later run's job keeps its own id; otherwise late events for
+// the first run's job would count as its own.
 func WithJobID(ctx context.Context, job domain.Job, n int) domain.Job {
 	if claim := claimOf(ctx); claim != nil && !claim.Repeated {
 		job.ID = acceptedJobID(claim, n)
@@ -75,7 +75,7 @@ func WithJobID(ctx context.Context, job domain.Job, n int) domain.Job {
 	return job
 }
 
-// HasJobID reports whether jobID is the id of the n-th job of the request's first run.
+// HasJobID reports whether jobID is the id of the n-th job in the request's first run.
 func HasJobID(ctx context.Context, jobID string, n int) bool {
 	claim := claimOf(ctx)
 	return claim != nil && jobID == acceptedJobID(claim, n)

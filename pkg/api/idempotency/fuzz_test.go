@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/api/transfer"
 )
 
-// FuzzFingerprint checks the fingerprints to which idempotency keys are bound. A request has the same fingerprint under
-// both base paths; a request with another path, query or body has a different one.
+// FuzzFingerprint checks the fingerprints to which idempotency keys are bound. A request must have the same fingerprint
+// under both base paths, and one with another path, query or body a different fingerprint.
 func FuzzFingerprint(f *testing.F) {
 	f.Add("agents", "", `{"name":"a"}`, "datastores", "", `{"name":"a"}`)
 	f.Add("agents", "explain=true", "{}", "agents", "", "explain=true{}")

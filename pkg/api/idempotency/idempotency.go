@@ -1,6 +1,6 @@
-// Package idempotency executes a request with an Idempotency-Key only once, and replays the stored response when the
-// request is repeated. A request repeated after a crash can find the resources that the earlier run created. The
-// package does not depend on the API's operations; pkg/api may import it.
+// Package idempotency executes a request with an Idempotency-Key only once and replays the stored response when the
+// request is repeated. A request repeated after a crash can find the resources created by the earlier run. The package
+// does not depend on the API's operations; pkg/api may import it.
 package idempotency
 
 import (
@@ -35,7 +35,7 @@ type Store interface {
 	// KeepIdempotent renews the claim. It returns false if another run has taken over the request.
 	KeepIdempotent(ctx context.Context, claim *accounts.Claim) (holds bool, err error)
 	FinishIdempotent(ctx context.Context, claim *accounts.Claim, r accounts.StoredResponse) error
-	// ReleaseIdempotent ends the claim of a request that may have done part of its work, so that it can be repeated.
+	// ReleaseIdempotent ends the claim of a request that may have done some of its work, so that it can be repeated.
 	ReleaseIdempotent(ctx context.Context, claim *accounts.Claim) error
 	// AbandonIdempotent frees the key of a request that did nothing.
 	AbandonIdempotent(ctx context.Context, claim *accounts.Claim) error
@@ -51,7 +51,7 @@ var keyPattern = regexp.MustCompile(`^[ -~]{1,200}$`)
 const replayedHeader = "Idempotent-Replayed"
 
 // Maximum size of a stored response in bytes. Only responses to queries can exceed it. A larger response is not stored,
-// so a repeated query is computed again.
+// so repeating the query computes it again.
 const maxStoredResponse = 1 << 20
 
 // Responses stores and replays responses.
@@ -64,7 +64,7 @@ type Responses struct {
 // Serve replays the stored response if the Idempotency-Key was used before. Otherwise it serves the request and stores
 // the response, unless the response is secret. Only successful responses are stored, so failed requests can be retried.
 // Serve does nothing for requests without an Idempotency-Key, for streams, and for callers without an API key.
-// contentType returns the Content-Type for the body of a replayed response.
+// contentType returns the Content-Type for a replayed response's body.
 func (k *Responses) Serve(c *gin.Context, caller access.Caller, secret bool, contentType func(body string) string) error {
 	given := c.Request.Header.Values(header)
 	if len(given) == 0 {
@@ -126,9 +126,9 @@ func (k *Responses) serveOnce(c *gin.Context, claim *accounts.Claim, secret bool
 // Time-out for storing a change to a claim.
 const claimTimeout = 5 * time.Second
 
-// renewClaim renews the claim at intervals until `release` is called. `release` waits for a renewal in progress.
+// renewClaim renews the claim at intervals until `release` is called. `release` waits for any renewal in progress.
 func (k *Responses) renewClaim(ctx context.Context, claim *accounts.Claim) (release func()) {
-	// Renew the claim even after the client has disconnected. The renewal must not depend on the claim that it renews,
+	// Renew the claim even after the client has disconnected. The renewal must not depend on the claim being renewed,
 	// so use the context without it.
 	ctx, cancel := context.WithCancel(accounts.WithoutClaim(context.WithoutCancel(ctx)))
 	var keeping sync.WaitGroup
@@ -152,7 +152,7 @@ func (k *Responses) renewClaim(ctx context.Context, claim *accounts.Claim) (rele
 	}
 }
 
-// renewOnce renews the claim and reports whether to go on renewing it. After an error it returns true, because the next
+// renewOnce renews the claim and reports whether to keep renewing it. After an error it returns true, because the next
 // attempt may succeed before the claim expires.
 func (k *Responses) renewOnce(ctx context.Context, claim *accounts.Claim) bool {
 	within, cancel := context.WithTimeout(ctx, claimTimeout)

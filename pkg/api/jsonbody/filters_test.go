@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// FuzzFilters reads arbitrary bodies as datastore queries. If a body is accepted, its filters are valid for every
+// FuzzFilters reads arbitrary bodies as datastore queries. If a body is accepted, its filters must be valid for every
 // index: lists of ids, and values that can be compared with metadata.
 func FuzzFilters(f *testing.F) {
 	for _, body := range []string{

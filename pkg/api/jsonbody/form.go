@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Patterns for the start of form-encoded and multipart bodies, which some clients send by default instead of JSON.
+// Patterns for the start of form-encoded and multipart bodies. Some clients send these by default instead of JSON.
 var (
 	formEncoded = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.%\[\]-]{0,100}=`)
 	multipartIn = regexp.MustCompile(`(?i)^--[^\r\n]{1,100}\r?\ncontent-`)

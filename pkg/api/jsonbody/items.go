@@ -7,15 +7,15 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Item is the check result of one item of a batch, such as a document of an upsert.
+// Item is the result of checking one item in a batch, such as a document in an upsert.
 type Item struct {
 	Warnings []domain.FieldError // changes that made the item valid
 	Faults   []domain.FieldError // reasons for rejecting the item; empty if it is accepted
 }
 
-// SplitItems assigns each fault in the array body[field] to the element of `items` that it concerns, and removes the
-// faulty items from the array. It returns the faults for which the whole body must be rejected: all of them if one is
-// outside the array or no item is valid. In that case the body stays unchanged.
+// SplitItems assigns each fault in the array body[field] to the element of `items` it concerns, and removes the faulty
+// items from the array. It returns the faults that require rejecting the whole body: all of them if one is outside the
+// array or no item is valid. In that case the body stays unchanged.
 func SplitItems(body map[string]any, field string, items []Item, faults []domain.FieldError) []domain.FieldError {
 	list, _ := body[field].([]any)
 	rejected := 0
@@ -42,7 +42,7 @@ func SplitItems(body map[string]any, field string, items []Item, faults []domain
 	return nil
 }
 
-// itemOf returns the index of the item of the array `field` that a path leads to, or -1. For documents[3].text and
+// itemOf returns which item in the array `field` a path leads to, as an index, or -1. For documents[3].text and
 // documents, it is 3.
 func itemOf(path, field string) int {
 	rest, within := strings.CutPrefix(path, field+"[")
@@ -55,7 +55,7 @@ func itemOf(path, field string) int {
 }
 
 // RemoveNUL returns the value with NUL characters removed from its strings. It changes maps and slices in place and
-// calls `cleaned` with the path of each changed string. Strings at the paths in `exact`, and the keys of objects, stay
+// calls `cleaned` with the path of each changed string. Strings at the paths in `exact`, and object keys, stay
 // unchanged.
 func RemoveNUL(value any, path string, exact []string, cleaned func(path string)) any {
 	switch v := value.(type) {
@@ -81,8 +81,8 @@ func RemoveNUL(value any, path string, exact []string, cleaned func(path string)
 	return value
 }
 
-// WithoutNULFaults returns the faults without those that Parse has reported for NUL characters at the paths in
-// `cleaned`, which RemoveNUL has removed.
+// WithoutNULFaults drops the faults that Parse reported for NUL characters at the paths in `cleaned`, because RemoveNUL
+// has removed those characters.
 func WithoutNULFaults(faults []domain.FieldError, cleaned map[string]bool) []domain.FieldError {
 	kept := faults[:0]
 	for _, f := range faults {

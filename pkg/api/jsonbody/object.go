@@ -50,7 +50,7 @@ func (o Object) Fields() map[string]any { return o.fields }
 func (o Object) Names() []string { return slices.Sorted(maps.Keys(o.fields)) }
 
 // wrong adds a fault if the field is present and `ok` is false, which means that its value has the wrong type. `want`
-// describes the right type. wrong returns true if the caller cannot use the value, because it is missing or has the
+// describes the correct type. wrong returns true if the caller cannot use the value, because it is missing or has the
 // wrong type.
 func (o Object) wrong(name string, ok bool, want string) bool {
 	if !ok && o.Has(name) {
@@ -59,8 +59,7 @@ func (o Object) wrong(name string, ok bool, want string) bool {
 	return !ok
 }
 
-// Text returns the value of a string field, or nil if the field is missing or has a fault, such as more than `limit`
-// bytes.
+// Text returns a string field's value, or nil if the field is missing or has a fault, such as more than `limit` bytes.
 func (o Object) Text(name string, limit int) *string {
 	text, ok := o.fields[name].(string)
 	if o.wrong(name, ok, "a string") {
@@ -73,8 +72,8 @@ func (o Object) Text(name string, limit int) *string {
 	return &text
 }
 
-// OneOf returns the value of a string field, which must be one of the allowed values. For a missing field, it returns
-// the first of them.
+// OneOf returns a string field's value, which must be one of the allowed values. For a missing field, it returns the
+// first of them.
 func (o Object) OneOf(name string, allowed ...string) string {
 	text, ok := o.fields[name].(string)
 	if o.wrong(name, ok && slices.Contains(allowed, text), "one of: "+strings.Join(allowed, ", ")) {
@@ -83,7 +82,7 @@ func (o Object) OneOf(name string, allowed ...string) string {
 	return text
 }
 
-// Bool returns the value of a boolean field, or `missing` if the field is missing.
+// Bool returns a boolean field's value, or `missing` if the field is missing.
 func (o Object) Bool(name string, missing bool) bool {
 	value, ok := o.fields[name].(bool)
 	if o.wrong(name, ok, "true or false") {
@@ -92,8 +91,8 @@ func (o Object) Bool(name string, missing bool) bool {
 	return value
 }
 
-// Number returns the value of a number field, which must be from `low` to `high`. It returns nil if the field is
-// missing or has a fault.
+// Number returns a number field's value, which must be from `low` to `high`. It returns nil if the field is missing or
+// has a fault.
 func (o Object) Number(name string, low, high float64) *float64 {
 	value, ok := o.fields[name].(float64)
 	if o.wrong(name, ok && value >= low && value <= high, fmt.Sprintf("a number from %s to %s", decimal(low), decimal(high))) {
@@ -104,8 +103,8 @@ func (o Object) Number(name string, low, high float64) *float64 {
 
 func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// Int returns the value of a field with a whole number, which must be from `low` to `high`. It returns nil if the field
-// is missing or has a fault.
+// Int returns a whole number field's value, which must be from `low` to `high`. It returns nil if the field is missing
+// or has a fault.
 func (o Object) Int(name string, low, high int) *int {
 	value, ok := o.fields[name].(float64)
 	ok = ok && value == math.Trunc(value) && value >= float64(low) && value <= float64(high)
@@ -115,8 +114,7 @@ func (o Object) Int(name string, low, high int) *int {
 	return new(int(value))
 }
 
-// List returns the value of an array field, or nil if the field is missing or has a fault, such as more than `limit`
-// items.
+// List returns an array field's value, or nil if the field is missing or has a fault, such as more than `limit` items.
 func (o Object) List(name string, limit int) []any {
 	list, ok := o.fields[name].([]any)
 	if o.wrong(name, ok, "an array") {
@@ -129,7 +127,7 @@ func (o Object) List(name string, limit int) []any {
 	return list
 }
 
-// Strings returns the strings in an array field of at most `limit` items. It adds a fault for each item that is not a
+// Strings returns the strings in an array field with at most `limit` items. It adds a fault for each item that is not a
 // string.
 func (o Object) Strings(name string, limit int) []string {
 	var texts []string
@@ -144,7 +142,7 @@ func (o Object) Strings(name string, limit int) []string {
 	return texts
 }
 
-// Object returns the value of an object field. If the field is missing or has a fault, `ok` is false and the object is
+// Object returns an object field's value. If the field is missing or has a fault, `ok` is false and the object is
 // empty.
 func (o Object) Object(name string) (inner Object, ok bool) {
 	fields, ok := o.fields[name].(map[string]any)
@@ -152,8 +150,8 @@ func (o Object) Object(name string) (inner Object, ok bool) {
 	return Object{fields: fields, path: Join(o.path, name), faults: o.faults}, ok
 }
 
-// Objects returns the objects in an array field of at most `limit` items. It adds a fault for each item that is not an
-// object.
+// Objects returns the objects in an array field with at most `limit` items. It adds a fault for each item that is not
+// an object.
 func (o Object) Objects(name string, limit int) []Object {
 	var objects []Object
 	for i, item := range o.List(name, limit) {

@@ -1,4 +1,4 @@
-// Package jsonbody parses JSON request bodies strictly, and describes each deviation from the OpenAPI document in a
+// Package jsonbody parses JSON request bodies strictly and describes each deviation from the OpenAPI document in a
 // readable message. It depends neither on operations nor on HTTP; pkg/api and the packages below it may import it.
 package jsonbody
 
@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Maximum nesting of a JSON body. Real bodies have at most ten levels.
+// Maximum nesting depth in a JSON body. Real bodies have at most ten levels.
 const maxDepth = 64
 
 // Parse parses one JSON value into maps, slices, strings, float64s, bools and nils. It is stricter than encoding/json:
@@ -51,7 +51,7 @@ func Fault(format string, args ...any) []domain.FieldError {
 	return []domain.FieldError{{Field: "body", Message: fmt.Sprintf(format, args...)}}
 }
 
-// nulFault is the message for a string that contains NUL characters.
+// nulFault is the message for a string containing NUL characters.
 const nulFault = `contains a NUL character (\u0000); remove it`
 
 type parser struct {
@@ -97,8 +97,8 @@ func (p *parser) value(path string, depth int) (any, error) {
 	}
 }
 
-// token returns the next token of the value at the given path. If the token contains invalid UTF-8, token adds a fault
-// at this path.
+// token returns the next token in the value at the given path. If the token contains invalid UTF-8, it adds a fault at
+// this path.
 func (p *parser) token(path string) (json.Token, error) {
 	token, err := p.dec.Token()
 	if p.raw != nil {
@@ -111,7 +111,7 @@ func (p *parser) token(path string) (json.Token, error) {
 	return token, err
 }
 
-// skip reads to the end of the object or array at the given path, after its opening bracket.
+// skip reads to the end of the object or array at the given path. The opening bracket has already been read.
 func (p *parser) skip(path string) error {
 	for open := 1; open > 0; {
 		token, err := p.token(path)

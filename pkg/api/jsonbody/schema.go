@@ -14,8 +14,8 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// Check validates a body against a schema of the document and returns all faults. It removes fields that count as not
-// given: null fields, and limits with the value that means "no limit" (see Unlimited).
+// Check validates a body against one of the document's schemas and returns all faults. It removes fields that count as
+// omitted: null fields, and limits with the value that means "no limit" (see Unlimited).
 func Check(schema *openapi3.Schema, value any) []domain.FieldError {
 	dropAbsent(schema, value)
 	return append(SchemaFaults(schema, "", value), unknownFields(schema, "", value)...)
@@ -67,7 +67,8 @@ func flatten(err error) []*openapi3.SchemaError {
 	return nil
 }
 
-// firstFaults keeps the first fault of each field. An empty text, for example, need not also be reported as blank.
+// firstFaults keeps only the first fault per field. An empty text, for example, doesn't need to be reported as blank as
+// well.
 func firstFaults(sorted []domain.FieldError) []domain.FieldError {
 	kept := sorted[:0]
 	for i, f := range sorted {
@@ -179,7 +180,7 @@ func itemCount(v any) int {
 	return len(list)
 }
 
-// ByteSize formats a limit in the units in which people configure it.
+// ByteSize formats a limit in the units people use to configure it.
 func ByteSize(n int64) string {
 	switch {
 	case n >= 1<<20 && n%(1<<20) == 0:
@@ -197,8 +198,8 @@ func characterCount(v any) int {
 	return utf8.RuneCountInString(text)
 }
 
-// dropAbsent removes the schema's fields that count as not given: null fields, and limits with the value that means "no
-// limit" (see Unlimited). It keeps fields that are not in the schema.
+// dropAbsent removes the schema's fields that count as omitted: null fields, and limits with the value that means "no
+// limit" (see Unlimited). It keeps fields missing from the schema.
 func dropAbsent(schema *openapi3.Schema, value any) {
 	switch v := value.(type) {
 	case map[string]any:

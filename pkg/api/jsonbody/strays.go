@@ -14,14 +14,15 @@ import (
 // Maximum number of fields in an object whose field names the document defines. Real objects have far fewer.
 const maxFields = 1000
 
-// unknownFields returns faults for fields that are not in the schema:
+// unknownFields returns faults for fields missing from the schema:
 //
 //   - In a closed schema, every unknown field is a fault, so that a misspelt name cannot drop a query's filter or a
 //     key's scope.
 //   - In a body without any known field, every field is a fault, because the request would have no effect.
 //   - In an object whose unknown fields are stored, only likely typing mistakes are faults.
-//   - In other objects, a field is a fault if its name resembles a known field, here or at another endpoint. The rest
-//     are ignored, because clients send fields of other services, and send back whole objects that they have read.
+//   - In other objects, a field is a fault if its name resembles a known field, here or at another endpoint. Other
+//     unknown fields are ignored, because clients send fields meant for other services and send back whole objects they
+//     have read.
 //
 // An object with arbitrary keys has no unknown fields.
 func unknownFields(schema *openapi3.Schema, path string, value any) []domain.FieldError {
@@ -53,7 +54,7 @@ func unknownFields(schema *openapi3.Schema, path string, value any) []domain.Fie
 	return faults
 }
 
-// ignored reports whether the schema lists the field as one that other services use and that means nothing here.
+// ignored reports whether the schema lists the field as one used by other services that means nothing here.
 func ignored(schema *openapi3.Schema, name string) bool {
 	names, _ := schema.Extensions["x-ignored"].([]any)
 	return slices.Contains(names, any(name))
@@ -84,7 +85,7 @@ func foreignField(schema *openapi3.Schema, name string) string {
 	return ""
 }
 
-// unknownField returns the fault for a field that is not in the schema, or nil if it may be ignored.
+// unknownField returns the fault for a field missing from the schema, or nil if it may be ignored.
 func unknownField(schema *openapi3.Schema, path, name string, closed bool) []domain.FieldError {
 	known := slices.Sorted(maps.Keys(schema.Properties))
 	message := "is unknown; "
@@ -102,8 +103,8 @@ func unknownField(schema *openapi3.Schema, path, name string, closed bool) []dom
 	return []domain.FieldError{{Field: FieldName(Join(path, name)), Message: message}}
 }
 
-// intendedField returns the field that the client probably meant: a known field with a similar name, or a nested
-// object's field that was written one level too high. It returns "" if there is none.
+// intendedField returns the field the client probably meant: a known field with a similar name, or a nested object's
+// field written one level too high. It returns "" if there is none.
 func intendedField(schema *openapi3.Schema, known []string, name string) string {
 	if meant := ClosestName(known, name); meant != "" {
 		return meant
@@ -118,8 +119,8 @@ func intendedField(schema *openapi3.Schema, known []string, name string) string 
 	return ""
 }
 
-// ClosestName returns the known name that the given name resembles, or "". The given name may be in another notation,
-// such as top_k for topK, or misspelt, such as filter for filters.
+// ClosestName returns the known name that `name` resembles, or "". `name` may be in another notation, such as top_k for
+// topK, or misspelt, such as filter for filters.
 func ClosestName(known []string, name string) string {
 	const longest = 40 // all known names are shorter
 	if len(name) > longest {
@@ -146,8 +147,8 @@ func normaliseName(name string) string {
 
 // isTypo reports whether one of two names is probably a misspelling of the other. They may differ by one edit (see
 // editDistance), long names by two. Up to three letters may also be missing at the end of one name. Short names of
-// equal length may differ only by two swapped letters, because many short names differ by one letter. A name of three
-// letters can be a misspelling only of a name of four letters.
+// equal length may differ only by two swapped letters, because many short names differ by one letter. A three-letter
+// name can be a misspelling only of a four-letter name.
 func isTypo(a, b string) bool {
 	const (
 		shortest, short, long = 4, 6, 9

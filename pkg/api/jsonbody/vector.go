@@ -8,8 +8,8 @@ import (
 )
 
 // Vector returns the vector in a parsed field: an array of numbers, or a string with little-endian 32-bit floats in
-// base64. `format` is "float" or "base64" if only that form is allowed, and "" if both are. If the value has neither
-// form, `fault` says why; it is empty for values that the schema rejects anyway.
+// base64. `format` is "float" or "base64" if only that encoding is allowed, and "" if both are. If the value has
+// neither encoding, `fault` says why; it is empty for values that the schema rejects anyway.
 func Vector(value any, format string) (vector []float32, fault string) {
 	switch v := value.(type) {
 	case string:

@@ -18,14 +18,14 @@ type conditions struct {
 }
 
 type condition struct {
-	Name     any    `json:"name"` // a key, or an array of keys of which one must match
+	Name     any    `json:"name"` // a key, or an array of keys, one of which must match
 	Operator string `json:"comparison_operator"`
 	Value    any    `json:"value"`
 }
 
 const conditionField = "metadata_condition"
 
-// operators maps Dify's comparison operators to the equivalent operators of package filter.
+// operators maps Dify's comparison operators to the equivalent ones in package filter.
 var operators = map[string]filter.Op{
 	"is": filter.Eq, "=": filter.Eq, "is not": filter.Ne, "≠": filter.Ne, "!=": filter.Ne,
 	">": filter.Gt, "≥": filter.Gte, ">=": filter.Gte, "<": filter.Lt, "≤": filter.Lte, "<=": filter.Lte,
@@ -33,7 +33,7 @@ var operators = map[string]filter.Op{
 	"start with": filter.Prefix, "contains": filter.Contains,
 }
 
-// numeric lists the operators that compare numbers, which Dify may send as strings.
+// numeric lists the operators that compare numbers. Dify may send the numbers as strings.
 var numeric = []string{"=", "≠", "!=", ">", "≥", ">=", "<", "≤", "<="}
 
 // filter returns the conditions as a filter, or their faults. The receiver may be nil.
@@ -62,7 +62,7 @@ func (c *conditions) filter() (*filter.Filter, []domain.FieldError) {
 		return nil, faults
 	}
 	found, faults := filter.Parse(map[string]any{"type": operator, "filters": all}, conditionField)
-	for i, f := range faults { // they name fields of the translation
+	for i, f := range faults { // they name fields in the translation
 		faults[i].Field = strings.Replace(f.Field, conditionField+".filters[", conditionField+".conditions[", 1)
 	}
 	return found, faults

@@ -20,14 +20,14 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Maximum number of a form's parts that are searched for a file.
+// Maximum number of parts in a form that are searched for a file.
 const maxParts = 20
 
 // converted is a file's text.
 type converted struct {
 	*domain.Document
 	name string // file name; "" if unknown
-	size int64  // of the file, in bytes
+	size int64  // file size in bytes
 }
 
 // convert receives the file in a request and converts it. The file is the whole body or, in a form, the first part with
@@ -119,8 +119,8 @@ func fileName(h http.Header) string {
 	return upload.CleanFileName(strings.ToValidUTF8(name, "�"))
 }
 
-// received is a request body that is being read. It records the number of bytes read, and the error if the body cannot
-// be read to its end.
+// received is a request body while it is being read. It records the number of bytes read, and the error if the body
+// cannot be read to its end.
 type received struct {
 	io.Reader
 	size int64
@@ -137,7 +137,7 @@ func (r *received) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// limitedPart is a part of a form. Reading fails after `left` further bytes.
+// limitedPart is one part of a form. Reading fails after `left` more bytes.
 type limitedPart struct {
 	*multipart.Part
 	left int64
@@ -153,8 +153,7 @@ func (p *limitedPart) Read(b []byte) (int, error) {
 }
 
 // refuse returns the error that pkg/api sends for a failed conversion. If the file could not be read, for example
-// because it is encrypted, refuse itself responds with the status 422 that the clients of these APIs expect, and
-// returns nil.
+// because it is encrypted, refuse itself responds with 422, the status these APIs' clients expect, and returns nil.
 func refuse(c *gin.Context, err error) error {
 	var refused *format.Error
 	if !errors.As(err, &refused) {

@@ -27,12 +27,12 @@ type retrievalSetting struct {
 	Threshold *float64 `json:"score_threshold"`
 }
 
-// record is a fragment in Dify's form.
+// record is a fragment in Dify's format.
 type record struct {
 	Content  string         `json:"content"`
 	Score    float64        `json:"score"`
 	Title    string         `json:"title"`
-	Metadata map[string]any `json:"metadata"` // never null, which Dify cannot read
+	Metadata map[string]any `json:"metadata"` // never null, because Dify cannot read that
 }
 
 // check returns the request's filter, or all faults.
@@ -85,8 +85,8 @@ func (h *Handler) retrieval(c *gin.Context) error {
 	return openai.Reply(c, map[string]any{"records": records})
 }
 
-// recordMetadata returns the metadata that Dify shows with a fragment: the datasource's, and the page and heading of
-// the fragment.
+// recordMetadata returns the metadata that Dify shows with a fragment: the datasource's, and the fragment's page and
+// heading.
 func recordMetadata(f domain.Fragment) map[string]any {
 	m := map[string]any{"datasource_id": f.DatasourceID}
 	for name, value := range map[string]string{"source": f.Source, "custom_id": f.CustomID, "heading": f.Heading, "mime_type": f.MIMEType} {

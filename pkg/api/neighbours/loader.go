@@ -6,7 +6,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// loaded is a document in the form of Open WebUI's external document loader.
+// loaded is a document in the format of Open WebUI's external document loader.
 type loaded struct {
 	Content  string         `json:"page_content"`
 	Metadata map[string]any `json:"metadata"`
@@ -32,7 +32,7 @@ func (h *Handler) process(c *gin.Context) error {
 	return h.writeJSON(c, pages)
 }
 
-// loaderMetadata returns the file's properties under the names that LangChain's loaders use.
+// loaderMetadata returns the file's properties under the names used by LangChain's loaders.
 func loaderMetadata(file converted) map[string]any {
 	m := map[string]any{"Content-Type": file.MIMEType}
 	for name, value := range map[string]string{

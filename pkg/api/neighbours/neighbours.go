@@ -1,5 +1,5 @@
-// Package neighbours implements small APIs of other projects, which can then use Sluice without an adapter: Dify's
-// external knowledge API, Open WebUI's external document loader, and the part of Apache Tika's server that returns
+// Package neighbours implements small APIs from other projects, so that these can use Sluice without an adapter: Dify's
+// external knowledge API, Open WebUI's external document loader, and the endpoints of Apache Tika's server that return
 // text. Their own documentation describes these endpoints, so the OpenAPI document does not.
 package neighbours
 
@@ -18,25 +18,25 @@ import (
 	"github.com/sluice/sluice/pkg/filter"
 )
 
-// Limits on concurrent conversions. A workspace gets at most half of the slots. A file counts from its first byte on,
+// Limits on concurrent conversions. A workspace gets at most half of the slots. A file counts from its first byte,
 // because it takes disk space until it has been converted.
 const (
 	maxConversions = 8
 	maxWaiting     = 64
 	maxWait        = 30 * time.Second // how long a request waits for a slot
 	convertTimeout = 10 * time.Minute // time limit for receiving and converting a file
-	retryAfter     = 3 * time.Second  // how long rejected clients are asked to wait
+	retryAfter     = 3 * time.Second  // how long rejected clients should wait
 )
 
 // File is a file to convert.
 type File struct {
-	Workspace string // files of different workspaces are converted in turn
+	Workspace string // files from different workspaces are converted in turn
 	Content   io.Reader
 	Name      string // "" if unknown
 	Declared  string // media type declared by the sender; "" if unknown
 }
 
-// Converter converts files to text in processes without privileges.
+// Converter converts files to text in unprivileged processes.
 type Converter interface {
 	// Convert reads the file and returns its text in blocks, or a *format.Error if the file cannot be read.
 	Convert(ctx context.Context, f File) (*domain.Document, error)
@@ -46,20 +46,20 @@ type Converter interface {
 type Query struct {
 	Text  string
 	TopK  int
-	Where *filter.Filter // nil: no filter
+	Where *filter.Filter // nil means no filter
 }
 
 // Deps are the dependencies of a Handler. All fields are required.
 type Deps struct {
 	Converter Converter
-	// Search returns the best fragments of a datastore, or domain.CodeNotFound if there is no such datastore or the
-	// caller in ctx may not query it.
+	// Search returns a datastore's best fragments, or domain.CodeNotFound if there is no such datastore or the caller
+	// in ctx may not query it.
 	Search func(ctx context.Context, datastoreID string, q Query) ([]domain.Fragment, error)
 
-	Version     string // version of the service
-	MaxBytes    int64  // maximum size of a file
+	Version     string // service version
+	MaxBytes    int64  // maximum file size
 	ReadTimeout time.Duration
-	// WriteTimeout is the time limit for sending one piece of a response.
+	// WriteTimeout is the time limit for each write of a response.
 	WriteTimeout time.Duration
 }
 
@@ -74,7 +74,7 @@ func New(d Deps) *Handler {
 	return &Handler{Deps: d, conversions: admission.New(admission.Options{Limit: maxConversions, Waiting: maxWaiting, Share: 1})}
 }
 
-// Endpoints returns the endpoints of the handler.
+// Endpoints returns the handler's endpoints.
 func (h *Handler) Endpoints() []openai.Endpoint {
 	endpoint := func(id, method, path string, body openai.Body, serve func(*gin.Context) error) openai.Endpoint {
 		return openai.Endpoint{ID: id, Method: method, Path: path, Scope: domain.ScopeRead, Body: body, Serve: serve}

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Media types of Tika's responses.
+// Media types used in Tika's responses.
 const (
 	typeText = "text/plain"
 	typeJSON = "application/json"
@@ -34,8 +34,8 @@ func (h *Handler) tikaVersion(c *gin.Context) error { return h.writeText(c, "Slu
 // object with the text and the file's properties.
 func (h *Handler) tika(c *gin.Context) error { return h.answerTika(c, typeText) }
 
-// tikaText serves PUT /tika/text and POST /tika/form/text, where Tika's server answers with JSON unless the client asks
-// for text.
+// tikaText serves PUT /tika/text and POST /tika/form/text. There, Tika's server answers with JSON unless the client
+// asks for text.
 func (h *Handler) tikaText(c *gin.Context) error { return h.answerTika(c, typeJSON) }
 
 func (h *Handler) answerTika(c *gin.Context, preferred string) error {
@@ -54,7 +54,7 @@ func (h *Handler) answerTika(c *gin.Context, preferred string) error {
 }
 
 // tikaRecursive serves PUT /rmeta and the paths below it. The response is a list with a single object for the whole
-// file. Its text includes that of embedded files, such as attachments.
+// file. Its text includes the text from embedded files, such as attachments.
 func (h *Handler) tikaRecursive(c *gin.Context) error {
 	if _, err := accepted(c.GetHeader("Accept"), typeJSON); err != nil {
 		return err
@@ -66,8 +66,8 @@ func (h *Handler) tikaRecursive(c *gin.Context) error {
 	return h.writeJSON(c, []map[string]any{tikaObject(file)})
 }
 
-// accepted returns the media type of the response: the preferred one if the client accepts it, otherwise another one
-// that it accepts. It ignores quality values, because clients of Tika do not send them.
+// accepted returns the response's media type: the preferred one if the client accepts it, otherwise another one that it
+// accepts. It ignores quality values, because Tika's clients do not send them.
 func accepted(accept, preferred string) (string, error) {
 	if strings.TrimSpace(accept) == "" {
 		return preferred, nil
@@ -140,6 +140,6 @@ func (h *Handler) write(c *gin.Context, contentType, body string) {
 	c.Header("Content-Length", strconv.Itoa(len(body)))
 	c.Header("Cache-Control", "no-store")
 	c.Status(http.StatusOK)
-	// Write in pieces, because the time limit applies to each piece. An error means that the client has disconnected.
+	// Write in chunks, because the time limit applies to each write. An error means that the client has disconnected.
 	_, _ = io.Copy(struct{ io.Writer }{transfer.TimedWriter(c.Writer, h.WriteTimeout)}, strings.NewReader(body))
 }

@@ -12,7 +12,7 @@ import (
 // Form is the format of an endpoint's errors: this API's or another protocol's.
 type Form int
 
-// Formats of errors.
+// Error formats.
 const (
 	FormProblem Form = iota
 	FormOpenAI
@@ -21,16 +21,16 @@ const (
 	FormDify   // Dify's external knowledge API
 )
 
-// Paths of other protocols, without the base path. They exist under every base path.
+// Paths used by other protocols, without the base path. They exist under every base path.
 const (
-	OpenAIPath = "/v1/" // prefix of the paths for OpenAI's clients
+	OpenAIPath = "/v1/" // path prefix for OpenAI's clients
 	MCPPath    = "/mcp"
 
-	RerankPath    = "/rerank" // suffix of the paths for Cohere's and Jina's clients
+	RerankPath    = "/rerank" // path suffix for Cohere's and Jina's clients
 	RetrievalPath = "/retrieval"
 )
 
-// FormOf returns the error format that clients of the path expect, whether or not the endpoint exists.
+// FormOf returns the error format that the path's clients expect, whether or not the endpoint exists.
 func FormOf(path string) Form {
 	path = strings.TrimPrefix(path, "/api")
 	switch {
@@ -47,7 +47,7 @@ func FormOf(path string) Form {
 	}
 }
 
-// IsTika reports whether clients of Apache Tika's server use the path.
+// IsTika reports whether clients for Apache Tika's server use the path.
 func IsTika(path string) bool {
 	path = strings.TrimPrefix(path, "/api")
 	return path == "/tika" || path == "/rmeta" || path == "/version" || strings.HasPrefix(path, "/tika/") || strings.HasPrefix(path, "/rmeta/")
@@ -83,7 +83,7 @@ func statusFor(e *domain.Error) int {
 	return statuses[e.Code].status
 }
 
-// ModelField is the field of a chat completion that names the agent.
+// ModelField is the chat completion field that names the agent.
 const ModelField = "model"
 
 // OpenAIError is the body of an error in OpenAI's format, as defined in the OpenAPI document.
@@ -163,7 +163,7 @@ func openAIKind(e *domain.Error) (kind, code string) {
 	}
 }
 
-// writeRerank sends an error to a reranker's client. Cohere's clients read `message`, Jina's `detail`.
+// writeRerank sends an error to a rerank client. Cohere's clients read `message`, Jina's `detail`.
 func writeRerank(w http.ResponseWriter, e *domain.Error) {
 	body := OpenAI(e)
 	if body.Error.Type == openAIAuthentication {
@@ -178,12 +178,12 @@ func writeRerank(w http.ResponseWriter, e *domain.Error) {
 
 // Dify's error codes. All other errors use their HTTP status as the code.
 const (
-	difyNoKey        = 1001 // no key, or not in the form Bearer <key>
+	difyNoKey        = 1001 // no key, or not formatted as Bearer <key>
 	difyUnauthorized = 1002
-	difyNoKnowledge  = 2001 // no datastore with the id
+	difyNoKnowledge  = 2001 // no datastore with this id
 )
 
-// writeDify sends an error to Dify, which shows the message to users and recognises an invalid key by the status 403.
+// writeDify sends an error to Dify. Dify shows the message to users and recognises an invalid key by status 403.
 func writeDify(w http.ResponseWriter, e *domain.Error) {
 	status := statuses[e.Code].status
 	code := status
@@ -201,7 +201,7 @@ func writeDify(w http.ResponseWriter, e *domain.Error) {
 // writeRPC sends an error as a JSON-RPC message. As MCP clients expect, the HTTP status is 401 for a missing key and
 // 403 for a key without permission.
 func writeRPC(w http.ResponseWriter, e *domain.Error) {
-	status, code := statusFor(e), int64(-32000) // the first code that JSON-RPC reserves for servers' errors
+	status, code := statusFor(e), int64(-32000) // the first code JSON-RPC reserves for server errors
 	if status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}

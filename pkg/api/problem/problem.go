@@ -47,15 +47,15 @@ const (
 	retryAfterDown = 5 * time.Second
 )
 
-// ErrForbidden is wrapped by errors for a valid key without permission. In this API, such a key and a missing key both
-// get status 403. Clients of OpenAI's API and of the Model Context Protocol get 401 for a missing key.
+// ErrForbidden is wrapped by errors for a valid key without permission. This API responds with 403 both for such a key
+// and for a missing key, but clients of OpenAI's API and of the Model Context Protocol get 401 for a missing key.
 var ErrForbidden = errors.New("the API key does not have the required permission")
 
-// ErrNoPreviousResponse is wrapped by errors for a previous response that does not exist. OpenAI's clients recognise
-// them by their code and then send the whole conversation again.
+// ErrNoPreviousResponse is wrapped by errors for a nonexistent previous response. OpenAI's clients recognise them by
+// their code and then send the whole conversation again.
 var ErrNoPreviousResponse = errors.New("there is no such previous response")
 
-// ErrNoKey is wrapped by errors for requests without an API key in a known form.
+// ErrNoKey is wrapped by errors for requests without an API key in a known format.
 var ErrNoKey = errors.New("the request has no API key")
 
 // Forbidden returns the error for a valid key without permission.
@@ -80,11 +80,11 @@ func IsClientGone(ctx context.Context, err error) bool {
 	return errors.Is(err, context.Canceled) || code == domain.CodeInternal || code == domain.CodeUnavailable
 }
 
-// StatusClientClosed is the status in metrics for requests whose client disconnected before the response.
+// StatusClientClosed is the status recorded in metrics if the client disconnects before the response.
 const StatusClientClosed = 499
 
-// Explain converts any error to one that clients may see, without secrets and internal causes. It logs the causes that
-// it hides.
+// Explain converts any error to one that clients may see, without secrets and internal causes. It logs any causes it
+// hides.
 func Explain(ctx context.Context, log *slog.Logger, secrets domain.Secrets, err error) *domain.Error {
 	var e *domain.Error
 	var tooLarge *http.MaxBytesError
@@ -163,7 +163,7 @@ func WriteAs(w http.ResponseWriter, status int, title, instance string, e *domai
 
 func write(w http.ResponseWriter, kind string, status int, v any) {
 	body, err := json.Marshal(v)
-	if err != nil { // cannot happen: strings and numbers can always be encoded
+	if err != nil { // cannot happen, because strings and numbers can always be encoded
 		body = []byte(`{}`)
 	}
 	w.Header().Set("Content-Type", kind)
@@ -171,7 +171,7 @@ func write(w http.ResponseWriter, kind string, status int, v any) {
 	_, _ = w.Write(body) // an error means that the client has disconnected
 }
 
-// Invalid combines a request's faults into one error, which lists a limited number of them. It returns nil if there are
+// Invalid combines a request's faults into one error that lists a limited number of them. It returns nil if there are
 // none.
 func Invalid(faults []domain.FieldError) error {
 	const shown = 100

@@ -25,7 +25,7 @@ func RequestIDOf(r *http.Request, secrets domain.Secrets, newID func() string) s
 
 type requestIDKey struct{}
 
-// WithRequestID returns a context with the request id, which appears in logs and error responses.
+// WithRequestID returns a context with the request id. Logs and error responses include this id.
 func WithRequestID(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, requestIDKey{}, id)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// agentRule checks the constraints on an agent that the OpenAPI document cannot express.
+// agentRule checks constraints on an agent that the OpenAPI document cannot express.
 func agentRule(body map[string]any) []domain.FieldError {
 	return append(promptsRule(body), originFaults(body["allowedOrigins"])...)
 }
@@ -30,7 +30,7 @@ func originFaults(value any) []domain.FieldError {
 	return faults
 }
 
-// queryAgentRule checks the constraints on an agent query that the OpenAPI document cannot express.
+// queryAgentRule checks constraints on an agent query that the OpenAPI document cannot express.
 func queryAgentRule(body map[string]any) []domain.FieldError {
 	faults := append(jsonbody.FilterFaults(body), promptsRule(body)...)
 	return append(faults, visitorFaults("visitorId", body["visitorId"])...)

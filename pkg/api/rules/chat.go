@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// chatRule rejects parameters of a chat completion that agents do not support and that would change the answer. It
-// ignores mere hints (seed, metadata, service_tier, reasoning_effort …).
+// chatRule rejects chat completion parameters that agents do not support and that would change the answer. It ignores
+// mere hints (seed, metadata, service_tier, reasoning_effort …).
 func chatRule(body map[string]any) []domain.FieldError {
 	faults := append(visitorFaults("user", body["user"]), jsonbody.FilterFaults(body)...)
 	for _, r := range refusals {
@@ -49,8 +49,7 @@ func chatRule(body map[string]any) []domain.FieldError {
 
 const omitAdvice = "leave it out"
 
-// refusals are the fields of a chat completion that are rejected because agents do not support them and they would
-// change the answer.
+// refusals are the chat completion fields rejected because agents do not support them and they would change the answer.
 var refusals = []struct {
 	field  string
 	isSet  func(v any) bool
@@ -69,8 +68,7 @@ var refusals = []struct {
 	{"web_search_options", func(v any) bool { return v != nil }, "agents answer from their datastores; " + omitAdvice},
 }
 
-// isSet reports whether the value requests something. Some clients send empty values for parameters that they do not
-// use.
+// isSet reports whether the value requests something. Some clients send empty values for parameters they don't use.
 func isSet(v any) bool {
 	switch v := v.(type) {
 	case nil:
@@ -117,7 +115,8 @@ func messageFaults(at string, message map[string]any) []domain.FieldError {
 	return faults
 }
 
-// MessageText returns the text of a message's content, which is a string or a list of parts. Each part becomes a line.
+// MessageText returns the text in a message's content, which is either a string or a list of parts. Each part becomes a
+// line.
 func MessageText(content any) string {
 	switch content := content.(type) {
 	case string:

@@ -88,8 +88,8 @@ func createDatasourceRule(body map[string]any) []domain.FieldError {
 // addressNames are other services' names for a page's address.
 var addressNames = []string{"url", "uri", "link", "address"}
 
-// misplacedAddress returns a fault for each field that seems to hold the address of a page or site under a wrong name.
-// It searches `config` and, if `missing` says that config has no address, also `body`.
+// misplacedAddress returns a fault for each field that seems to hold a page's or site's address under a wrong name. It
+// searches `config` and, if `missing` says that config has no address, also `body`.
 func misplacedAddress(body, config map[string]any, missing bool) []domain.FieldError {
 	var faults []domain.FieldError
 	look := func(in map[string]any, at string) {
@@ -123,7 +123,7 @@ func addressFault(address string) string {
 	return ""
 }
 
-// planRule checks the constraints on a request for a site's plan that the OpenAPI document cannot express.
+// planRule checks constraints on a request for a site's plan that the OpenAPI document cannot express.
 func planRule(body map[string]any) []domain.FieldError {
 	config, _ := body["config"].(map[string]any)
 	if config == nil {
@@ -132,7 +132,7 @@ func planRule(body map[string]any) []domain.FieldError {
 	return createDatasourceRule(map[string]any{"type": string(domain.TypeWebSite), "config": config})
 }
 
-// updateDatasourceRule checks the constraints on a datasource's patch that the OpenAPI document cannot express.
+// updateDatasourceRule checks constraints on a datasource patch that the OpenAPI document cannot express.
 func updateDatasourceRule(body map[string]any) []domain.FieldError {
 	config, _ := body["config"].(map[string]any)
 	faults := append(refreshFaults(config), patternFaults(config)...)
@@ -140,8 +140,8 @@ func updateDatasourceRule(body map[string]any) []domain.FieldError {
 	return append(faults, MetadataFaults("metadata", body["metadata"])...)
 }
 
-// Maximum total size in bytes of a site's include and exclude patterns, encoded as JSON. Every job of the site contains
-// them.
+// Maximum total size in bytes of a site's include and exclude patterns, encoded as JSON. They are part of every job for
+// the site.
 const maxPatternBytes = 108 << 10
 
 // patternFaults returns a fault if a site's include and exclude patterns are too long in total.
@@ -150,7 +150,7 @@ func patternFaults(config map[string]any) []domain.FieldError {
 	var longest string
 	for _, field := range []string{"include", "exclude"} {
 		if patterns, ok := config[field].([]any); ok {
-			encoded, _ := json.Marshal(patterns) // cannot fail: the value was decoded from JSON
+			encoded, _ := json.Marshal(patterns) // cannot fail, because the value was decoded from JSON
 			if bytes += len(encoded); len(encoded) > limit {
 				longest, limit = field, len(encoded)
 			}
@@ -181,7 +181,7 @@ func refreshFaults(config map[string]any) []domain.FieldError {
 	}
 }
 
-// headerFaults returns the faults of a site's headers, without showing header values.
+// headerFaults returns faults in a site's headers, without showing header values.
 func headerFaults(config map[string]any) []domain.FieldError {
 	given, isObject := config["headers"].(map[string]any)
 	if !isObject {

@@ -35,7 +35,7 @@ func MetadataFaults(field string, value any) []domain.FieldError {
 	if !ok {
 		return nil
 	}
-	// Encoding cannot fail: the map was decoded from JSON.
+	// Encoding cannot fail, because the map was decoded from JSON.
 	if encoded, _ := json.Marshal(metadata); len(encoded) > domain.MaxMetadataBytes {
 		return []domain.FieldError{{Field: field, Message: fmt.Sprintf("has %d bytes as JSON; the limit is %s", len(encoded), jsonbody.ByteSize(domain.MaxMetadataBytes))}}
 	}
@@ -45,11 +45,11 @@ func MetadataFaults(field string, value any) []domain.FieldError {
 	return nil
 }
 
-// Maximum number of filterable metadata values that a caller may give for a document. Every chunk is indexed under each
-// value. The index itself allows 1,000 more, for metadata that is read from the document.
+// Maximum number of filterable metadata values a caller may set on a document. Every chunk is indexed under each value.
+// The index itself allows 1,000 more, for metadata read from the document.
 const maxMetadataValues = index.MaxFacets - 1000
 
-// CustomIDFaults returns a fault if a document's custom id is given in several places with different values.
+// CustomIDFaults returns a fault if a document's custom id is set in several places to different values.
 func CustomIDFaults(body map[string]any, places ...string) []domain.FieldError {
 	first, at := "", ""
 	for _, place := range places {
@@ -65,7 +65,7 @@ func CustomIDFaults(body map[string]any, places ...string) []domain.FieldError {
 	return nil
 }
 
-// textAt returns the text of a field or nested field, or "" if it is missing or not a text.
+// textAt returns the text in a field or nested field, or "" if it is missing or not a text.
 func textAt(body map[string]any, place string) string {
 	outer, inner, nested := strings.Cut(place, ".")
 	if nested {

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// toolFaults checks that tool_choice names a tool, and that each tool call after the question has its result.
+// toolFaults checks that tool_choice names a tool, and that each tool call after the question has a result.
 func toolFaults(body map[string]any, messages []any) []domain.FieldError {
 	var faults []domain.FieldError
 	fault := func(field, format string, args ...any) {

@@ -1,4 +1,5 @@
-// Package searchsettings implements the endpoints for a datastore's search settings: reading, replacing, versions.
+// Package searchsettings implements the endpoints for a datastore's search settings: reading them, replacing them and
+// listing versions.
 package searchsettings
 
 import (
@@ -13,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/searchsettings"
 )
 
-// Store stores the versions of search settings. The catalog implements it.
+// Store stores search settings versions. The catalog implements it.
 type Store interface {
 	SearchSettings(ctx context.Context, ws, id string, version int64) (domain.SearchSettings, error)
 	SearchVersions(ctx context.Context, ws, id string) ([]domain.SearchSettings, error)
@@ -21,15 +22,15 @@ type Store interface {
 	searchsettings.Datasources
 }
 
-// View is a version of the settings as clients see it.
+// View is one version of the settings as clients see it.
 type View struct {
 	searchsettings.Settings
-	Version  int64 // 0: the datastore has no settings
+	Version  int64 // 0 means the datastore has no settings
 	Stored   domain.SearchSettings
 	Warnings []domain.FieldError // documents that do not exist
 }
 
-// Get returns a version of a datastore's settings, or the version in use if `version` is 0.
+// Get returns one version of a datastore's settings, or the current version if `version` is 0.
 func Get(ctx context.Context, s Store, ws, id string, version int64) (View, error) {
 	stored, err := s.SearchSettings(ctx, ws, id, version)
 	if err != nil {
@@ -52,7 +53,7 @@ func view(ctx context.Context, s Store, id string, stored domain.SearchSettings)
 	return out, err
 }
 
-// Put stores new settings. `body` holds them in the API's form, and ifMatch is the If-Match header, or "".
+// Put stores new settings. `body` holds them in the API's format, and ifMatch is the If-Match header, or "".
 func Put(ctx context.Context, s Store, ws, id string, body any, ifMatch string) (View, error) {
 	match, err := versionOf(ifMatch)
 	if err != nil {
@@ -81,7 +82,7 @@ func put(ctx context.Context, s Store, ws, id string, settings searchsettings.Se
 	return view(ctx, s, id, stored)
 }
 
-// Restore stores the content of an older version as a new version.
+// Restore stores an older version's content as a new version.
 func Restore(ctx context.Context, s Store, ws, id string, version int64, ifMatch string) (View, error) {
 	match, err := versionOf(ifMatch)
 	if err != nil {
@@ -110,5 +111,5 @@ func versionOf(ifMatch string) (*int64, error) {
 	return &n, nil
 }
 
-// ETag returns the ETag of a version.
+// ETag returns a version's ETag.
 func ETag(version int64) string { return fmt.Sprintf("%q", strconv.FormatInt(version, 10)) }

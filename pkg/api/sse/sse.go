@@ -1,4 +1,4 @@
-// Package sse writes server-sent events (HTML standard, section 9.2) so that clients receive every character of the
+// Package sse writes server-sent events (HTML standard, section 9.2) so that clients receive every character in the
 // text. It does not depend on the events' content; pkg/api may import it.
 package sse
 
@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// contentType names the charset although server-sent events are always UTF-8: without it, Python's requests and other
+// contentType names the charset even though server-sent events are always UTF-8. Otherwise Python's requests and other
 // clients decode text as ISO 8859-1, HTTP's old default.
 const contentType = "text/event-stream; charset=utf-8"
 
-// Stream writes server-sent events. It sends the HTTP header with the first event or heartbeat, so until then an error
-// can be sent as a plain HTTP error. It is safe for concurrent use.
+// Stream writes server-sent events. It sends the HTTP header with the first event or heartbeat; until then an error can
+// be sent as a plain HTTP error. It is safe for concurrent use.
 type Stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -33,9 +33,9 @@ func New(w http.ResponseWriter, timeout time.Duration) *Stream {
 	return &Stream{w: w, control: http.NewResponseController(w), timeout: timeout}
 }
 
-// Event is a server-sent event. Every line of Data becomes a separate data field.
+// Event is a server-sent event. Every line in Data becomes a separate data field.
 type Event struct {
-	Name string // "": no name
+	Name string // "" means no name
 	Data string
 }
 
@@ -49,7 +49,7 @@ func (e Event) write(text *strings.Builder) {
 	text.WriteString("\n")
 }
 
-// Send writes one event, with a name unless it is "".
+// Send writes one event. An empty name means an event without a name.
 func (e *Stream) Send(name, data string) error { return e.SendAll(Event{name, data}) }
 
 // SendAll writes several events at once, so that they reach the client in one packet.
@@ -67,7 +67,7 @@ func (e *Stream) Comment(text string) error { return e.write(": " + text + "\n\n
 func (e *Stream) write(text string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	// Disconnect a client that does not read. Ignore the error: recorders in tests have no deadline.
+	// Disconnect a client that does not read. Ignore the error, because test recorders have no deadline.
 	_ = e.control.SetWriteDeadline(time.Now().Add(e.timeout))
 	if !e.opened {
 		h := e.w.Header()
@@ -110,7 +110,7 @@ func (e *Stream) silentFor() time.Duration {
 }
 
 // KeepAlive writes a comment whenever nothing has been written for the interval, so the stream is silent for at most
-// twice the interval. `stop` ends this, after waiting for a comment that is being written.
+// twice the interval. `stop` ends this, after waiting for any comment being written.
 func (e *Stream) KeepAlive(interval time.Duration) (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -126,7 +126,7 @@ func (e *Stream) KeepAlive(interval time.Duration) (stop func()) {
 					continue
 				}
 				if e.Comment("keep-alive") != nil {
-					return // the next event fails with the same error
+					return // the next event will fail with the same error
 				}
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/answer/lineends"
 )
 
-// FuzzPieces cuts a text into arbitrary pieces. Although the client drops an empty first line of an event's data, it
+// FuzzPieces splits a text at arbitrary positions. Although the client drops an event's first line if it is empty, it
 // must receive the whole text, with normalised line breaks.
 func FuzzPieces(f *testing.F) {
 	for _, text := range []string{"", "a\r\nb", "\n\na\n\n\nb\n", "日本\r語\ufeff", "[DONE]", "[ERROR] x", "\r\r\n\n a", "a\xff\xe6\x97"} {

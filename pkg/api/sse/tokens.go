@@ -5,19 +5,19 @@ import (
 	"unicode/utf8"
 )
 
-// TokenWriter sends pieces of text so that clients receive every character.
+// TokenWriter sends text as it arrives, so that clients receive every character.
 //
 // The most popular client library drops a line break at the start of an event's data, so no event may start with one.
-// But a piece may start with a line break when the piece before it has already been sent. The writer therefore always
-// holds back the last character of the text, and sends it together with any line breaks that follow. This delays the
-// text by one character, and only for clients that may use this library.
+// But text may start with a line break when the text before it has already been sent. The writer therefore always holds
+// back the last character and sends it together with any line breaks that follow. This delays the text by one
+// character, and only for clients that may use this library.
 type TokenWriter struct {
 	Send     func(text string) error
 	Buffer   bool   // whether the client may use this library
-	buffered string // the held-back character, and line breaks after it
+	buffered string // the held-back character and any line breaks after it
 }
 
-// Write sends a piece.
+// Write sends the next part of the text.
 func (t *TokenWriter) Write(piece string) error {
 	if !t.Buffer {
 		return t.sendAll(piece)
@@ -30,7 +30,7 @@ func (t *TokenWriter) Write(piece string) error {
 	return t.sendAll(text[:cut])
 }
 
-// Close sends the rest of the text.
+// Close sends any text held back.
 func (t *TokenWriter) Close() error {
 	held := t.buffered
 	t.buffered = ""

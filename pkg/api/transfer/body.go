@@ -1,6 +1,6 @@
-// Package transfer reads request bodies and writes long responses within limits of size and time. A body must arrive at
-// a minimum rate; the time limit of a response applies to each piece. The package does not depend on the content;
-// pkg/api and the packages below it may import it.
+// Package transfer reads request bodies and writes long responses within size and time limits. A body must arrive at a
+// minimum rate; a response's time limit applies to each write. The package does not depend on the content; pkg/api and
+// the packages below it may import it.
 package transfer
 
 import (
@@ -36,7 +36,7 @@ type Checked struct {
 	io.Reader
 	Value any
 	Raw   []byte          // the body as sent
-	Items []jsonbody.Item // results for the items of a batch; Value lacks the rejected ones
+	Items []jsonbody.Item // results for a batch's items; rejected ones are removed from Value
 }
 
 // Close implements io.Closer. It does nothing, because the server closes the original body.
@@ -45,7 +45,7 @@ func (b *Checked) Close() error { return nil }
 // ValidatedValue returns the body as maps, slices and basic values.
 func (b *Checked) ValidatedValue() any { return b.Value }
 
-// Read reads a JSON body of at most `limit` bytes. `timeout` is the value passed to ExpectBody, and appears only in
+// Read reads a JSON body of at most `limit` bytes. `timeout` is the value passed to ExpectBody; it is used only in
 // error messages.
 func Read(w http.ResponseWriter, r *http.Request, limit int64, timeout time.Duration) ([]byte, error) {
 	if err := RefuseEncoded(r); err != nil {
@@ -56,7 +56,7 @@ func Read(w http.ResponseWriter, r *http.Request, limit int64, timeout time.Dura
 	}
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if err != nil {
-		w.Header().Set("Connection", "close") // otherwise the server would wait for the rest before it responds
+		w.Header().Set("Connection", "close") // otherwise the server would read to the end of the body before responding
 		return nil, ReadError(err, timeout)
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
@@ -79,8 +79,8 @@ func RefuseEncoded(r *http.Request) error {
 
 // ExpectBody sets the deadline for reading the request's body: a pause may last at most timeout, and a body of n bytes
 // may take at most timeout plus n/MinRate seconds. The returned request tracks whether its body has been read to the
-// end, and lifts the deadline then. If the request is rejected earlier, the deadline limits how long the server waits
-// for the rest.
+// end and then lifts the deadline. If the request is rejected earlier, the deadline limits how long the server waits
+// for the remaining body.
 func ExpectBody(w http.ResponseWriter, r *http.Request, timeout time.Duration) *http.Request {
 	if r.ContentLength == 0 {
 		return r
@@ -93,7 +93,7 @@ func ExpectBody(w http.ResponseWriter, r *http.Request, timeout time.Duration) *
 	return r
 }
 
-// ReadError converts an error from reading a body. It distinguishes errors that the client caused from errors in the
+// ReadError converts an error from reading a body. It distinguishes errors caused by the client from errors in the
 // service.
 func ReadError(err error, timeout time.Duration) error {
 	var tooLarge *http.MaxBytesError
@@ -108,7 +108,7 @@ func ReadError(err error, timeout time.Duration) error {
 	}
 }
 
-// TimedWriter returns a writer whose time-out applies to each write. The whole response may take any time.
+// TimedWriter returns a writer whose time-out applies to each write. The whole response may take any amount of time.
 func TimedWriter(w http.ResponseWriter, timeout time.Duration) io.Writer {
 	return deadlineWriter{w, http.NewResponseController(w), timeout}
 }
@@ -121,6 +121,6 @@ type deadlineWriter struct {
 
 // Write implements io.Writer.
 func (t deadlineWriter) Write(p []byte) (int, error) {
-	_ = t.control.SetWriteDeadline(time.Now().Add(t.timeout)) // fails for recorders in tests, which have no deadline
+	_ = t.control.SetWriteDeadline(time.Now().Add(t.timeout)) // fails for test recorders, which have no deadline
 	return t.w.Write(p)
 }

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// Limits on reading the rest of a rejected request's body.
+// Limits on draining a rejected request's body.
 const (
 	lingerTime  = 2 * time.Second
 	lingerBytes = 64 << 20
-	serverDrain = 256 << 10 // number of body bytes that net/http's server reads even without Linger
+	serverDrain = 256 << 10 // body bytes that net/http's server reads even without Linger
 
-	maxLingering = 64 // maximum number of clients that a Lingerer serves at the same time
+	maxLingering = 64 // maximum number of clients that a Lingerer serves at once
 )
 
 // Linger lets a client that is still sending a large body read the response to its rejected request. Most clients read
 // the response only after they have sent everything, and lose it if the connection is closed earlier. Call Linger
-// first, then write the response, then call the returned function, which reads the rest of the body for a limited time.
+// first, then write the response, then call the returned function, which drains the body for a limited time.
 func Linger(w http.ResponseWriter, r *http.Request) (after func()) {
 	sent, ok := r.Context().Value(sentKey).(*sentBody)
 	if !ok {
@@ -27,11 +27,11 @@ func Linger(w http.ResponseWriter, r *http.Request) (after func()) {
 	return lingerOn(w, r, sent)
 }
 
-// Lingerer calls Linger for a limited number of clients at a time. Use it for requests that are rejected before their
-// body is read. The zero value is ready for use.
+// Lingerer calls Linger for a limited number of clients at a time. Use it for requests rejected before their body is
+// read. The zero value is ready for use.
 type Lingerer struct{ clients atomic.Int64 }
 
-// Linger is like the function Linger, but for a limited number of clients at a time. Beyond that, the connection is
+// Linger is like the Linger function, but for a limited number of clients at a time. Beyond that, the connection is
 // closed at once, and the returned function does nothing.
 func (l *Lingerer) Linger(w http.ResponseWriter, r *http.Request) (after func()) {
 	if r.Body == nil || r.Body == http.NoBody || r.ContentLength >= 0 && r.ContentLength <= serverDrain {
@@ -49,11 +49,11 @@ func (l *Lingerer) Linger(w http.ResponseWriter, r *http.Request) (after func())
 func lingerOn(w http.ResponseWriter, r *http.Request, sent *sentBody) (after func()) {
 	nothing := func() {}
 	length := r.ContentLength
-	if sent.ended || length >= 0 && length <= serverDrain || r.ProtoMajor != 1 || r.Header.Get("Expect") != "" { // a client that sent Expect has not begun to send the body
+	if sent.ended || length >= 0 && length <= serverDrain || r.ProtoMajor != 1 || r.Header.Get("Expect") != "" { // a client that sent Expect has not begun sending the body
 		return nothing
 	}
 	control := http.NewResponseController(w)
-	if control.EnableFullDuplex() != nil { // otherwise the server would read the body before it responds
+	if control.EnableFullDuplex() != nil { // otherwise the server would read the body before responding
 		return nothing
 	}
 	w.Header().Set("Connection", "close")
@@ -61,6 +61,6 @@ func lingerOn(w http.ResponseWriter, r *http.Request, sent *sentBody) (after fun
 		if control.Flush() != nil || control.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
 			return
 		}
-		_, _ = io.CopyN(io.Discard, sent.ReadCloser, lingerBytes) // without the minimum pace; ignore errors, because the connection is closed anyway
+		_, _ = io.CopyN(io.Discard, sent.ReadCloser, lingerBytes) // no minimum rate here; ignore errors, because the connection is closed anyway
 	}
 }

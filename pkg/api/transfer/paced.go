@@ -9,7 +9,7 @@ import (
 )
 
 // MinRate is the minimum rate at which a body must arrive, in bytes per second. Even slow mobile networks achieve about
-// this rate. A slower client could hold a slot for uploads for hours at hardly any cost.
+// this rate. A slower client could hold an upload slot for hours at hardly any cost.
 const MinRate = 8 << 10
 
 // pace limits how slowly a body may arrive: a pause may last at most timeout, and a body of n bytes may take at most
@@ -33,7 +33,7 @@ func (p pace) String() string {
 	return fmt.Sprintf("the body arrived too slowly: pauses may last %s, and the average must then be at least %d KiB per second; send it faster, or send less at once", p.timeout, MinRate>>10)
 }
 
-// sentBody is a request body that must arrive at a minimum pace. It records whether it has been read to its end. Only
+// sentBody is a request body that must arrive at a minimum rate. It records whether it has been read to its end. Only
 // the request's goroutine uses it.
 type sentBody struct {
 	io.ReadCloser
@@ -56,10 +56,10 @@ func (b *sentBody) Read(p []byte) (int, error) {
 // upload is a body that is processed while it arrives.
 type upload struct {
 	control *http.ResponseController
-	header  http.Header // header of the response
+	header  http.Header // response header
 }
 
-// LimitUpload returns the request with a body of at most `limit` bytes, for handlers that read the body themselves.
+// LimitUpload returns the request with its body limited to `limit` bytes, for handlers that read the body themselves.
 func LimitUpload(w http.ResponseWriter, r *http.Request, limit int64) *http.Request {
 	u := &upload{control: http.NewResponseController(w), header: w.Header()}
 	body := http.MaxBytesReader(w, r.Body, limit)

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// TestPace lets bodies arrive at different rates, one piece per second.
+// TestPace lets bodies arrive at different rates, with one read per second.
 func TestPace(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		pieces []int64 // bytes that arrive in each second
-		want   int     // number of seconds after which the body is late; -1: never
+		want   int     // number of seconds after which the body is late; -1 means never
 	}{
 		"fast":                         {repeat(1<<20, 600), -1},
 		"just fast enough":             {repeat(MinRate, 600), -1},

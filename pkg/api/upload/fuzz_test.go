@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// FuzzForm reads arbitrary bytes as a form. An accepted form has a file within the size limit and a valid name. No form
-// leaves a temporary file behind.
+// FuzzForm reads arbitrary bytes as a form. An accepted form must have a file within the size limit and a valid name.
+// No form may leave a temporary file behind.
 func FuzzForm(f *testing.F) {
 	part := func(header, body string) string {
 		return "--x\r\nContent-Disposition: form-data; " + header + "\r\n\r\n" + body + "\r\n"

@@ -1,5 +1,5 @@
 // Package upload reads a multipart form with a file, within limits, and stores the file temporarily. It reports every
-// fault of the form. It does not depend on datasources; pkg/api may import it.
+// fault in the form. It does not depend on datasources; pkg/api may import it.
 package upload
 
 import (
@@ -28,20 +28,20 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Limits of an upload other than the file's size.
+// Upload limits other than the file's size.
 const (
 	maxParts      = 50
 	maxFieldBytes = 16 << 10
 	maxNameChars  = 500
 )
 
-// HeadBytes is the number of bytes at the start of a file from which its type is detected.
+// HeadBytes is how many bytes at the start of a file are used to detect its type.
 const HeadBytes = 4 << 10
 
 // MaxCustomID is the maximum length of a custom id in characters.
 const MaxCustomID = 200
 
-// uploadFields are the parts of a form with a datasource other than its file.
+// uploadFields are the parts of a datasource form other than its file.
 var uploadFields = []string{"type", "datastoreId", "fileName", "custom_id", "metadata"}
 
 // metadataExample is a valid value for the metadata field, shown in error messages.
@@ -50,15 +50,15 @@ const metadataExample = `{"team": "ops"}`
 // Form is a received multipart form. The file is on disk, because the parts may arrive in any order.
 type Form struct {
 	Fields   map[string]string
-	Metadata map[string]any // parsed from the field metadata; nil: none
-	File     *os.File       // nil: none
+	Metadata map[string]any // parsed from the `metadata` field; nil if there is none
+	File     *os.File       // nil if there is none
 	Size     int64
 	fileName string // as sent with the part
-	Declared string // Content-Type of the part
+	Declared string // the part's Content-Type
 	faults   []domain.FieldError
 }
 
-// Fault adds a fault of the form.
+// Fault adds a fault in the form.
 func (f *Form) Fault(field, format string, args ...any) {
 	f.faults = append(f.faults, domain.FieldError{Field: field, Message: fmt.Sprintf(format, args...)})
 }
@@ -75,14 +75,14 @@ func (f *Form) Close() error {
 	return err
 }
 
-// Options are the limits of an upload.
+// Options are an upload's limits.
 type Options struct {
-	TempDir     string        // directory of the temporary file
-	MaxBytes    int64         // maximum size of the file
+	TempDir     string        // directory for the temporary file
+	MaxBytes    int64         // maximum file size
 	ReadTimeout time.Duration // value passed to transfer.ExpectBody, for error messages
 
 	File   string   // name of the part with the file; default "file"
-	Fields []string // names of the other parts; default: those of a datasource. Unknown parts are ignored.
+	Fields []string // names of the other parts; default: those for a datasource. Unknown parts are ignored.
 }
 
 // MaxBody returns the maximum size of the whole form in bytes.
@@ -191,7 +191,7 @@ func (f *Form) spool(part *multipart.Part, o Options) error {
 	return nil
 }
 
-// CheckFile adds a fault if there is no file or it is empty. It returns all faults of the form as one error, or nil.
+// CheckFile adds a fault if there is no file or it is empty. It returns all of the form's faults as one error, or nil.
 func (f *Form) CheckFile(name string) error {
 	switch {
 	case f.File == nil:
@@ -202,7 +202,7 @@ func (f *Form) CheckFile(name string) error {
 	return problem.Invalid(f.faults)
 }
 
-// Check returns all faults of a form with a datasource as one error, or nil.
+// Check returns all faults in a datasource form as one error, or nil.
 func (f *Form) Check() error {
 	if f.Fields["datastoreId"] == "" {
 		f.Fault("datastoreId", "is required: the id of the datastore for the file")
@@ -220,7 +220,7 @@ func (f *Form) Check() error {
 	return f.CheckFile("file")
 }
 
-// readMetadata parses the JSON object in the field metadata, if there is one without faults.
+// readMetadata parses the JSON object in the `metadata` field, if it is present and has no faults.
 func (f *Form) readMetadata() {
 	text := f.Fields["metadata"]
 	if text == "" || slices.ContainsFunc(f.faults, func(e domain.FieldError) bool { return e.Field == "metadata" }) {
@@ -273,14 +273,14 @@ func pairsAsJSON(text string) string {
 		return ""
 	}
 	encoded, err := json.Marshal(object)
-	if err != nil { // cannot happen: texts can always be encoded
+	if err != nil { // cannot happen, because texts can always be encoded
 		return ""
 	}
 	return string(encoded)
 }
 
-// Name returns the file name without folders and control characters: the value of the field fileName or, without it,
-// the name sent with the part.
+// Name returns the file name without folders and control characters: the value of the fileName field or, if that is
+// missing, the name sent with the part.
 func (f *Form) Name() string {
 	name := f.Fields["fileName"]
 	if name == "" {
@@ -289,8 +289,8 @@ func (f *Form) Name() string {
 	return CleanFileName(name)
 }
 
-// CleanFileName returns a safe file name: without folders, control characters and characters that change the direction
-// of text.
+// CleanFileName returns a safe file name: without folders, control characters and characters that change the text
+// direction.
 func CleanFileName(name string) string {
 	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
 	name = strings.TrimSpace(strings.Map(func(r rune) rune {
@@ -308,7 +308,7 @@ func CleanFileName(name string) string {
 	return name
 }
 
-// Head returns the first bytes of the file, from which its type is detected.
+// Head returns the file's first bytes, used to detect its type.
 func (f *Form) Head() ([]byte, error) {
 	head := make([]byte, HeadBytes)
 	n, err := f.File.ReadAt(head, 0)
@@ -330,8 +330,8 @@ func CheckType(name, mimeType string, formats []format.Format) error {
 	return domain.Errorf(domain.CodeUnsupported, "%s has the type %s, which is not supported; supported types: %s", jsonbody.Describe(name), mimeType, strings.Join(labels, ", "))
 }
 
-// diskFault returns the error for a disk fault during an upload: the disk is full, or no more files can be opened. The
-// fault is temporary, and nothing was stored.
+// diskFault returns the error for a disk problem during an upload: the disk is full, or no more files can be opened.
+// The problem is temporary, and nothing was stored.
 func diskFault(err error) error {
 	return &domain.Error{
 		Code: domain.CodeUnavailable, Message: "the service cannot store uploads on its disk at the moment; try again later", Err: err,
