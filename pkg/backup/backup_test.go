@@ -39,7 +39,7 @@ func lost(err error) string {
 	return ""
 }
 
-// testSource is an in-memory source for a backup. Opening or reading some of its originals can fail.
+// testSource is an in-memory source for a backup. Individual originals can be made to fail on open or while being read.
 type testSource struct {
 	keys    []string
 	content map[string][]byte
@@ -336,7 +336,7 @@ func pack(t testing.TB, plain []byte) []byte {
 	return out.Bytes()
 }
 
-// member is one member of an archive for makeArchive.
+// member is one archive member, for makeArchive.
 type member struct{ name, content string }
 
 func makeArchive(t testing.TB, members ...member) []byte {

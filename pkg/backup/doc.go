@@ -1,17 +1,17 @@
-// Package backup writes and reads backup archives: tar files compressed with Zstandard. Both directions are sequential
-// and need little memory, whatever the size of the archive.
+// Package backup writes and reads backup archives, which are Zstandard-compressed tar files. Both directions stream, so
+// they need little memory however large the archive is.
 //
-//	sluice-backup.json   description of the archive, see Header
+//	sluice-backup.json   description of the archive; see Header
 //	catalog.db           snapshot of the catalog, a SQLite database
-//	originals/<key>      each original that the catalog refers to, ordered by datasource
-//	missing/<key>        instead of a missing original: a Loss
-//	damaged/<key>        after an original whose content has changed: a Loss
-//	aborted              instead of the remaining members: the reason why the backup was aborted
+//	originals/<key>      each original the catalog refers to, ordered by datasource
+//	missing/<key>        a Loss, in place of a missing original
+//	damaged/<key>        a Loss, following an original whose content has changed
+//	aborted              why the backup was aborted, in place of the remaining members
 //	SHA256SUMS           last: the SHA-256 of each previous member, in the format of sha256sum --check
 //
-// The header of each member has an extended record with the digest of its content, so a reader detects damage as soon
-// as it has read the member. An archive without SHA256SUMS is truncated. The digests detect damage, not forgery: anyone
-// who can write the archive can also write the digests.
+// Each member's header has an extended record with the content's digest, so a reader detects damage as soon as it has
+// read the member. An archive without SHA256SUMS is truncated. The digests detect damage but not forgery, because
+// anyone who can write the archive can also write the digests.
 package backup
 
 import (
@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// Format is the archive format version this program writes. The program cannot read newer archives.
+// Format is the archive format version this program writes. Archives in a newer format cannot be read.
 const Format = 1
 
 // Names of members.
@@ -34,7 +34,7 @@ const (
 	damagedPath   = "damaged/"
 )
 
-// digestRecord is the name of the header record with the hex SHA-256 of a member's content.
+// digestRecord is the name of the header record that holds the hex SHA-256 of a member's content.
 const digestRecord = "SLUICE.sha256"
 
 // Header describes an archive.
@@ -43,7 +43,7 @@ type Header struct {
 	Program   string    `json:"program"`   // version of the program that wrote it
 	Schema    int64     `json:"schema"`    // version of the catalog's schema
 	Catalog   string    `json:"catalog"`   // the catalog's id
-	CreatedAt time.Time `json:"createdAt"` // time of the catalog's state
+	CreatedAt time.Time `json:"createdAt"` // when the catalog snapshot was taken
 }
 
 // Loss describes an original that was missing or damaged when the backup was written.
@@ -67,7 +67,7 @@ type Report struct {
 	Originals      int64  `json:"originals"` // intact originals
 	OriginalsBytes int64  `json:"originalsBytes"`
 	ArchiveBytes   int64  `json:"archiveBytes"`
-	Lost           int64  `json:"lost"`             // originals that are missing or damaged
+	Lost           int64  `json:"lost"`             // missing or damaged originals
 	Losses         []Loss `json:"losses,omitempty"` // the first MaxLosses losses
 }
 
@@ -81,7 +81,7 @@ func (r *Report) addLoss(l Loss) {
 	}
 }
 
-// ErrNewer means that an archive was written by a newer version of the program.
+// ErrNewer means that a newer version of the program wrote the archive.
 var ErrNewer = errors.New("made by a newer version of the program")
 
 // DamagedError means that an archive is damaged or truncated.

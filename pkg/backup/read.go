@@ -15,15 +15,15 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Sink receives an archive's content. The content may turn out to be damaged, so a sink must not use it before Read has
-// succeeded.
+// Sink receives an archive's content. Damage may not be detected until later, so a sink must not use the content before
+// Read has succeeded.
 type Sink interface {
 	// Catalog receives the catalog. It does not have to read `content` to the end.
 	Catalog(ctx context.Context, h Header, content io.Reader) error
 	// Original receives an original file of the given size. It does not have to read `content` to the end.
 	Original(ctx context.Context, key string, size int64, content io.Reader) error
-	// Drop removes an original the sink has already received. Read calls it if the file was damaged before the backup was
-	// written.
+	// Drop removes an original the sink has already received. Read calls it if the original was already damaged when
+	// the backup was written.
 	Drop(ctx context.Context, key string) error
 }
 
@@ -33,16 +33,16 @@ type Options struct {
 	Key    func(key string) error // returns an error if key is not a valid key of an original
 }
 
-// Maximum sizes, in bytes, of members that are read into memory.
+// Size limits, in bytes, for members that are read into memory.
 const (
 	maxHeader = 64 << 10
 	maxLoss   = 16 << 10
 )
 
 // Read reads an archive to its end and passes the content to the sink. If sink is nil, Read only verifies the archive.
-// A few megabytes of memory are enough for an archive of any size. The error is a DamagedError if the archive is
+// It needs a few megabytes of memory, regardless of the archive's size. The error is a DamagedError if the archive is
 // damaged, ErrNewer if this program is too old to read it, and an AbortedError if the backup was aborted. Originals
-// that were lost before the backup was written cause no error: the report lists them.
+// that were already lost when the backup was written are not an error; the report lists them.
 func Read(ctx context.Context, r io.Reader, o Options, sink Sink) (Report, error) {
 	in := &countingReader{r: contextReader{ctx, r}}
 	unpacker, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(8*windowSize))
@@ -76,16 +76,16 @@ type reading struct {
 	sums   hash.Hash // digest of SHA256SUMS's expected content
 	last   string    // the current member's name
 
-	mismatched string // member that does not match its digest; the next member may declare it as damaged
+	mismatched string // member whose digest does not match; the next member may declare it damaged
 }
 
-// errSink marks an error returned by the sink, as opposed to an error in the archive.
+// errSink wraps an error from the sink, to tell it apart from an error in the archive.
 type errSink struct{ error }
 
 func (e errSink) Unwrap() error { return e.error }
 
-// explain converts err, which comes from the tar or zstd reader, into the error that Read returns. `in` is the
-// underlying reader; its own error takes precedence.
+// explain turns err, an error from the tar or zstd reader, into the error that Read returns. If `in`, the underlying
+// reader, has failed, its error takes precedence.
 func (a *reading) explain(ctx context.Context, err error, in *countingReader) error {
 	var damaged *DamagedError
 	var aborted *AbortedError

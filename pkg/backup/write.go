@@ -19,20 +19,20 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Content is the content of a backup.
+// Content is the data to back up.
 type Content struct {
 	Header Header // Format is set by Write
-	// Catalog is the path of the catalog copy.
+	// Catalog is the path to the catalog snapshot.
 	Catalog string
-	// Each calls f for every original in the catalog copy, with the id of its datasource. It stops at the first error from
-	// f and returns it.
+	// Each calls f for every original in the catalog snapshot, along with its datasource's id. It stops at the first
+	// error from f and returns it.
 	Each func(ctx context.Context, f func(datasourceID string, o domain.Original) error) error
-	// Open opens an original. Errors from opening or reading it go to Lost. If Lost returns a reason, the backup records
-	// the original as lost and continues; otherwise the backup fails.
+	// Open opens an original. Errors from opening or reading it are passed to Lost. If Lost returns a reason, the
+	// original is recorded as lost and the backup continues; otherwise the backup fails.
 	Open func(ctx context.Context, key string) (io.ReadCloser, error)
 	// Lost returns ReasonMissing or ReasonDamaged if the error means that the original is lost, and "" otherwise.
 	Lost func(error) string
-	// TempDir is the directory for a temporary file that collects the digests.
+	// TempDir is where the temporary file with the digests is created.
 	TempDir string
 	// BytesPerSecond limits the read rate; 0 means no limit.
 	BytesPerSecond int64
@@ -41,8 +41,8 @@ type Content struct {
 // Number of bytes copied at a time. The rate limit applies to each such block.
 const blockSize = 256 << 10
 
-// Write writes an archive, using a few megabytes of memory for content of any size. If it fails, the output is not a
-// valid archive; if possible, Write ends it with the reason.
+// Write writes an archive. It needs only a few megabytes of memory, however large the content is. If it fails, the
+// output is not a valid archive; if possible, Write ends it with the reason.
 func Write(ctx context.Context, w io.Writer, c Content) (report Report, err error) {
 	sums, err := os.CreateTemp(c.TempDir, "sums-")
 	if err != nil {
@@ -90,7 +90,7 @@ func reasonOf(ctx context.Context, err error) string {
 	return "the service's log has the reason"
 }
 
-// archive is an archive that is being written.
+// archive is an archive being written.
 type archive struct {
 	tar    *tar.Writer
 	sums   *os.File
@@ -197,7 +197,7 @@ func (a *archive) catalog(ctx context.Context, path string) error {
 	return a.recordDigest(sum, catalogName)
 }
 
-// readError marks an error that occurred while reading the content, as opposed to writing the archive.
+// readError wraps an error from reading the content, to tell it apart from an error in writing the archive.
 type readError struct{ error }
 
 func (e readError) Unwrap() error { return e.error }
@@ -225,9 +225,8 @@ func (a *archive) copy(ctx context.Context, r io.Reader, sum hash.Hash) error {
 
 var errTooLong = errors.New("it is longer than recorded in the catalog")
 
-// original writes one original, or a Loss if it cannot be opened. The tar header already contains the length, so
-// content that ends early is padded with zeros. A Loss follows as the next member if the content turns out to be
-// damaged.
+// original writes one original, or a Loss if it cannot be opened. The tar header already states the length, so content
+// that ends early is padded with zeros. If the content turns out to be damaged, a Loss follows as the next member.
 func (a *archive) original(ctx context.Context, c Content, datasourceID string, o domain.Original) error {
 	loss := Loss{Key: o.Key, Datasource: datasourceID, Name: o.Name}
 	content, err := c.Open(ctx, o.Key)
@@ -295,7 +294,7 @@ func (a *archive) pad(ctx context.Context, sum hash.Hash) error {
 }
 
 func (a *archive) loss(ctx context.Context, folder string, l Loss) error {
-	// Names of uploaded files can be arbitrarily long; the report needs only the beginning.
+	// Uploaded files can have arbitrarily long names, but the report needs only the beginning.
 	if runes := []rune(l.Name); len(runes) > maxLossName {
 		l.Name = string(runes[:maxLossName]) + "…"
 	}
@@ -307,7 +306,7 @@ func (a *archive) loss(ctx context.Context, folder string, l Loss) error {
 	return a.writeSmall(ctx, folder+l.Key, content)
 }
 
-// Maximum length in characters of Loss.Name.
+// Maximum length of Loss.Name in characters.
 const maxLossName = 500
 
 // seal writes SHA256SUMS, which marks the archive as complete.

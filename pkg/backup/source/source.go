@@ -1,5 +1,5 @@
-// Package source reads the data to back up: the catalog of a data directory and its originals. The service uses this
-// package, and so does the command that backs up a data directory offline.
+// Package source reads the data to back up: a data directory's catalog and originals. Both the service and the offline
+// backup command use it.
 package source
 
 import (
@@ -18,8 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/originals"
 )
 
-// Operators request a backup from a running service with a POST to Path. The query parameter RateParameter limits the
-// service's read rate, in bytes per second.
+// Operators request a backup by sending a POST to Path on a running service. The RateParameter query parameter limits
+// the service's read rate, in bytes per second.
 const (
 	Path          = "/admin/backup"
 	RateParameter = "rate"
@@ -27,15 +27,15 @@ const (
 
 // Source is the data to back up.
 type Source struct {
-	Catalog   string // path of the SQLite catalog
+	Catalog   string // path to the SQLite catalog
 	Originals *originals.Store
 	TempDir   string
-	Program   string // version of the program
+	Program   string // program version
 	Now       func() time.Time
 }
 
-// Write writes a backup: first the current catalog, then the originals that it refers to. The originals must not be
-// deleted in the meantime.
+// Write writes a backup: a snapshot of the catalog, then the originals it refers to. Originals must not be deleted
+// while it runs.
 func (s Source) Write(ctx context.Context, w io.Writer, bytesPerSecond int64) (backup.Report, error) {
 	dir, err := os.MkdirTemp(s.TempDir, "backup-")
 	if err != nil {
@@ -65,8 +65,8 @@ func lostOriginal(err error) string {
 	return ""
 }
 
-// Refusal returns the reason why this package cannot back up a service with these settings, or "" if it can. It cannot
-// back up data outside the data directory.
+// Refusal returns the reason why this package cannot back up a service with these settings, or "" if it can. Data
+// outside the data directory cannot be backed up.
 func Refusal(c config.Config) string {
 	switch {
 	case c.DatabaseURL != "":
@@ -77,8 +77,8 @@ func Refusal(c config.Config) string {
 	return ""
 }
 
-// Minimum read rate in bytes per second. A lower rate is probably a typo, such as 10 for 10MiB; at 10 bytes per second
-// a backup would never end.
+// Minimum read rate in bytes per second. Anything lower is probably a typo, such as 10 for 10MiB; at 10 bytes per
+// second, a backup would never finish.
 const minRate = 64 << 10
 
 // ParseRate parses a read rate in bytes per second; "" and 0 mean no limit.
