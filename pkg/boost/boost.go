@@ -16,9 +16,9 @@ type Type string
 
 // Types of boosts.
 const (
-	Recency Type = "recency" // by age
+	Recency Type = "recency" // by the document's age
 	Number  Type = "number"  // by a number in the metadata
-	Value   Type = "value"   // by equality with one of several values
+	Value   Type = "value"   // by whether the metadata has one of several values
 )
 
 // Types lists all types.
@@ -29,30 +29,30 @@ const (
 	MaxBoosts       = 10             // per query or datastore
 	MinFactor       = 0.1            // lowest factor of one boost
 	MaxFactor       = 10             // highest factor of one boost
-	DefaultFactor   = 2              // if the boost names none
+	DefaultFactor   = 2              // if the boost has no factor
 	MaxValues       = 100            // per Value boost
-	MaxTextBytes    = 256            // per text in Values
+	MaxTextBytes    = 256            // per string in Values
 	MaxHalfLifeDays = 100 * 365.2425 // a century
-	// Limits on the product of several factors.
+	// Bounds on the product of several factors.
 	minProduct = 0.01
 	maxProduct = 100
 )
 
-// Boost is a rule that gives each document a factor between 1 and Factor; Apply changes the document's score by this
-// factor. The factor depends on the document's values of the metadata key Key, and is 1 if it has no such value.
+// Boost is a rule that gives each document a factor between 1 and Factor, by which Apply changes its score. The factor
+// depends on the document's values for the metadata key Key. It is 1 if the document has none.
 type Boost struct {
 	Type   Type
 	Key    string // metadata key, as in filters
 	Factor float64
-	// HalfLifeDays applies to Recency: a document of this age in days gets half of the boost.
+	// HalfLifeDays applies to Recency: a document this many days old gets half of the boost.
 	HalfLifeDays float64
-	// Pivot applies to Number: a document with the value v gets the share v/(v+Pivot) of the boost. Pivot is 0 if Max is
-	// set.
+	// Pivot applies to Number: a document with value v gets v/(v+Pivot) of the boost. Pivot is 0 if Max is set.
 	Pivot float64
-	// Max applies to Number: a document with the value v gets the share ln(1+v)/ln(1+Max) of the boost, at most 1. Max is
-	// 0 if Pivot is set.
+	// Max applies to Number: a document with value v gets ln(1+v)/ln(1+Max) of the boost, at most 1. Max is 0 if Pivot
+	// is set.
 	Max float64
-	// Values applies to Value: a document with one of these values gets the whole boost, any other document none of it.
+	// Values applies to Value: a document with one of these values gets the whole boost, and any other document gets
+	// none.
 	Values []filter.Value
 }
 
@@ -77,7 +77,7 @@ func (b Boost) MarshalJSON() ([]byte, error) {
 	}{b.Type, b.Key, b.Factor, b.HalfLifeDays, b.Pivot, b.Max, value})
 }
 
-// Scorer computes a boost's factors as of one point in time.
+// Scorer computes a boost's factors at a fixed point in time.
 type Scorer struct {
 	Boost
 	now   time.Time
@@ -95,8 +95,9 @@ func (b Boost) Scorer(now time.Time) Scorer {
 	return s
 }
 
-// FactorFor returns the factor for a document with the given values of the boost's metadata key. If there are several,
-// the one with the largest share of the boost counts. If the boost cannot use one of them, the error is a TypeError.
+// FactorFor returns the factor for a document with these values for the boost's metadata key. If there are several, the
+// one that gets the largest share of the boost counts. If the boost cannot use one of the values, the error is a
+// TypeError.
 func (s Scorer) FactorFor(values []filter.Value) (float64, error) {
 	var share float64
 	for _, v := range values {
@@ -109,8 +110,8 @@ func (s Scorer) FactorFor(values []filter.Value) (float64, error) {
 	return 1 + (s.Factor-1)*share, nil
 }
 
-// share returns the share of the boost, from 0 to 1, for the value v. It returns false if v has the wrong type for the
-// boost.
+// share returns what share of the boost, from 0 to 1, a document with the value v gets. It returns false if v has the
+// wrong type for the boost.
 func (s Scorer) share(v filter.Value) (float64, bool) {
 	switch s.Type {
 	case Recency:
@@ -138,7 +139,7 @@ func (s Scorer) share(v filter.Value) (float64, bool) {
 	return 0, true
 }
 
-// TypeError means that a document has a value that a boost cannot use.
+// TypeError means that a boost cannot use one of a document's values.
 type TypeError struct {
 	Boost Boost
 	Value filter.Value
@@ -157,7 +158,7 @@ func (e *TypeError) Error() string {
 		filter.Shorten(e.Boost.Key), filter.Describe(e.Value.Any()), uses)
 }
 
-// Product returns the product of the factors, clamped to [minProduct, maxProduct] to keep scores comparable.
+// Product multiplies the factors and clamps the result to [minProduct, maxProduct], so that scores stay comparable.
 func Product(factors []float64) float64 {
 	product := 1.0
 	for _, f := range factors {
@@ -167,8 +168,8 @@ func Product(factors []float64) float64 {
 }
 
 // Apply returns the boosted score, at most 1. A factor below 1 multiplies the score. A factor above 1 raises low scores
-// almost in proportion and moves high scores closer to 1. A negative score is divided by the factor. The result grows
-// with the score and with the factor.
+// almost in proportion and moves high scores closer to 1. A negative score is divided by the factor. The result
+// increases with both the score and the factor.
 func Apply(score, factor float64) float64 {
 	switch {
 	case score <= 0:

@@ -13,8 +13,8 @@ import (
 	"github.com/sluice/sluice/pkg/filter"
 )
 
-// Parse reads boosts from a decoded JSON value, an array of objects. `field` is the name of that array in the request,
-// and the prefix of every field path in the errors. Parse returns nil for null and if there are errors.
+// Parse reads boosts from decoded JSON, which must be an array of objects. `field` is that array's name in the request
+// and prefixes every field path in the errors. Parse returns nil for null and if there are errors.
 func Parse(v any, field string) ([]Boost, []domain.FieldError) {
 	if v == nil {
 		return nil, nil
@@ -49,7 +49,7 @@ func ParseJSON(data []byte, field string) ([]Boost, []domain.FieldError) {
 
 const example = `{"type": "recency", "key": "datasource.changed_at", "halfLifeDays": 90}`
 
-// fieldsOf lists the fields of each type, besides type, key and factor.
+// fieldsOf maps each type to its fields, besides type, key and factor.
 var fieldsOf = map[Type][]string{Recency: {"halfLifeDays"}, Number: {"pivot", "max"}, Value: {"value"}}
 
 type parser struct{ faults []domain.FieldError }
@@ -58,7 +58,7 @@ func (p *parser) fault(field, format string, args ...any) {
 	p.faults = append(p.faults, domain.FieldError{Field: field, Message: fmt.Sprintf(format, args...)})
 }
 
-// boost reads one boost. It records errors in p; the caller must then discard the result.
+// boost reads one boost. It records errors in p, in which case the caller must discard the result.
 func (p *parser) boost(v any, field string) (b Boost) {
 	object, ok := v.(map[string]any)
 	if !ok {
@@ -110,7 +110,7 @@ func (p *parser) key(b *Boost, v any, field string) {
 	b.Key = key
 }
 
-// Limits on Pivot and Max. They keep the share finite.
+// Bounds on Pivot and Max. They keep the share finite.
 const (
 	minScale = 1e-9
 	maxScale = 1e15
@@ -176,7 +176,7 @@ func (p *parser) values(b *Boost, v any, field string) {
 	}
 }
 
-// sameType reports whether two values are both texts, both numbers or both booleans. Dates are texts.
+// sameType reports whether both values are strings, numbers or booleans. Dates count as strings.
 func sameType(a, b filter.Value) bool {
 	base := func(v filter.Value) filter.Kind {
 		if v.Kind() == filter.Date {
