@@ -1,4 +1,4 @@
-// Package bounded reads bodies from untrusted sources up to a size limit. It also truncates text.
+// Package bounded reads bodies from untrusted sources up to a size limit and truncates text.
 package bounded
 
 import (
@@ -10,8 +10,8 @@ import (
 // ErrTooLarge means that a body exceeds its limit.
 var ErrTooLarge = errors.New("the body is larger than its limit")
 
-// NewReader returns a reader that reads at most `limit` bytes of r. If r has more, reading fails with ErrTooLarge. A
-// reader from io.LimitReader would report io.EOF instead.
+// NewReader returns a reader for at most `limit` bytes of r. If r has more, reading fails with ErrTooLarge, whereas a
+// reader from io.LimitReader would return io.EOF.
 func NewReader(r io.Reader, limit int64) io.Reader { return &reader{r: r, left: limit} }
 
 type reader struct {
@@ -33,7 +33,7 @@ func (b *reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadAll reads r to its end. If r is larger than `limit` bytes, it returns the bytes up to the limit and ErrTooLarge.
+// ReadAll reads r to its end. If r has more than `limit` bytes, it returns the bytes up to the limit and ErrTooLarge.
 func ReadAll(r io.Reader, limit int64) ([]byte, error) { return io.ReadAll(NewReader(r, limit)) }
 
 // Prefix returns the first n bytes of a text, or slightly fewer if that would split a character.
