@@ -9,9 +9,9 @@ import (
 	"os"
 )
 
-// Access is the access file's content. It tells commands on the same machine how to reach the service: the address and
-// an operator key. The file grants no extra rights, because a user who can read the data directory can read all data
-// anyway. Each start writes a new key, which is valid until the process exits.
+// Access is the content of the access file, which tells commands on the same machine how to reach the service: its
+// address and an operator key. The file grants no extra rights, because anyone who can read the data directory can read
+// all data anyway. Each start writes a new key, which is valid until the process exits.
 type Access struct {
 	Address string `json:"address"`
 	Key     string `json:"key"`

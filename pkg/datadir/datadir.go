@@ -1,6 +1,6 @@
-// Package datadir manages a service's data directory: the names in it, its lock, and the access file, which tells
-// commands on the same machine how to reach the running service. The service and the operator's commands import it; it
-// imports no other package of the module.
+// Package datadir manages a service's data directory: its file names, its lock, and the access file, which tells
+// commands on the same machine how to reach the running service. The service and the operator's commands import this
+// package; it imports no other package of the module.
 package datadir
 
 import (
@@ -23,18 +23,18 @@ const (
 	SecretKey = "secret-key"
 	NATS      = "nats"
 	Index     = "index"
-	Models    = "models" // embedding models that the service runs itself, one directory each
+	Models    = "models" // embedding models that the service runs itself, one directory per model
 	Cache     = "cache"
 	Temp      = "tmp"
 	Operator  = "operator.json" // the access file; see Access
 	Lock      = "lock"
 	PID       = "pid"
 
-	// Restoring is the directory of an unfinished restore. A data directory that contains it must not be used.
+	// Restoring is an unfinished restore's directory. A data directory that contains it must not be used.
 	Restoring = ".restoring"
 )
 
-// Dir is a data directory, locked for this process.
+// Dir is a data directory locked by this process.
 type Dir struct {
 	path string
 	lock *flock.Flock
@@ -64,7 +64,7 @@ func Open(path string) (*Dir, error) {
 	return d, nil
 }
 
-// UnusableError explains why a directory cannot be used as the data directory, and how to fix it.
+// UnusableError explains why a path cannot be used as the data directory and how to fix that.
 func UnusableError(path string, err error) error {
 	why := fmt.Sprintf("cannot be used (%v)", err)
 	switch {
@@ -80,7 +80,7 @@ func UnusableError(path string, err error) error {
 	return fmt.Errorf("data directory %s %s: set SLUICE_DATA_DIR or --data-dir to a directory that this user can write to", path, why)
 }
 
-// holder describes the process that holds the lock, or returns "" if it is unknown.
+// holder describes the process that holds the lock, or returns "" if it cannot tell which one does.
 func (d *Dir) holder() string {
 	pid, err := os.ReadFile(d.Join(PID))
 	if err != nil {
@@ -89,7 +89,7 @@ func (d *Dir) holder() string {
 	return " (process " + strings.TrimSpace(string(pid)) + ")"
 }
 
-// Path returns the absolute path of the directory.
+// Path returns the directory's absolute path.
 func (d *Dir) Path() string { return d.path }
 
 // Join returns the path of a file or folder in the directory.
