@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// Dir flushes a directory's entries to disk, so that created, renamed and removed files survive a power failure.
+// Dir flushes a directory's entries to disk so that created, renamed and removed files survive a power failure.
 func Dir(path string) error {
 	d, err := os.Open(path)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package durable flushes files and directories to disk, so that they survive a power failure.
+// Package durable flushes files and directories to disk so that they survive a power failure.
 package durable
 
 import (
@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// File flushes a file's content to disk. The process must be able to open the file for writing.
+// File flushes a file's content to disk. The process needs write permission for the file.
 func File(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
