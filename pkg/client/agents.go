@@ -23,7 +23,7 @@ func (c *Client) ListAgents(ctx context.Context) iter.Seq2[Agent, error] {
 	})
 }
 
-// UpdateAgent changes the agent's fields that are not nil in the update.
+// UpdateAgent changes those of the agent's fields that are not nil in p.
 func (c *Client) UpdateAgent(ctx context.Context, id string, p AgentPatch) (*Agent, error) {
 	return callByIDWithBody[AgentPatch, Agent](ctx, id, p, c.endpoints.UpdateAgent)
 }
@@ -39,7 +39,7 @@ func (c *Client) QueryAgent(ctx context.Context, id string, q AgentQuery) (*Agen
 	return postByID[QueryAgentParams, AgentQuery, AgentAnswer](ctx, id, nil, q, c.endpoints.QueryAgent)
 }
 
-// ExplainAgent asks an agent and explains which fragments the answer is based on.
+// ExplainAgent asks an agent and also returns which fragments the answer is based on.
 func (c *Client) ExplainAgent(ctx context.Context, id string, q AgentQuery) (*AgentAnswer, error) {
 	q.Streaming = nil
 	explain := true
@@ -50,7 +50,7 @@ func (c *Client) ExplainAgent(ctx context.Context, id string, q AgentQuery) (*Ag
 func (c *Client) ListConversations(ctx context.Context, p *ListConversationsParams) iter.Seq2[Conversation, error] {
 	asked := value(p)
 	return pages[Conversation](func(limit *int, cursor *string) (*http.Response, error) {
-		asked := asked // the iterator may be used concurrently
+		asked := asked // iterators may run concurrently
 		asked.Limit, asked.Cursor = limit, cursor
 		return c.endpoints.ListConversations(ctx, &asked)
 	})

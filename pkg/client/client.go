@@ -33,22 +33,22 @@ type Option func(*sender)
 func WithHTTP(h *http.Client) Option { return func(s *sender) { s.http = h } }
 
 // WithAttempts sets the maximum number of attempts per request. 1 disables retries and automatic Idempotency-Keys. The
-// default is 6, which takes about eight seconds unless the service asks for longer pauses.
+// default is 6. That many attempts take about eight seconds unless the service asks for longer pauses.
 func WithAttempts(n int) Option { return func(s *sender) { s.attempts = max(1, n) } }
 
 // WithIdleTimeout sets how long a request may go without sending or receiving data before it fails with
-// [ErrIdleTimeout]. The default is five minutes. Quiet streams do not time out, because the service sends a comment
+// [ErrIdleTimeout]. The default is five minutes. Idle streams do not time out, because the service sends a comment
 // every 15 seconds.
 func WithIdleTimeout(d time.Duration) Option { return func(s *sender) { s.idleTimeout = d } }
 
-// WithMaxBody sets the maximum size, in bytes, of a JSON answer and of one event in a stream. The default is 64 MiB.
+// WithMaxBody sets the maximum size, in bytes, of a JSON response or a single stream event. The default is 64 MiB.
 func WithMaxBody(n int64) Option { return func(s *sender) { s.maxBody = n } }
 
 // WithUserAgent sets the User-Agent header.
 func WithUserAgent(name string) Option { return func(s *sender) { s.agent = name } }
 
-// New returns a client for the service at an address such as http://127.0.0.1:8080, which may end in /api. The API key
-// may be empty for public agents and datastores. New sends no request.
+// New returns a client for the service at an address such as http://127.0.0.1:8080, with or without /api at the end.
+// The API key may be empty for public agents and datastores. New sends no request.
 func New(baseURL, apiKey string, options ...Option) (*Client, error) {
 	u, err := url.Parse(baseURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
@@ -75,8 +75,8 @@ func New(baseURL, apiKey string, options ...Option) (*Client, error) {
 	return &Client{endpoints: endpoints, sender: s}, nil
 }
 
-// keepMethod rejects redirects that change the method, for example when a POST is redirected from http to https, and
-// redirects that would send the key over an unencrypted connection.
+// keepMethod rejects redirects that change the method, such as from http to https for a POST, and redirects that would
+// send the key over an unencrypted connection.
 func keepMethod(next *http.Request, via []*http.Request) error {
 	asked := via[0]
 	if next.Method != asked.Method || len(via) > maxRedirects || asked.URL.Scheme == "https" && next.URL.Scheme != "https" {
@@ -85,7 +85,7 @@ func keepMethod(next *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// redacted returns the address without a password.
+// redacted returns the address with its password removed.
 func redacted(u *url.URL, given string) string {
 	if u == nil || u.User == nil {
 		return given
@@ -93,9 +93,8 @@ func redacted(u *url.URL, given string) string {
 	return u.Redacted()
 }
 
-// Endpoints returns the generated methods, for operations without a method of Client. Their requests are authenticated
-// and retried in the same way, and an error response becomes an [*Error]. The caller must read and close the response
-// body.
+// Endpoints returns the generated methods, for operations that have no Client method. Requests are authenticated and
+// retried as usual, and an error response becomes an [*Error]. The caller must read and close the response body.
 func (c *Client) Endpoints() *Endpoints { return c.endpoints }
 
 // Close closes idle connections.
@@ -108,26 +107,27 @@ const (
 	optionsContext
 )
 
-// WithIdempotencyKey returns a context for a POST with this Idempotency-Key instead of a random one. The key has 1 to
-// 200 printable ASCII characters. If the same key and body are sent again within a day, even by another process, the
-// service returns the first answer and does nothing twice. If the body differs, it answers CONFLICT.
+// WithIdempotencyKey returns a context that makes a POST use this Idempotency-Key instead of a random one. A key has 1
+// to 200 printable ASCII characters. If the same key and body are sent again within a day, even by another process, the
+// service repeats its first response without executing the request again. If the body differs, it responds with
+// CONFLICT.
 func WithIdempotencyKey(ctx context.Context, key string) context.Context {
 	return context.WithValue(ctx, idempotencyContext, key)
 }
 
-// requestOptions describes how a request differs from the usual: a retryable one with a JSON answer.
+// requestOptions says how a request differs from the default, which is retryable and has a JSON response.
 type requestOptions struct {
-	noRetry bool // the request must not be retried if the service may have processed it
-	read    bool // the request changes nothing, so it needs no Idempotency-Key
+	noRetry bool // do not retry if the service may have processed the request
+	read    bool // the request changes nothing, so it doesn't need an Idempotency-Key
 	stream  bool // the caller reads the body
-	accept  int  // a status outside 2xx that counts as success; 0 means none
+	accept  int  // a non-2xx status that counts as success; 0 means none
 }
 
 func withOptions(ctx context.Context, m requestOptions) context.Context {
 	return context.WithValue(ctx, optionsContext, m)
 }
 
-// wait pauses for d. If ctx is done first, it returns the context's error.
+// wait pauses for d, or until ctx is done, in which case it returns the context's error.
 func wait(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -113,7 +113,7 @@ func TestListsAreIteratedOverPageByPage(t *testing.T) {
 		t.Errorf("listed %d datasources of %d, or others", len(listed), len(ids))
 	}
 	for range all {
-		break // nothing may stay open after that; TestMain checks it
+		break // everything must be closed after that; TestMain checks it
 	}
 	for _, err := range open(t).ListChunks(ctx, "..") {
 		if err == nil || !strings.Contains(err.Error(), "not a valid id") {

@@ -8,7 +8,7 @@ import (
 	"net/http"
 )
 
-// CreateDatasource adds a web page, a web site or a text. For files, use [Client.Upload].
+// CreateDatasource adds a web page, a web site or a text. Use [Client.Upload] for files.
 func (c *Client) CreateDatasource(ctx context.Context, d DatasourceCreate) (*Datasource, error) {
 	return decodeOne[Datasource](c.endpoints.CreateDatasource(ctx, nil, d))
 }
@@ -22,7 +22,7 @@ func (c *Client) GetDatasource(ctx context.Context, id string) (*Datasource, err
 func (c *Client) ListDatasources(ctx context.Context, p *ListDatasourcesParams) iter.Seq2[Datasource, error] {
 	asked := value(p)
 	return pages[Datasource](func(limit *int, cursor *string) (*http.Response, error) {
-		asked := asked // the iterator may be used concurrently
+		asked := asked // iterators may run concurrently
 		asked.Limit, asked.Cursor = limit, cursor
 		return c.endpoints.ListDatasources(ctx, &asked)
 	})
@@ -51,13 +51,13 @@ func (c *Client) ListChunks(ctx context.Context, id string) iter.Seq2[Chunk, err
 
 // Original is a datasource's original content. It is untrusted: do not execute it.
 type Original struct {
-	io.ReadCloser        // the content; the caller must close it
-	Name          string // file name; may be ""
+	io.ReadCloser        // content; the caller must close it
+	Name          string // file name, or ""
 	Type          string // media type, detected from the content
 	Size          int64  // in bytes; -1 if unknown
 }
 
-// GetOriginal opens a datasource's original content. It can be read until the context is done.
+// GetOriginal opens a datasource's original content. Reading fails once ctx is done.
 func (c *Client) GetOriginal(ctx context.Context, id string) (*Original, error) {
 	if err := check(id); err != nil {
 		return nil, err
@@ -70,8 +70,8 @@ func (c *Client) GetOriginal(ctx context.Context, id string) (*Original, error) 
 	return &Original{resp.Body, disposition["filename"], resp.Header.Get("Content-Type"), resp.ContentLength}, nil
 }
 
-// GetText opens a datasource's text, which can be read until the context is done. The caller must close it. Positions
-// in the text are byte offsets.
+// GetText opens a datasource's text, into which positions are byte offsets. Reading fails once ctx is done. The caller
+// must close the reader.
 func (c *Client) GetText(ctx context.Context, id string) (io.ReadCloser, error) {
 	if err := check(id); err != nil {
 		return nil, err
@@ -99,8 +99,8 @@ func (c *Client) PlanSite(ctx context.Context, r SitePlanRequest) (*SitePlan, er
 	return decodeOne[SitePlan](c.endpoints.PlanSite(ctx, r))
 }
 
-// ExportConversations exports conversations with all their messages. The export can be read until the context is done;
-// if it is interrupted, reading ends with an error. The caller must close it. p may be nil.
+// ExportConversations exports conversations with all their messages. Reading fails once ctx is done, and also if the
+// export is interrupted. The caller must close the reader. p may be nil.
 func (c *Client) ExportConversations(ctx context.Context, p *ExportConversationsParams) (io.ReadCloser, error) {
 	asked := value(p)
 	resp, err := c.endpoints.ExportConversations(withOptions(ctx, requestOptions{stream: true}), &asked)

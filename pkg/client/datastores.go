@@ -29,8 +29,8 @@ func (c *Client) ListDatastores(ctx context.Context) iter.Seq2[Datastore, error]
 	})
 }
 
-// UpdateDatastore changes the datastore's fields that are not nil in the update. Another engine or embedding model
-// starts a move of its content.
+// UpdateDatastore changes those of the datastore's fields that are not nil in p. Changing the engine or embedding model
+// starts moving the datastore's content.
 func (c *Client) UpdateDatastore(ctx context.Context, id string, p DatastorePatch) (*Datastore, error) {
 	return callByIDWithBody[DatastorePatch, Datastore](ctx, id, p, c.endpoints.UpdateDatastore)
 }
@@ -46,7 +46,7 @@ func (c *Client) QueryDatastore(ctx context.Context, id string, q DatastoreQuery
 	return value(found), err
 }
 
-// EncodeVector encodes a vector for DatastoreQuery.Vector in base64, which the service reads much faster than numbers.
+// EncodeVector encodes a vector as base64 for DatastoreQuery.Vector. The service reads this much faster than numbers.
 func EncodeVector(vector []float32) *any {
 	raw := make([]byte, 0, 4*len(vector))
 	for _, x := range vector {
@@ -55,21 +55,22 @@ func EncodeVector(vector []float32) *any {
 	return new(any(base64.StdEncoding.EncodeToString(raw)))
 }
 
-// ExplainQuery is like QueryDatastore, but also explains the ranking and the candidates it dropped.
+// ExplainQuery is like QueryDatastore but also explains the ranking and the dropped candidates.
 func (c *Client) ExplainQuery(ctx context.Context, id string, q DatastoreQuery) (*ExplainedFragments, error) {
 	explain := true
 	return postByID[QueryDatastoreParams, DatastoreQuery, ExplainedFragments](withOptions(ctx, requestOptions{read: true}), id, &QueryDatastoreParams{Explain: &explain}, q,
 		c.endpoints.QueryDatastore)
 }
 
-// QueryWithFacets is like QueryDatastore, but also counts documents by the values of the metadata keys in q.Facets. At
-// least one key is required.
+// QueryWithFacets is like QueryDatastore but also counts documents by the values of the metadata keys in q.Facets,
+// which must contain at least one key.
 func (c *Client) QueryWithFacets(ctx context.Context, id string, q DatastoreQuery) (*FacetedFragments, error) {
 	return postByID[QueryDatastoreParams, DatastoreQuery, FacetedFragments](withOptions(ctx, requestOptions{read: true}), id, nil, q, c.endpoints.QueryDatastore)
 }
 
-// Facets counts the searchable documents that match the filters, which may be nil. For each metadata key it returns the
-// number of documents per value, for up to `limit` values, most frequent first. The limit 0 means the server's default.
+// Facets counts the searchable documents that match the filters, which may be nil. For each metadata key, it returns
+// the number of documents per value, for up to `limit` values, most frequent first. If limit is 0, the server's default
+// applies.
 func (c *Client) Facets(ctx context.Context, id string, filters *Filters, limit int, keys ...string) (*FacetCounts, error) {
 	params := &CountFacetsParams{Keys: strings.Join(keys, ",")}
 	if limit != 0 {
@@ -101,10 +102,10 @@ func (c *Client) ResyncDatastore(ctx context.Context, id string, mode ResyncMode
 }
 
 // UpsertDocuments adds up to 1,000 texts and returns the ids of their datasources in the same order. A text replaces
-// the existing text with the same custom_id in its metadata. [Client.Settled] waits until the texts are searchable.
+// any existing text with the same custom_id in its metadata. [Client.Settled] waits until the texts are searchable.
 //
-// If the service rejects some of the texts, it stores the others. The error is then an [*Error] with CodeInvalid whose
-// fields name the rejected texts; their ids are empty. [Client.UpsertEach] also returns warnings.
+// If the service rejects some of the texts, it still stores the others. The error is then an [*Error] with CodeInvalid
+// whose fields name the rejected texts, and their ids are empty. [Client.UpsertEach] also returns warnings.
 func (c *Client) UpsertDocuments(ctx context.Context, id string, documents ...Document) (ids []string, err error) {
 	got, err := c.UpsertEach(ctx, id, documents...)
 	if err != nil {
@@ -127,13 +128,13 @@ func (c *Client) UpsertDocuments(ctx context.Context, id string, documents ...Do
 	return got.Ids, nil
 }
 
-// UpsertEach is like UpsertDocuments, but returns a result for each text. Rejected texts are not an error.
+// UpsertEach is like UpsertDocuments but returns one result per text. Rejected texts are not an error.
 func (c *Client) UpsertEach(ctx context.Context, id string, documents ...Document) (*UpsertResponse, error) {
 	return postByID[UpsertDocumentsParams, UpsertRequest, UpsertResponse](ctx, id, nil, UpsertRequest{Documents: documents},
 		c.endpoints.UpsertDocuments)
 }
 
-// UpdateDocument replaces the content of one datasource. The old content stays searchable until the new content is.
+// UpdateDocument replaces a datasource's content. The old content stays searchable until the new content is.
 func (c *Client) UpdateDocument(ctx context.Context, id string, u UpdateRequest) error {
 	_, err := postByID[UpdateDocumentParams, UpdateRequest, UpdateResponse](ctx, id, nil, u, c.endpoints.UpdateDocument)
 	return err

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// decodeOne decodes a JSON answer.
+// decodeOne decodes a JSON response.
 func decodeOne[T any](resp *http.Response, err error) (*T, error) {
 	if err != nil {
 		return nil, err
@@ -26,7 +26,8 @@ func decodeOne[T any](resp *http.Response, err error) (*T, error) {
 	return &v, nil
 }
 
-// isOf returns an error if the response does not have the media type `kind`, because another server may have sent it.
+// isOf returns an error if the response's media type is not `kind`. A different type may mean that another server
+// responded.
 func isOf(resp *http.Response, kind string) error {
 	got, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if kind == "application/json" && strings.HasPrefix(got, "application/vnd.sluice.") && strings.HasSuffix(got, "+json") {
@@ -38,7 +39,7 @@ func isOf(resp *http.Response, kind string) error {
 	return nil
 }
 
-// callByID calls an endpoint that takes an id, and decodes the answer.
+// callByID calls an endpoint that takes an id and decodes the response.
 func callByID[T any](ctx context.Context, id string, call func(context.Context, string, ...RequestEditorFn) (*http.Response, error)) (*T, error) {
 	if err := check(id); err != nil {
 		return nil, err
@@ -46,7 +47,7 @@ func callByID[T any](ctx context.Context, id string, call func(context.Context, 
 	return decodeOne[T](call(ctx, id))
 }
 
-// callByIDWithBody calls an endpoint that takes an id and a body, and decodes the answer.
+// callByIDWithBody calls an endpoint that takes an id and a body and decodes the response.
 func callByIDWithBody[B, T any](ctx context.Context, id string, body B,
 	call func(context.Context, string, B, ...RequestEditorFn) (*http.Response, error)) (*T, error) {
 	if err := check(id); err != nil {
@@ -55,7 +56,7 @@ func callByIDWithBody[B, T any](ctx context.Context, id string, body B,
 	return decodeOne[T](call(ctx, id, body))
 }
 
-// postByID calls an endpoint that takes an id, optional parameters and a body, and decodes the answer.
+// postByID calls an endpoint that takes an id, optional parameters and a body and decodes the response.
 func postByID[P, B, T any](ctx context.Context, id string, params *P, body B,
 	call func(context.Context, string, *P, B, ...RequestEditorFn) (*http.Response, error)) (*T, error) {
 	if err := check(id); err != nil {
@@ -75,7 +76,7 @@ func deleteByID(ctx context.Context, id string, call func(context.Context, strin
 	return resp.Body.Close()
 }
 
-// check returns an error for an id that would change the structure of the request path.
+// check rejects ids that would change the structure of the request path.
 func check(id string) error {
 	if id == "" || id == "." || id == ".." {
 		return fmt.Errorf("%q is not a valid id", id)
@@ -91,7 +92,7 @@ func value[T any](p *T) T {
 	return *p
 }
 
-// pageSize is the maximum page size of the service.
+// pageSize is the service's maximum page size.
 const pageSize = 200
 
 // page is a page of a list.
@@ -100,7 +101,7 @@ type page[T any] struct {
 	NextCursor *string `json:"nextCursor"`
 }
 
-// pages iterates over a list page by page. If reading a page fails, the last pair has the error.
+// pages iterates over a list page by page. If a page cannot be read, the last pair contains the error.
 func pages[T any](fetch func(limit *int, cursor *string) (*http.Response, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		size, cursor := pageSize, ""

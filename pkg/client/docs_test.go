@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// block returns the only code block in a language under a heading of the clients' documentation.
+// block returns the only code block in a language under a heading in the client documentation.
 func block(t *testing.T, heading, language string) string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/clients.md")

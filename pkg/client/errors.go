@@ -25,17 +25,17 @@ const (
 	CodeInternal         = ProblemErrorINTERNAL
 )
 
-// Error is an error answer from the service.
+// Error is an error response from the service.
 type Error struct {
-	Status     int           // HTTP status; 200 if a stream had already started or only part of a batch was rejected
-	Code       ProblemError  // such as CodeNotFound; "" if another server answered or a stream was interrupted
+	Status     int           // HTTP status; 200 if a stream had already started or if only part of a batch was rejected
+	Code       ProblemError  // such as CodeNotFound; "" if another server responded or a stream was interrupted
 	Message    string        // what is wrong and what to do
-	Fields     []FieldError  // all invalid fields of the request
+	Fields     []FieldError  // all invalid fields in the request
 	RetryAfter time.Duration // time to wait before the next attempt; 0 if unknown
 	RequestID  string        // the request's id in the service's log
 }
 
-// Error implements error. The text names every invalid field.
+// Error implements error. The message names every invalid field.
 func (e *Error) Error() string {
 	said := e.Message
 	if len(e.Fields) > 1 {
@@ -59,7 +59,7 @@ func (e *Error) Field() string {
 	return e.Fields[0].Field
 }
 
-// CodeOf returns the code of the [*Error] that err wraps, or "" if err wraps none.
+// CodeOf returns the code of the [*Error] that err wraps, or "" if it wraps none.
 func CodeOf(err error) ProblemError {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code
@@ -89,8 +89,8 @@ func errorOf(resp *http.Response, body []byte) *Error {
 	return e
 }
 
-// codesByStatus maps HTTP statuses to the service's codes, for errors in OpenAI's format, which contain OpenAI's codes
-// instead.
+// codesByStatus maps HTTP statuses to the service's codes. It is for errors in OpenAI's format, which carry OpenAI's
+// codes instead.
 var codesByStatus = map[int]ProblemError{
 	http.StatusBadRequest: CodeInvalid, http.StatusUnauthorized: CodeUnauthorized, http.StatusPaymentRequired: CodeUsageLimit,
 	http.StatusForbidden: CodeUnauthorized, http.StatusNotFound: CodeNotFound, http.StatusRequestEntityTooLarge: CodeTooLarge,
@@ -109,7 +109,7 @@ func retryAfter(h http.Header) time.Duration {
 	return 0
 }
 
-// shortened returns the beginning of an answer from another server, which may be long.
+// shortened returns the beginning of another server's response, which may be long.
 func shortened(s string) string {
 	const limit = 200
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "�")), " ")

@@ -35,7 +35,7 @@ func Example() {
 	var text strings.Builder
 	question := client.AgentQuery{Query: "How long is the warranty of the Aurora X2 pump?"}
 	answer, err := c.StreamAgent(ctx, agent.Id, question, func(piece string) error {
-		text.WriteString(piece) // or print each piece as it arrives
+		text.WriteString(piece) // or print each part as it arrives
 		return nil
 	})
 	if err != nil {
@@ -45,7 +45,7 @@ func Example() {
 	// Output: true aurora-x2-manual.pdf#page=1
 }
 
-// An error of the service has a code for programs and a message for people.
+// An error from the service has a machine-readable code and a human-readable message.
 func ExampleCodeOf() {
 	c, err := client.New(os.Getenv("SLUICE_URL"), os.Getenv("SLUICE_API_KEY"))
 	if err != nil {

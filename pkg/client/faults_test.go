@@ -24,7 +24,7 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// waits records the pauses of a client instead of waiting.
+// waits records the client's pauses instead of waiting.
 type waits struct {
 	mu   sync.Mutex
 	took []time.Duration
@@ -39,8 +39,8 @@ func (w *waits) option() client.Option {
 	})
 }
 
-// lossyServer starts a proxy for the service. If `lose` returns true for a request, the service executes it, but the
-// proxy breaks the connection instead of responding.
+// lossyServer starts a proxy for the service. If `lose` returns true for a request, the service still executes it, but
+// the proxy drops the connection instead of responding.
 func lossyServer(t *testing.T, lose func(*http.Request) bool) string {
 	t.Helper()
 	behind, err := url.Parse(os.Getenv("SLUICE_URL"))
@@ -172,8 +172,7 @@ func TestASearchIsRepeatedWithoutAKeyOfItsOwn(t *testing.T) {
 	}
 }
 
-// serve starts a server that answers requests with the functions in turn, and all further requests with the last
-// function.
+// serve starts a server that answers each request with the next function and keeps using the last one after that.
 func serve(t *testing.T, answers ...http.HandlerFunc) string {
 	t.Helper()
 	var turn atomic.Int64
@@ -340,7 +339,7 @@ func TestRedirectsThatKeepTheMethodAreFollowed(t *testing.T) {
 	}
 }
 
-// idleTimer returns a short idle timeout for the test of that timeout, and a long one for the others.
+// idleTimer returns a short idle timeout for the test that expects it and a long one for all others.
 func idleTimer(name string) time.Duration {
 	if name == "no answer" {
 		return 20 * time.Millisecond
@@ -363,7 +362,8 @@ func stream(c *client.Client) error {
 	return err
 }
 
-// watch watches a datastore. Its error consists of the ids of deleted datasources and the error that ended the watch.
+// watch watches a datastore. The error it returns lists the ids of deleted datasources and the error that ended the
+// watch.
 func watch(c *client.Client) error {
 	changes, err := c.WatchDatastore(context.Background(), "s")
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// CreateKey creates an API key. Only this answer contains its secret.
+// CreateKey creates an API key. Its secret is returned only here.
 func (c *Client) CreateKey(ctx context.Context, k KeyCreate) (*KeyCreated, error) {
 	return decodeOne[KeyCreated](c.endpoints.CreateKey(ctx, nil, k))
 }
@@ -35,12 +35,12 @@ func (c *Client) GetUsage(ctx context.Context, month string) (*Usage, error) {
 	return decodeOne[Usage](c.endpoints.GetUsage(ctx, &p))
 }
 
-// GetLimits returns the limits set for the workspace.
+// GetLimits returns the workspace's limits.
 func (c *Client) GetLimits(ctx context.Context) (*Limits, error) {
 	return decodeOne[Limits](c.endpoints.GetLimits(ctx))
 }
 
-// SetLimits replaces all limits set for the workspace.
+// SetLimits replaces all of the workspace's limits.
 func (c *Client) SetLimits(ctx context.Context, l LimitsUpdate) (*Limits, error) {
 	return decodeOne[Limits](c.endpoints.SetLimits(ctx, l))
 }

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// SearchSettings returns a datastore's search settings: synonyms, stop words, boosts and pins. `version` is the number
-// of an older version, or 0 for the version in use.
+// SearchSettings returns a datastore's search settings: synonyms, stop words, boosts and pins. `version` selects an
+// older version; 0 means the one in use.
 func (c *Client) SearchSettings(ctx context.Context, datastoreID string, version int) (*SearchSettings, error) {
 	if err := check(datastoreID); err != nil {
 		return nil, err
@@ -19,8 +19,8 @@ func (c *Client) SearchSettings(ctx context.Context, datastoreID string, version
 	return decodeOne[SearchSettings](c.endpoints.GetSearchSettings(ctx, datastoreID, &p))
 }
 
-// UpdateSearchSettings replaces a datastore's search settings. It fails with CodeConflict if `based`, the version that
-// the change is based on, is no longer in use. A negative number stands for any version.
+// UpdateSearchSettings replaces a datastore's search settings. `based` is the version that the change is based on. If
+// that version is no longer in use, the error code is CodeConflict. A negative number skips this check.
 func (c *Client) UpdateSearchSettings(ctx context.Context, datastoreID string, based int64, s SearchSettingsUpdate) (*SearchSettings, error) {
 	var p UpdateSearchSettingsParams
 	if based >= 0 {

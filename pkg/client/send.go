@@ -19,17 +19,17 @@ import (
 
 const (
 	firstWait  = 250 * time.Millisecond // pause before the second attempt; doubles with each attempt
-	maxWait    = 30 * time.Second       // maximum pause between attempts, whatever the service asks for
-	maxProblem = 64 << 10               // maximum size of an error answer in bytes
+	maxWait    = 30 * time.Second       // maximum pause between attempts, regardless of what the service asks for
+	maxProblem = 64 << 10               // maximum size of an error response in bytes
 )
 
-// ErrIdleTimeout means that a request has transferred no data for the time set by [WithIdleTimeout].
+// ErrIdleTimeout means that a request transferred no data for the time set by [WithIdleTimeout].
 var ErrIdleTimeout = errors.New("timed out waiting for data from the service")
 
-// errContent means that an upload's content could not be read, or not read again for a retry.
+// errContent means that an upload's content could not be read, or could not be read again for a retry.
 var errContent = errors.New("reading the content to upload")
 
-// sender performs the generated code's requests. It adds the key, retries failed requests, and turns error answers into
+// sender sends the generated code's requests. It adds the key, retries failed requests, and turns error responses into
 // errors.
 type sender struct {
 	http             *http.Client
@@ -44,7 +44,7 @@ type sender struct {
 func (s *sender) Do(req *http.Request) (*http.Response, error) {
 	opts, _ := req.Context().Value(optionsContext).(requestOptions)
 	s.dress(req, opts)
-	isLost := false // whether the answer to an earlier attempt was lost; the service may then have processed the request
+	isLost := false // whether an earlier attempt's response was lost, so the service may have processed the request
 	for attempt := 1; ; attempt++ {
 		resp, err := s.attempt(req, opts)
 		if err == nil {
@@ -66,7 +66,7 @@ func (s *sender) Do(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		if s.wait(req.Context(), delay) != nil {
-			return nil, err // says more than the context's error
+			return nil, err // more informative than the context's error
 		}
 		if req.Body != nil && req.Body != http.NoBody {
 			if req.GetBody == nil {
@@ -81,7 +81,7 @@ func (s *sender) Do(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// dress adds the headers that all requests have.
+// dress adds the headers common to all requests.
 func (s *sender) dress(req *http.Request, opts requestOptions) {
 	if s.key != "" {
 		req.Header.Set("Authorization", "Bearer "+s.key)
@@ -93,8 +93,8 @@ func (s *sender) dress(req *http.Request, opts requestOptions) {
 	key, given := req.Context().Value(idempotencyContext).(string)
 	if !given {
 		if s.attempts == 1 || opts.read {
-			// The service does not have to recognise retries of a search or of a request that is never retried. Storing a key
-			// costs it two commits, more than the search.
+			// A search, or a request that is never retried, doesn't need a key: the service doesn't have to recognise
+			// its retries, and storing a key takes two commits, which cost more than the search.
 			return
 		}
 		key = uuid.NewString()
@@ -142,8 +142,8 @@ func (s *sender) attempt(req *http.Request, opts requestOptions) (*http.Response
 	return resp, nil
 }
 
-// connectionError returns the error for a request without an answer. It omits the URL's query, which may contain search
-// terms.
+// connectionError returns the error for a request that got no response. It omits the URL's query, which may contain
+// search terms.
 func (s *sender) connectionError(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
@@ -154,8 +154,8 @@ func (s *sender) connectionError(ctx context.Context, err error) error {
 	return fmt.Errorf("asking %s: %w", s.base, err)
 }
 
-// readAll reads and closes a body. If the body exceeds `limit` bytes, readAll fails if `whole` is set, and otherwise
-// returns the first `limit` bytes.
+// readAll reads and closes a body. If the body exceeds `limit` bytes, readAll fails if `whole` is set; otherwise it
+// returns only the first `limit` bytes.
 func readAll(body io.ReadCloser, limit int64, whole bool) ([]byte, error) {
 	defer body.Close()
 	b, err := io.ReadAll(io.LimitReader(body, limit+1))
@@ -174,14 +174,15 @@ func (t *tooLargeError) Error() string {
 	return fmt.Sprintf("it is longer than the limit of %d bytes; ask for less at once", t.limit)
 }
 
-// isUnsent reports whether a request failed before there was a connection, so that the service cannot have received it.
+// isUnsent reports whether a request failed before a connection was established, so the service cannot have received
+// it.
 func isUnsent(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && op.Op == "dial"
 }
 
-// isRetryable reports whether a retry is safe and may succeed. If isRepeatable is false, a retry is safe only if the
-// service has certainly not processed the request.
+// isRetryable reports whether a retry is safe and may succeed. If isRepeatable is false, a retry is safe only when the
+// service cannot have processed the request.
 func isRetryable(err error, isRepeatable bool) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
 		switch e.Status {
@@ -206,21 +207,21 @@ func isRetryable(err error, isRepeatable bool) bool {
 	return isRepeatable && !isLong && !isForeign && !isPlain && !errors.Is(err, ErrIdleTimeout) && !errors.Is(err, errContent)
 }
 
-// backoff returns the pause after an attempt, which doubles with each attempt. It subtracts a random part of up to
-// half, so that clients that failed together do not retry together.
+// backoff returns the pause after an attempt. The pause doubles with each attempt, minus a random amount of up to half,
+// so that clients that failed together do not retry together.
 func backoff(attempt int) time.Duration {
 	d := min(firstWait<<min(attempt-1, 10), maxWait)
 	return d - rand.N(d/2)
 }
 
-// idleTimer cancels a request when its timer expires. Every transfer of data restarts the timer.
+// idleTimer cancels a request when its timer expires. Every data transfer restarts the timer.
 type idleTimer struct {
 	limit time.Duration
 	timer *time.Timer
 }
 
-// idleTimeoutBody is a body whose reads restart the idle timer. In a request, the timer also runs between reads, while
-// data is being sent. In an answer, it stops between reads, because the caller is then processing data.
+// idleTimeoutBody is a body whose reads restart the idle timer. For a request body, the timer also runs between reads,
+// while data is being sent. For a response body, it stops between reads, because the caller is then processing data.
 type idleTimeoutBody struct {
 	io.ReadCloser
 	timer *idleTimer

@@ -18,7 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract"
 )
 
-// asService is the environment variable that makes the test binary run the service.
+// asService is the environment variable that makes the test binary act as the service.
 const asService = "CLIENT_TEST_SERVICE"
 
 const testKey = "sk_test_0123456789abcdef0123456789abcdef"
@@ -26,7 +26,7 @@ const testKey = "sk_test_0123456789abcdef0123456789abcdef"
 func TestMain(m *testing.M) {
 	extract.RunChildIfAsked()
 	if os.Getenv(asService) != "" {
-		go func() { // ends the service when the test process ends, for whatever reason
+		go func() { // stops the service when the test process exits for any reason
 			_, _ = io.Copy(io.Discard, os.Stdin)
 			os.Exit(1)
 		}()

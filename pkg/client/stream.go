@@ -14,10 +14,10 @@ import (
 	"github.com/tmaxmax/go-sse"
 )
 
-// ErrUnfinished means that a stream was cut off and the received part is incomplete.
+// ErrUnfinished means that a stream was cut off, so the data received is incomplete.
 var ErrUnfinished = errors.New("the stream ended without its end marker")
 
-// StreamAgent asks an agent, passes each piece of the answer to `text` as it arrives, and returns the complete answer
+// StreamAgent asks an agent, passes each part of the answer to `text` as it arrives, and returns the complete answer
 // with its sources. If `text` fails, StreamAgent cancels the request and returns that error.
 func (c *Client) StreamAgent(ctx context.Context, id string, q AgentQuery, text func(piece string) error) (*AgentAnswer, error) {
 	if err := check(id); err != nil {
@@ -54,7 +54,7 @@ func (c *Client) StreamAgent(ctx context.Context, id string, q AgentQuery, text 
 	return nil, ErrUnfinished
 }
 
-// checkStream returns an error if the answer is not an event stream. It returns a non-nil err unchanged.
+// checkStream returns an error if the response is not an event stream. A non-nil err is returned unchanged.
 func checkStream(resp *http.Response, err error) (*http.Response, error) {
 	if err == nil {
 		if err = isOf(resp, "text/event-stream"); err != nil {
@@ -64,8 +64,8 @@ func checkStream(resp *http.Response, err error) (*http.Response, error) {
 	return resp, err
 }
 
-// events iterates over server-sent events until the stream ends. If the stream fails, the last pair has the error. An
-// error that the service reports in the stream is an *Error.
+// events iterates over server-sent events until the stream ends. If the stream fails, the last pair contains the error.
+// Errors that the service reports in the stream are of type *Error.
 func (c *Client) events(body io.Reader) iter.Seq2[sse.Event, error] {
 	return func(yield func(sse.Event, error) bool) {
 		for event, err := range sse.Read(body, &sse.ReadConfig{MaxEventSize: int(c.sender.maxBody)}) {
@@ -94,10 +94,10 @@ type Change struct {
 	DeletedID  string           // the deleted datasource's id
 }
 
-// WatchDatastore streams the changes to a datastore's datasources. It returns once the service is watching, so a caller
-// that then reads the list of datasources misses no change. The iterator can be used only once. It ends when the
-// context is done or the stream breaks; the last pair then has the error, [ErrUnfinished] if the service stopped. To
-// continue, watch again and read the list again.
+// WatchDatastore streams changes to a datastore's datasources. It returns once the service is watching, so a caller
+// that lists the datasources afterwards misses no change. The iterator can be used only once. It ends when ctx is done
+// or the stream breaks, and the last pair then contains the error: [ErrUnfinished] if the service stopped. To continue,
+// watch again and list the datasources again.
 func (c *Client) WatchDatastore(ctx context.Context, id string) (iter.Seq2[Change, error], error) {
 	if err := check(id); err != nil {
 		return nil, err
@@ -129,8 +129,8 @@ func (c *Client) WatchDatastore(ctx context.Context, id string) (iter.Seq2[Chang
 	}, nil
 }
 
-// Settled waits until no datasource of the datastore is queued or being processed; some may have failed. It calls
-// `each`, unless that is nil, with the progress.
+// Settled waits until no datasource in the datastore is queued or being processed, although some may have failed. It
+// reports progress to `each` unless that is nil.
 func (c *Client) Settled(ctx context.Context, datastoreID string, each func(DatasourceCounts)) error {
 	for {
 		settled, err := c.settled(ctx, datastoreID, each)
@@ -146,8 +146,8 @@ func (c *Client) Settled(ctx context.Context, datastoreID string, each func(Data
 // countInterval is the minimum time between two counts of a datastore that keeps changing.
 const countInterval = 200 * time.Millisecond
 
-// settled waits until all datasources of the datastore are finished or the stream ends, and reports which. It calls
-// `each`, unless that is nil, with the counts at the start and after changes.
+// settled waits until all datasources in the datastore are finished or the stream ends, and reports whether they are
+// finished. Unless `each` is nil, it is called with the counts at the start and after changes.
 func (c *Client) settled(ctx context.Context, datastoreID string, each func(DatasourceCounts)) (bool, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	changes, err := c.WatchDatastore(ctx, datastoreID)

@@ -16,22 +16,21 @@ import (
 
 // File is a file to upload.
 type File struct {
-	// Name is the file name. Its extension helps to detect the type.
+	// Name is the file name. Its extension helps detect the type.
 	Name string
 	// Content is read from its current position to the end. If it is an io.Seeker, its length is sent and failed attempts
 	// are retried. Otherwise, an attempt that has read from Content is not retried.
 	Content io.Reader
-	// CustomID is an id chosen by the caller, for filters. It may be "".
+	// CustomID is an id chosen by the caller, for use in filters. It may be "".
 	CustomID string
-	// Metadata is used by filters and returned with fragments. It may be nil.
+	// Metadata can be filtered on and is returned with fragments. It may be nil.
 	Metadata map[string]any
-	// Progress, unless nil, is called with the number of bytes sent and the total size, or -1 if that is unknown. The
-	// calls come from another goroutine, one at a time. Each attempt starts again at 0.
+	// Progress, unless nil, is called with the number of bytes sent and the total size (-1 if unknown). Calls come from
+	// another goroutine, one at a time. Each attempt starts again at 0.
 	Progress func(sent, size int64)
 }
 
-// Upload uploads a file. When it returns, the service has stored the file durably. The file is searchable once its
-// status is synched.
+// Upload uploads a file. When it returns, the file is stored durably; it becomes searchable once its status is synched.
 func (c *Client) Upload(ctx context.Context, datastoreID string, f File) (*Datasource, error) {
 	u, err := newUpload(datastoreID, f)
 	if err != nil {
@@ -42,7 +41,7 @@ func (c *Client) Upload(ctx context.Context, datastoreID string, f File) (*Datas
 	return made, err
 }
 
-// UploadFile uploads the file at the path.
+// UploadFile uploads the file at path.
 func (c *Client) UploadFile(ctx context.Context, datastoreID, path string) (*Datasource, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -52,13 +51,13 @@ func (c *Client) UploadFile(ctx context.Context, datastoreID, path string) (*Dat
 	return c.Upload(ctx, datastoreID, File{Name: filepath.Base(path), Content: f})
 }
 
-// upload is a multipart form with a file, which is streamed.
+// upload is a streamed multipart form with a file.
 type upload struct {
 	file          File
 	contentType   string
 	before, after []byte        // the form before and after the content
 	size          int64         // bytes of content; -1 if unknown
-	begin         int64         // initial position, if the content is an io.Seeker
+	begin         int64         // initial position if the content is an io.Seeker
 	last          *contentLease // the most recent body
 }
 
@@ -76,14 +75,14 @@ func newUpload(datastoreID string, f File) (*upload, error) {
 				_, err = s.Seek(u.begin, io.SeekStart)
 			}
 		}
-		if err != nil { // the content cannot seek; it may be a pipe
+		if err != nil { // not seekable; it may be a pipe
 			u.size = -1
 		}
 	}
 	return u, u.write(datastoreID)
 }
 
-// write creates the form around the content.
+// write builds the form around the content.
 func (u *upload) write(datastoreID string) error {
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
@@ -129,7 +128,7 @@ func (u *upload) into(_ context.Context, req *http.Request) error {
 	return err
 }
 
-// body returns a body that sends the form from the beginning. It stops an earlier attempt's body.
+// body returns a body that sends the form from the beginning. It closes an earlier attempt's body.
 func (u *upload) body() (io.ReadCloser, error) {
 	wasRead := u.release()
 	switch {
@@ -148,7 +147,7 @@ func (u *upload) body() (io.ReadCloser, error) {
 	}{form, u.last}, nil
 }
 
-// release stops the previous body and reports whether that has read any content.
+// release closes the previous body and reports whether any content was read through it.
 func (u *upload) release() (wasRead bool) {
 	if u.last == nil {
 		return false
@@ -157,8 +156,8 @@ func (u *upload) release() (wasRead bool) {
 	return u.last.sent > 0
 }
 
-// contentLease lets one body read the content until the lease is closed. If the service answers early, the transport
-// may go on reading for a while; the closed lease keeps it from consuming the next attempt's data.
+// contentLease lets one body read the content until the lease is closed. If the service responds early, the transport
+// may keep reading for a while; closing the lease prevents it from consuming the next attempt's data.
 type contentLease struct {
 	upload *upload
 
