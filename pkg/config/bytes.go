@@ -7,17 +7,18 @@ import (
 	"strings"
 )
 
-// Bytes is a number of bytes, written as a whole number with an optional unit: 100MB, 512KiB, 1G. It implements
+// Bytes is a number of bytes. It is written as a whole number with an optional unit: 100MB, 512KiB, 1G. It implements
 // flag.Value.
 type Bytes int64
 
-// sizeForms describes the accepted sizes, for error messages.
+// sizeForms describes the accepted size formats, for error messages.
 const sizeForms = "write a whole number of bytes or one with a unit, such as 100MB (10^6), 512KiB (2^10) or 1G (10^9)"
 
-// Largest accepted size. The sum of two sizes does not overflow.
+// Largest accepted size. The sum of two sizes does not overflow an int64.
 const maxBytes = 1 << 62
 
-// units lists the accepted units in lower case. As in most Go programs, MB is 1,000,000 bytes and MiB is 1,048,576.
+// units maps each accepted unit, in lower case, to its size in bytes. As in most Go programs, MB is 1,000,000 bytes and
+// MiB is 1,048,576.
 var units = map[string]int64{
 	"": 1, "b": 1,
 	"k": 1e3, "kb": 1e3, "m": 1e6, "mb": 1e6, "g": 1e9, "gb": 1e9, "t": 1e12, "tb": 1e12,
@@ -45,7 +46,7 @@ func ParseBytes(v string) (Bytes, error) {
 	return Bytes(n * unit), nil
 }
 
-// String returns the size with the largest unit that needs no fraction.
+// String formats the size with the largest unit that needs no fraction.
 func (b Bytes) String() string {
 	for _, u := range []string{"TiB", "GiB", "MiB", "KiB"} {
 		if n := int64(b); n != 0 && n%units[strings.ToLower(u)] == 0 {

@@ -1,5 +1,5 @@
 // Package config reads Sluice's settings from flags and the environment. Flags take precedence. All settings are in one
-// table, which the documentation is generated from. Unknown settings are errors. Secrets are never printed.
+// table, from which the documentation is generated. Unknown settings are errors. Secrets are never printed.
 package config
 
 //go:generate go run ./gendoc ../../docs/configuration.md
@@ -84,7 +84,7 @@ type Config struct {
 	RerankKey   string
 	RerankModel string
 
-	RerankBudget time.Duration // time that a query may spend on reranking; 0: the reranker's default
+	RerankBudget time.Duration // maximum time a query may spend on reranking; 0: the reranker's default
 
 	IngestConcurrency int
 	CrawlConcurrency  int
@@ -95,8 +95,8 @@ type Config struct {
 	CacheMemory       Bytes
 	ExtractMemory     Bytes
 	ExtractTimeout    time.Duration
-	Tesseract         string   // path of the program; "" if it is in the PATH, "off" for no text recognition
-	OCRLanguages      []string // by Tesseract's names
+	Tesseract         string   // path to the program; "" to search the PATH, "off" to disable text recognition
+	OCRLanguages      []string // as Tesseract names them
 	OCRConcurrency    int
 	OCRPages          int
 
@@ -139,16 +139,16 @@ const (
 	No   Choice = "false"
 )
 
-// clientVariables lists variables with the prefix SLUICE_ that only client commands use. The service ignores them.
+// clientVariables lists variables with the SLUICE_ prefix that only client commands use. The service ignores them.
 var clientVariables = map[string]bool{"SLUICE_URL": true}
 
-// Parse reads the arguments (without the program's name) and the environment (in the form "K=V"). It reports all errors
-// at once.
+// Parse reads settings from the arguments (without the program name) and the environment (entries of the form "K=V").
+// It reports all errors at once.
 func Parse(args, environ []string) (Config, error) {
 	return parse(args, environ, func(s Setting) string { return fmt.Sprintf("%s (--%s)", s.Env, s.Flag) })
 }
 
-// ParseEnviron is like Parse, for commands whose flags are not settings. Its errors name only the variables.
+// ParseEnviron is like Parse, but for commands whose flags are not settings. Its errors mention only the variables.
 func ParseEnviron(environ []string) (Config, error) {
 	return parse(nil, environ, func(s Setting) string { return s.Env })
 }
@@ -209,9 +209,8 @@ func parse(args, environ []string, name func(Setting) string) (Config, error) {
 	return c, errors.Join(faults...)
 }
 
-// defaultWindow returns the default maximum number of jobs in the stream: a few times the number of jobs processed at
-// once. The stream is first in, first out, so with a larger window, a single upload would wait longer behind a large
-// import.
+// defaultWindow returns the default maximum number of jobs in the stream, a few times the number processed at once. The
+// stream is first in, first out, so with a larger window a single upload would wait longer behind a large import.
 func defaultWindow(c Config) int {
 	if c.NATSURL == "" {
 		return 64
@@ -219,7 +218,7 @@ func defaultWindow(c Config) int {
 	return 256
 }
 
-// check rejects settings that contradict each other.
+// check rejects contradictory settings.
 func (c Config) check() error {
 	if c.NATSListen != "" && c.NATSToken == "" {
 		return errors.New("SLUICE_NATS_LISTEN needs SLUICE_NATS_TOKEN: without a token, anyone who can reach the port can read every job")
@@ -268,14 +267,15 @@ func (c Config) HasEmbeddedIndex() bool {
 	return c.EmbeddedIndex == Yes
 }
 
-// EmbedAuto is a value of SLUICE_EMBED_MODEL: datastores start with the fastest built-in model and move to the best one
-// later.
+// EmbedAuto is the value of SLUICE_EMBED_MODEL that makes datastores start with the fastest built-in model and move to
+// the best one later.
 const EmbedAuto = "auto"
 
-// builtinPrefix is the prefix of all built-in embedding models' names.
+// builtinPrefix is the prefix shared by the names of all built-in embedding models.
 const builtinPrefix = "builtin-"
 
-// ServerEmbedModel returns the embedding model's name on the OpenAI-compatible server, or "" if none is configured.
+// ServerEmbedModel returns the name of the embedding model on the OpenAI-compatible server, or "" if none is
+// configured.
 func (c Config) ServerEmbedModel() string {
 	if c.BuiltinEmbedModel() != "" {
 		return ""
@@ -283,7 +283,7 @@ func (c Config) ServerEmbedModel() string {
 	return c.EmbedModel
 }
 
-// BuiltinEmbedModel returns EmbedModel if it names a built-in model or is EmbedAuto, and otherwise "".
+// BuiltinEmbedModel returns EmbedModel if it is EmbedAuto or names a built-in model. Otherwise, it returns "".
 func (c Config) BuiltinEmbedModel() string {
 	if c.EmbedModel == EmbedAuto || strings.HasPrefix(c.EmbedModel, builtinPrefix) {
 		return c.EmbedModel
@@ -294,7 +294,7 @@ func (c Config) BuiltinEmbedModel() string {
 // HasModelServer reports whether an OpenAI-compatible server is configured.
 func (c Config) HasModelServer() bool { return c.OpenAIBaseURL != "" || c.OpenAIKey != "" }
 
-// suggestSetting suggests the setting that shares the longest prefix with an unknown name.
+// suggestSetting suggests the setting that shares the longest prefix with an unknown name, or returns "" if none is similar.
 func suggestSetting(name string, settings []Setting) string {
 	best := append([]Setting(nil), settings...)
 	sort.SliceStable(best, func(i, j int) bool { return commonPrefix(best[i].Env, name) > commonPrefix(best[j].Env, name) })

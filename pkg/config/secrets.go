@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Secrets returns all secret values: keys, tokens, and the passwords in addresses.
+// Secrets returns all secret values: keys, tokens, and passwords in addresses.
 func (c Config) Secrets() []string {
 	all := []string{c.APIKey, c.AdminKey, c.NATSToken, c.MilvusPassword, c.OpenAIKey, c.AzureKey, c.AnthropicKey, c.RerankKey, c.SecretKey}
 	servers := strings.Split(c.NATSURL, ",")
 	for i, address := range slices.Concat(servers, c.NATSMonitor, []string{c.ChromeURL, c.DatabaseURL, c.CrawlProxy}) {
 		u, err := url.Parse(strings.TrimSpace(address))
 		if err != nil {
-			all = append(all, address) // hide the whole address, because its secret part cannot be found
+			all = append(all, address) // hide the whole address, because the secret in it cannot be located
 			continue
 		}
 		password, has := u.User.Password()

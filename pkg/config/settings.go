@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Setting describes an environment variable of the service and its flag.
+// Setting describes one of the service's environment variables and its flag.
 type Setting struct {
 	Env     string
-	Flag    string // Env in lower case, with hyphens and without SLUICE_
+	Flag    string // Env in lower case, with hyphens instead of underscores and without SLUICE_
 	Default string
 	Unset   string // effect of an empty value, for the documentation; "" if there is none
 	Doc     string // one sentence in Markdown
@@ -17,7 +17,7 @@ type Setting struct {
 	set     func(value string) error
 }
 
-// IsBool reports whether the setting can only be true or false. Its flag then needs no value.
+// IsBool reports whether the setting can only be true or false, so that its flag needs no value.
 func (s Setting) IsBool() bool { return s.Default == "true" || s.Default == "false" }
 
 // Text returns Doc and the default as plain text.

@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// Windows holds the context windows of models in tokens. A window covers the prompt and the answer.
+// Windows holds the models' context windows, in tokens. A window covers both prompt and answer.
 type Windows struct {
 	All     int            // for models not in ByModel; 0 if not set
 	ByModel map[string]int // by model name, with or without its provider
 }
 
-// Bounds on a model's window, in tokens.
+// Bounds on a model's context window, in tokens.
 const (
 	minWindow = 512
 	maxWindow = 100_000_000
 )
 
 // windows returns a function that parses a list such as "8192,gpt-4o=128000" into the field. A model name may contain
-// any character except a comma; its window follows the last "=".
+// any character except a comma, because its window follows the last "=".
 func windows(field *Windows) func(string) error {
 	return func(v string) error {
 		out := Windows{ByModel: map[string]int{}}
