@@ -18,13 +18,13 @@ import (
 	"github.com/sluice/sluice/pkg/extract/extracttest"
 )
 
-// attacksVariable sets the number of random answers to render; make check-attacks sets it.
+// attacksVariable sets how many random answers to render. It is set by make check-attacks.
 const attacksVariable = "CONSOLE_ATTACKS"
 
-// collector is an address that nobody listens on. Tests fail if a page sends a request there.
+// collector is an address nothing listens on. Tests fail if a page sends a request there.
 const collector = "http://127.0.0.3:9"
 
-// Markup that runs a script or sends a request if a page does not escape it. The scripts set top.ran.
+// Markup that runs a script or sends a request unless the page escapes it. The scripts set top.ran.
 var markup = []string{
 	`<script>top.ran=1</script>`, `<img src=x onerror=top.ran=1>`, `"><img src=` + collector + `/a onerror=top.ran=1>`, `'><svg onload=top.ran=1>`, `<svg><script>top.ran=1</script></svg>`,
 	`<svg><animate onbegin=top.ran=1 attributeName=x dur=1s>`, `<iframe srcdoc="<script>top.ran=1</script>"></iframe>`, `<iframe src="javascript:top.ran=1"></iframe>`,
@@ -47,8 +47,8 @@ var markdowns = []string{
 	`https://example.com/"onclick=top.ran=1`, `[<img src=x onerror=top.ran=1>](https://example.com/)`, `[a](//` + strings.TrimPrefix(collector, "http://") + `/)`, `[a](https://user:` + `pass@example.com/)`,
 }
 
-// harmless is a JavaScript expression that lists forbidden elements and attributes: those that run scripts or send
-// requests. It examines the page's main part, its dialogs, their frames and the chat. "" means that there are none.
+// harmless is a JavaScript expression that lists forbidden elements and attributes, which run scripts or send requests.
+// It checks the page's main element, its dialogs, their frames and the chat. The result is "" if it finds none.
 const harmless = `(() => {
 	const faults = window.ran ? ['a script has run'] : [];
 	const look = (root, isFrame) => {
@@ -71,7 +71,7 @@ const harmless = `(() => {
 	return faults.join('\n');
 })()`
 
-// mustBeHarmless fails the test if the page contains forbidden elements or a script has run.
+// mustBeHarmless fails the test if the page contains forbidden elements or has run a script.
 func (t *tab) mustBeHarmless(where string) {
 	t.Helper()
 	if faults := value[string](t, harmless); faults != "" {
@@ -79,7 +79,7 @@ func (t *tab) mustBeHarmless(where string) {
 	}
 }
 
-// upload uploads a file and returns the id of its datasource, or "" if the service does not support the file's type.
+// upload uploads a file and returns its datasource's id, or "" if the service does not support the file type.
 func (s *service) upload(store, name string, content []byte) string {
 	s.Helper()
 	var body bytes.Buffer
@@ -140,14 +140,14 @@ func hostilePDF() []byte {
 }
 
 // TestNoContentRunsScriptsOrSendsRequests stores hostile names, texts, files and pages, and has a model write hostile
-// answers. It then opens all of them: in the console, next to the original, in the documentation, and in the chat on
+// answers. It then opens them all in the console, next to the original, in the documentation, and in the chat on
 // another web site. Every tab checks that no request leaves the service, no dialog opens and no policy is violated.
 func TestNoContentRunsScriptsOrSendsRequests(t *testing.T) {
 	t.Parallel()
 	written := strings.Join(append(append([]string{}, markup...), markdowns...), "\n\n")
 	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
-		answer, _ := json.Marshal("The kettle holds three litres [1].\n\n" + written) // cannot fail: a string can always be encoded
+		answer, _ := json.Marshal("The kettle holds three litres [1].\n\n" + written) // cannot fail: any string can be encoded
 		fmt.Fprintf(w, "data: {\"id\":\"1\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{\"content\":%s}}]}\n\n", answer)
 		fmt.Fprint(w, "data: {\"id\":\"1\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
 	}))
@@ -199,7 +199,7 @@ func TestNoContentRunsScriptsOrSendsRequests(t *testing.T) {
 
 func attackConsole(t *testing.T, e *embedded, store, conversation string, sources []string) {
 	c := open(&service{TB: t, base: e.base})
-	c.hostile.Store(true) // the console parses web pages into documents that it does not show; the policy blocks their scripts and styles
+	c.hostile.Store(true) // the console parses web pages into hidden documents; the policy blocks their scripts and styles
 	c.signIn()
 	views := map[string]string{
 		"#/datastores": ".cards a", "#/datastores/" + store: ".sources .chip", "#/datastores/" + store + "/search?query=kettle": ".hits td", "#/datastores/" + store + "/settings": "form",
@@ -218,7 +218,7 @@ func attackConsole(t *testing.T, e *embedded, store, conversation string, source
 			t.Errorf("%s shows a mark of direction", hash)
 		}
 	}
-	// The PDF's picture is one large link within the PDF. Clicking it must do nothing.
+	// The image of the PDF is one large link within the PDF. Clicking it must do nothing.
 	var pdf struct{ Data []struct{ ID string } }
 	e.call(http.MethodGet, "/datasources?search=.pdf&datastoreId="+store, nil, &pdf)
 	if len(pdf.Data) != 1 {
@@ -262,7 +262,7 @@ func attackDocumentation(t *testing.T, e *embedded) {
 
 func attackChat(t *testing.T, e *embedded) {
 	c := openWithSite(&service{TB: t, base: e.base}, e.site)
-	for range 2 { // the second time, the conversation comes from the browser's storage
+	for range 2 { // the second time, the conversation is loaded from the browser's storage
 		c.do("opening the page", chromedp.Navigate(e.site+"/"))
 		c.until(`document.querySelector('sluice-chat')`)
 		value[bool](c, `(document.querySelector('sluice-chat').open(), true)`)
@@ -278,7 +278,7 @@ func attackChat(t *testing.T, e *embedded) {
 	}
 }
 
-// attackMarkdown renders random answers made of pieces of Markdown and markup.
+// attackMarkdown renders random answers assembled from snippets of Markdown and markup.
 func attackMarkdown(t *testing.T, e *embedded) {
 	count := 300
 	if said := os.Getenv(attacksVariable); said != "" {
@@ -313,7 +313,7 @@ func attackMarkdown(t *testing.T, e *embedded) {
 		})()`)
 		c.mustBeHarmless(fmt.Sprintf("random answers (seed %d)", seed))
 	}
-	// Cross-check: the expression must find these forbidden elements.
+	// Cross-check that the expression finds these forbidden elements.
 	for _, wrong := range []string{`{tag: 'a', href: 'javascript:1'}`, `{tag: 'svg'}`, `{tag: 'iframe'}`, `{tag: 'img', src: 'data:,x'}`} {
 		found := value[string](c, `(() => {
 			const {tag, ...attributes} = `+wrong+`, element = document.createElement(tag);

@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// shared is the browser for all tests' tabs.
+// shared is the browser in which all tests open their tabs.
 var shared struct {
 	sync.Once
 	ctx  context.Context
@@ -81,7 +81,7 @@ func start(t testing.TB, env ...string) *service {
 	return &service{TB: t, base: "http://" + s.Addr()}
 }
 
-// call sends a request and fails the test unless it succeeds.
+// call sends a request and fails the test if the request fails.
 func (s *service) call(method, path string, body, into any) {
 	s.Helper()
 	s.callWith(http.Header{}, method, path, body, into)
@@ -141,13 +141,13 @@ func waitUntil(t testing.TB, d time.Duration, what string, holds func() bool) {
 }
 
 // tab is a browser tab with its own storage. It fails the test if the console throws an exception, logs an error,
-// violates its policy, or sends a request to another host.
+// violates its policy, or contacts another host.
 type tab struct {
 	testing.TB
 	base    string
 	ctx     context.Context
-	hostile atomic.Bool // whether the content violates the policy, so that violations are not faults
-	pages   string      // address of another web site that the tab may open
+	hostile atomic.Bool // whether the content is expected to violate the policy
+	pages   string      // address of another web site the tab may open
 }
 
 // Time limit for one step of a test, long enough for a busy machine.
@@ -185,7 +185,8 @@ func openWithSite(s *service, pages string) *tab {
 		case *runtime.EventExceptionThrown:
 			fault("an exception: %s %+v", e.ExceptionDetails.Text, e.ExceptionDetails.Exception)
 		case *log.EventEntryAdded:
-			// Some tests cause rejected requests. The browser logs these, and the console reports them itself.
+			// Ignore rejected requests, which some tests cause on purpose. The browser logs them, and the console
+			// reports them itself.
 			refused := t.hostile.Load() && strings.Contains(e.Entry.Text, "blocked") &&
 				(strings.Contains(e.Entry.Text, "Content Security Policy") || strings.Contains(e.Entry.Text, "CORS policy"))
 			if e.Entry.Level == "error" && e.Entry.Source != "network" && !refused {
@@ -218,10 +219,10 @@ func openWithSite(s *service, pages string) *tab {
 			t.Error(f)
 		}
 	})
-	if err := chromedp.Do(ctx); err != nil { // the tab lives as long as the context of its first use
+	if err := chromedp.Do(ctx); err != nil { // the tab lives as long as the context it was first used with
 		t.Fatal(err)
 	}
-	// Tabs of other tests may hide this one, but the page must behave as if it were visible.
+	// Other tests' tabs may hide this one, but the page must behave as if it were visible.
 	if _, err := cdp.Call(ctx, chromedp.FromContext(ctx).Target, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -246,8 +247,8 @@ func (t *tab) said() string {
 	return text
 }
 
-// at opens one of the console's addresses and waits for its view. Until then, the previous view is still shown, and its
-// elements may match the same selectors.
+// at navigates to a console address and waits for its view. Until the view appears, the previous one is still shown,
+// and its elements may match the same selectors.
 func (t *tab) at(hash string) {
 	t.Helper()
 	t.do("leaving a view", chromedp.Evaluate[chromedp.Void](`[window.viewBefore, window.hashBefore] = [document.querySelector('main')?.firstElementChild, location.hash], undefined`))
@@ -269,11 +270,11 @@ func (t *tab) waitVisible(css string) {
 	})
 }
 
-// The functions below look up an element immediately before each action. The page updates its lists and may replace
+// The functions below look up an element immediately before each action. The page may update its lists and replace
 // elements at any time, so an element found earlier may be gone.
 
-// aim scrolls an element into view and returns a point on it, or null if a click there would not reach the element. If
-// the next click reaches another element, aim stops it, so that the caller can click again.
+// aim scrolls an element into view and returns a point on it, or null if a click there would not reach it. If the next
+// click lands on another element, aim stops that click so that the caller can try again.
 const aim = `(css) => {
 	const element = document.querySelector(css);
 	if (!element) return null;
@@ -297,7 +298,7 @@ const aim = `(css) => {
 	return [x, y];
 }`
 
-// click clicks the first element that matches the selector once it can be reached and is enabled.
+// click clicks the first element that matches the selector once it is reachable and enabled.
 func (t *tab) click(css string) {
 	t.Helper()
 	t.eventually("clicking "+css, func() (bool, error) {
@@ -306,7 +307,7 @@ func (t *tab) click(css string) {
 			return false, err
 		}
 		t.do("clicking "+css, chromedp.MouseClickXY(at[0], at[1]))
-		// The variable is undefined if the click has opened another document.
+		// The variable is undefined if the click opened another document.
 		return evaluate[bool](t, `['hit', undefined].includes(window.clickTest)`)
 	})
 }
@@ -323,8 +324,8 @@ const focusField = `(css, value) => {
 	return field.value;
 }`
 
-// typeText types text at the end of a field. If the text ends with a return, typeText presses it only once the field
-// contains the rest, because the page may replace the field during typing.
+// typeText types text at the end of a field. If the text ends with a return, typeText waits for the other characters to
+// appear in the field before pressing it, because the page may replace the field while it is typing.
 func (t *tab) typeText(css, text string) {
 	t.Helper()
 	typed, submit := strings.CutSuffix(text, "\r")
@@ -350,7 +351,7 @@ func (t *tab) clearField(css string) {
 	})
 }
 
-// chooseFiles chooses files in the first file field, which may be hidden.
+// chooseFiles selects files in the first file input, which may be hidden.
 func (t *tab) chooseFiles(files []string) {
 	t.Helper()
 	t.eventually("choosing files", func() (bool, error) {
@@ -392,14 +393,14 @@ func (t *tab) keys(keys string, options ...chromedp.KeyOption) {
 	t.do("pressing keys", chromedp.KeyEvent(keys, options...))
 }
 
-// until waits until an expression is true in the page. It ignores errors meanwhile, because the page may open another
-// document.
+// until waits until an expression is true in the page. It ignores errors in the meantime, because the page may be
+// opening another document.
 func (t *tab) until(expression string) {
 	t.Helper()
 	t.eventually("waiting for "+expression, func() (bool, error) { return evaluate[bool](t, "Boolean("+expression+")") })
 }
 
-// value evaluates an expression in the page and awaits a promise.
+// value evaluates an expression in the page and awaits it if it is a promise.
 func value[T any](t *tab, expression string) T {
 	t.Helper()
 	v, err := evaluate[T](t, expression)

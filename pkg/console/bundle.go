@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// EmbedPath is the path of the chat script for other web sites.
+// EmbedPath is the path to the chat script for other web sites.
 const EmbedPath = "/embed/chat.js"
 
-// Path of the chat's main module.
+// Path to the chat's main module.
 const entry = "embed/chat.js"
 
-// Patterns for imports, exports and comments in the console's modules. bundle leaves the rest of the code unchanged.
+// Patterns for imports, exports and comments in the console's modules. bundle leaves all other code unchanged.
 var (
 	importPattern  = regexp.MustCompile(`(?m)^import \{ ([^}]+) \} from '([^']+)';\n`)
 	exportPattern  = regexp.MustCompile(`(?m)^export ((?:async )?(?:function\*?|const|class)) (\w+)`)
@@ -22,8 +22,8 @@ var (
 	nonWordPattern = regexp.MustCompile(`\W`)
 )
 
-// bundle combines a module and its imports into one classic script without comments. A module script would need a
-// request per file, and could not find its own script element, because modules have no document.currentScript.
+// bundle combines a module and its imports into one classic script without comments. A module script would need one
+// request per file and could not find its own script element, because document.currentScript is null in modules.
 func bundle(sources map[string][]byte, name string) ([]byte, error) {
 	var out bytes.Buffer
 	out.WriteString("(() => {\n'use strict';\n")

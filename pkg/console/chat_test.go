@@ -10,8 +10,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// covered is a JavaScript expression for the number of pixels of the last turn that the input box covers: 0 if the end
-// of the turn is visible.
+// covered is a JavaScript expression for how many pixels of the last turn are hidden behind the input box. 0 means that
+// the end of the turn is visible.
 const covered = `Math.ceil([...document.querySelectorAll('.turn')].at(-1).getBoundingClientRect().bottom - document.querySelector('.ask').getBoundingClientRect().top)`
 
 // TestTheChatScrollsWithItsAnswers asks several questions in windows of different sizes.
@@ -39,8 +39,8 @@ func TestTheChatScrollsWithItsAnswers(t *testing.T) {
 	}
 }
 
-// TestTheChatKeepsThePositionOfAReaderWhoScrolledUp has a model write a long answer. The page scrolls with the answer
-// until the reader scrolls up.
+// TestTheChatKeepsThePositionOfAReaderWhoScrolledUp has a model write a long answer. The page follows the answer until
+// the reader scrolls up.
 func TestTheChatKeepsThePositionOfAReaderWhoScrolledUp(t *testing.T) {
 	t.Parallel()
 	paragraphs := make(chan string)
@@ -83,7 +83,7 @@ func TestTheChatKeepsThePositionOfAReaderWhoScrolledUp(t *testing.T) {
 	}
 }
 
-// TestAConversationShowsTheSameMarksAsTheAnswer has a model make a claim that no source supports, and reopens the
+// TestAConversationShowsTheSameMarksAsTheAnswer has a model make a claim that no source supports and then reopens the
 // conversation.
 func TestAConversationShowsTheSameMarksAsTheAnswer(t *testing.T) {
 	t.Parallel()

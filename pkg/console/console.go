@@ -1,6 +1,6 @@
-// Package console is the web interface at /: HTML, CSS and JavaScript modules embedded in the program, without a build
-// step and without resources from other hosts. The console is an ordinary client of the API, with only the permissions
-// of the key that the user enters.
+// Package console is the web interface at /. Its HTML, CSS and JavaScript modules are embedded in the program; there is
+// no build step, and nothing is loaded from other hosts. The console is an ordinary API client with only the
+// permissions of the key the user enters.
 package console
 
 import (
@@ -25,17 +25,17 @@ var static embed.FS
 //go:embed static/icon.svg
 var Icon []byte
 
-// Prefix is the path prefix of the console's files.
+// Prefix is the path prefix for the console's files.
 const Prefix = "/console/"
 
-// Policy is the page's Content-Security-Policy. Scripts and styles come only from the service itself; inline ones are
-// blocked. Web pages are shown in frames without an address, which inherit this policy. Only the Trusted Types policy
-// "inert" may parse HTML, and its output is never inserted into the page (static/original.js).
+// Policy is the page's Content-Security-Policy. Scripts and styles may come only from the service itself; inline ones
+// are blocked. Web pages are shown in frames without an address, which inherit this policy. Only the Trusted Types
+// policy "inert" may parse HTML, and its output is never inserted into the page (static/original.js).
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
 	"require-trusted-types-for 'script'; trusted-types inert"
 
-// types maps file extensions to media types. Other files are not served.
+// types maps each served file extension to its media type. Other files are not served.
 var types = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".js":   "text/javascript; charset=utf-8",
@@ -56,16 +56,16 @@ type console struct {
 	version string
 }
 
-// placeholder is replaced in index.html with the version of the program. The addresses of all other files contain the
-// version, so that browsers can cache the files forever and never mix two releases.
+// placeholder is replaced with the program version in index.html. All other files have the version in their addresses,
+// so browsers can cache them forever and never mix two releases.
 const placeholder = "VERSION"
 
-// load prepares the files on the first request, so that a process without console users does not compress them.
+// load prepares the files on the first request, so that a process whose console is never opened does not compress them.
 var load = sync.OnceValue(func() *console {
 	c := &console{files: map[string]file{}}
 	sources := map[string][]byte{}
 	sum := sha256.New()
-	// Reading embedded files cannot fail.
+	// Walking embedded files cannot fail.
 	_ = fs.WalkDir(static, "static", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || types[path.Ext(name)] == "" {
 			return err
@@ -109,7 +109,7 @@ func SetHeaders(h http.Header, policy string) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 }
 
-// Serve writes the file at the request's path (/, EmbedPath or below Prefix) and reports whether it exists.
+// Serve writes the file at the request's path (/, EmbedPath or a path below Prefix) and reports whether it exists.
 func Serve(w http.ResponseWriter, r *http.Request) bool {
 	c := load()
 	f, found := c.files[r.URL.Path]
@@ -124,7 +124,7 @@ func Serve(w http.ResponseWriter, r *http.Request) bool {
 	switch r.URL.Path {
 	case "/":
 		h.Set("Cache-Control", "no-cache")
-	case EmbedPath: // other sites embed it at an address without a version
+	case EmbedPath: // other sites embed it under an unversioned address
 		h.Set("Cache-Control", "public, max-age=600")
 		h.Set("Cross-Origin-Resource-Policy", "cross-origin")
 		h.Set("Access-Control-Allow-Origin", "*")
@@ -140,7 +140,7 @@ func Serve(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// WriteFile writes a file. `packed` is the file compressed with gzip, or nil.
+// WriteFile writes a file. `packed` is its gzip-compressed content, or nil.
 func WriteFile(w http.ResponseWriter, r *http.Request, plain, packed []byte) {
 	body := plain
 	if packed != nil && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {

@@ -25,7 +25,7 @@ func get(t *testing.T, at string, headers ...string) (*httptest.ResponseRecorder
 	return w, console.Serve(w, r)
 }
 
-// sources returns the console's source files by name.
+// sources returns the console's source files, keyed by name.
 func sources(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -87,8 +87,8 @@ func TestThePageAndItsFilesAreServed(t *testing.T) {
 	}
 }
 
-// TestTheConsoleLoadsNothingFromOtherHosts reads every file. No file may load anything from another host, contain
-// inline scripts or styles, or turn text into markup.
+// TestTheConsoleLoadsNothingFromOtherHosts checks that no file loads anything from another host, contains inline
+// scripts or styles, or turns text into markup.
 func TestTheConsoleLoadsNothingFromOtherHosts(t *testing.T) {
 	t.Parallel()
 	foreign := regexp.MustCompile(`(?i)(?:src|href|import|from|url|fetch)\s*[=(:]?\s*["'(]?(?:https?:)?//[a-z0-9]`)
@@ -120,7 +120,7 @@ func TestTheConsoleLoadsNothingFromOtherHosts(t *testing.T) {
 	}
 }
 
-// Maximum size of all the console's files as sent. A first load transfers only some of them.
+// Maximum total size of the console's files as sent. A first load transfers only some of them.
 const maxConsoleBytes = 100_000
 
 func TestTheConsoleIsSmall(t *testing.T) {

@@ -57,24 +57,24 @@ func TestTheEmbeddedChatIsOneSmallScript(t *testing.T) {
 	}
 }
 
-// strict is the policy of a careful web site that embeds the chat: it allows nothing but the script and its requests.
+// strict is the policy of a security-conscious site that embeds the chat. It allows only the script and its requests.
 const strict = "default-src 'none'; script-src %[1]s; connect-src %[1]s; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// embedded is a service with a public agent, and a site on another origin whose page embeds the agent's chat.
+// embedded is a service with a public agent, plus a site on another origin that embeds the agent's chat.
 type embedded struct {
 	*service
 	site  string
 	agent string
 }
 
-// embed creates a web site with a page that has this body. %[1]s stands for the service's address, %[2]s for the
-// agent's id.
+// embed creates a web site whose page has this body. %[1]s stands for the service's address and %[2]s for the agent's
+// id.
 func embed(t *testing.T, body string, answers http.HandlerFunc) *embedded {
 	t.Helper()
 	s := start(t)
 	e := &embedded{service: s}
 	called := s.base
-	if answers != nil { // simulates responses that the service rarely sends
+	if answers != nil { // simulates rare responses
 		stub := http.NewServeMux()
 		stub.HandleFunc("POST /agents/{id}/query", answers)
 		stub.HandleFunc("OPTIONS /agents/{id}/query", func(w http.ResponseWriter, _ *http.Request) {
@@ -115,7 +115,7 @@ func inside(css string) string {
 	return "document.querySelector('sluice-chat').shadowRoot.querySelector(" + quote(css) + ")"
 }
 
-// focus presses Tab until an element of the chat has the focus.
+// focus presses Tab until an element in the chat has the focus.
 func (t *tab) focus(css string) {
 	t.Helper()
 	t.until(inside(css))
@@ -128,8 +128,8 @@ func (t *tab) focus(css string) {
 	t.Fatalf("Tab never comes to %s", css)
 }
 
-// TestAWebSiteEmbedsTheChat asks questions on a page from another origin with the keyboard only. The page's policy
-// allows nothing but the script and its requests.
+// TestAWebSiteEmbedsTheChat asks questions on another origin's page, using only the keyboard. The page's policy allows
+// only the script and its requests.
 func TestAWebSiteEmbedsTheChat(t *testing.T) {
 	t.Parallel()
 	e := embed(t, tag, nil)
@@ -149,7 +149,7 @@ func TestAWebSiteEmbedsTheChat(t *testing.T) {
 	if said := value[string](c, inside("[role=status]")+`.textContent`); !strings.Contains(said, "three litres") {
 		t.Errorf("a screen reader is told %q", said)
 	}
-	c.until(`document.activeElement.shadowRoot?.activeElement?.tagName === 'TEXTAREA'`) // so that the user can type the next question at once
+	c.until(`document.activeElement.shadowRoot?.activeElement?.tagName === 'TEXTAREA'`) // so the user can type the next question at once
 
 	// A citation opens its source.
 	value[bool](c, inside(".log")+`.focus() ?? true`)
@@ -175,12 +175,12 @@ func TestAWebSiteEmbedsTheChat(t *testing.T) {
 		t.Fatalf("the conversations are %+v", list)
 	}
 
-	// After the service has deleted the conversation, a new one begins.
+	// If the conversation was deleted on the service, a new one begins.
 	e.call(http.MethodDelete, "/conversations/"+list.Data[0].ID, map[string]any{}, nil)
 	c.keys("How much does the kettle hold, again?\r")
 	c.until(inside(".log") + `.querySelectorAll('.sources').length === 3`)
 
-	// Escape closes the panel and returns the focus. The button for a new conversation removes the old one.
+	// Escape closes the panel and returns the focus. The new-conversation button removes the old one.
 	c.keys(kb.Escape)
 	c.until(inside(".panel") + `.hidden && document.activeElement.shadowRoot?.activeElement === ` + inside(".launcher"))
 	c.keys("\r")
@@ -191,7 +191,7 @@ func TestAWebSiteEmbedsTheChat(t *testing.T) {
 	c.until(`document.querySelector('sluice-chat')?.shadowRoot.querySelector('.log') && ` + inside(".log") + `.querySelectorAll('article').length === 0`)
 }
 
-// TestAPageOfAnotherOriginShowsAnError opens the chat on an origin that the agent does not list.
+// TestAPageOfAnotherOriginShowsAnError opens the chat on an origin missing from the agent's list.
 func TestAPageOfAnotherOriginShowsAnError(t *testing.T) {
 	t.Parallel()
 	e := embed(t, tag, nil)
@@ -203,8 +203,8 @@ func TestAPageOfAnotherOriginShowsAnError(t *testing.T) {
 	value[bool](c, `(globalThis.said = [], console.error = (m) => said.push(m), document.querySelector('sluice-chat').open(), true)`)
 	c.keys("How much does the kettle hold?\r")
 	c.until(inside("[role=alert]"))
-	// Unlike a keyboard, Chromium's driver sends the character of the Enter key after the key itself. The error may arrive
-	// in between.
+	// Unlike a keyboard, Chromium's driver sends Enter's character after the key itself, and the error may arrive in
+	// between.
 	if text := strings.TrimSpace(value[string](c, inside("textarea")+`.value`)); text != "How much does the kettle hold?" {
 		t.Errorf("the question must be typed again: %q", text)
 	}
@@ -218,8 +218,7 @@ func TestAPageOfAnotherOriginShowsAnError(t *testing.T) {
 	}
 }
 
-// TestTheChatShowsWhatModelsWriteAsText has a model write markup, addresses and scripts in pieces that are cut
-// anywhere.
+// TestTheChatShowsWhatModelsWriteAsText has a model write markup, addresses and scripts, split at arbitrary positions.
 func TestTheChatShowsWhatModelsWriteAsText(t *testing.T) {
 	t.Parallel()
 	evil := `<img src=x onerror=alert(1)> [a](javascript:alert(1)) **strong** [b](https://example.com/) [1]`
@@ -264,7 +263,7 @@ func TestTheChatShowsWhatModelsWriteAsText(t *testing.T) {
 	}
 }
 
-// TestTheChatMarksUnsupportedSentences marks them in a new answer and again after a reload.
+// TestTheChatMarksUnsupportedSentences checks a new answer, and the same answer after a reload.
 func TestTheChatMarksUnsupportedSentences(t *testing.T) {
 	t.Parallel()
 	e := embed(t, `<sluice-chat agent="%[2]s" host="%[1]s" words='{"unsupported":"Nicht belegt."}'></sluice-chat><script src="%[1]s/embed/chat.js" async></script>`, func(w http.ResponseWriter, _ *http.Request) {
@@ -294,12 +293,12 @@ func TestTheChatMarksUnsupportedSentences(t *testing.T) {
 	}
 }
 
-// clobbering is markup that a page may let its visitors write. Its elements hide properties of the document.
+// clobbering is markup that a page may let its visitors write. Its elements shadow properties of the document.
 const clobbering = `<img name="currentScript" src="/other/embed/chat.js" data-agent="x"><iframe name="baseURI"></iframe><form name="body"></form>` +
 	`<form name="createElement"></form><img name="addEventListener"><object name="documentElement"></object><img name="defaultView"><form id="Document" name="location"></form>`
 
-// TestElementsOfThePageDoNotMisleadTheChat embeds the chat in a page whose elements hide properties of the document.
-// Once the script is loaded, the page also gets a base address.
+// TestElementsOfThePageDoNotMisleadTheChat embeds the chat in a page whose elements shadow properties of the document.
+// Once the script has loaded, the page also gets a base address.
 func TestElementsOfThePageDoNotMisleadTheChat(t *testing.T) {
 	t.Parallel()
 	e := embed(t, clobbering+tag, nil)
@@ -319,7 +318,7 @@ func TestElementsOfThePageDoNotMisleadTheChat(t *testing.T) {
 	}
 }
 
-// TestTheChatShowsErrors has the service reject a question, fail in the middle of an answer, and stop.
+// TestTheChatShowsErrors has the service reject a question, fail halfway through an answer, and stop.
 func TestTheChatShowsErrors(t *testing.T) {
 	t.Parallel()
 	asked := make(chan struct{}, 1)
@@ -374,7 +373,7 @@ func TestTheChatShowsErrors(t *testing.T) {
 }
 
 // TestAxeFindsNothingInTheChat checks the chat with axe: closed and open, empty and with an answer, in light and dark
-// mode, in wide and narrow windows.
+// mode, and in wide and narrow windows.
 func TestAxeFindsNothingInTheChat(t *testing.T) {
 	t.Parallel()
 	path := os.Getenv(axeVariable)

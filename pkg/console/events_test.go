@@ -13,8 +13,9 @@ import (
 	"testing"
 )
 
-// eventBlocker is a proxy that withholds datasources' events. It accepts requests for events but sends none. Each
-// accepted request signals begun and lasts until cut receives a value. While held is true, requests for events fail.
+// eventBlocker is a proxy that withholds datasource events. It accepts requests for events but sends none. Each
+// accepted request signals `begun` and lasts until `cut` receives a value. While `held` is true, requests for events
+// fail.
 type eventBlocker struct {
 	*httptest.Server
 	begun, cut chan struct{}
@@ -53,14 +54,14 @@ func blockEvents(t *testing.T, base string) *eventBlocker {
 }
 
 // TestLostEventsAreCaughtUp opens a list that receives no events. The list must still show changes made before the
-// watch began, changes made while the watch was interrupted, and changes whose events were lost.
+// watch began, changes made while it was interrupted, and changes whose events were lost.
 func TestLostEventsAreCaughtUp(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	var store struct{ ID string }
 	s.call(http.MethodPost, "/datastores", map[string]any{"name": "Letters"}, &store)
 	n := 0
-	// add adds texts with idempotency keys, so that the ids are derived from the keys and say nothing about the order.
+	// add adds texts with idempotency keys, which determine their ids, so the ids say nothing about the order.
 	add := func(names ...string) (ids []string) {
 		for _, name := range names {
 			var made struct{ ID string }
@@ -106,8 +107,8 @@ func TestLostEventsAreCaughtUp(t *testing.T) {
 	c.until(`document.querySelector('.counts').innerText.includes('Searchable: 6')`)
 }
 
-// TestOnlyRetryableUploadsAreSentAgain drops a file that no service would accept, and a file that the service has no
-// room for at the moment.
+// TestOnlyRetryableUploadsAreSentAgain drops one file that no service would accept and one that the service temporarily
+// has no room for.
 func TestOnlyRetryableUploadsAreSentAgain(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -157,7 +158,7 @@ func TestOnlyRetryableUploadsAreSentAgain(t *testing.T) {
 	}
 }
 
-// TestUnreadableFilesAreNotRetried adds a file that fails because of its content and a page that fails because of the
+// TestUnreadableFilesAreNotRetried adds a file whose content makes it fail and a page that fails because of the
 // service's configuration.
 func TestUnreadableFilesAreNotRetried(t *testing.T) {
 	t.Parallel()

@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// TestFromAnEmptyServiceToACitedAnswer does in a browser what a new user does, with a complete service.
+// TestFromAnEmptyServiceToACitedAnswer goes through a new user's first steps in a browser, with a complete service.
 func TestFromAnEmptyServiceToACitedAnswer(t *testing.T) {
 	t.Parallel()
 	c := open(start(t))
@@ -141,7 +141,7 @@ func (t *tab) tabTo(css string) {
 
 func quote(s string) string { return "`" + s + "`" }
 
-// TestAWebPageIsShownNextToItsChunks opens the original of a web page. Its scripts must not run.
+// TestAWebPageIsShownNextToItsChunks opens a web page's original. Its scripts must not run.
 func TestAWebPageIsShownNextToItsChunks(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -186,8 +186,8 @@ func TestAWebPageIsShownNextToItsChunks(t *testing.T) {
 	}
 }
 
-// TestALinkCanSignIn opens a link like the demo's. The key must disappear from the address, and must not replace the
-// key if a user is already signed in.
+// TestALinkCanSignIn opens a link like the demo's. The key must disappear from the address bar, and must not replace
+// the key of a user who is already signed in.
 func TestALinkCanSignIn(t *testing.T) {
 	t.Parallel()
 	c := open(start(t))
@@ -211,7 +211,7 @@ func TestALinkCanSignIn(t *testing.T) {
 	}
 }
 
-// TestADatasourceIsEdited changes a text and its metadata in the view that shows them.
+// TestADatasourceIsEdited edits a text and its metadata in the view that displays them.
 func TestADatasourceIsEdited(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -287,7 +287,7 @@ func TestTheConsoleOffersActionsAllowedByTheKey(t *testing.T) {
 	if links := value[int](c, `document.querySelectorAll('main a[href*="datasources"]').length`); links != 0 {
 		t.Errorf("%d links lead to what the key may not read", links)
 	}
-	c.at("#/keys") // opens the same chat instead of an error
+	c.at("#/keys") // opens the same chat, not an error
 	c.waitVisible(".ask textarea")
 }
 

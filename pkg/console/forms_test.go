@@ -7,7 +7,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// hasFocus waits until an element has the focus and then types text.
+// hasFocus waits for an element to get the focus and then types text.
 func (t *tab) hasFocus(css, then string) {
 	t.Helper()
 	t.waitVisible(css)
@@ -22,8 +22,8 @@ func (t *tab) waitFormError(what string) {
 	t.until(`[...document.querySelectorAll('[role=alert]')].some((p) => p.textContent.trim() === ` + quote(what) + `)`)
 }
 
-// TestTypingStartsInTheFirstField never presses Tab. On each page and in each dialog, the first field must have the
-// focus, and errors must use the form's labels.
+// TestTypingStartsInTheFirstField never presses Tab. On each page and in each dialog, the first field must already have
+// the focus, and errors must refer to fields by their labels.
 func TestTypingStartsInTheFirstField(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -34,7 +34,7 @@ func TestTypingStartsInTheFirstField(t *testing.T) {
 	c.waitFormError("“API key” is required.")
 	c.keys("sk_wrong\r")
 	c.waitFormError("The API key is not valid: it is wrong, revoked or expired")
-	c.keys(testKey + "\r") // the wrong key is selected, so this overwrites it
+	c.keys(testKey + "\r") // the wrong key is selected, so typing overwrites it
 	c.waitVisible("ol.steps")
 	var store struct{ ID string }
 	s.call(http.MethodPost, "/datastores", map[string]any{"name": "Notes"}, &store)
@@ -72,7 +72,7 @@ func TestTypingStartsInTheFirstField(t *testing.T) {
 	c.until(`document.activeElement.textContent === 'Cancel'`)
 }
 
-// TestTablesOnAPhoneDoNotBreakWords checks that wide tables scroll instead.
+// TestTablesOnAPhoneDoNotBreakWords checks that wide tables scroll sideways instead.
 func TestTablesOnAPhoneDoNotBreakWords(t *testing.T) {
 	t.Parallel()
 	c := open(start(t))

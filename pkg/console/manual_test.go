@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/docs"
 )
 
-// reads opens a page outside the console and waits until it is loaded.
+// reads opens a page outside the console and waits for it to load.
 func (t *tab) reads(path string) {
 	t.Helper()
 	t.do("opening "+path, chromedp.Navigate(t.base+path))
@@ -52,8 +52,8 @@ func TestAFirstLoadIsSmall(t *testing.T) {
 	}
 }
 
-// TestTheDocumentationIsReadByKeyboard reads pages without a mouse. The first Tab offers to skip the navigation, the
-// focus is always visible, and no heading level is skipped.
+// TestTheDocumentationIsReadByKeyboard reads pages without a mouse. The first Tab must offer to skip the navigation,
+// the focus must always be visible, and no heading level may be skipped.
 func TestTheDocumentationIsReadByKeyboard(t *testing.T) {
 	t.Parallel()
 	c := open(start(t))
@@ -84,21 +84,21 @@ func TestTheDocumentationIsReadByKeyboard(t *testing.T) {
 			t.Errorf("/docs/api%s shows %.100q", hash, text)
 		}
 	}
-	// A single key opens the search, and Enter the best result.
+	// The / key opens the search, and Enter opens the best result.
 	c.reads("/docs")
 	c.keys("/")
 	c.until(`document.activeElement.id === 'query'`)
-	value[bool](c, `(document.activeElement.value = '', true)`) // unlike a real key, a key from the driver is also typed into the field
+	value[bool](c, `(document.activeElement.value = '', true)`) // unlike a real key press, the driver's is also typed into the field
 	c.keys("errors")
 	c.waitVisible("#found a")
 	c.keys("\r")
 	c.until(`location.pathname === '/docs/errors'`)
-	// The search also finds words in the text.
+	// The search also covers the body text.
 	c.typeText("#query", "OPENAI_BASE_URL")
 	c.until(`[...document.querySelectorAll('#found a mark')].some((e) => e.textContent === 'OPENAI_BASE_URL')`)
 }
 
-// hiddenFocus is a JavaScript expression for the focused element if its focus is invisible, and "" otherwise.
+// hiddenFocus is a JavaScript expression that returns the focused element if its focus is invisible, and "" otherwise.
 const hiddenFocus = `(() => {
 	const e = document.activeElement, style = getComputedStyle(e), {left, right, top, bottom} = e.getClientRects()[0];
 	const within = (from, to, size) => (Math.max(from, 0) + Math.min(to, size)) / 2; // the middle of the part that is in the window
@@ -107,7 +107,7 @@ const hiddenFocus = `(() => {
 	return seen || e === document.body ? '' : e.outerHTML.slice(0, 120) + ' under ' + hit?.outerHTML.slice(0, 80);
 })()`
 
-// headings is a JavaScript expression that describes a fault in the page's heading levels, or "".
+// headings is a JavaScript expression that describes the first error in the page's heading levels, or returns "".
 const headings = `(() => {
 	const levels = [...document.querySelectorAll('h1, h2, h3, h4, h5, h6')].map((e) => Number(e.localName[1]));
 	if (levels[0] !== 1 || levels.filter((l) => l === 1).length !== 1) return 'the headings begin with ' + levels.slice(0, 3);
@@ -116,7 +116,7 @@ const headings = `(() => {
 })()`
 
 // TestAxeFindsNothingInTheDocumentation checks every page under /docs, including the API reference, and the search
-// results with axe: in light and dark mode, in wide and narrow windows.
+// results with axe, in light and dark mode and in wide and narrow windows.
 func TestAxeFindsNothingInTheDocumentation(t *testing.T) {
 	t.Parallel()
 	path := os.Getenv(axeVariable)

@@ -18,7 +18,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// fullSizeVariable makes these tests use the sizes that the console promises to support instead of smaller ones.
+// fullSizeVariable makes these tests use the sizes the console promises to support instead of smaller ones.
 const fullSizeVariable = "CONSOLE_MANY"
 
 func scaled(few, all int) int {
@@ -54,14 +54,14 @@ func TestALongListOpensAtOnceAndScrolls(t *testing.T) {
 		return performance.now() - begin;
 	})()`)
 	t.Logf("a list of %d opens in %.0f ms", n, opened)
-	if all := scaled(0, 1) == 1; all && opened > 1000 { // while other tests are running, the time means nothing
+	if all := scaled(0, 1) == 1; all && opened > 1000 { // the time is meaningless while other tests are running
 		t.Errorf("a list of %d opens in %.0f ms", n, opened)
 	}
 	// A new datasource appears at the top, even if most of the list is not loaded.
 	s.call(http.MethodPost, "/datasources", map[string]any{"datastoreId": store.ID, "type": "text", "name": "Postcard", "config": map[string]any{"text": "Wish you were here."}}, nil)
 	c.until(`document.querySelector('.sources .source a').textContent === 'Postcard'`)
 	n++
-	// Scroll to the end like a mouse wheel: one screen at a time, as fast as the browser paints.
+	// Scroll to the end as with a mouse wheel: one screen at a time, as fast as the browser paints.
 	type scrolled struct {
 		Rows          int
 		Took, Slowest float64
@@ -93,8 +93,8 @@ func TestALongListOpensAtOnceAndScrolls(t *testing.T) {
 	c.until(`document.querySelectorAll('.sources .source').length === 1`)
 }
 
-// unreliableProxy behaves like a bad network and a busy service: it rejects some uploads and drops the responses to
-// some accepted ones.
+// unreliableProxy simulates a bad network and a busy service: it rejects some uploads and drops the responses to others
+// that were accepted.
 func unreliableProxy(t *testing.T, base string) (proxy *httptest.Server, refused, lost *atomic.Int64) {
 	t.Helper()
 	to, err := url.Parse(base)
@@ -184,12 +184,12 @@ func TestManyFilesAreUploadedOnce(t *testing.T) {
 			t.Errorf("%s is there %d times", name, times)
 		}
 	}
-	// The list has updated itself and contains all files.
+	// The list updates itself and contains all files.
 	c.until(fmt.Sprintf(`document.querySelectorAll('.sources .source').length === %d`, n))
 	c.until(fmt.Sprintf(`document.querySelector('.counts').innerText.includes('Searchable: %s')`, formatNumber(n)))
 }
 
-// formatNumber formats a number like the console.
+// formatNumber formats a number as the console does.
 func formatNumber(n int) string {
 	if n < 1000 {
 		return fmt.Sprint(n)

@@ -12,7 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// module evaluates an expression that uses exports of a console module.
+// module evaluates an expression that uses a console module's exports.
 func module[T any](t *tab, name, imports, expression string) T {
 	t.Helper()
 	return value[T](t, `(async () => {
@@ -22,7 +22,7 @@ func module[T any](t *tab, name, imports, expression string) T {
 }
 
 func js(s string) string {
-	encoded, _ := json.Marshal(s) // cannot fail: a string can always be encoded
+	encoded, _ := json.Marshal(s) // cannot fail: any string can be encoded
 	return string(encoded)
 }
 
@@ -124,8 +124,7 @@ func testMarkdownTime(t *testing.T, c *tab) {
 	}
 }
 
-// renderTime returns the CPU time that the tab's main thread needs to render a text, which hardly depends on other
-// load.
+// renderTime returns how much CPU time the tab's main thread needs to render a text. Other load hardly affects this.
 func (c *tab) renderTime(text string) time.Duration {
 	c.Helper()
 	before := c.threadTime()

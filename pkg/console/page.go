@@ -15,7 +15,7 @@ type Page struct {
 
 var inline = regexp.MustCompile(`(?s)<(script|style)>(.*?)</(?:script|style)>`)
 
-// NewPage returns a page whose policy allows only the page's own scripts and styles, by hash, and the service's icon.
+// NewPage returns a page whose policy allows only the service's icon and the page's own scripts and styles, by hash.
 func NewPage(html string) Page {
 	sources := map[string]string{"script": "", "style": ""}
 	for _, m := range inline.FindAllStringSubmatch(html, -1) {

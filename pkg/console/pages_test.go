@@ -16,13 +16,13 @@ import (
 	"github.com/sluice/sluice/testdata/site"
 )
 
-// axeVariable is the environment variable with the path of axe-core (axe.min.js), which make check-console downloads.
+// axeVariable is the environment variable for the path to axe-core (axe.min.js), which make check-console downloads.
 const axeVariable = "CONSOLE_AXE"
 
-// view is a view of the console, with the steps that bring it into a certain state.
+// view is a console view with the steps that bring it into a certain state.
 type view struct {
 	hash    string
-	visible string // selector of an element that is visible once the view is
+	visible string // selector of an element that becomes visible with the view
 	open    func(c *tab)
 }
 
@@ -99,7 +99,7 @@ func filledService(t *testing.T) (*service, map[string]view) {
 // show opens a view in a signed-in tab.
 func (t *tab) show(v view) {
 	t.Helper()
-	t.at("#/usage") // so that the next address is another view and is rendered completely
+	t.at("#/usage") // so that the next address is a different view and is rendered from scratch
 	t.waitVisible("meter, [role=alert]")
 	t.at(v.hash)
 	t.waitVisible(v.visible)
@@ -120,7 +120,7 @@ func (t *tab) in(scheme string, width int64) {
 	}
 }
 
-// TestNothingIsWiderThanAPhone opens every view in a window as wide as a small phone.
+// TestNothingIsWiderThanAPhone opens every view in a window the width of a small phone.
 func TestNothingIsWiderThanAPhone(t *testing.T) {
 	t.Parallel()
 	s, views := filledService(t)
@@ -135,7 +135,7 @@ func TestNothingIsWiderThanAPhone(t *testing.T) {
 	}
 }
 
-// TestAxeFindsNothing checks every view with axe, in light and dark mode, in wide and narrow windows.
+// TestAxeFindsNothing checks every view with axe, in light and dark mode and in wide and narrow windows.
 func TestAxeFindsNothing(t *testing.T) {
 	t.Parallel()
 	path := os.Getenv(axeVariable)

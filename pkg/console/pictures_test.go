@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "make the pictures of the README anew")
 
-// TestThePicturesOfTheReadme takes pictures of the console after a user has uploaded handbooks and asked a question.
+// TestThePicturesOfTheReadme takes screenshots of the console after a user has uploaded handbooks and asked a question.
 func TestThePicturesOfTheReadme(t *testing.T) {
 	t.Parallel()
 	if !*update {
@@ -23,7 +23,7 @@ func TestThePicturesOfTheReadme(t *testing.T) {
 	var answer struct{ ConversationID string }
 	s.call(http.MethodPost, "/datastores", map[string]any{"name": "Handbooks"}, &store)
 	c := open(s)
-	c.hostile.Store(true) // support.html contains styles, which the policy blocks
+	c.hostile.Store(true) // the policy blocks the styles in support.html
 	c.signIn()
 	c.at("#/datastores/" + store.ID)
 	c.waitVisible(".drop")
@@ -42,7 +42,7 @@ func TestThePicturesOfTheReadme(t *testing.T) {
 	c.picture("console-source.png")
 }
 
-// picture saves a picture of the window to docs/images.
+// picture saves a screenshot of the window to docs/images.
 func (t *tab) picture(name string) {
 	t.Helper()
 	t.do("sizing the window", chromedp.EmulateViewport(1100, 720))
