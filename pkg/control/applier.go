@@ -9,13 +9,14 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// EventLog delivers stored events in order, each at least once, until ctx is done. The handler gets up to `limit`
-// events at a time. If it fails, it gets the events again one by one, so that it can apply those before a faulty event.
+// EventLog delivers stored events in order, each at least once, until ctx is done. The handler receives up to `limit`
+// events at a time. If it fails, the events are redelivered one by one, so that those before a faulty event can be
+// applied.
 type EventLog interface {
 	ConsumeBatches(ctx context.Context, limit int, handler func(context.Context, []domain.Event) error) error
 }
 
-// States applies events to the catalog, all in one transaction.
+// States applies events to the catalog in a single transaction.
 type States interface {
 	ApplyAll(ctx context.Context, evs []domain.Event) ([]catalog.Applied, error)
 }
@@ -24,7 +25,7 @@ type States interface {
 type Applier struct {
 	Events EventLog
 	States States
-	Hub    Watchers // nil if nobody watches
+	Hub    Watchers // nil if there are no watchers
 	Log    *slog.Logger
 }
 
@@ -44,8 +45,8 @@ func (a *Applier) apply(ctx context.Context, evs []domain.Event) error {
 	applied, err := a.States.ApplyAll(ctx, evs)
 	switch {
 	case len(evs) == 1 && domain.CodeOf(err) == domain.CodeInvalid:
-		// The event would fail every time and block all later events, so drop it. The rescuer will find the waiting
-		// datasource.
+		// The event would fail every time and block all later events, so drop it. The Rescuer will find the datasource
+		// that waits for it.
 		a.Log.ErrorContext(ctx, "dropping a malformed event", "type", evs[0].Type, "datasource", evs[0].DatasourceID, "job", evs[0].JobID, "error", err)
 		return nil
 	case err != nil:

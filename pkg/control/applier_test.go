@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// eventLog delivers each event once and records what the handler returns.
+// eventLog delivers each event once and records the handler's results.
 type eventLog struct {
 	events  []domain.Event
 	answers []error

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// TestAuditKeepsTheContentOfFiles audits a store with three originals: one of a file in a datastore, one of a file in
-// no datastore, and one of an upload part. None of them is a stray. Lost and damaged ones are counted.
+// TestAuditKeepsTheContentOfFiles audits a store with three originals: a file in a datastore, a file in no datastore,
+// and an upload part. None of them is a stray. Lost and damaged ones are counted.
 func TestAuditKeepsTheContentOfFiles(t *testing.T) {
 	t.Parallel()
 	synched := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

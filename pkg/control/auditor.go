@@ -22,14 +22,14 @@ type AuditCatalog interface {
 	NewJob(ctx context.Context, d domain.Datasource, kind domain.JobKind) (domain.Job, error)
 	Requeue(ctx context.Context, workspaceID, id string, job domain.Job, p catalog.Priority) (domain.Datasource, error)
 	QueueSweep(ctx context.Context, s domain.Sweep) error
-	// DeleteIf deletes a datasource unless it has changed since it was read, and reports whether it did.
+	// DeleteIf deletes a datasource unless it has changed since it was read. It reports whether it deleted it.
 	DeleteIf(ctx context.Context, d domain.Datasource) (bool, error)
-	// Adopt updates the catalog from a job newer than its state.
+	// Adopt updates the catalog from a job that is newer than the catalog's state.
 	Adopt(ctx context.Context, job domain.Job) (catalog.Adopted, error)
 	Leases
 }
 
-// Leases let only one of several processes perform a task.
+// Leases ensure that only one of several processes performs a task.
 type Leases interface {
 	// Lease acquires or renews the lease for the holder and reports whether the holder has it.
 	Lease(ctx context.Context, name, holder string, ttl time.Duration) (bool, error)
@@ -37,7 +37,7 @@ type Leases interface {
 	Release(ctx context.Context, name, holder string) error
 }
 
-// Log is the job log. LastJobs calls f for the last job of every datasource, except for generations below `from`.
+// Log is the job log. LastJobs calls f for the last job of every datasource, skipping generations below `from`.
 type Log interface {
 	LastJobs(ctx context.Context, from uint64, f func(domain.Job) error) error
 }
@@ -51,41 +51,41 @@ type OriginalsList interface {
 	Verify(ctx context.Context, key string) error
 }
 
-// Auditor compares the index and the original store with the catalog. It queues sweeps of stray rows and originals, and
-// jobs that restore missing ones. It ignores datasources with unfinished jobs.
+// Auditor compares the index and the original store with the catalog. It queues sweeps for stray rows and originals,
+// and jobs to restore missing ones. It ignores datasources with unfinished jobs.
 type Auditor struct {
 	Catalog   AuditCatalog
 	Engines   Engines
 	Originals OriginalsList
 	JobLog    Log
 	Every     time.Duration
-	// Alarm, unless nil, receives a value when an index has detected damage. The next audit then starts at once.
+	// Alarm, unless nil, receives a value when an index has detected damage. The next audit then starts immediately.
 	Alarm  <-chan struct{}
 	Holder string // unique name of this process
 	Log    *slog.Logger
 	Now    func() time.Time
-	// GuardedNow is the clock for deciding whether data is old enough to be deleted. After a jump of the system clock it
-	// may lag behind Now. If it is nil, Now is used.
+	// GuardedNow is the clock for deciding whether data is old enough to delete. It may lag behind Now after the system
+	// clock has jumped. If nil, Now is used instead.
 	GuardedNow func() time.Time
-	// Audited, unless nil, is called after every audit that had no errors. `began` is when the audit started.
+	// Audited, unless nil, is called after every audit without errors. `began` is when the audit started.
 	Audited func(began time.Time)
 
-	running sync.Mutex // held during an audit: two concurrent audits would each report only some of the differences
+	running sync.Mutex // held during an audit: concurrent audits would each report only some of the differences
 }
 
 // Scope is the extent of an audit. Periodic audits use the zero value.
 type Scope struct {
-	// Thorough makes the audit verify all checksums in the index and all originals' digests. This finds damage before a
-	// query or reader does.
+	// Thorough makes the audit verify all checksums in the index and all originals' digests. This detects damage before
+	// a query or reader runs into it.
 	Thorough bool
 	// Prune makes the audit delete datasources that have neither rows nor an original.
 	Prune bool
 }
 
-// Report counts the differences that an audit found and the repairs that it queued.
+// Report counts the differences found by an audit and the repairs it queued.
 type Report struct {
 	Datasources      int   // all datasources, including Unfinished
-	Unfinished       int   // datasources with unfinished jobs, which were not compared
+	Unfinished       int   // datasources with unfinished jobs, which are not compared
 	Adopted          int   // datasources that were missing or outdated in the catalog
 	Missing          int   // datasources with missing rows; their originals are processed again
 	Refetched        int   // web pages without an original, which are fetched again
@@ -102,17 +102,17 @@ func (r Report) Clean() bool {
 	return r == Report{Datasources: r.Datasources, Unfinished: r.Unfinished}
 }
 
-// Note receives an audit's findings and actions for the operator, one line each.
+// Note receives an audit's findings and actions, for the operator. Each call is one line.
 type Note func(format string, args ...any)
 
-// An unreferenced original that is younger than uploadGrace is not a stray, because its upload may still be in
-// progress.
+// An unreferenced original younger than uploadGrace is not a stray, because its upload may still be in progress.
 const uploadGrace = time.Hour
 
-// Delay of the first audit after the start, so that it does not compete with recovery.
+// Delay before the first audit after startup, so that it does not compete with recovery.
 const firstAudit = time.Minute
 
-// auditLease is the lease of the auditing process. The process keeps it after an audit, so that the others skip theirs.
+// auditLease names the lease held by the auditing process. The process keeps it after an audit, so that the others skip
+// theirs.
 const auditLease = "audit"
 
 // Run audits until ctx is done.
@@ -136,7 +136,7 @@ func (a *Auditor) Run(ctx context.Context) {
 	}
 }
 
-// release gives up the lease, so that another process can audit at once.
+// release gives up the lease so that another process can audit at once.
 func (a *Auditor) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
@@ -145,8 +145,8 @@ func (a *Auditor) release(ctx context.Context) {
 	}
 }
 
-// round runs an audit unless another process has run one recently, and returns the delay until the next. After an alarm
-// it always runs, because other processes may not have noticed the damage.
+// round runs an audit unless another process has run one recently, and returns how long to wait until the next. After
+// an alarm it always runs, because other processes may not have noticed the damage.
 func (a *Auditor) round(ctx context.Context, alarmed bool) (pause time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, auditBound)
 	defer cancel()
@@ -162,7 +162,7 @@ func (a *Auditor) round(ctx context.Context, alarmed bool) (pause time.Duration)
 	}
 	report, err := a.Audit(ctx, Scope{}, func(format string, args ...any) { a.Log.Info("audit", "found", fmt.Sprintf(format, args...)) })
 	if err != nil && ctx.Err() == nil {
-		// Wait for the next regular audit, because audits are expensive.
+		// Don't retry before the next regular audit, because audits are expensive.
 		a.Log.Warn("the audit could not be completed", "error", err)
 	}
 	if !report.Clean() {
@@ -182,10 +182,10 @@ type audit struct {
 	note Note
 	lost map[string]bool // ids of the datasources counted as Lost or Pruned
 
-	lostFiles int // files and upload parts whose content is lost or damaged
+	lostFiles int // files and upload parts with lost or damaged content
 }
 
-// Audit runs one audit. It continues after errors and returns all of them.
+// Audit runs one audit. It continues after errors and returns them all.
 func (a *Auditor) Audit(ctx context.Context, scope Scope, note Note) (Report, error) {
 	a.running.Lock()
 	defer a.running.Unlock()
@@ -219,8 +219,8 @@ func (a *audit) auditAll(ctx context.Context) error {
 	return errors.Join(append(faults, a.originals(ctx))...)
 }
 
-// Adopt updates the catalog from those jobs in the job log whose generation is at least `from`. After an old copy of
-// the database has been restored, the log contains jobs that the copy lacks.
+// Adopt updates the catalog from jobs in the job log whose generation is at least `from`. If an old copy of the
+// database was restored, the log contains jobs the copy lacks.
 func (a *Auditor) Adopt(ctx context.Context, from uint64, report *Report, note Note) error {
 	err := a.JobLog.LastJobs(ctx, from, func(job domain.Job) error {
 		adopted, err := a.Catalog.Adopt(ctx, job)

@@ -61,7 +61,7 @@ func (v inventory) DropDatastore(context.Context, string) error {
 	return errors.New("an audit drops nothing itself")
 }
 
-// kept simulates the original store: key → time stored.
+// kept simulates the original store. It maps each key to the time it was stored.
 type kept map[string]time.Time
 
 func (k kept) Each(_ context.Context, f func(string, int64, time.Time) error) error {
@@ -73,7 +73,7 @@ func (k kept) Each(_ context.Context, f func(string, int64, time.Time) error) er
 	return nil
 }
 
-// spoiled is the time that marks an original as damaged.
+// spoiled marks an original as damaged when used as its storage time.
 var spoiled = time.Date(2025, 12, 31, 0, 0, 0, 0, time.UTC)
 
 func (k kept) Verify(_ context.Context, key string) error {
@@ -138,7 +138,7 @@ func TestAuditRepairsDifferences(t *testing.T) {
 		rows      []index.Stored
 		since     []index.Stored // written while the index is read
 		originals kept
-		later     time.Duration // from the synch to the audit
+		later     time.Duration // time between the synch and the audit
 		want      Report
 		sweeps    []domain.Sweep
 		left      []index.Stored

@@ -73,7 +73,7 @@ func (a *audit) originals(ctx context.Context) error {
 	return nil
 }
 
-// datasourceOf returns the datasource of an original, or the zero value if the datasource was deleted.
+// datasourceOf returns an original's datasource, or the zero value if the datasource was deleted.
 func (a *audit) datasourceOf(ctx context.Context, o catalog.OriginalRef) (domain.Datasource, error) {
 	d, err := a.Catalog.Datasource(ctx, o.WorkspaceID, o.DatasourceID)
 	if domain.CodeOf(err) == domain.CodeNotFound {
@@ -85,8 +85,8 @@ func (a *audit) datasourceOf(ctx context.Context, o catalog.OriginalRef) (domain
 	return d, err
 }
 
-// verifyOriginal checks an original's digest in a thorough audit. It refetches a synched web page whose original is
-// damaged, and only reports other damage.
+// verifyOriginal checks an original's digest if the audit is thorough. If the original is damaged, a synched web page
+// is fetched again; all other damage is only reported.
 func (a *audit) verifyOriginal(ctx context.Context, o catalog.OriginalRef) error {
 	if !a.Thorough {
 		return nil
@@ -119,8 +119,8 @@ func (a *audit) verifyOriginal(ctx context.Context, o catalog.OriginalRef) error
 	return nil
 }
 
-// handleMissingOriginal handles a datasource whose original is not in the store. It refetches a synched web page. It
-// only counts other losses, except that it deletes datasources without content if Prune is set.
+// handleMissingOriginal handles a datasource whose original is not in the store. A synched web page is fetched again.
+// All other losses are only counted, except that a datasource without content is deleted if Prune is set.
 func (a *audit) handleMissingOriginal(ctx context.Context, o catalog.OriginalRef) error {
 	if o.DatasourceID == "" {
 		exists, err := a.Originals.Exists(ctx, o.Key) // it may have been stored since the store was read
@@ -150,8 +150,8 @@ func (a *audit) handleMissingOriginal(ctx context.Context, o catalog.OriginalRef
 	return nil
 }
 
-// hasLostOriginal reports whether a datasource refers to a missing original and has no unfinished job, which could
-// replace the original.
+// hasLostOriginal reports whether a datasource refers to a missing original and has no unfinished job that could
+// replace it.
 func (a *audit) hasLostOriginal(ctx context.Context, d domain.Datasource) (bool, error) {
 	if d.Original == nil {
 		return false, nil
@@ -163,7 +163,7 @@ func (a *audit) hasLostOriginal(ctx context.Context, d domain.Datasource) (bool,
 	return !exists, nil
 }
 
-// fetchAgain requeues a web page without cache validators, because the answer "not modified" would not restore the
+// fetchAgain requeues a web page without its cache validators, because a "not modified" response would not restore the
 // original.
 func (a *audit) fetchAgain(ctx context.Context, d domain.Datasource) error {
 	job, err := a.Catalog.NewJob(ctx, d, domain.JobCrawl)
@@ -179,11 +179,11 @@ func (a *audit) fetchAgain(ctx context.Context, d domain.Datasource) error {
 	return nil
 }
 
-// Maximum number of lost datasources to list by name.
+// Maximum number of lost datasources that are listed by name.
 const lostListed = 100
 
-// countLost counts a datasource that cannot be repaired. It has `have` rows and should have `want`. If it has none and
-// Prune is set, countLost deletes it.
+// countLost counts a datasource that cannot be repaired and has `have` of its `want` rows. If it has none and Prune is
+// set, countLost deletes it.
 func (a *audit) countLost(ctx context.Context, d domain.Datasource, have, want int64) (deleted bool, err error) {
 	if a.lost[d.ID] {
 		return false, nil
@@ -214,7 +214,7 @@ func (a *audit) countLost(ctx context.Context, d domain.Datasource, have, want i
 	return deleted, nil
 }
 
-// ignoreNotFound adds the action and datasource to an error. It returns nil if the datasource no longer exists.
+// ignoreNotFound adds the action and the datasource to an error, or returns nil if the datasource no longer exists.
 func ignoreNotFound(err error, action, id string) error {
 	if err == nil || domain.CodeOf(err) == domain.CodeNotFound {
 		return nil

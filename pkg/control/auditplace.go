@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// placeAudit compares one place of a datastore with the catalog.
+// placeAudit compares one of a datastore's places with the catalog.
 type placeAudit struct {
 	*audit
 	store     domain.Datastore
@@ -22,8 +22,8 @@ type placeAudit struct {
 
 func (a *audit) datastore(ctx context.Context, store domain.Datastore) error {
 	for i, p := range store.Places() {
-		// Read the index before the catalog. If a generation becomes active in between, the catalog shows it as active. If it
-		// is still being written, the catalog shows that its datasource has an unfinished job.
+		// Read the index before the catalog. A generation that becomes active in between then appears as active in the
+		// catalog, and one that is still being written belongs to a datasource with an unfinished job.
 		idx, spaces, err := spacesIn(ctx, a.Engines, store.ID, p)
 		if err != nil {
 			return err
@@ -79,8 +79,8 @@ func (a *audit) sweepAbandoned(ctx context.Context, store domain.Datastore) erro
 	if len(left) == 0 {
 		return nil
 	}
-	// Read the datastore again, because a move may have started since the first reading. A later move cannot have written
-	// the rows counted above.
+	// Read the datastore again, because a move may have started since the first read. A move that starts later cannot
+	// have written the rows counted above.
 	now, err := a.Catalog.DatastoreByID(ctx, store.ID)
 	if domain.CodeOf(err) == domain.CodeNotFound {
 		return nil
@@ -102,7 +102,7 @@ func (a *audit) sweepAbandoned(ctx context.Context, store domain.Datastore) erro
 	return nil
 }
 
-// run compares the index with the catalog for every datasource of the datastore. If `count` is set, it also counts the
+// run compares the index with the catalog for every datasource in the datastore. If `count` is set, it also counts the
 // datasources; callers set it only for a datastore's first place, so that each datasource is counted once.
 func (a *placeAudit) run(ctx context.Context, count bool) error {
 	err := a.Catalog.EachActive(ctx, a.store.ID, func(state catalog.ActiveState) error {
@@ -120,8 +120,8 @@ func (a *placeAudit) run(ctx context.Context, count bool) error {
 		return fmt.Errorf("listing active generations: %w", err)
 	}
 	for id, rows := range a.rows { // datasources missing from the catalog
-		// Sweep only the generations known so far. A page with the same id may be added to the site again before the sweep
-		// runs, and its new rows must stay.
+		// Sweep only the generations known so far. Before the sweep runs, a page with the same id may be added to the
+		// site again, and its new rows must stay.
 		var n int64
 		var last uint64
 		for _, r := range rows {
@@ -145,8 +145,8 @@ func (a *placeAudit) sweep(ctx context.Context, datasourceID string, from, below
 	return nil
 }
 
-// expected returns the generation of the datasource that the place must contain, and its number of rows. Both are 0 if
-// the place does not have to contain any.
+// expected returns which of the datasource's generations the place should contain and how many rows it has. Both are 0
+// if the place does not have to contain any.
 func (a *placeAudit) expected(state catalog.ActiveState) (generation uint64, rows int64) {
 	switch {
 	case a.place == a.store.Serving():
@@ -185,11 +185,11 @@ func (a *placeAudit) datasource(ctx context.Context, state catalog.ActiveState, 
 	return a.incomplete(ctx, state)
 }
 
-// incomplete repairs a datasource with missing rows, after checking that they really are missing.
+// incomplete repairs a datasource with missing rows, after making sure that they really are missing.
 func (a *placeAudit) incomplete(ctx context.Context, state catalog.ActiveState) error {
-	// The index and the catalog were read at different times, so rows may only seem to be missing. All rows of an active
-	// generation exist. So read the catalog, count the rows, and read the catalog again: if both readings show the same
-	// active generation, the rows really are missing.
+	// The index and the catalog were read at different times, so rows may only appear to be missing. An active
+	// generation is always complete. So read the catalog, count the rows, and read the catalog again: if both reads
+	// show the same active generation, the rows really are missing.
 	if _, same, err := a.reread(ctx, state); err != nil || !same {
 		return err
 	}
@@ -214,14 +214,14 @@ func (a *placeAudit) incomplete(ctx context.Context, state catalog.ActiveState) 
 		if err != nil || deleted || d.Status == domain.StatusError {
 			return err
 		}
-		// The new job cannot find the original. It fails, which tells users that the original is lost.
+		// The new job will not find the original and will fail, which shows users that the original is lost.
 		return a.requeue(ctx, d)
 	}
 	a.missing++
 	return a.requeue(ctx, d)
 }
 
-// reread reads a datasource again and reports whether its active generation is the same.
+// reread reads a datasource again and reports whether its active generation is unchanged.
 func (a *placeAudit) reread(ctx context.Context, state catalog.ActiveState) (d domain.Datasource, same bool, err error) {
 	d, err = a.Catalog.Datasource(ctx, a.store.WorkspaceID, state.DatasourceID)
 	if err != nil {
@@ -234,7 +234,7 @@ func (a *placeAudit) reread(ctx context.Context, state catalog.ActiveState) (d d
 	return d, same, nil
 }
 
-// count returns a generation's current number of rows in the place.
+// count returns how many rows of a generation the place currently has.
 func (a *placeAudit) count(ctx context.Context, datasourceID string, generation uint64) (sum int64, err error) {
 	idx, spaces, err := spacesIn(ctx, a.Engines, a.store.ID, a.place)
 	if err != nil {

@@ -23,9 +23,9 @@ import (
 )
 
 // runLoop calls `round` at once, then whenever `wake` fires and at least once per interval, until ctx is done. If round
-// reports more work, it is called again at once. If it fails, the error is logged, and the next call follows after a
-// delay that doubles up to a minute. `bound` limits the time of each call, so that a hanging engine cannot block the
-// loop forever.
+// reports more work, it is called again at once. If it fails, the error is logged and the next call is delayed; the
+// delay doubles up to a minute. Each call is limited to `bound`, so that a hanging engine cannot block the loop
+// forever.
 func runLoop(ctx context.Context, log *slog.Logger, wake <-chan struct{}, interval, bound time.Duration, round func(context.Context) (more bool, err error)) {
 	const maxDelay = time.Minute
 	delay := time.Duration(0)
@@ -55,7 +55,7 @@ func withTimeout(ctx context.Context, bound time.Duration, round func(context.Co
 	return round(ctx)
 }
 
-// Time limits for one round of a loop. An audit has longer, because it reads everything.
+// Time limits for one round of a loop. Audits get more time, because they read everything.
 const (
 	roundBound = 5 * time.Minute
 	auditBound = 6 * time.Hour

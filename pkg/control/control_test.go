@@ -190,7 +190,7 @@ type sweeps struct {
 	deferred map[string]time.Time
 
 	batches        int         // remaining batches of conversations to delete
-	forgot         []time.Time // arguments of the calls of ForgetConversations
+	forgot         []time.Time // arguments to ForgetConversations
 	failForgetting error
 }
 
@@ -217,8 +217,8 @@ func (s *sweeps) DeferSweep(_ context.Context, id string, until time.Time, _ str
 func (s *sweeps) RemoveDeleted(context.Context) (bool, error) { return false, nil }
 func (s *sweeps) SweepWake() <-chan struct{}                  { return nil }
 
-// engines records what sweeps do to the index, originals and job log. The datastore "store" serves from `here` and is
-// moving to `there`.
+// engines records what sweeps do to the index, the originals and the job log. The datastore "store" serves from `here`
+// and is moving to `there`.
 type engines struct {
 	calls  []string
 	failOn string
@@ -446,7 +446,7 @@ func TestRescuerReissuesOnlyLostJobs(t *testing.T) {
 	}
 }
 
-// silentDatasource simulates a catalog with one datasource that has been inactive since a given time, and the stream
+// silentDatasource simulates a catalog whose only datasource has been silent since a given time, along with the stream
 // that may contain its job.
 type silentDatasource struct {
 	since            time.Time

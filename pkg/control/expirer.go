@@ -6,14 +6,13 @@ import (
 	"time"
 )
 
-// Expiring is the part of the catalog that removes expired files, uploads and contents of vector stores.
+// Expiring is the part of the catalog that removes expired files, uploads and vector store content.
 type Expiring interface {
-	// Expire removes the next batch of expired content and reports whether there is more.
+	// Expire removes the next batch of expired content and reports whether any is left.
 	Expire(ctx context.Context) (more bool, err error)
 }
 
-// Expirer removes expired files and uploads, and the content of expired vector stores. It also finishes interrupted
-// deletions of files.
+// Expirer removes expired files, uploads and vector store content. It also finishes interrupted file deletions.
 type Expirer struct {
 	Content Expiring
 	Log     *slog.Logger

@@ -5,15 +5,15 @@ import (
 	"sync"
 )
 
-// Watchers learn of changed datasources once the changes are stored.
+// Watchers are notified of changed datasources once the changes are stored.
 type Watchers interface {
 	// Changed must not block.
 	Changed(datastoreID, datasourceID string)
 }
 
-// Hub notifies watchers in this process of stored changes to datasources and passes the changes on to other processes'
-// hubs. Changes that occur while a watcher is busy are combined and delivered later, so a watcher never misses the last
-// state of a datasource and never blocks other watchers.
+// Hub notifies watchers in this process of stored changes to datasources and forwards the changes to other processes'
+// hubs. Changes that occur while a watcher is busy are combined and delivered later, so a watcher never misses a
+// datasource's latest state and never blocks other watchers.
 type Hub struct {
 	announce func(datastoreID, datasourceID string) // nil if no other process has a hub
 
@@ -30,13 +30,13 @@ type watcher struct {
 	signal      chan struct{}
 }
 
-// NewHub returns a Hub without watchers. announce must send a change to other processes' hubs and must not block. It
-// may send the change back to this hub. A nil announce means that no other process has a hub.
+// NewHub returns a Hub without watchers. announce must not block. It sends a change to other processes' hubs, and may
+// send it back to this hub as well. It is nil if no other process has a hub.
 func NewHub(announce func(datastoreID, datasourceID string)) *Hub {
 	return &Hub{announce: announce, watchers: map[*watcher]struct{}{}, closed: make(chan struct{})}
 }
 
-// Close ends all watches. Later calls of Watch return closed channels. Close may be called twice.
+// Close ends all watches. Later calls to Watch return closed channels. Close may be called more than once.
 func (h *Hub) Close() { h.once.Do(func() { close(h.closed) }) }
 
 // Changed notifies the datastore's watchers in this process and other processes' hubs. It never blocks.
@@ -67,7 +67,7 @@ func (h *Hub) ChangedElsewhere(datastoreID, datasourceID string) {
 	}
 }
 
-// Watch returns a channel with the ids of the datastore's changed datasources. The channel is closed when ctx is done
+// Watch returns a channel that receives the ids of the datastore's changed datasources. It is closed when ctx is done
 // or the hub is closed.
 func (h *Hub) Watch(ctx context.Context, datastoreID string) (<-chan string, error) {
 	w := &watcher{datastoreID: datastoreID, changed: map[string]struct{}{}, signal: make(chan struct{}, 1)}

@@ -26,13 +26,13 @@ type Engines interface {
 	Engines() []domain.Engine
 }
 
-// Stores reads datastores of any workspace. DatastoreByID fails with domain.CodeNotFound if the datastore was deleted.
+// Stores reads datastores in any workspace. DatastoreByID fails with domain.CodeNotFound if the datastore was deleted.
 type Stores interface {
 	DatastoreByID(ctx context.Context, id string) (domain.Datastore, error)
 }
 
-// spacesIn returns the index of a place and the spaces in it with a datastore's rows. Usually there is one space; there
-// is none before the first write, and several if the model's dimensions have changed.
+// spacesIn returns a place's index and the spaces there that contain the datastore's rows. Usually there is one space.
+// There is none before the first write, and there are several if the model's dimensions have changed.
 func spacesIn(ctx context.Context, e Engines, datastoreID string, p domain.Place) (Index, []index.Space, error) {
 	idx, err := e.Index(p.Engine)
 	if err != nil {

@@ -12,33 +12,33 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 )
 
-// Repairs is the queue of repair requests. Any process with access to the catalog can add one, and an api process
-// performs it.
+// Repairs is the queue of repair requests. Any process with access to the catalog can add a request, which an api
+// process then executes.
 type Repairs interface {
 	// ClaimRepair claims the oldest unclaimed request, or returns nil if there is none.
 	ClaimRepair(ctx context.Context, holder string) (*catalog.RepairRequest, error)
 	// AddRepairLines adds lines to the repair's output and renews the claim.
 	AddRepairLines(ctx context.Context, id string, lines ...string) error
-	// FinishRepair ends the repair. `failure` is the error message, or "" on success.
+	// FinishRepair ends the repair. `failure` is the error message, or "" if it succeeded.
 	FinishRepair(ctx context.Context, id, failure string) error
 }
 
-// Repairer performs repairs: it recreates lost streams, updates the catalog from the job log, replaces lost jobs, runs
-// an audit, and reports what it did.
+// Repairer performs repairs: it recreates lost streams, updates the catalog from the job log, replaces lost jobs, and
+// runs an audit. It reports everything it did.
 type Repairer struct {
 	Requests  Repairs
 	Streams   *StreamKeeper
 	Auditor   *Auditor
-	Scheduler *Scheduler // nil if there are no scheduled refreshes
+	Scheduler *Scheduler // nil if nothing is refreshed on a schedule
 	Log       *slog.Logger
 }
 
 const (
 	repairPoll = time.Second
-	// Interval at which a running repair renews its claim.
+	// How often a running repair renews its claim.
 	repairBeat = 10 * time.Second
-	// A job that is not in the stream counts as lost after this time without events. Until then, its last event may be in
-	// transit.
+	// A job missing from the stream counts as lost after this long without events. Before that, its last event may
+	// still be in transit.
 	repairQuietTime = 15 * time.Second
 )
 
@@ -76,7 +76,7 @@ func (r *Repairer) round(ctx context.Context) (more bool, err error) {
 	stop()
 	<-beat
 	if ctx.Err() != nil {
-		return false, ctx.Err() // another process resumes the repair, or this one after a restart
+		return false, ctx.Err() // another process resumes the repair, or this one does after a restart
 	}
 	if err != nil {
 		failure = err.Error()
@@ -87,7 +87,7 @@ func (r *Repairer) round(ctx context.Context) (more bool, err error) {
 	return true, nil
 }
 
-// repair performs all parts of a repair, even if some fail, and returns all errors.
+// repair runs all steps of a repair, even if some fail, and returns all errors.
 func (r *Repairer) repair(ctx context.Context, prune bool, note Note) error {
 	var faults []error
 	said := 0
@@ -109,7 +109,7 @@ func (r *Repairer) repair(ctx context.Context, prune bool, note Note) error {
 	return fault
 }
 
-// reschedule restores schedules lost with their stream.
+// reschedule restores schedules that were lost with their stream.
 func (r *Repairer) reschedule(ctx context.Context, note Note) error {
 	if r.Scheduler == nil {
 		return nil
@@ -128,7 +128,7 @@ func (r *Repairer) reschedule(ctx context.Context, note Note) error {
 	return err
 }
 
-// summary returns the last line of a repair's output. `consistent` says whether the repair was complete and found no
+// summary returns the last line of a repair's output. `consistent` means that the repair was complete and found no
 // differences.
 func (r Report) summary(consistent bool) string {
 	var parts []string

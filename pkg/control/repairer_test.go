@@ -54,7 +54,7 @@ func (s *repairFixture) LastJobs(_ context.Context, _ uint64, f func(domain.Job)
 	return s.fault
 }
 
-// testStreams is an original store. If it is true, Repair recreates the store.
+// testStreams is an original store. If true, Repair recreates the store.
 type testStreams bool
 
 func (r testStreams) Repair(context.Context) (bool, error) { return bool(r), nil }
@@ -180,7 +180,7 @@ func TestLostJobsAreReissuedAtOnce(t *testing.T) {
 	}
 }
 
-// otherAuditor is a catalog whose audit lease another process holds.
+// otherAuditor is a catalog in which another process holds the audit lease.
 type otherAuditor struct {
 	AuditCatalog
 	asked, audits, released atomic.Int32

@@ -12,7 +12,7 @@ import (
 )
 
 // Waiting is the part of the catalog that replaces lost jobs. Stuck returns datasources whose jobs should be in the
-// stream, and Reissue replaces such a job.
+// stream, and Reissue replaces one of those jobs.
 type Waiting interface {
 	Stuck(ctx context.Context, before time.Time, limit int) ([]catalog.StuckDatasource, error)
 	Reissue(ctx context.Context, datasourceID, expectJobID string, job domain.Job) (bool, error)
@@ -23,14 +23,14 @@ type Stream interface {
 	Outstanding(ctx context.Context, job domain.Job) (bool, error)
 }
 
-// Rescuer is the last safety net. If a datasource waits for a job that is not in the stream, because the stream or an
-// event was lost, the Rescuer creates a new job.
+// Rescuer is the last safety net. If a datasource waits for a job that is no longer in the stream, because the stream
+// or an event was lost, Rescuer creates a new job.
 type Rescuer struct {
 	Waiting Waiting
 	Stream  Stream
 	Log     *slog.Logger
 	Now     func() time.Time
-	// Timeout is the time without events after which a datasource is checked. 0 means 2 minutes.
+	// Timeout is how long a datasource may go without events before it is checked. 0 means 2 minutes.
 	Timeout time.Duration
 
 	shortTimeoutUntil atomic.Int64 // when the short timeout ends, in microseconds since 1970; see ExpectLostJobs
@@ -57,9 +57,9 @@ func (r *Rescuer) Run(ctx context.Context) {
 }
 
 // ExpectLostJobs shortens the timeout for the next ten minutes. Call it if the catalog is older than the stream. Such a
-// catalog publishes jobs again that were already in the stream. The stream drops them as duplicates and never delivers
-// them, so the Rescuer must replace them. One check is not enough: an acknowledged job looks outstanding until all
-// earlier jobs are acknowledged.
+// catalog republishes jobs that were already in the stream. The stream drops them as duplicates and never delivers
+// them, so the Rescuer must replace them. Checking once is not enough, because an acknowledged job looks outstanding
+// until all earlier jobs are acknowledged.
 func (r *Rescuer) ExpectLostJobs() {
 	r.shortTimeoutUntil.Store(r.Now().Add(shortTimeoutPeriod).UnixMicro())
 }
@@ -71,7 +71,7 @@ func (r *Rescuer) timeout() time.Duration {
 	return r.Timeout
 }
 
-// Rescue checks all datasources whose jobs have been silent for the time `quiet`. It returns the number of jobs that it
+// Rescue checks all datasources whose jobs have been silent for at least `quiet`. It returns the number of jobs it
 // created.
 func (r *Rescuer) Rescue(ctx context.Context, quiet time.Duration) (total int, err error) {
 	for {
@@ -86,7 +86,7 @@ func (r *Rescuer) Rescue(ctx context.Context, quiet time.Duration) (total int, e
 	}
 }
 
-// round checks the datasources that have waited longest.
+// round checks the datasources that have been waiting longest.
 func (r *Rescuer) round(ctx context.Context, quiet time.Duration) (rescued int, err error) {
 	stuck, err := r.Waiting.Stuck(ctx, r.Now().Add(-quiet), rescueBatch)
 	if err != nil {

@@ -15,10 +15,10 @@ import (
 
 // Refreshes is the part of the catalog that stores refresh schedules.
 type Refreshes interface {
-	// Refreshes returns a page of the schedules in a fixed order. `next` is "" after the last page.
+	// Refreshes returns one page of the schedules, in a fixed order. `next` is "" after the last page.
 	Refreshes(ctx context.Context, cursor string, limit int) (page []catalog.Refresh, next string, err error)
-	// RefreshDue queues a refresh of a datasource that was due at the given time, and reports whether it did. Repeating
-	// the call is harmless.
+	// RefreshDue queues a refresh that was due at the given time, and reports whether it did. Calling it again is
+	// harmless.
 	RefreshDue(ctx context.Context, id string, at time.Time) (queued bool, err error)
 }
 
@@ -33,25 +33,25 @@ type Schedules interface {
 // Scheduler refreshes web content when it is due. The catalog is authoritative: the scheduler makes the stored
 // schedules match it, which repairs lost and outdated ones.
 //
-// Many datasources may become due at the same time. Like all others, their jobs go through the outbox, behind new
-// content, and the dispatcher publishes them gradually.
+// Many datasources may become due at once. Their jobs go through the outbox like all others, behind new content, and
+// the dispatcher publishes them gradually.
 type Scheduler struct {
 	Catalog   Refreshes
 	Schedules Schedules
-	Wake      <-chan struct{} // fires when schedules have changed in the catalog; nil means to compare only periodically
-	Hub       Watchers        // nil if nobody watches
+	Wake      <-chan struct{} // fires when schedules have changed in the catalog; nil: compare only periodically
+	Hub       Watchers        // nil if there are no watchers
 	Log       *slog.Logger
 
-	unsupportedOnce sync.Once // logs only once that the servers do not support schedules
+	unsupportedOnce sync.Once // the missing support for schedules is logged only once
 }
 
 const (
-	// Interval between comparisons of the schedules with the catalog. A lost schedule is restored within this time, a
-	// tenth of the shortest refresh interval.
+	// How often schedules are compared with the catalog. A lost schedule is restored within this time, which is a tenth
+	// of the shortest refresh interval.
 	scheduleEvery = time.Minute
-	// Minimum pause between two comparisons, so that importing many web sites does not cause one comparison per site.
+	// Minimum pause between two comparisons, so that importing many web sites does not trigger one per site.
 	schedulePause = time.Second
-	// Number of schedules read at a time.
+	// Number of schedules read per page.
 	schedulePage = 500
 )
 
@@ -81,14 +81,14 @@ func (s *Scheduler) Run(ctx context.Context) {
 // Reconciled is the result of Reconcile.
 type Reconciled struct {
 	Set     int // schedules that were missing or different
-	Removed int // schedules of content that is no longer refreshed
+	Removed int // schedules for content that is no longer refreshed
 }
 
-// Reconcile makes the schedules match the catalog. It logs and skips invalid schedules and fails with
-// jobs.ErrNoSchedules if the servers do not support schedules. Several processes may call Reconcile at once.
+// Reconcile makes the schedules match the catalog. Invalid schedules are logged and skipped. It fails with
+// jobs.ErrNoSchedules if the servers do not support schedules. Several processes may call it at once.
 func (s *Scheduler) Reconcile(ctx context.Context) (done Reconciled, err error) {
-	// Read the schedules before the catalog. Then a schedule that the catalog lacks was removed; in the opposite order, it
-	// could have been added in between.
+	// Read the schedules before the catalog, so that a schedule missing from the catalog must have been removed there.
+	// In the opposite order, it could have been added in between.
 	strays := map[scheduled]string{}
 	err = s.Schedules.Schedules(ctx, func(there jobs.Schedule) error {
 		strays[scheduled{there.DatastoreID, there.DatasourceID}] = there.Pattern
@@ -117,11 +117,11 @@ func (s *Scheduler) Reconcile(ctx context.Context) (done Reconciled, err error) 
 	return done, nil
 }
 
-// scheduled identifies a datasource with a schedule.
+// scheduled identifies a datasource that has a schedule.
 type scheduled struct{ datastoreID, datasourceID string }
 
-// set makes the stored schedule of a datasource match its row in the catalog and deletes it from `strays`. After all
-// rows, `strays` contains only schedules that the catalog lacks.
+// set makes a datasource's stored schedule match its catalog row and deletes it from `strays`. After all rows, only
+// schedules missing from the catalog are left in `strays`.
 func (s *Scheduler) set(ctx context.Context, row catalog.Refresh, strays map[scheduled]string, done *Reconciled) error {
 	refresh, err := domain.ParseRefresh(row.Schedule)
 	if err != nil {

@@ -55,7 +55,7 @@ func refreshOf(schedule string) catalog.Refresh {
 	return catalog.Refresh{WorkspaceID: domain.NewID(), DatastoreID: domain.NewID(), DatasourceID: domain.NewID(), Schedule: schedule}
 }
 
-// counting counts calls and passes them on to a broker.
+// counting counts calls and forwards them to a broker.
 type counting struct {
 	*jobs.Broker
 	mu           sync.Mutex
@@ -104,7 +104,7 @@ func openJobs(t *testing.T) (*jobs.Broker, *jobs.Conn) {
 	return b, conn
 }
 
-// patterns returns all schedules' patterns by datasource.
+// patterns maps each scheduled datasource to its schedule's pattern.
 func patterns(t *testing.T, b *jobs.Broker) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -142,7 +142,7 @@ func TestSchedulesFollowTheCatalog(t *testing.T) {
 	known.set(daily, broken, weekly, nightly)
 	reconcile("with everything new", Reconciled{Set: 3}, all)
 	reconcile("once more", Reconciled{}, all)
-	daily.Schedule = "1d" // the same interval in another form
+	daily.Schedule = "1d" // the same interval, written differently
 	weekly.Schedule = "8d"
 	known.set(daily, weekly)
 	left := map[string]string{daily.DatasourceID: "@every 24h0m0s", weekly.DatasourceID: "@every 192h0m0s"}
@@ -213,7 +213,7 @@ func TestSchedulerRefetchesDueDatasources(t *testing.T) {
 	running.Go(func() { s.Run(ctx) })
 	defer running.Wait()
 	defer stop()
-	for _, r := range []catalog.Refresh{gone, row} { // like the servers when a datasource is due
+	for _, r := range []catalog.Refresh{gone, row} { // as the servers do when a datasource is due
 		if _, err := conn.JetStream().Publish(t.Context(), fmt.Sprintf("due.%s.%s", r.DatastoreID, r.DatasourceID), nil); err != nil {
 			t.Fatal(err)
 		}

@@ -10,9 +10,9 @@ import (
 	"github.com/sluice/sluice/pkg/catalog"
 )
 
-// Sites is the part of the catalog that changes many of a site's pages.
+// Sites is the part of the catalog that changes many of a site's pages at once.
 type Sites interface {
-	// SiteWork returns up to `limit` tasks after the task `after`.
+	// SiteWork returns up to `limit` of the tasks that follow `after`.
 	SiteWork(ctx context.Context, after catalog.SiteTask, limit int) ([]catalog.SiteTask, error)
 	// WorkOnSite performs the next batch of a task.
 	WorkOnSite(ctx context.Context, task catalog.SiteTask) (catalog.SiteBatch, error)
@@ -20,11 +20,11 @@ type Sites interface {
 }
 
 // SiteWorker performs changes that affect too many of a site's pages for one transaction. It refetches or removes pages
-// that the last crawl did not find, refetches the duplicates of removed pages, and cancels pages queued by a stopped
-// crawl. The catalog records the remaining work, so it continues after a restart and in other processes.
+// that the last crawl did not find, refetches duplicates of removed pages, and cancels pages queued by a stopped crawl.
+// The catalog records the remaining work, so it continues after a restart and in other processes.
 type SiteWorker struct {
 	Sites Sites
-	Hub   Watchers // nil if nobody watches
+	Hub   Watchers // nil if there are no watchers
 	Log   *slog.Logger
 }
 
@@ -50,8 +50,8 @@ func (k *SiteWorker) Drain(ctx context.Context) error {
 	}
 }
 
-// round performs only one batch of each task, so that large sites do not block small ones. `more` reports whether work
-// is left.
+// round performs only one batch of each task, so that large sites do not block small ones. `more` reports whether any
+// work is left.
 func (k *SiteWorker) round(ctx context.Context) (more bool, err error) {
 	var faults []error
 	for last := (catalog.SiteTask{}); ; {

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog"
 )
 
-// siteWork simulates queued site work: the number of batches left for each task, by its index.
+// siteWork simulates queued site work. It holds the number of batches left per task.
 type siteWork struct {
 	left  []int
 	fault error // returned by every batch

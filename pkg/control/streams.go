@@ -15,18 +15,18 @@ type Streams interface {
 	Repair(ctx context.Context, highestGeneration uint64) (jobs.Repaired, error)
 }
 
-// Store is the original store. Repair recreates it if it is lost, and reports whether it did.
+// Store is the original store. Repair recreates it if it was lost, and reports whether it did.
 type Store interface {
 	Repair(ctx context.Context) (made bool, err error)
 }
 
-// Marks returns the highest generation that was ever used.
+// Marks returns the highest generation ever used.
 type Marks interface {
 	MaxGeneration(ctx context.Context) (uint64, error)
 }
 
-// StreamKeeper keeps all streams in existence. While the service runs, it recreates streams deleted or lost with their
-// disk, and replaces the lost jobs.
+// StreamKeeper makes sure all streams exist. While the service runs, it recreates streams that were deleted or lost
+// with their disk and replaces the lost jobs.
 type StreamKeeper struct {
 	Streams   Streams
 	Originals Store
@@ -45,8 +45,7 @@ func (k *StreamKeeper) Run(ctx context.Context) {
 	})
 }
 
-// repair recreates missing streams, calls `note` with a line about each repair, and returns how many lost jobs were
-// replaced.
+// repair recreates missing streams, calls `note` with a line per repair, and returns the number of replaced jobs.
 func (k *StreamKeeper) repair(ctx context.Context, note Note) (rescued int, err error) {
 	highest, err := k.Marks.MaxGeneration(ctx)
 	if err != nil {
@@ -59,7 +58,8 @@ func (k *StreamKeeper) repair(ctx context.Context, note Note) (rescued int, err 
 	if err != nil {
 		return 0, fmt.Errorf("repairing the streams: %w", err)
 	}
-	// Recreate the original store after the streams: a job whose original is lost needs the streams to report that.
+	// Recreate the original store after the streams, because a job whose original is lost needs the streams to report
+	// that.
 	if made, err := k.Originals.Repair(ctx); err != nil {
 		return 0, fmt.Errorf("repairing the store of originals: %w", err)
 	} else if made {

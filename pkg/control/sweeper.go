@@ -18,9 +18,9 @@ type Sweeps interface {
 	SweepWake() <-chan struct{}
 	// RemoveDeleted removes the next batch of deleted datastores' records.
 	RemoveDeleted(ctx context.Context) (more bool, err error)
-	// ForgetConversations deletes the next batch of conversations without messages since the given time.
+	// ForgetConversations deletes the next batch of conversations that have had no messages since the given time.
 	ForgetConversations(ctx context.Context, since time.Time) (more bool, err error)
-	// ForgetItemConversations is like ForgetConversations, for conversations of OpenAI's API.
+	// ForgetItemConversations is like ForgetConversations, but for the OpenAI-compatible API's conversations.
 	ForgetItemConversations(ctx context.Context, since time.Time) (more bool, err error)
 	// ForgetResponses deletes the next batch of responses created before the given time.
 	ForgetResponses(ctx context.Context, before time.Time) (more bool, err error)
@@ -40,8 +40,8 @@ type JobLog interface {
 	PurgeCrawls(ctx context.Context, datastoreID, datasourceID string, below uint64) error
 }
 
-// Sweeper performs sweeps. It retries a failed sweep with growing delays until it succeeds. The data is already
-// invisible, so delays are harmless.
+// Sweeper performs sweeps. A failed sweep is retried with increasing delays until it succeeds. Delays are harmless,
+// because the data is already invisible.
 type Sweeper struct {
 	Sweeps    Sweeps
 	Stores    Stores
@@ -51,12 +51,12 @@ type Sweeper struct {
 	Log       *slog.Logger
 	Now       func() time.Time
 
-	Retention time.Duration // time that conversations are kept after their last message; 0 means forever
-	// GuardedNow is the clock for deciding whether data is old enough to be deleted. After a jump of the system clock it
-	// may lag behind Now. If it is nil, Now is used.
+	Retention time.Duration // how long conversations are kept after their last message; 0 means forever
+	// GuardedNow is the clock for deciding whether data is old enough to delete. It may lag behind Now after the system
+	// clock has jumped. If nil, Now is used instead.
 	GuardedNow func() time.Time
-	// Holding reports whether originals must stay because a backup is reading them. Sweeps of originals are then deferred.
-	// If Holding is nil, they never are.
+	// Holding reports whether originals must be kept because a backup is reading them. In that case, sweeps of
+	// originals are deferred. If Holding is nil, they never are.
 	Holding func() bool
 }
 
@@ -109,7 +109,7 @@ func (s *Sweeper) round(ctx context.Context) (more bool, err error) {
 	return deleted || forgotten || len(tasks) == sweepBatch, err
 }
 
-// forget deletes old responses, and conversations whose last message is older than the retention time. It also ends
+// forget deletes old responses and conversations whose last message is older than the retention time. It also ends
 // abandoned responses.
 func (s *Sweeper) forget(ctx context.Context) (more bool, err error) {
 	now := sweepClock(s.GuardedNow, s.Now)()
@@ -133,8 +133,7 @@ func (s *Sweeper) forget(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// sweepClock returns the clock for deciding whether data is old enough to be deleted: `slower`, or `now` if that is
-// nil.
+// sweepClock returns the clock for deciding whether data is old enough to delete: `slower`, or `now` if slower is nil.
 func sweepClock(slower, now func() time.Time) func() time.Time {
 	if slower == nil {
 		return now

@@ -12,22 +12,23 @@ import (
 )
 
 const (
-	// Time limit for a group of sweeps. It is well below a round's limit, so that hanging sweeps do not block later ones.
+	// Time limit for a group of sweeps. It is well below a round's limit, so that hanging sweeps cannot block later
+	// ones.
 	sweepBound = time.Minute
-	// Delay of a sweep whose originals must stay for a backup.
+	// Delay before retrying a sweep whose originals a backup still needs.
 	holdDelay = 15 * time.Second
 )
 
-// sweepGroup is the key for grouping sweeps. The engine removes a whole group's rows in one call, which takes about as
-// long as a single sweep.
+// sweepGroup is the key by which sweeps are grouped. The engine removes a whole group's rows in one call, which takes
+// about as long as a single sweep.
 type sweepGroup struct {
 	attempts    int
 	datastoreID string // "" if no rows are removed
 	place       domain.Place
-	drops       string // id of the sweep that drops the datastore; such a sweep is not grouped
+	drops       string // id of the sweep that drops the datastore; it forms a group of its own
 }
 
-// grouped divides sweeps into groups, in the order of their first sweeps in `tasks`.
+// grouped splits sweeps into groups, ordered by each group's first sweep in `tasks`.
 func grouped(tasks []catalog.SweepTask) (groups [][]catalog.SweepTask) {
 	last := make(map[sweepGroup]int)
 	for _, task := range tasks {
@@ -48,12 +49,13 @@ func grouped(tasks []catalog.SweepTask) (groups [][]catalog.SweepTask) {
 	return groups
 }
 
-// groupSize returns the maximum group size after the given number of failures: 64, 16, 4, then 1. A sweep that always
-// fails or hangs soon has its own group and delays others only for seconds. After a short engine outage, groups are
-// still large.
+// groupSize returns the maximum size of a group whose sweeps have failed this many times: 64, 16, 4, then 1. A sweep
+// that always fails or hangs soon ends up alone and delays others only for seconds. After a short engine outage, groups
+// are still large.
 func groupSize(attempts int) int { return max(sweepBatch>>(2*min(attempts, 3)), 1) }
 
-// settle performs a group of sweeps. It defers those that fail or must wait, and returns the ids of the completed ones.
+// settle performs a group of sweeps. It defers sweeps that fail or have to wait, and returns the ids of the completed
+// ones.
 func (s *Sweeper) settle(ctx context.Context, group []catalog.SweepTask) (done []string, err error) {
 	if group, err = s.deferHeld(ctx, group); err != nil {
 		return nil, err
@@ -65,7 +67,7 @@ func (s *Sweeper) settle(ctx context.Context, group []catalog.SweepTask) (done [
 			continue
 		}
 		if ctx.Err() != nil {
-			continue // interrupted, which does not count as a failure
+			continue // interrupted, which is not counted as a failure
 		}
 		delay := min(time.Second<<min(task.Attempts, 10), 10*time.Minute)
 		s.Log.WarnContext(ctx, "removing deleted content failed; will retry", "sweep", task.ID, "datasource", task.DatasourceID, "delay", delay, "error", faults[i])
@@ -76,8 +78,8 @@ func (s *Sweeper) settle(ctx context.Context, group []catalog.SweepTask) (done [
 	return done, nil
 }
 
-// deferHeld defers sweeps whose originals a backup needs and returns the others. Checking Holding once before the
-// sweeps is enough, because a backup sets it before it copies the catalog.
+// deferHeld defers sweeps whose originals a backup needs and returns the others. It is enough to check Holding once
+// before the sweeps, because a backup sets it before copying the catalog.
 func (s *Sweeper) deferHeld(ctx context.Context, group []catalog.SweepTask) (free []catalog.SweepTask, err error) {
 	for _, task := range group {
 		if len(task.Originals) == 0 || s.Holding == nil || !s.Holding() {
@@ -91,12 +93,12 @@ func (s *Sweeper) deferHeld(ctx context.Context, group []catalog.SweepTask) (fre
 	return free, nil
 }
 
-// sweep performs a group's removals and returns an error or nil for each sweep.
+// sweep performs a group's removals. It returns one error or nil per sweep.
 func (s *Sweeper) sweep(ctx context.Context, group []catalog.SweepTask) (faults []error) {
 	ctx, cancel := context.WithTimeout(ctx, sweepBound)
 	defer cancel()
 	faults = make([]error, len(group))
-	for i, task := range group { // withdraw queued jobs first, so that they write no new rows after the removal
+	for i, task := range group { // withdraw queued jobs first, so they don't write new rows after the removal
 		faults[i] = s.withdraw(ctx, task.Sweep)
 	}
 	if len(group) > 0 && group[0].Below > 0 {
@@ -116,7 +118,7 @@ func (s *Sweeper) sweep(ctx context.Context, group []catalog.SweepTask) (faults 
 	return faults
 }
 
-// withdraw removes the jobs and other messages covered by a sweep from the streams.
+// withdraw removes the jobs and other messages covered by a sweep from their streams.
 func (s *Sweeper) withdraw(ctx context.Context, sweep domain.Sweep) error {
 	var faults []error
 	if sweep.Crawls > 0 {
@@ -132,7 +134,7 @@ func (s *Sweeper) withdraw(ctx context.Context, sweep domain.Sweep) error {
 	return errors.Join(faults...)
 }
 
-// rows removes the rows selected by a group of sweeps, which all have the same datastore and place.
+// rows removes the rows selected by a group of sweeps, which share one datastore and place.
 func (s *Sweeper) rows(ctx context.Context, group []catalog.SweepTask) error {
 	first := group[0].Sweep
 	places := []domain.Place{first.Place}
@@ -142,7 +144,7 @@ func (s *Sweeper) rows(ctx context.Context, group []catalog.SweepTask) error {
 		}
 		store, err := s.Stores.DatastoreByID(ctx, first.DatastoreID)
 		if domain.CodeOf(err) == domain.CodeNotFound {
-			// The datastore was deleted, and a worker that did not know wrote to it afterwards.
+			// The datastore was deleted, but a worker that did not know this wrote to it afterwards.
 			return s.drop(ctx, first.DatastoreID)
 		}
 		if err != nil {
@@ -168,7 +170,7 @@ func (s *Sweeper) rows(ctx context.Context, group []catalog.SweepTask) error {
 	return nil
 }
 
-// drop removes all of a datastore's rows from all engines.
+// drop removes a datastore's rows from all engines.
 func (s *Sweeper) drop(ctx context.Context, datastoreID string) error {
 	for _, e := range s.Engines.Engines() {
 		idx, err := s.Engines.Index(e)

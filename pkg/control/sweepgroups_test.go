@@ -156,7 +156,7 @@ func TestAFailedSweepFailsAloneAndAFailedIndexFailsAll(t *testing.T) {
 	}
 }
 
-// queue is a queue of sweeps with a clock that the test sets.
+// queue is a queue of sweeps with a clock set by the test.
 type queue struct {
 	sweeps
 	now   time.Time
@@ -187,7 +187,7 @@ func (q *queue) DeferSweep(_ context.Context, id string, until time.Time, _ stri
 	return nil
 }
 
-// poisoned simulates engines that fail every call with a certain datasource.
+// poisoned simulates engines in which every call for a certain datasource fails.
 type poisoned struct {
 	engines
 	calls int
@@ -229,7 +229,7 @@ func TestAPermanentlyFailingSweepDelaysOthersOnlyBriefly(t *testing.T) {
 	if took := q.now.Sub(began); took > 8*time.Second || len(q.tasks) != 5 {
 		t.Errorf("after %v %d sweeps are left, of which 5 can never succeed", took, len(q.tasks))
 	}
-	if e.calls > 120 { // one call per sweep would be 500
+	if e.calls > 120 { // one call per sweep would take 500
 		t.Errorf("%d calls", e.calls)
 	}
 }

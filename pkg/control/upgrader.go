@@ -14,9 +14,9 @@ import (
 type Upgrades interface {
 	Moving(ctx context.Context) ([]domain.Datastore, error)
 	MoveProgress(ctx context.Context, datastoreID string) (domain.MoveProgress, error)
-	// SettledDatastores checks up to `limit` datastores, in id order after the id `after`. It returns those that use the
-	// given embedding model, are not being moved, and have content. Datastores with content that is waiting to be read or
-	// was added after `since` are left out. `next` is the id to continue after, or "" after the last datastore.
+	// SettledDatastores checks up to `limit` datastores, ordered by id and starting after the id `after`. It returns
+	// those that use the given embedding model, are not being moved, and have content, none of which is waiting to be
+	// read or was added after `since`. `next` is the id to continue after, or "" after the last datastore.
 	SettledDatastores(ctx context.Context, model string, since time.Time, after string, limit int) (settled []domain.Datastore, next string, err error)
 	UpdateDatastore(ctx context.Context, workspaceID, id string, p domain.DatastorePatch) (domain.Datastore, error)
 }
@@ -25,21 +25,21 @@ type Upgrades interface {
 // the fast model first, so that it is searchable at once. A datastore is moved once no content has been added for a
 // while. Mover carries out the moves.
 //
-// If some of a datastore's content cannot be moved, the move is cancelled and not tried again for a day.
+// If some of a datastore's content cannot be moved, the move is cancelled and not retried for a day.
 type Upgrader struct {
 	Catalog  Upgrades
 	From, To string // the models' ids
 	Log      *slog.Logger
 	Now      func() time.Time
 
-	after   string               // id of the last datastore checked in the last round
-	refused map[string]time.Time // datastores whose move was cancelled, with the time
+	after   string               // id of the last datastore that the previous round checked
+	refused map[string]time.Time // maps each datastore whose move was cancelled to the time of the cancellation
 }
 
 const (
 	upgradeInterval  = 5 * time.Second
-	upgradeQuietTime = 20 * time.Second // time without new content before a datastore is moved
-	refusedUpgrade   = 24 * time.Hour   // delay before a cancelled move is tried again
+	upgradeQuietTime = 20 * time.Second // how long a datastore must go without new content before it is moved
+	refusedUpgrade   = 24 * time.Hour   // delay before a cancelled move is retried
 	upgradePage      = 100              // number of datastores checked per round
 )
 
@@ -81,7 +81,7 @@ func (u *Upgrader) round(ctx context.Context) (more bool, err error) {
 	return false, nil
 }
 
-// cancelFailed cancels the move of a datastore if none of the remaining content can be moved.
+// cancelFailed cancels a datastore's move if none of the remaining content can be moved.
 func (u *Upgrader) cancelFailed(ctx context.Context, d domain.Datastore) error {
 	p, err := u.Catalog.MoveProgress(ctx, d.ID)
 	if err != nil {
