@@ -17,15 +17,15 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// IgnoredHeader is the response header that lists ignored parameters, which the endpoint does not know or support.
+// IgnoredHeader is the response header listing ignored parameters: those the endpoint does not know or support.
 const IgnoredHeader = "Sluice-Ignored-Parameters"
 
 // Maximum number of unknown parameters listed in the header.
 const maxIgnored = 20
 
-// Decode decodes the JSON body of a request into `into`, a pointer to a struct. Field names are case-sensitive. Fields
-// that the struct lacks are ignored and listed in IgnoredHeader, because OpenAI's clients may send parameters that are
-// newer than this service. null counts as absent, except for fields whose type implements json.Unmarshaler; such a type
+// Decode decodes a request's JSON body into `into`, a pointer to a struct. Field names are case-sensitive. Fields
+// missing from the struct are ignored and listed in IgnoredHeader, because OpenAI's clients may send parameters newer
+// than this service. null counts as absent, except for fields whose type implements json.Unmarshaler; such a type
 // should return domain.Invalid errors.
 func Decode(c *gin.Context, into any) error {
 	object, err := BodyOf(c)
@@ -79,8 +79,8 @@ func headerText(text string) string {
 	}, text)
 }
 
-// DecodeValue decodes a value that was parsed from JSON. If it has the wrong type, the error is domain.CodeInvalid and
-// names the field.
+// DecodeValue decodes a value parsed from JSON. If it has the wrong type, the error is domain.CodeInvalid and names the
+// field.
 func DecodeValue(value, into any) error {
 	encoded, err := json.Marshal(value)
 	if err != nil {
@@ -97,8 +97,8 @@ func DecodeValue(value, into any) error {
 	return err
 }
 
-// aJSON returns a phrase for error messages, such as "a number", for a kind of JSON value as named in an error of
-// encoding/json.
+// aJSON returns a phrase for error messages, such as "a number", for a kind of JSON value as named in encoding/json's
+// errors.
 func aJSON(kind string) string {
 	switch kind, rest, _ := strings.Cut(kind, " "); kind {
 	case "object", "array":
@@ -115,7 +115,7 @@ func aJSON(kind string) string {
 	}
 }
 
-// aType returns a phrase for error messages, such as "a whole number", for the JSON values that a Go type can hold.
+// aType returns a phrase for error messages, such as "a whole number", for the JSON values a Go type can hold.
 func aType(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Bool:
@@ -135,7 +135,7 @@ func aType(t reflect.Type) string {
 
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
-// dropUnknown removes the fields that the type lacks, at every level, and returns their paths.
+// dropUnknown removes fields that the type does not have, at every level, and returns their paths.
 func dropUnknown(value any, t reflect.Type, path string) (unknown []string) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -167,7 +167,7 @@ func dropUnknown(value any, t reflect.Type, path string) (unknown []string) {
 	return unknown
 }
 
-// fieldsOf returns the types of a struct's fields by JSON name.
+// fieldsOf maps JSON names to the types of a struct's fields.
 func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	out := map[string]reflect.Type{}
 	for i := range t.NumField() {

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Body is the kind of body that an endpoint expects.
+// Body is the kind of body an endpoint expects.
 type Body int
 
 // Kinds of bodies.
@@ -21,17 +21,17 @@ const (
 	Multipart      // a form with a file; read it with http.Request.MultipartReader
 )
 
-// Endpoint describes an endpoint that is not in the OpenAPI document. It is served under each of document.Bases.
+// Endpoint describes an endpoint missing from the OpenAPI document. It is served under each of document.Bases.
 type Endpoint struct {
 	ID     string // operation name in the audit log, such as DeleteFile
 	Method string
 	Path   string       // Gin route without the base path, such as /v1/files/:id; name the first parameter id
-	Scope  domain.Scope // scope that the caller's key needs
+	Scope  domain.Scope // scope required of the caller's key
 	Body   Body
-	// Idempotent means that requests may have an Idempotency-Key. The ids of created resources then come from
+	// Idempotent means that requests may have an Idempotency-Key. The ids of created resources must then come from
 	// idempotency.ID.
 	Idempotent bool
-	Audited    bool // whether the audit log records calls; it always records those with the method DELETE
+	Audited    bool // whether the audit log records calls; it always records DELETE calls
 	// Serve writes the response, or returns an error before writing anything. access.CallerOf returns the caller.
 	Serve func(c *gin.Context) error
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Kind is a kind of object in OpenAI's API. Its ids are the objects' ids in Sluice with a prefix.
+// Kind is a kind of object in OpenAI's API. Such an object's id is its id in Sluice with a prefix.
 type Kind struct {
 	Prefix string
 	Name   string // for error messages
 	// Field is the name of the parameter that contains the id. If it is set, a malformed id is an invalid request, as
-	// in OpenAI's API. Otherwise it counts as the id of a missing object.
+	// in OpenAI's API. Otherwise it is treated as the id of a missing object.
 	Field string
 }
 
@@ -43,12 +43,12 @@ func (k Kind) Parse(text string) (string, error) {
 	}
 }
 
-// NotFound returns the error for an object that does not exist.
+// NotFound returns the error for a nonexistent object.
 func (k Kind) NotFound(text string) error {
 	return domain.Errorf(domain.CodeNotFound, "there is no %s with the id %s", k.Name, jsonbody.Describe(text))
 }
 
-// Length of an id without prefix.
+// Length of an id without its prefix.
 const idLength = len("01900000-0000-7000-8000-000000000000")
 
 // BareID returns an id without its kind's prefix, and any other text unchanged.

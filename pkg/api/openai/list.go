@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Page is the part of a list that a client requests. Unless After is "", the page begins after the object with this id;
+// Page says which page of a list a client requests. Unless After is "", the page begins after the object with this id;
 // Before works in the other direction.
 type Page struct {
 	Limit     int
@@ -18,7 +18,7 @@ type Page struct {
 	Before    string
 }
 
-// Limits of pages for most lists.
+// Page limits for most lists.
 const (
 	DefaultLimit = 20
 	MaxLimit     = 100
@@ -51,7 +51,7 @@ func ReadPage(query url.Values, defaultLimit, maxLimit int) (Page, error) {
 	return p, problem.Invalid(faults)
 }
 
-// List is a page of a list as OpenAI's clients see it.
+// List is a page from a list as OpenAI's clients see it.
 type List[T any] struct {
 	Object  string  `json:"object"` // always "list"
 	Data    []T     `json:"data"`

@@ -1,5 +1,5 @@
-// Package cl100k converts tokens of OpenAI's encoding cl100k_base, which OpenAI's embedding models use, to text.
-// LangChain and some other clients send such tokens instead of text, whichever model they name.
+// Package cl100k converts tokens to text in cl100k_base, the encoding used by OpenAI's embedding models. LangChain and
+// some other clients send such tokens instead of text, whichever model they name.
 package cl100k
 
 import (
@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// Size is the number of tokens. Special tokens have higher numbers and are not part of any text.
+// Size is the number of tokens. Special tokens have higher numbers and never occur in text.
 const Size = 100_256
 
 // vocabulary holds the lengths of all tokens, one byte each, followed by the bytes of all tokens. "go run generate.go"
@@ -21,7 +21,7 @@ const Size = 100_256
 //go:embed vocabulary.gz
 var vocabulary []byte
 
-// table holds the bytes of token i in text[starts[i]:starts[i+1]].
+// table holds the bytes for token i in text[starts[i]:starts[i+1]].
 type table struct {
 	text   string
 	starts []uint32
@@ -43,8 +43,8 @@ var load = sync.OnceValues(func() (table, error) {
 	return t, nil
 })
 
-// Decode returns the text of the tokens. It leaves out incomplete characters, which occur where a client has cut a text
-// between two tokens. It fails if a token does not exist.
+// Decode returns the tokens' text. It drops incomplete characters, which occur where a client has split a text between
+// two tokens. It fails if a token does not exist.
 func Decode(tokens []int) (string, error) {
 	t, err := load()
 	if err != nil {

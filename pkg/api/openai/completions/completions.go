@@ -1,5 +1,5 @@
 // Package completions translates OpenAI's older text completions to chat completions and back, for clients that do not
-// support chat completions. The prompt is the question.
+// support chat completions. The prompt becomes the question.
 package completions
 
 import (
@@ -19,21 +19,20 @@ import (
 
 const promptField = "prompt"
 
-// shared are the fields that mean the same in a completion and in a chat completion.
+// shared are the fields with the same meaning in completions and chat completions.
 var shared = []string{
 	"model", "max_tokens", "temperature", "top_p", "presence_penalty", "frequency_penalty", "stop", "stream", "stream_options", "user", "n", "logit_bias",
 	"conversationId", "filters", "store",
 }
 
-// refused are the fields that are rejected because they would change the answer and agents do not support them. The
-// listed values have no effect and are accepted.
+// refused are the fields rejected because they would change the answer and agents do not support them. The listed
+// values have no effect and are accepted.
 var refused = map[string][]any{
 	"suffix": {""}, "echo": {false}, "best_of": {1.0}, "logprobs": {},
 }
 
-// Translate converts the body of a completion to that of a chat completion. It also returns the faults of the fields
-// that only completions have, and the names of unknown fields. All other fields are checked later, as fields of the
-// chat completion.
+// Translate converts a completion's body to a chat completion's. It also returns the faults in completion-only fields
+// and the names of unknown fields. All other fields are checked later, as chat completion fields.
 func Translate(body map[string]any) (chat map[string]any, unknown []string, faults []domain.FieldError) {
 	chat = map[string]any{}
 	for _, name := range shared {
@@ -60,7 +59,7 @@ func Translate(body map[string]any) (chat map[string]any, unknown []string, faul
 	return chat, unknown, faults
 }
 
-// promptOf returns the text of a prompt, or the reason why it is invalid.
+// promptOf returns a prompt's text, or the reason why it is invalid.
 func promptOf(value any) (text, fault string) {
 	const form = "it must be a string, or an array with one string"
 	list, isList := value.([]any)
@@ -91,7 +90,7 @@ func Rename(faults []domain.FieldError) []domain.FieldError {
 	return renamed
 }
 
-// Completion is a text completion in OpenAI's form.
+// Completion is a text completion in OpenAI's format.
 type Completion struct {
 	ID      string   `json:"id"`
 	Object  string   `json:"object"` // always "text_completion"
@@ -101,15 +100,15 @@ type Completion struct {
 	Usage   *Usage   `json:"usage,omitempty"`
 }
 
-// Choice is the text of a completion or a piece of it.
+// Choice is a completion's text, or one chunk of it in a stream.
 type Choice struct {
 	Text     string  `json:"text"`
 	Index    int     `json:"index"`
 	Logprobs *string `json:"logprobs"`      // always null
-	Finish   *string `json:"finish_reason"` // "stop" or "length"; null if more pieces follow
+	Finish   *string `json:"finish_reason"` // "stop" or "length"; null if more chunks follow
 }
 
-// Usage counts the tokens of a completion.
+// Usage counts a completion's tokens.
 type Usage struct {
 	Prompt     int64 `json:"prompt_tokens"`
 	Completion int64 `json:"completion_tokens"`
@@ -144,15 +143,15 @@ func usageOf(a answer.Answer) *Usage {
 	return &Usage{a.PromptTokens, a.CompletionTokens, a.PromptTokens + a.CompletionTokens}
 }
 
-// Streaming are the settings of a streamed completion.
+// Streaming holds the settings for a streamed completion.
 type Streaming struct {
 	WriteTimeout, Heartbeat time.Duration
-	Usage                   bool                                // whether the last piece has the token counts
+	Usage                   bool                                // whether the last chunk has the token counts
 	Explain                 func(err error) problem.OpenAIError // converts an error for the client
-	OnIgnored               func(set func(name, value string))  // registers a function that sets the header of ignored parameters
+	OnIgnored               func(set func(name, value string))  // registers a function that sets the header listing ignored parameters
 }
 
-// Stream sends the completion in pieces. `answer` calls emit with each piece of the text. Stream returns an error if
+// Stream sends the completion in chunks. `answer` calls emit with the text as it arrives. Stream returns an error if
 // nothing has been sent yet or the client has disconnected.
 func (c Completion) Stream(w http.ResponseWriter, s Streaming, answer func(emit func(string) error) (answer.Answer, error)) error {
 	events := sse.New(w, s.WriteTimeout)

@@ -11,15 +11,15 @@ import (
 	"github.com/sluice/sluice/pkg/api/upload"
 )
 
-// purposes are the values that a client may send as a file's purpose. They are merely stored, except that files with
-// the purpose "batch" expire by default.
+// purposes are the values a client may send as a file's purpose. They are merely stored, except that "batch" files
+// expire by default.
 var purposes = []string{"assistants", "batch", "evals", "fine-tune", "user_data", "vision"}
 
 // Limits on a file's lifetime.
 const (
 	minKeepFor   = time.Hour
 	maxKeepFor   = 30 * 24 * time.Hour
-	batchKeepFor = 30 * 24 * time.Hour // default for files with the purpose batch
+	batchKeepFor = 30 * 24 * time.Hour // default for "batch" files
 )
 
 type faultFunc func(field, format string, args ...any)
@@ -33,14 +33,13 @@ func checkPurpose(fault faultFunc, purpose string) {
 	}
 }
 
-// expiry is the field expires_after.
+// expiry is the `expires_after` field.
 type expiry struct {
 	Anchor  string `json:"anchor"`
 	Seconds int64  `json:"seconds"`
 }
 
-// expiryOfForm returns the expiry in a form, which clients send as two parts or as JSON. It returns nil if there is
-// none.
+// expiryOfForm returns the expiry in a form, sent either as two parts or as JSON. It returns nil if there is none.
 func expiryOfForm(form *upload.Form) *expiry {
 	if text := form.Fields["expires_after"]; text != "" {
 		var e expiry
@@ -62,7 +61,7 @@ func expiryOfForm(form *upload.Form) *expiry {
 	return &expiry{Anchor: anchor, Seconds: n}
 }
 
-// keepForOf returns how long to keep a file; 0: forever.
+// keepForOf returns how long to keep a file. 0 means forever.
 func keepForOf(fault faultFunc, purpose string, e *expiry) time.Duration {
 	switch {
 	case e == nil && purpose == "batch":

@@ -52,16 +52,16 @@ type Originals interface {
 	Delete(ctx context.Context, key string) error
 }
 
-// Deps are the dependencies of the endpoints. All are required.
+// Deps are the endpoints' dependencies. All are required.
 type Deps struct {
 	Store      Store
 	Originals  Originals
 	DetectType func(head []byte, name, declared string) string
-	Uploads    upload.Options // limits of a file
+	Uploads    upload.Options // file limits
 	NewID      func() string
 	Log        *slog.Logger
 
-	WriteTimeout time.Duration // time limit for sending one piece of a file
+	WriteTimeout time.Duration // time limit for each write of a file
 }
 
 // Endpoints returns the endpoints.
@@ -82,7 +82,7 @@ func Endpoints(d Deps) []openai.Endpoint {
 
 type handler struct{ Deps }
 
-// maxFiles is the maximum and default length of a page of files, the same as OpenAI's.
+// maxFiles is the maximum and default number of files per page, the same as OpenAI's.
 const maxFiles = 10_000
 
 // object is a file as OpenAI's clients see it.
@@ -94,7 +94,7 @@ type object struct {
 	ExpiresAt *int64 `json:"expires_at"`
 	Filename  string `json:"filename"`
 	Purpose   string `json:"purpose"`
-	Status    string `json:"status"` // always "processed": clients wait for it, and processing belongs to vector stores
+	Status    string `json:"status"` // always "processed", because clients wait for it and processing belongs to vector stores
 	Details   any    `json:"status_details"`
 }
 
@@ -168,8 +168,8 @@ func (h *handler) close(form *upload.Form) {
 	}
 }
 
-// dropRefused removes stored content if err says that the catalog has rejected its row. After any other error, the row
-// may have been stored, so the content stays; an audit removes it later if no row refers to it.
+// dropRefused removes stored content if err says that the catalog rejected its row. After any other error, the row may
+// have been stored, so the content stays; an audit removes it later if no row refers to it.
 func (h *handler) dropRefused(ctx context.Context, err error, o domain.Original) {
 	switch domain.CodeOf(err) {
 	case domain.CodeNotFound, domain.CodeConflict, domain.CodeInvalid, domain.CodeUsageLimit, domain.CodeTooLarge:
@@ -206,7 +206,7 @@ func (h *handler) list(c *gin.Context) error {
 }
 
 // find returns the file with the id in the request's path. If the id belongs to a datasource that was not created from
-// a File, find returns the datasource and a File that describes it.
+// a File, find returns the datasource along with a File that describes it.
 func (h *handler) find(c *gin.Context) (f domain.File, d domain.Datasource, err error) {
 	ctx, caller := access.CallerOf(c)
 	id, err := openai.File.Parse(c.Param("id"))
@@ -281,7 +281,8 @@ func (h *handler) content(c *gin.Context) error {
 	if transfer.IsHead(ctx) {
 		return nil
 	}
-	// If the content cannot be read to its end, cut the connection, so that no client mistakes a part for the whole.
+	// If the content cannot be read to its end, abort the connection, so that no client mistakes a truncated file for a
+	// complete one.
 	if _, err := io.Copy(transfer.TimedWriter(c.Writer, h.WriteTimeout), content); err != nil {
 		if !problem.IsClientGone(ctx, err) {
 			h.Log.Error("failed while sending a file", "request", problem.RequestID(ctx), "file", f.ID, "error", err)
@@ -291,7 +292,7 @@ func (h *handler) content(c *gin.Context) error {
 	return nil
 }
 
-// setHeaders sets the headers of a file's content, which keep browsers from running scripts in it.
+// setHeaders sets the headers for a file's content. They keep browsers from running scripts in it.
 func setHeaders(header http.Header, f domain.File) {
 	header.Set("Content-Type", upload.HeaderType(f.Original.MIMEType))
 	header.Set("Content-Length", strconv.FormatInt(f.Original.Size, 10))

@@ -19,7 +19,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Maximum size of a part in bytes, the same as OpenAI's.
+// Maximum part size in bytes, the same as OpenAI's.
 const maxPart = 64 << 20
 
 // uploadObject is an upload as OpenAI's clients see it.
@@ -108,7 +108,7 @@ func (h *handler) uploadOf(c *gin.Context) (domain.Upload, error) {
 	return u, err
 }
 
-// requirePending rejects requests to change an upload that can no longer change. The store checks again.
+// requirePending rejects changes to an upload that can no longer change. The store checks again.
 func requirePending(u domain.Upload) error {
 	if u.Status != domain.UploadPending {
 		return domain.Errorf(domain.CodeConflict, "the upload %s is %s and can no longer be changed; create another one", openai.Upload.ID(u.ID), u.Status)
@@ -202,7 +202,7 @@ func (h *handler) completeUpload(c *gin.Context) error {
 	return openai.Reply(c, renderUpload(done, &stored))
 }
 
-// join stores the parts as one original. It fails if a part is unknown, or if the joined parts do not have the
+// join stores the parts as one original. It fails if a part is unknown, or if the joined parts do not match the
 // announced size or the hexadecimal MD5 checksum `sum`.
 func (h *handler) join(ctx context.Context, u domain.Upload, fileID string, partIDs []string, sum string) (domain.Original, error) {
 	parts, err := h.Store.UploadParts(ctx, u.ID)

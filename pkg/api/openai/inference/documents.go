@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/rerank"
 )
 
-// documents are the documents of a request to rank: strings, or objects with text.
+// documents are the documents to rank: strings, or objects with text.
 type documents []document
 
 // document is one document, either a string or an object.
@@ -48,8 +48,8 @@ func (d *documents) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// texts returns the text of each document. An object's text consists of the given fields. If there are several, each is
-// on a line of its own that starts with the field's name, as Cohere's models expect.
+// texts returns each document's text. An object's text consists of the given fields. If there are several, each is on
+// its own line, starting with the field's name, as Cohere's models expect.
 func (d documents) texts(fields []string) ([]string, error) {
 	if len(fields) == 0 {
 		fields = []string{"text"}
@@ -82,7 +82,7 @@ func (d documents) texts(fields []string) ([]string, error) {
 	return texts, nil
 }
 
-// echo returns the document for the response: the object that the client sent, or an object with the text.
+// echo returns the document for the response: the object sent by the client, or an object with the text.
 func (d document) echo() any {
 	if d.fields == nil {
 		return map[string]any{"text": d.text}
@@ -90,7 +90,7 @@ func (d document) echo() any {
 	return d.fields
 }
 
-// blank returns the index of the first text without anything but white space, or -1 if there is none.
+// blank returns the index of the first text that is empty or only white space, or -1 if there is none.
 func blank(texts []string) int {
 	return slices.IndexFunc(texts, func(text string) bool { return strings.TrimSpace(text) == "" })
 }

@@ -23,11 +23,11 @@ import (
 )
 
 type embeddingRequest struct {
-	Model      string `json:"model"` // "": the default model
+	Model      string `json:"model"` // "" means the default model
 	Input      inputs `json:"input"`
 	Encoding   string `json:"encoding_format"`
 	Dimensions *int   `json:"dimensions"`
-	// InputType is an extension, which Cohere and others have too, for models that treat queries and documents
+	// InputType is an extension, also found in Cohere's and other APIs, for models that treat queries and documents
 	// differently.
 	InputType string `json:"input_type"`
 }
@@ -38,7 +38,7 @@ const (
 	encodingBase64 = "base64"
 )
 
-// purposes are the values of input_type.
+// purposes maps input_type values to embedding purposes.
 var purposes = map[string]embed.Purpose{
 	"": embed.Passage, "document": embed.Passage, "passage": embed.Passage, "search_document": embed.Passage,
 	"query": embed.Query, "search_query": embed.Query,
@@ -91,7 +91,7 @@ func (h *Handler) createEmbedding(c *gin.Context) error {
 	return nil
 }
 
-// vectors returns the vectors of the inputs, with the requested number of dimensions.
+// vectors returns the inputs' vectors, with the requested number of dimensions.
 func (h *Handler) vectors(ctx context.Context, caller access.Caller, model embed.Embedder, r embeddingRequest) ([][]float32, error) {
 	flow := access.WorkspaceFlow(caller.Workspace())
 	slot, err := h.enter(ctx, flow)
@@ -108,7 +108,7 @@ func (h *Handler) vectors(ctx context.Context, caller access.Caller, model embed
 	if len(vectors) != len(r.Input) {
 		return nil, errors.New("the embedding model returned another number of vectors than texts")
 	}
-	if err := checkDimensions(model.Model(), r.Dimensions); err != nil { // only now are the dimensions of a server's model known
+	if err := checkDimensions(model.Model(), r.Dimensions); err != nil { // the dimensions of a server's model are known only now
 		return nil, err
 	}
 	if r.Dimensions != nil {
@@ -120,7 +120,7 @@ func (h *Handler) vectors(ctx context.Context, caller access.Caller, model embed
 }
 
 // checkDimensions returns an error if the model cannot produce vectors with the requested number of dimensions. If the
-// model's own number is not known yet, any number is accepted.
+// model's own number is not known yet, it accepts any number.
 func checkDimensions(m embed.Model, wanted *int) error {
 	switch {
 	case wanted == nil || m.Dimensions == 0 || *wanted == m.Dimensions:
@@ -173,7 +173,7 @@ func (h *Handler) writeEmbeddings(c *gin.Context, model string, vectors [][]floa
 			item.Embedding = encodeVector(vector)
 		}
 		encoded, err := json.Marshal(item)
-		if err != nil { // cannot happen: embedders return finite numbers
+		if err != nil { // cannot happen, because embedders return finite numbers
 			panic(http.ErrAbortHandler)
 		}
 		if i > 0 {
@@ -191,7 +191,7 @@ func (h *Handler) writeEmbeddings(c *gin.Context, model string, vectors [][]floa
 		panic(http.ErrAbortHandler)
 	}
 	_, _ = out.WriteString("],")
-	_, _ = out.Write(end[1:]) // without the brace that has already been written
+	_, _ = out.Write(end[1:]) // omit the opening brace, which has already been written
 }
 
 func encodeVector(vector []float32) string {

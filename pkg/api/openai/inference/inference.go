@@ -1,9 +1,8 @@
-// Package inference lets clients use the models of this process directly: it serves embeddings with OpenAI's API, and
-// reranking with Cohere's and Jina's APIs.
+// Package inference lets clients use this process's models directly: it serves embeddings through OpenAI's API, and
+// reranking through Cohere's and Jina's APIs.
 //
-// Embedding a large request keeps processors busy for seconds. Requests therefore wait for slots that are shared fairly
-// between workspaces, and the models give priority to the queries of searches and questions (see the package
-// transformer).
+// Embedding a large request keeps processors busy for seconds. Requests therefore wait for slots shared fairly between
+// workspaces, and the models give priority to queries from searches and questions (see package transformer).
 package inference
 
 import (
@@ -28,8 +27,8 @@ const (
 	maxWaiting  = 64
 
 	maxWait    = 30 * time.Second // how long a request waits for a slot
-	maxTime    = 5 * time.Minute  // how long a request may use a model, which may have to wait for a server
-	retryAfter = 3 * time.Second  // how long rejected clients are asked to wait
+	maxTime    = 5 * time.Minute  // how long a request may use a model, including waiting for a server
+	retryAfter = 3 * time.Second  // how long rejected clients should wait
 )
 
 // Embedders provides the embedding models.
@@ -38,19 +37,19 @@ type Embedders interface {
 	Embedder(id string) (embed.Embedder, error)
 }
 
-// Usage counts the tokens that models read.
+// Usage counts the tokens read by models.
 type Usage interface {
 	CountDeferred(a domain.Account, uses map[domain.Metric]int64)
 }
 
-// Deps are the dependencies of a Handler. All fields but Reranker are required.
+// Deps are a Handler's dependencies. All fields but Reranker are required.
 type Deps struct {
 	Embedders Embedders
 	Models    []string          // embedding models, the default first
-	Reranker  retrieve.Reranker // nil: only embedding models rank documents
+	Reranker  retrieve.Reranker // if nil, only embedding models rank documents
 	Usage     Usage
 	NewID     func() string
-	// WriteTimeout is the time limit for sending one piece of a response.
+	// WriteTimeout is the time limit for each write of a response.
 	WriteTimeout time.Duration
 }
 
@@ -71,7 +70,7 @@ func New(d Deps) *Handler {
 }
 
 // Endpoints returns the handler's endpoints. They need a key that can read the workspace: a key for a single agent may
-// be in a web page, whose visitors must not be able to use the models.
+// be embedded in a web page, and the page's visitors must not be able to use the models.
 func (h *Handler) Endpoints() []openai.Endpoint {
 	endpoint := func(id, path string, serve func(*gin.Context) error) openai.Endpoint {
 		return openai.Endpoint{ID: id, Method: http.MethodPost, Path: path, Scope: domain.ScopeRead, Body: openai.JSON, Serve: serve}
@@ -103,8 +102,8 @@ func (h *Handler) embedTexts(ctx context.Context, flow string, e embed.Embedder,
 	if purpose != embed.Query {
 		return e.Embed(ctx, texts, purpose)
 	}
-	// Models prefer queries to passages. So embed a large list of queries in small pieces, one request at a time:
-	// searches then wait for at most one piece.
+	// Models prefer queries to passages, so embed a large list of queries in small groups, one request at a time:
+	// searches then wait for at most one group.
 	vectors := make([][]float32, 0, len(texts))
 	for piece := range pieces(texts, maxPiece) {
 		slot, ok := h.queries.Enter(ctx, flow)
@@ -121,7 +120,7 @@ func (h *Handler) embedTexts(ctx context.Context, flow string, e embed.Embedder,
 	return vectors, nil
 }
 
-// Maximum total size in bytes of the texts in a piece; a single text may be larger. A transformer embeds a piece of
+// Maximum total size in bytes of the texts in a group; a single text may be larger. A transformer embeds a group of
 // this size in one batch.
 const maxPiece = 2 << 10
 

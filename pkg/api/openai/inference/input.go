@@ -11,11 +11,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Maximum number of texts in a request, as in OpenAI's API.
+// Maximum number of texts per request, as in OpenAI's API.
 const maxInputs = 2048
 
-// inputs are the texts of a request for embeddings: a string, an array of strings, an array of tokens, or an array of
-// such arrays.
+// inputs are the texts to embed: a string, an array of strings, an array of tokens, or an array of such arrays.
 type inputs []string
 
 const inputForms = "it must be a string, an array of strings, or an array of tokens"
@@ -54,7 +53,7 @@ func (in *inputs) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// inputText returns a text that was sent as a string or as tokens.
+// inputText returns a text sent as a string or as tokens.
 func inputText(field string, value any) (string, error) {
 	var text string
 	switch value := value.(type) {

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// Model describes a model for the list of models.
+// Model describes a model in the list of models.
 type Model struct {
 	ID          string
 	Description string
@@ -51,7 +51,7 @@ func (h *Handler) Find(name string) (Model, bool) {
 
 // shortName returns an embedding model's name as its publisher writes it, without the source and the digest that Sluice
 // adds: all-MiniLM-L6-v2 for local:all-MiniLM-L6-v2@8030773b089d, and text-embedding-3-small for
-// openai:text-embedding-3-small. A short name that several models share refers to the first of them.
+// openai:text-embedding-3-small. If several models share a short name, it refers to the first of them.
 func shortName(id string) string {
 	source, name, found := strings.Cut(id, ":")
 	if !found || source != "local" && source != "openai" {
@@ -82,7 +82,7 @@ func (h *Handler) embedder(name string) (embed.Embedder, error) {
 	return nil, unknownModel(name, h.Models)
 }
 
-// unknownModel returns the error for a name that no model has.
+// unknownModel returns the error for a name that matches no model.
 func unknownModel(name string, known []string) error {
 	const shown = 20
 	names := lists.Map(known[:min(len(known), shown)], func(id string) string { return jsonbody.Describe(id) })

@@ -20,10 +20,10 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// rerankRequest is the body of a request to rank documents. It has the fields of Jina's API and of versions 1 and 2 of
+// rerankRequest is the body of a rerank request. It has the fields from Jina's API and from versions 1 and 2 of
 // Cohere's.
 type rerankRequest struct {
-	Model           string    `json:"model"` // "": the reranker or, without one, the default embedding model
+	Model           string    `json:"model"` // "" means the reranker or, if there is none, the default embedding model
 	Query           string    `json:"query"`
 	Documents       documents `json:"documents"`
 	TopN            *int      `json:"top_n"`
@@ -31,7 +31,7 @@ type rerankRequest struct {
 	ReturnDocuments *bool     `json:"return_documents"`
 }
 
-// check returns the documents' texts, or all faults of the request.
+// check returns the documents' texts, or all faults in the request.
 func (r *rerankRequest) check() ([]string, error) {
 	var faults []domain.FieldError
 	fault := func(field, format string, args ...any) {
@@ -56,7 +56,7 @@ func (r *rerankRequest) check() ([]string, error) {
 	return texts, problem.Invalid(faults)
 }
 
-// rerankResponse has the fields of Cohere's and Jina's responses.
+// rerankResponse has the fields from Cohere's and Jina's responses.
 type rerankResponse struct {
 	ID      string         `json:"id"`
 	Object  string         `json:"object"` // always "list"
@@ -88,10 +88,10 @@ type rerankMeta struct {
 }
 
 // rerankV1 serves POST /v1/rerank. As in Jina's and vLLM's APIs, the response contains the documents unless the client
-// asks to leave them out.
+// asks to omit them.
 func (h *Handler) rerankV1(c *gin.Context) error { return h.rerank(c, "1", true) }
 
-// rerankV2 serves POST /v2/rerank, which exists only in Cohere's API. The response contains the documents only on
+// rerankV2 serves POST /v2/rerank, an endpoint only in Cohere's API. The response contains the documents only on
 // request.
 func (h *Handler) rerankV2(c *gin.Context) error { return h.rerank(c, "2", false) }
 
@@ -157,13 +157,13 @@ func (h *Handler) order(ctx context.Context, caller access.Caller, rank ranker, 
 type ranker struct {
 	model      string
 	readsPairs bool   // whether the model reads the query together with each document
-	warning    string // tells clients that the model is no reranker
+	warning    string // warns clients that the model is not a reranker
 
 	rank func(ctx context.Context, flow, query string, texts []string) ([]retrieve.Reranked, error)
 }
 
-// ranker returns the ranker with the given name. So that the endpoint works without a reranker, embedding models can
-// rank, too; the response then contains a warning.
+// ranker returns the ranker with the given name. Embedding models can rank, too, so that the endpoint works without a
+// reranker; the response then contains a warning.
 func (h *Handler) ranker(name string) (ranker, error) {
 	if h.Reranker != nil && (name == "" || name == h.Reranker.Model()) {
 		return ranker{model: h.Reranker.Model(), readsPairs: true, rank: h.rankByReranker}, nil

@@ -25,11 +25,11 @@ const (
 	maxRunning   = 16       // responses being answered
 	maxQueued    = 512      // responses queued or being answered
 	maxWorkspace = 256      // the same per workspace
-	maxHeld      = 64 << 20 // bytes of their input
+	maxHeld      = 64 << 20 // total bytes of their input
 )
 
-// Times for background responses. If a process dies, its unfinished responses count as failed after holdTime and then
-// holdGrace without a renewal.
+// Times for background responses. If a process dies, its unfinished responses count as failed once they have not been
+// renewed for holdTime plus holdGrace.
 const (
 	holdTime  = 30 * time.Second
 	holdRenew = 5 * time.Second // also the longest delay before a cancellation in another process takes effect
@@ -39,7 +39,7 @@ const (
 
 // Runner answers background responses. It is safe for concurrent use.
 type Runner struct {
-	holder string // id of this process
+	holder string // this process's id
 	gate   *admission.Gate
 	ctx    context.Context // done when the process stops
 	stop   context.CancelCauseFunc
@@ -48,11 +48,11 @@ type Runner struct {
 	closed bool
 	jobs   map[string]*job // by response id
 	counts map[string]int  // jobs by workspace
-	held   int             // bytes of all jobs' input
+	held   int             // bytes of input for all jobs
 	wait   sync.WaitGroup
 }
 
-// job is a response that is queued or being answered in this process.
+// job is a response queued or being answered in this process.
 type job struct {
 	log    *events.Log
 	cancel context.CancelCauseFunc
@@ -64,15 +64,14 @@ var (
 	errPanicked  = errors.New("answering the response panicked")
 )
 
-// NewRunner returns a Runner. `holder` is the id of this process, which must be unique among the processes that share
-// the catalog.
+// NewRunner returns a Runner. `holder` is this process's id. It must be unique among the processes sharing the catalog.
 func NewRunner(holder string) *Runner {
 	r := &Runner{holder: holder, jobs: map[string]*job{}, counts: map[string]int{}, gate: admission.New(admission.Options{Limit: maxRunning, Waiting: -1, Share: 1, Alone: time.Second})}
 	r.ctx, r.stop = context.WithCancelCause(context.Background())
 	return r
 }
 
-// Close stops answering responses. Those that are still queued or in progress get the status failed.
+// Close stops answering responses. Any still queued or in progress get the status failed.
 func (r *Runner) Close() error {
 	r.mu.Lock()
 	r.closed = true
@@ -82,7 +81,7 @@ func (r *Runner) Close() error {
 	return nil
 }
 
-// start runs the job of a stored response in the background. It fails if too many responses are waiting.
+// start runs a stored response's job in the background. It fails if too many responses are waiting.
 func (r *Runner) start(row domain.StoredResponse, prepare func(j *job) error, do func(ctx context.Context, j *job)) (*job, error) {
 	r.mu.Lock()
 	switch {
@@ -122,7 +121,7 @@ func (r *Runner) start(row domain.StoredResponse, prepare func(j *job) error, do
 	return j, nil
 }
 
-// find returns the job that is answering the response, or nil if this process is not answering it.
+// find returns the job answering the response, or nil if this process is not answering it.
 func (r *Runner) find(id string) *job {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -190,8 +189,8 @@ func (s *Service) background(ctx context.Context, cancel context.CancelCauseFunc
 	j.log.Add(events.Step{Kind: events.Ended, Response: &done.response})
 }
 
-// executeGuarded is execute, but turns a panic into a failed response. In the background, no HTTP handler recovers from
-// panics, so a panic would end the process.
+// executeGuarded is like execute, but turns a panic into a failed response. In the background, no HTTP handler recovers
+// from panics, so a panic would kill the process.
 func (r *run) executeGuarded(ctx context.Context, send func(steps ...events.Step) error) (done outcome) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -213,7 +212,7 @@ func (r *run) interrupted(done outcome, cause error) outcome {
 	return done
 }
 
-// finish stores the end of a response and returns the outcome. If the response has been cancelled or deleted meanwhile,
+// finish stores a response's result and returns the outcome. If the response was cancelled or deleted meanwhile,
 // nothing is stored, and the outcome is that of a cancelled response.
 func (s *Service) finish(ctx context.Context, r *run, row domain.StoredResponse, done outcome) outcome {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTimeout)
@@ -252,7 +251,7 @@ type hold struct {
 	status domain.ResponseStatus
 }
 
-// renew extends the hold. If the response was cancelled or deleted, it cancels the answer.
+// renew extends the hold. If the response was cancelled or deleted, it stops the answering.
 func (h *hold) renew(ctx context.Context) {
 	ctx, done := context.WithTimeout(ctx, holdWait)
 	defer done()

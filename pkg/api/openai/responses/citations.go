@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// annotations returns the citations of an answer. A citation's index is a position in the text, in characters (Unicode
-// code points): that of the citation mark or, in an answer without marks, the end of the sentence that the source
+// annotations returns an answer's citations. A citation's index is a position in the text, in characters (Unicode code
+// points): that of the citation marker or, in an answer without markers, the end of the sentence that the source
 // supports.
 func (r *run) annotations(text string, a answer.Answer) []object.Annotation {
 	var out []object.Annotation

@@ -17,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// Maximum number of items that a request may add to a conversation, the same as OpenAI documents.
+// Maximum number of items a request may add to a conversation, as documented by OpenAI.
 const maxNewItems = 20
 
 // conversationObject is a conversation as clients see it.
@@ -78,7 +78,7 @@ func (s *Service) createConversation(c *gin.Context) error {
 	return openai.Reply(c, shownConversation(v))
 }
 
-// newItems reads the items of a body and gives them ids.
+// newItems reads the items in a body and assigns ids to them.
 func (s *Service) newItems(o jsonbody.Object) []domain.ConversationItem {
 	var out []domain.ConversationItem
 	for _, i := range readItems(o, "items", maxNewItems) {

@@ -69,7 +69,7 @@ func (s *Service) create(c *gin.Context) error {
 	return openai.Reply(c, r.shown(done.response))
 }
 
-// renamed converts the answer package's parameter names to those of the Responses API.
+// renamed converts the answer package's parameter names to those in the Responses API.
 func renamed(names []string) []string {
 	known := map[string]string{
 		"topP": "top_p", "maxTokens": "max_output_tokens", "presencePenalty": "presence_penalty", "frequencyPenalty": "frequency_penalty",
@@ -82,19 +82,19 @@ func renamed(names []string) []string {
 	return out
 }
 
-// Times for the lock of a conversation.
+// Times for a conversation's lock.
 const (
 	lockTime  = time.Minute
 	lockRenew = lockTime / 3
 	lockWait  = 5 * time.Second // time limit for renewing or releasing it
 )
 
-// lock lets only one response at a time be answered in a conversation, because each response must see the items of the
-// previous one. The caller must call `release` exactly once.
+// lock ensures that only one response at a time is answered in a conversation, because each response must see the
+// previous one's items. The caller must call `release` exactly once.
 func (s *Service) lock(ctx context.Context, conversationID string) (release func(), err error) {
 	holder := s.NewID()
-	// Agent queries lock ids that their callers choose, so a caller in another workspace could choose this
-	// conversation's id. The prefix prevents this.
+	// Agent queries lock ids chosen by their callers, so a caller in another workspace could choose this conversation's
+	// id. The prefix prevents this.
 	name := conversationKind.ID(conversationID)
 	taken, err := s.Store.Lock(ctx, name, holder, lockTime)
 	if err != nil {
@@ -160,7 +160,7 @@ func (s *Service) prepare(ctx context.Context, caller access.Caller, p params) (
 	}
 	r := &run{service: s, caller: caller, params: p, searches: p.tools.search != nil, request: newRequest(agent, isAgent, p, d)}
 	if caller.Workspace() != agent.WorkspaceID {
-		agent.Temperature = 1 // do not show a setting of another workspace's agent
+		agent.Temperature = 1 // do not reveal a setting of another workspace's agent
 	}
 	r.response = newResponse(responseKind.ID(s.NewID()), s.Now(), agent, p)
 	if r.ask, err = s.Backend.Admit(ctx, r.request); err != nil {
@@ -186,8 +186,8 @@ func (s *Service) checkModel(p params, d dialogue) error {
 	return nil
 }
 
-// agent returns the agent that will answer. isAgent means that the request names an agent of a workspace as its model.
-// If it names a chat model, the result is an agent with default settings that exists only for this response.
+// agent returns the agent that will answer. isAgent means that the request's model is an agent in a workspace. If the
+// model is a chat model, the result is an agent with default settings that exists only for this response.
 func (s *Service) agent(ctx context.Context, caller access.Caller, p params) (agent domain.Agent, isAgent bool, err error) {
 	if domain.ValidID(strings.ToLower(p.model)) {
 		agent, err = s.Backend.Agent(ctx, strings.ToLower(p.model))
@@ -212,7 +212,7 @@ func (s *Service) agent(ctx context.Context, caller access.Caller, p params) (ag
 	}
 	agent = domain.Agent{WorkspaceID: caller.Workspace(), Name: p.model, ModelName: name, Temperature: 1}
 	if p.tools.search == nil {
-		agent.PromptTemplate = domain.PlaceholderQuery // leaves out the instructions about documents
+		agent.PromptTemplate = domain.PlaceholderQuery // omits the instructions about documents
 	}
 	return agent, false, nil
 }
@@ -229,8 +229,8 @@ func (s *Service) checkVisitor(p params) error {
 	return s.Backend.VisitorFault(p.maxTokens)
 }
 
-// checkVisitorDialogue applies the rules of checkVisitor to stored items: those that the input refers to, and earlier
-// items of the conversation.
+// checkVisitorDialogue applies checkVisitor's rules to stored items: those the input refers to, and earlier items in
+// the conversation.
 func checkVisitorDialogue(d dialogue) error {
 	switch {
 	case d.instructions != "":
@@ -241,7 +241,7 @@ func checkVisitorDialogue(d dialogue) error {
 	return nil
 }
 
-// selectStores makes the agent search the vector stores that the request names.
+// selectStores makes the agent search the vector stores named in the request.
 func (s *Service) selectStores(ctx context.Context, caller access.Caller, agent *domain.Agent, f *fileSearch) error {
 	if f == nil {
 		return nil
@@ -268,8 +268,8 @@ func (s *Service) selectStores(ctx context.Context, caller access.Caller, agent 
 	return nil
 }
 
-// Maximum number of tokens of earlier messages that are sent to a chat model. In practice, the model's context window
-// is smaller.
+// Maximum number of tokens in earlier messages sent to a chat model. In practice, the model's context window is
+// smaller.
 const maxChatHistory = 1 << 20
 
 // newRequest returns the question for the answerer.
@@ -292,7 +292,7 @@ func newRequest(agent domain.Agent, isAgent bool, p params, d dialogue) answer.R
 	return r
 }
 
-// newResponse returns the response in its state before the answer.
+// newResponse returns the response as it is before the answer.
 func newResponse(id string, now time.Time, agent domain.Agent, p params) object.Response {
 	r := object.Response{
 		ID: id, Object: "response", CreatedAt: now.Unix(), Status: domain.ResponseInProgress, Background: p.background,
@@ -343,7 +343,7 @@ func (s *Service) streamNew(ctx context.Context, w http.ResponseWriter, r *run) 
 	return stream.Send("", endOfStream)
 }
 
-// endOfStream is the last event of a stream. OpenAI's own clients ignore it, but other clients wait for it.
+// endOfStream is the last event in a stream. OpenAI's own clients ignore it, but other clients wait for it.
 const endOfStream = "[DONE]"
 
 // Time limit for storing a response after the client has disconnected.
@@ -366,8 +366,8 @@ func (s *Service) keep(ctx context.Context, r *run, done outcome) error {
 	return s.Store.CreateResponse(ctx, row, r.conversationID(), items...)
 }
 
-// row returns the response in its stored form, and the items to add to its conversation. A failed or cancelled response
-// adds none.
+// row returns the response in its stored format, and the items to add to its conversation. A failed or cancelled
+// response adds none.
 func (r *run) row(done outcome) (domain.StoredResponse, []domain.ConversationItem, error) {
 	row := domain.StoredResponse{
 		ID: r.response.ID, WorkspaceID: r.caller.Workspace(), KeyID: r.caller.Key.ID, Status: done.response.Status,

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Limits on the items that precede the input. Older items are left out.
+// Limits on the items preceding the input. Older items are dropped.
 const (
 	maxEarlierItems     = 1000
 	maxEarlierResponses = 100
@@ -49,7 +49,7 @@ func (s *Service) mayRead(caller access.Caller, keyID string) bool {
 }
 
 // requireChange returns an error unless the caller may change a response or conversation created with the key keyID.
-// The caller needs the same key, or one with the scope write.
+// The caller needs either that key or one with write scope.
 func requireChange(caller access.Caller, keyID string) error {
 	if caller.Key.Can(domain.ScopeWrite) || caller.Key.ID == keyID {
 		return nil
@@ -62,8 +62,7 @@ func (s *Service) expired(r domain.StoredResponse) bool {
 	return s.Now().Sub(r.CreatedAt) > Retention
 }
 
-// decode parses the JSON of a stored response. If the process that was answering the response has died, the response
-// counts as failed.
+// decode parses a stored response's JSON. If the process that was answering it has died, the response counts as failed.
 func (s *Service) decode(r domain.StoredResponse) (out stored, err error) {
 	out.StoredResponse = r
 	if err := json.Unmarshal([]byte(r.Body), &out.body); err != nil {
@@ -82,7 +81,7 @@ func (s *Service) decode(r domain.StoredResponse) (out stored, err error) {
 	return out, nil
 }
 
-// earlier returns the items that precede a request's input, oldest first.
+// earlier returns the items preceding a request's input, oldest first.
 func (s *Service) earlier(ctx context.Context, caller access.Caller, p params) ([]item, error) {
 	switch {
 	case p.conversation != "":
@@ -114,7 +113,7 @@ func (s *Service) conversationItems(ctx context.Context, caller access.Caller, i
 	return items, nil
 }
 
-// chain returns the items of a response and of the responses before it.
+// chain returns the items from a response and all responses before it.
 func (s *Service) chain(ctx context.Context, caller access.Caller, id string) ([]item, error) {
 	var newest []item // newest first
 	bytes := 0
@@ -164,8 +163,8 @@ func (r stored) output() []json.RawMessage {
 	return out
 }
 
-// resolve replaces each reference in the input with the item that it refers to. That item belongs to the conversation,
-// or to the input or output of a stored response.
+// resolve replaces each reference in the input with the item it refers to. That item belongs to the conversation, or to
+// a stored response's input or output.
 func (s *Service) resolve(ctx context.Context, caller access.Caller, p *params) error {
 	for n, i := range p.input {
 		if i.kind != object.TypeReference {

@@ -20,7 +20,7 @@ const (
 	maxParts      = 1000
 )
 
-// Roles of messages.
+// Message roles.
 const (
 	roleUser      = "user"
 	roleAssistant = "assistant"
@@ -28,19 +28,19 @@ const (
 	roleDeveloper = "developer"
 )
 
-// item is an item of the input or of an earlier response.
+// item is an item from the input or from an earlier response.
 type item struct {
 	kind   string
 	field  string // parameter that contains the item; "" for an earlier one
-	role   string // of a message
-	text   string // of a message; the arguments of a function call, or its result
+	role   string // message role
+	text   string // text of a message; a function call's arguments or result
 	callID string
-	name   string         // of a function
-	id     string         // of the item that a reference names
+	name   string         // function name
+	id     string         // id of the referenced item
 	fields map[string]any // the item as stored
 }
 
-// readInput reads the parameter input: a text or an array of items.
+// readInput reads the `input` parameter: a text or an array of items.
 func readInput(o jsonbody.Object) []item {
 	switch input := o.Value("input").(type) {
 	case nil:
@@ -67,7 +67,7 @@ func message(field, role, text string, content []any) item {
 	}}
 }
 
-// readItem reads an item. Without a type, it is a message, or a reference if it has nothing but an id.
+// readItem reads an item. An item without a type is a message, or a reference if it has only an id.
 func readItem(o jsonbody.Object, field string) item {
 	kind := short(o, "type")
 	if kind == "" && o.Has("id") && !o.Has("role") {
@@ -89,7 +89,7 @@ func readItem(o jsonbody.Object, field string) item {
 	case object.TypeReference:
 		return item{kind: kind, field: field, id: required(o, "id")}
 	case object.TypeFileSearchCall, object.TypeReasoning:
-		return item{kind: kind, field: field, fields: o.Fields()} // clients send back the whole output of a response
+		return item{kind: kind, field: field, fields: o.Fields()} // clients send back a response's whole output
 	default:
 		o.Fault("type", "is %s; items can be message, function_call, function_call_output, file_search_call, reasoning and item_reference", jsonbody.Describe(kind))
 		return item{kind: kind, field: field}
@@ -104,7 +104,7 @@ func required(o jsonbody.Object, name string) string {
 	return text
 }
 
-// readContent returns a message's text, and its parts in their stored form.
+// readContent returns a message's text, and its parts in their stored format.
 func readContent(o jsonbody.Object, role string) (string, []any) {
 	stored := "input_text"
 	if role == roleAssistant {
@@ -152,7 +152,7 @@ func readPart(p jsonbody.Object) (text string, ok bool) {
 	return valueOf(p.Text(name, maxText)), true
 }
 
-// readOutput returns the result of a function call: a text or an array of parts.
+// readOutput returns a function call's result: a text or an array of parts.
 func readOutput(o jsonbody.Object) string {
 	if !o.Has("output") {
 		o.Fault("output", "is required; send the result of the function as a text")
@@ -169,15 +169,15 @@ func readOutput(o jsonbody.Object) string {
 	return strings.Join(texts, "\n")
 }
 
-// storedItem parses a stored item. It reads the text of messages, function calls and their results; items of any other
-// type have no text.
+// storedItem parses a stored item. It reads the text of messages, function calls and their results; other items have no
+// text.
 func storedItem(raw json.RawMessage) item {
 	var v struct {
 		Type, Role, Name, Arguments, Output string
 		CallID                              string `json:"call_id"`
 		Content                             []struct{ Text string }
 	}
-	if json.Unmarshal(raw, &v) != nil { // cannot happen: this service has written it
+	if json.Unmarshal(raw, &v) != nil { // cannot happen, because this service has written it
 		return item{}
 	}
 	i := item{kind: v.Type, role: v.Role, callID: v.CallID, name: v.Name}
@@ -196,10 +196,10 @@ func storedItem(raw json.RawMessage) item {
 	return i
 }
 
-// dialogue is a list of items, divided into the question, the messages before it, and the function calls after it.
+// dialogue is a list of items, split into the question, the messages before it, and the function calls after it.
 type dialogue struct {
 	question     string
-	field        string // parameter that contains the question; "input" if it is an earlier one
+	field        string // parameter that contains the question; "input" if it is an earlier message
 	before       []domain.Message
 	after        []chat.Turn
 	instructions string
@@ -220,8 +220,8 @@ func readDialogue(items []item) (d dialogue, err error) {
 		}
 		faults = append(faults, domain.FieldError{Field: field, Message: fmt.Sprintf(format, args...)})
 	}
-	open := map[string]item{}  // function calls since the question that lack a result
-	known := map[string]item{} // all function calls that lack a result
+	open := map[string]item{}  // function calls since the question that have no result yet
+	known := map[string]item{} // all function calls that have no result yet
 	answered := false          // whether the last message is the assistant's
 	for _, i := range items {
 		switch {
@@ -269,7 +269,7 @@ func readDialogue(items []item) (d dialogue, err error) {
 	if err := problem.Invalid(faults); err != nil {
 		return d, err
 	}
-	// Text that the assistant wrote along with function calls belongs to the same message as the calls.
+	// Text the assistant wrote along with function calls belongs to the same message as the calls.
 	for _, said := range slices.Backward(d.before[last+1:]) {
 		if len(d.after) > 0 && len(d.after[0].Calls) > 0 {
 			d.after[0].Text = strings.TrimSpace(said.Text + "\n" + d.after[0].Text)

@@ -18,11 +18,11 @@ import (
 
 // Limits on a request. They also limit the size of a stored response.
 const (
-	maxBody        = 2 << 20 // bytes of the body
+	maxBody        = 2 << 20 // bytes in the body
 	maxTools       = 128
-	maxID          = 200     // bytes of an id or a name
-	maxText        = 1 << 20 // bytes of a text
-	maxPairs       = 16      // pairs of metadata
+	maxID          = 200     // bytes in an id or a name
+	maxText        = 1 << 20 // bytes in a text
+	maxPairs       = 16      // metadata pairs
 	maxPairKey     = 64      // characters
 	maxPairValue   = 512     // characters
 	maxInclude     = 20
@@ -38,8 +38,8 @@ type params struct {
 	previous     string // id of the previous response, or ""
 	conversation string // "" for none
 	tools        tools
-	format       json.RawMessage // as in answer.Request; nil: text
-	text         json.RawMessage // the parameter text, as returned
+	format       json.RawMessage // as in answer.Request; nil means text
+	text         json.RawMessage // the `text` parameter, as returned
 	maxTokens    *int
 	maxToolCalls *int
 	temperature  *float64
@@ -50,7 +50,7 @@ type params struct {
 	store        bool
 	stream       bool
 	background   bool
-	results      bool // whether to include the results of file searches
+	results      bool // whether to include file search results
 	truncation   string
 	metadata     map[string]string
 	user         *string
@@ -60,8 +60,8 @@ type params struct {
 	summary      *string
 }
 
-// parameters are the fields of a request that have an effect or are returned. Others are ignored and listed in a
-// response header, because OpenAI's clients may send parameters that are newer than this service.
+// parameters are the request fields that have an effect or are returned. Others are ignored and listed in a response
+// header, because OpenAI's clients may send parameters newer than this service.
 var parameters = []string{
 	"background", "conversation", "frequency_penalty", "include", "input", "instructions", "max_output_tokens", "max_tool_calls", "metadata",
 	"model", "parallel_tool_calls", "presence_penalty", "previous_response_id", "prompt", "prompt_cache_key", "safety_identifier", "service_tier",
@@ -176,16 +176,16 @@ func (p *params) readFormat(format jsonbody.Object) map[string]any {
 	return shown
 }
 
-// encode converts a value that was parsed from JSON back to JSON.
+// encode converts a value parsed from JSON back to JSON.
 func encode(v any) json.RawMessage {
 	encoded, err := json.Marshal(v)
-	if err != nil { // cannot happen: the value consists of texts, finite numbers, lists and maps
+	if err != nil { // cannot happen, because the value consists of texts, finite numbers, lists and maps
 		return json.RawMessage("null")
 	}
 	return encoded
 }
 
-// short returns the value of a string field of at most maxID bytes, or "" if the field is missing or has a fault.
+// short returns the value of a string field with at most maxID bytes, or "" if the field is missing or has a fault.
 func short(o jsonbody.Object, name string) string { return valueOf(o.Text(name, maxID)) }
 
 func valueOf(text *string) string {
@@ -218,14 +218,14 @@ func readMetadata(o jsonbody.Object) map[string]string {
 
 const includeResults = "file_search_call.results"
 
-// includable are the values that `include` may contain. Only the first has an effect, because this service lacks the
-// data that the others request.
+// includable are the values allowed in `include`. Only the first has an effect, because this service doesn't have the
+// data the others request.
 var includable = []string{
 	includeResults, "web_search_call.results", "web_search_call.action.sources", "message.input_image.image_url",
 	"computer_call_output.output.image_url", "code_interpreter_call.outputs", "reasoning.encrypted_content", "message.output_text.logprobs",
 }
 
-// checkInclude checks the values of `include` and reports whether they request the results of file searches.
+// checkInclude checks the values in `include` and reports whether they request file search results.
 func checkInclude(names []string) (results bool, err error) {
 	for _, name := range names {
 		if !slices.Contains(includable, name) {

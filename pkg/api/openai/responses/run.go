@@ -13,12 +13,12 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// run is the state of a response from the request to the end of the answer.
+// run is a response's state from the request to the end of the answer.
 type run struct {
 	service  *Service
 	caller   access.Caller
 	params   params
-	response object.Response // before the answer
+	response object.Response // as it was before the answer
 	request  answer.Request
 	ask      Ask
 	searches bool // whether the output starts with a file search
@@ -31,13 +31,13 @@ type outcome struct {
 	err      error // why there is no answer
 }
 
-// progress collects the output of a response while it is being answered.
+// progress collects a response's output while it is being answered.
 type progress struct {
-	send   func(steps ...events.Step) error // nil: nothing is sent
+	send   func(steps ...events.Step) error // if nil, nothing is sent
 	tracer events.Tracer
 	text   strings.Builder
 	calls  []*call
-	search *object.Item // nil: none
+	search *object.Item // nil if there is none
 }
 
 type call struct {
@@ -77,8 +77,8 @@ func (p *progress) searched(r *run, query string, found []domain.Fragment) error
 	return p.add(events.Step{Kind: events.Searched, Item: &done})
 }
 
-// execute answers the response. `send` receives the steps from InProgress to the last piece; it is nil if the response
-// is not streamed.
+// execute answers the response. `send` receives the steps from InProgress up to the last output; it is nil if the
+// response is not streamed.
 func (r *run) execute(ctx context.Context, send func(steps ...events.Step) error) outcome {
 	p := &progress{send: send}
 	begin := []events.Step{{Kind: events.InProgress}}
@@ -176,14 +176,14 @@ func (r *run) end(ctx context.Context, p *progress, a answer.Answer, err error) 
 	return done
 }
 
-// Error codes of a response.
+// Response error codes.
 const (
 	codeServer    = "server_error"
 	codeRateLimit = "rate_limit_exceeded"
 	codeInvalid   = "invalid_prompt"
 )
 
-// failed returns the outcome of a response that failed, or was cancelled because the client disconnected.
+// failed returns the outcome for a response that failed, or was cancelled because the client disconnected.
 func (r *run) failed(ctx context.Context, done outcome, err error) outcome {
 	done.err = err
 	done.response.CompletedAt, done.response.IncompleteDetails = nil, nil

@@ -1,8 +1,8 @@
 // Package responses implements OpenAI's Responses API and Conversations API.
 //
-// To create a response, the service answers the last message of the input and treats the messages before it as the
-// conversation so far. The model is an agent or a chat model. Responses are kept for Retention, and can be continued
-// and streamed again.
+// To create a response, the service answers the last message in the input, treating the messages before it as the
+// conversation so far. The model is an agent or a chat model. Responses are kept for Retention and can be continued and
+// streamed again.
 package responses
 
 import (
@@ -16,8 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Store stores responses and conversations. See catalog/responses and catalog/conversations for the contract of each
-// method.
+// Store stores responses and conversations. See catalog/responses and catalog/conversations for each method's contract.
 type Store interface {
 	CreateResponse(ctx context.Context, r domain.StoredResponse, conversationID string, items ...domain.ConversationItem) error
 	Response(ctx context.Context, ws, id string) (domain.StoredResponse, error)
@@ -39,13 +38,13 @@ type Store interface {
 	Unlock(ctx context.Context, conversationID, holder string) error
 }
 
-// Backend answers questions. pkg/api implements it with the rules for all its endpoints.
+// Backend answers questions. pkg/api implements it using the rules for all its endpoints.
 type Backend interface {
 	// Agent returns the agent whose id a request sends as its model, if the caller may query it.
 	Agent(ctx context.Context, id string) (domain.Agent, error)
-	// Datastore returns a datastore of the workspace.
+	// Datastore returns one of the workspace's datastores.
 	Datastore(ctx context.Context, workspaceID, id string) (domain.Datastore, error)
-	// QueryFault returns the reason why a question is too long, or "".
+	// QueryFault says why a question is too long, or returns "".
 	QueryFault(query string) string
 	// VisitorFault is called for a request to another workspace's agent. It returns an error if the request allows a
 	// longer answer, in tokens, than visitors may request.
@@ -55,17 +54,17 @@ type Backend interface {
 	Admit(ctx context.Context, r answer.Request) (Ask, error)
 	// Explain converts an error to one that clients may see.
 	Explain(ctx context.Context, err error) *domain.Error
-	// Sources returns the fragments as JSON, in the format of all endpoints.
+	// Sources returns the fragments as JSON, in the format used by all endpoints.
 	Sources(sources []domain.Fragment) ([]byte, error)
 }
 
-// Ask answers a question. Joined together, the pieces passed to emit are the answer's text.
+// Ask answers a question. The texts passed to emit, joined together, are the answer.
 type Ask func(ctx context.Context, r answer.Request, emit func(text string) error) (answer.Answer, error)
 
-// Retention is how long responses are kept; then the sweeper deletes them.
+// Retention is how long responses are kept before the sweeper deletes them.
 const Retention = domain.ResponseRetention
 
-// Options are the settings and dependencies of a Service. All are required.
+// Options are a Service's settings and dependencies. All are required.
 type Options struct {
 	Store   Store
 	Backend Backend
@@ -96,8 +95,7 @@ var (
 	conversationKind = openai.Kind{Prefix: "conv_", Name: "conversation"}
 )
 
-// Endpoints returns the endpoints. A key with the scope query sees only the responses and conversations that it has
-// created.
+// Endpoints returns the endpoints. A key with query scope sees only the responses and conversations it has created.
 func (s *Service) Endpoints() []openai.Endpoint {
 	const query = domain.ScopeQuery
 	return []openai.Endpoint{

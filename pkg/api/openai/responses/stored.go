@@ -55,10 +55,10 @@ func shown(r object.Response, results bool) object.Response {
 	return r.WithoutResults()
 }
 
-// Maximum size in bytes of the body that is read from a GET request.
+// Maximum number of bytes read from a GET request's body.
 const maxGetBody = 1 << 10
 
-// bodyAsksForStream reports whether the body contains the parameter stream. OpenAI's Go client puts it there even for
+// bodyAsksForStream reports whether the body contains the `stream` parameter. OpenAI's Go client puts it there even for
 // GET.
 func bodyAsksForStream(r *http.Request) bool {
 	var body struct {
@@ -90,11 +90,11 @@ func streamOf(c *gin.Context) (stream bool, after int, err error) {
 	return stream, after, nil
 }
 
-// Interval for checking the catalog for the end of a response that another process is answering.
+// Interval for checking whether a response being answered by another process has ended.
 const pollInterval = time.Second
 
-// streamStored streams a stored response. If another process is still answering it, streamStored first waits for its
-// end.
+// streamStored streams a stored response. If another process is still answering it, streamStored first waits until it
+// is finished.
 func (s *Service) streamStored(ctx context.Context, w http.ResponseWriter, caller access.Caller, r stored, results bool, after int) error {
 	stream := sse.New(w, s.WriteTimeout)
 	stop := stream.KeepAlive(s.Heartbeat)
@@ -113,7 +113,7 @@ func (s *Service) streamStored(ctx context.Context, w http.ResponseWriter, calle
 		}
 	}
 	var trace events.Trace
-	_ = json.Unmarshal([]byte(r.Trace), &trace) // without a trace, each output item is one piece
+	_ = json.Unmarshal([]byte(r.Trace), &trace) // without a trace, each output item is sent whole
 	writer := &events.Writer{Send: func(all []sse.Event) error { return stream.SendAll(all...) }, Results: results, After: after}
 	for batch := range slices.Chunk(events.Replay(r.body, trace), replayBatch) {
 		if err := writer.Apply(batch...); err != nil {
@@ -123,7 +123,7 @@ func (s *Service) streamStored(ctx context.Context, w http.ResponseWriter, calle
 	return stream.Send("", endOfStream)
 }
 
-// Number of steps of a stored response that are sent at once.
+// Number of a stored response's steps that are sent at once.
 const replayBatch = 200
 
 type deleted struct {
@@ -208,7 +208,7 @@ func (s *Service) listInput(c *gin.Context) error {
 	return openai.Reply(c, openai.NewList(shownItems(items, results), more, idOf))
 }
 
-// shownItems returns items as clients see them: without the results of file searches, unless these are requested.
+// shownItems returns items as clients see them: without file search results, unless these are requested.
 func shownItems(items []json.RawMessage, results bool) []json.RawMessage {
 	if results {
 		return items

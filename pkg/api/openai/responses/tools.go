@@ -19,33 +19,33 @@ type tools struct {
 	shown     []json.RawMessage // as returned
 	functions []chat.Tool
 	choice    chat.ToolChoice
-	chosen    json.RawMessage // the parameter tool_choice, as returned
-	search    *fileSearch     // nil: none
+	chosen    json.RawMessage // the `tool_choice` parameter, as returned
+	search    *fileSearch     // nil if there is none
 }
 
 type fileSearch struct {
-	stores   []string // ids of vector stores
-	field    string   // parameter that contains them
+	stores   []string // vector store ids
+	field    string   // the parameter containing them
 	results  int
 	minScore *float64
 	mode     domain.SearchMode
 	where    *filter.Filter
 }
 
-// Names of tools.
+// Tool names.
 const (
 	toolFunction   = "function"
 	toolFileSearch = "file_search"
 )
 
-// Limits of the tool file_search. OpenAI documents the maximum number of results.
+// Limits on the file_search tool. OpenAI documents the maximum number of results.
 const (
 	maxStores      = 100
 	maxResults     = 50
 	defaultResults = 20
 )
 
-// functionName matches the function names that OpenAI accepts.
+// functionName matches the function names accepted by OpenAI.
 var functionName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 func readTools(o jsonbody.Object) (t tools) {
@@ -70,8 +70,8 @@ func readTools(o jsonbody.Object) (t tools) {
 	return t
 }
 
-// shownTool returns a tool as responses contain it. A function has all its fields, even those that the request left
-// out, because clients expect them.
+// shownTool returns a tool as it appears in responses. A function has all its fields, even those the request omitted,
+// because clients expect them.
 func shownTool(tool jsonbody.Object) json.RawMessage {
 	fields := maps.Clone(tool.Fields())
 	if fields["type"] == toolFunction {
@@ -161,7 +161,7 @@ func (t *tools) readChoice(o jsonbody.Object) {
 		if t.search == nil {
 			choice.Fault("type", "is \"file_search\", but tools contains no such tool")
 		}
-		t.functions = nil // the search always comes first; then the model must write the answer
+		t.functions = nil // the search always comes first, so the model must then write the answer
 	default:
 		t.allow(choice)
 	}
@@ -176,7 +176,7 @@ func (t *tools) setMode(mode string) {
 	}
 }
 
-// allow removes the tools that tool_choice does not allow.
+// allow removes the tools not allowed by tool_choice.
 func (t *tools) allow(choice jsonbody.Object) {
 	var names []string
 	search := false

@@ -7,15 +7,15 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// awaitTime is how long a request that adds a file waits for the file to be processed. OpenAI's clients poll for the
-// status anyway, but this wait lets a program that does not poll search small files at once.
+// awaitTime is how long a request that adds a file waits for it to be processed. OpenAI's clients poll for the status
+// anyway, but thanks to this wait, a program that does not poll can search small files at once.
 const awaitTime = time.Second
 
-// maxAwaited is the maximum number of a vector store's unfinished files for which a request waits. If more files are
-// being added, waiting would only slow down the caller.
+// maxAwaited is the maximum number of unfinished files in a vector store for which a request still waits. If more files
+// are being added, waiting would only slow down the caller.
 const maxAwaited = 4
 
-// await calls `change` to add or change a file, and waits for a limited time until the file is processed.
+// await calls `change` to add or change a file and waits for a limited time until the file is processed.
 func (h *handler) await(c *call, storeID string, change func() (domain.Datasource, error)) (domain.Datasource, error) {
 	ctx, cancel := context.WithTimeout(c.ctx, awaitTime)
 	defer cancel()
@@ -51,7 +51,7 @@ func changed(ctx context.Context, changes <-chan string) bool {
 	}
 }
 
-// awaitStore waits for a limited time until all files of a vector store are processed.
+// awaitStore waits for a limited time until all of a vector store's files are processed.
 func (h *handler) awaitStore(c *call, v domain.VectorStore) (domain.VectorStore, error) {
 	ctx, cancel := context.WithTimeout(c.ctx, awaitTime)
 	defer cancel()

@@ -38,7 +38,7 @@ type Store interface {
 	Describe(ctx context.Context, ws, id string, d catalog.Description, job domain.Job) (domain.Datasource, error)
 	DeleteDatasource(ctx context.Context, ws, id string) (domain.Datasource, error)
 
-	// CreateBatch adds files to a datastore in one transaction. It records files that do not exist as missing.
+	// CreateBatch adds files to a datastore in one transaction. It records nonexistent files as missing.
 	CreateBatch(ctx context.Context, ws, datastoreID, id string, files []catalog.NewFile) (domain.FileBatch, error)
 	Batch(ctx context.Context, ws, datastoreID, id string) (domain.FileBatch, error)
 	FilesOfBatch(ctx context.Context, ws, datastoreID, id string, statuses []domain.Status, p catalog.FilePage) (page []domain.StoredFile, more bool, err error)
@@ -46,7 +46,7 @@ type Store interface {
 
 	// CheckStorage returns domain.CodeUsageLimit if the workspace has reached its storage limit.
 	CheckStorage(ctx context.Context, ws string) error
-	// CountDeferred counts usage, which is stored a little later.
+	// CountDeferred counts usage. The counts are stored a little later.
 	CountDeferred(a domain.Account, uses map[domain.Metric]int64)
 }
 
@@ -56,7 +56,7 @@ type Watcher interface {
 	Changed(datastoreID, datasourceID string)
 }
 
-// Deps are the dependencies of the endpoints. All are required.
+// Deps are the endpoints' dependencies. All are required.
 type Deps struct {
 	Store     Store
 	Watcher   Watcher
@@ -64,7 +64,7 @@ type Deps struct {
 		Retrieve(ctx context.Context, r retrieve.Request) (retrieve.Result, error)
 	}
 	Chunks interface {
-		// Chunks returns at most `limit` chunks of a datasource, starting with number fromOrdinal.
+		// Chunks returns at most `limit` of a datasource's chunks, starting with number fromOrdinal.
 		Chunks(ctx context.Context, d domain.Datasource, fromOrdinal, limit int) ([]domain.Chunk, error)
 	}
 	CheckLength func(field, query string) error // rejects a query that is too long
@@ -73,7 +73,7 @@ type Deps struct {
 	Model        string          // embedding model for new vector stores
 	Types        map[string]bool // file types that can be read
 	NewID        func() string
-	WriteTimeout time.Duration // time limit for sending one piece of a response
+	WriteTimeout time.Duration // time limit for each write of a response
 	Log          *slog.Logger
 }
 

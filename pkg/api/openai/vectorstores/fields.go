@@ -172,13 +172,13 @@ func renderChunking(c *domain.FileChunking, of domain.Chunking) strategy {
 // Maximum lifetime of a vector store in days.
 const maxExpiryDays = 365
 
-// expiry is the field expires_after of a vector store.
+// expiry is a vector store's `expires_after` field.
 type expiry struct {
 	Anchor string `json:"anchor"`
 	Days   int    `json:"days"`
 }
 
-// daysOf checks an expiry and returns its number of days; 0: the vector store never expires.
+// daysOf checks an expiry and returns its number of days. 0 means that the vector store never expires.
 func daysOf(faults *openai.Faults, e *expiry) int {
 	if e == nil {
 		return 0
@@ -192,7 +192,7 @@ func daysOf(faults *openai.Faults, e *expiry) int {
 	return e.Days
 }
 
-// Limits of the other fields.
+// Limits on other fields.
 const (
 	maxNameChars        = 256
 	maxDescriptionChars = 2000
@@ -205,8 +205,8 @@ func checkChars(faults *openai.Faults, field, text string, limit int) {
 	}
 }
 
-// fileID returns a file's id in Sluice. It returns a text that cannot be a file's id unchanged, so that it is reported
-// like a missing file.
+// fileID returns a file's id in Sluice. If the text cannot be a file's id, it is returned unchanged, so that it is
+// reported like a missing file.
 func fileID(faults *openai.Faults, field, text string) string {
 	switch {
 	case text == "":

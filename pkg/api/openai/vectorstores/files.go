@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Statuses of files and batches.
+// File and batch statuses.
 const (
 	statusInProgress = "in_progress"
 	statusCompleted  = "completed"
@@ -23,8 +23,8 @@ const (
 	statusCancelled  = "cancelled"
 )
 
-// statuses maps each status of a file to the datasource statuses shown as that status. Skipped datasources, which are
-// pages of web sites, are shown as cancelled.
+// statuses maps each file status to the datasource statuses shown as that status. Skipped datasources are web pages
+// from sites; they are shown as cancelled.
 var statuses = map[string][]domain.Status{
 	statusInProgress: {domain.StatusUnsynched, domain.StatusPending, domain.StatusRunning},
 	statusCompleted:  {domain.StatusSynched},
@@ -41,7 +41,7 @@ func statusOf(s domain.Status) string {
 	return statusInProgress
 }
 
-// fileObject is a file of a vector store as OpenAI's clients see it.
+// fileObject is a file in a vector store as OpenAI's clients see it.
 type fileObject struct {
 	ID               string         `json:"id"`
 	Object           string         `json:"object"` // always "vector_store.file"
@@ -78,7 +78,7 @@ func (h *handler) renderFile(d domain.Datasource, store domain.Datastore) fileOb
 	return out
 }
 
-// errorCode returns OpenAI's code for the reason why a file failed.
+// errorCode returns OpenAI's code for why a file failed.
 func (h *handler) errorCode(d domain.Datasource) string {
 	switch {
 	case d.Original != nil && !h.Types[d.Config.MIMEType]:
@@ -145,7 +145,7 @@ func (c *call) replyFile(v any) error {
 	return c.reply(v)
 }
 
-// file returns the datasource of the file in the path, and its datastore.
+// file returns the datasource for the file in the path, and its datastore.
 func (h *handler) file(c *call) (domain.Datasource, domain.Datastore, error) {
 	storeID, err := c.storeID()
 	if err != nil {
@@ -258,10 +258,10 @@ func (h *handler) listFiles(c *call) error {
 	return c.reply(openai.NewList(shown, more, func(o fileObject) string { return o.ID }))
 }
 
-// Number of chunks that are read at a time.
+// Number of chunks read at a time.
 const contentPage = 200
 
-// content sends the text of a file, one element per chunk.
+// content sends a file's text, one element per chunk.
 func (h *handler) content(c *call) error {
 	d, _, err := h.file(c)
 	if err != nil {
@@ -306,7 +306,7 @@ func (h *handler) content(c *call) error {
 		chunks, err = h.Chunks.Chunks(c.ctx, d, chunks[len(chunks)-1].Ordinal+1, contentPage)
 	}
 	write([]byte("]}"))
-	if err != nil { // cut the connection, so that no client mistakes a part for the whole
+	if err != nil { // abort the connection, so that no client mistakes a truncated file for a complete one
 		if !problem.IsClientGone(c.ctx, err) {
 			h.Log.Error("failed while sending the text of a file", "request", problem.RequestID(c.ctx), "datasource", d.ID, "error", err)
 		}

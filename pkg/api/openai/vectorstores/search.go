@@ -15,14 +15,14 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// Limits of a search.
+// Search limits.
 const (
 	defaultResults = 10
 	maxResults     = 50
 	maxQueries     = 8
 )
 
-// queries is the field query: a text or a list of texts.
+// queries is the `query` field: a text or a list of texts.
 type queries []string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -118,8 +118,8 @@ func (h *handler) search(c *call) error {
 	return c.reply(out)
 }
 
-// searchRequest checks the body of a search and converts it, except for the query and the datastore, which the caller
-// must set.
+// searchRequest checks a search body and converts it, except for the query and the datastore. The caller must set
+// those.
 func (h *handler) searchRequest(body searchBody) (r retrieve.Request, threshold float64, err error) {
 	var faults openai.Faults
 	switch n := len(body.Query); {
@@ -161,13 +161,13 @@ func (h *handler) searchRequest(body searchBody) (r retrieve.Request, threshold 
 		}
 	}
 	if body.RewriteQuery != nil && !*body.RewriteQuery {
-		r.Parts = []string{} // search the query as a single question
+		r.Parts = []string{} // search for the query as a single question
 	}
 	h.readFilters(&faults, body.Filters, &r)
 	return r, threshold, faults.Err()
 }
 
-// fieldsOf returns the faults in an error about invalid fields.
+// fieldsOf returns the individual field errors from a validation error.
 func fieldsOf(err error) []domain.FieldError {
 	e, ok := err.(*domain.Error) //nolint:errorlint // domain.Invalid is not wrapped
 	if !ok || len(e.Fields) == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// counts are the numbers of files by status.
+// counts are the numbers of files per status.
 type counts struct {
 	InProgress int64 `json:"in_progress"`
 	Completed  int64 `json:"completed"`
@@ -74,10 +74,10 @@ func render(v domain.VectorStore) object {
 	return out
 }
 
-// Maximum number of files of a new vector store.
+// Maximum number of files in a new vector store.
 const maxFilesAtCreation = 500
 
-// defaultName is the name of a vector store created without one, because datastores must have a name.
+// defaultName is the name given to a vector store created without one, because datastores must have a name.
 const defaultName = "Vector store"
 
 func (h *handler) create(c *call) error {
@@ -121,7 +121,7 @@ func (h *handler) create(c *call) error {
 	}
 	v, err := idempotency.CreateOnce(c.ctx, func() (domain.VectorStore, error) { return h.Store.VectorStore(c.ctx, c.ws, d.ID) },
 		func() (domain.VectorStore, error) { return h.Store.CreateVectorStore(c.ctx, d, options, files) })
-	if domain.CodeOf(err) == domain.CodeNotFound { // a file
+	if domain.CodeOf(err) == domain.CodeNotFound { // a file is missing
 		return h.missingFile(c, "file_ids", body.FileIDs)
 	}
 	if err != nil {
@@ -135,8 +135,7 @@ func (h *handler) create(c *call) error {
 	return c.reply(render(v))
 }
 
-// missingFile returns the error for a request that lists a file that does not exist. `field` is the list's name in the
-// request.
+// missingFile returns the error for a request that lists a nonexistent file. `field` is the list's name in the request.
 func (h *handler) missingFile(c *call, field string, ids []string) error {
 	for i, text := range ids {
 		id, err := openai.File.Parse(text)

@@ -17,7 +17,7 @@ func terminal(status domain.ResponseStatus) string {
 	}
 }
 
-// end queues the events that complete the output items, and the last event.
+// end queues the events that complete the output items, followed by the last event.
 func (w *Writer) end(r object.Response) error {
 	if r.Status != domain.ResponseFailed {
 		for i, item := range r.Output {
@@ -56,7 +56,7 @@ func (w *Writer) complete(index int, item object.Item) error {
 		}
 		return err
 	default:
-		return nil // a search has been completed before
+		return nil // a search has already been completed
 	}
 }
 

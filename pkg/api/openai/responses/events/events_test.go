@@ -38,7 +38,7 @@ func final(background bool) object.Response {
 	}
 }
 
-// live returns the steps of a response, in pieces of the given sizes.
+// live returns a response's steps, with the output split into pieces of the given sizes.
 func live(r object.Response, size func() int) []events.Step {
 	params := r
 	params.Status = domain.ResponseInProgress
@@ -116,14 +116,14 @@ func TestEventsComeInTheDocumentedOrder(t *testing.T) {
 	}
 }
 
-// A replayed response has the same events as the first stream, from any event on.
+// From whichever event it starts, a replayed response has the same events as the first stream.
 func TestAReplayEqualsTheFirstStream(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 50 {
 		r := final(random.IntN(2) == 0)
 		steps := live(r, func() int { return 1 + random.IntN(7) })
-		// Go encodes part of a character as U+FFFD; providers' pieces end with a character.
+		// Go encodes an incomplete character as U+FFFD, but providers' pieces end with a complete character.
 		for i, s := range steps {
 			if s.Kind == events.Text && strings.ToValidUTF8(s.Text, "") != s.Text {
 				steps[i].Text += steps[i+1].Text
@@ -143,7 +143,7 @@ func TestAReplayEqualsTheFirstStream(t *testing.T) {
 	}
 }
 
-// If a crash has lost events that a client has seen, the client still gets the last event.
+// Even if a crash has lost events that a client has seen, the client still gets the last event.
 func TestTheLastEventIsAlwaysSent(t *testing.T) {
 	t.Parallel()
 	r := final(true)
@@ -172,7 +172,7 @@ func TestResultsAreLeftOutUnlessRequested(t *testing.T) {
 	}
 }
 
-// A log joins pieces if an answer has very many. Its readers and a replay see the same events.
+// If an answer has very many pieces, a log joins some of them. Its readers and a replay see the same events.
 func TestALogBoundsTheNumberOfPieces(t *testing.T) {
 	t.Parallel()
 	r := final(true)

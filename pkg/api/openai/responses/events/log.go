@@ -18,7 +18,7 @@ type Log struct {
 	changed chan struct{} // closed when steps are added
 }
 
-// rest joins the pieces of an output item that Log.Add holds back. Joined, even very many pieces need little memory.
+// rest joins those pieces of an output item that Log.Add holds back. Joined, even very many pieces need little memory.
 type rest struct {
 	first  Step // the first piece
 	output Output
@@ -28,8 +28,8 @@ type rest struct {
 // NewLog returns an empty log.
 func NewLog() *Log { return &Log{changed: make(chan struct{})} }
 
-// Add appends a step. A step of the kind Ended must be the last. After MaxPieces pieces, Add holds back further ones
-// until the response ends, and then appends them as one piece per output item.
+// Add appends a step. An Ended step must be the last. After MaxPieces pieces, Add holds back further ones until the
+// response ends and then appends them as one piece per output item.
 func (l *Log) Add(s Step) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -84,15 +84,15 @@ func (l *Log) release() {
 	l.rest = nil
 }
 
-// Traced returns the trace and the output items of the steps so far.
+// Traced returns the trace and the output items for the steps so far.
 func (l *Log) Traced() Tracer {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.tracer
 }
 
-// Read returns all steps from number `from` on. If there are none yet, it waits for one. `ended` means that no more
-// steps will follow.
+// Read returns all steps from number `from` on, waiting for one if there are none yet. `ended` means that no more steps
+// will follow.
 func (l *Log) Read(ctx context.Context, from int) (steps []Step, ended bool, err error) {
 	for {
 		l.mu.Lock()

@@ -10,12 +10,12 @@ import (
 
 // Trace records how a response was streamed, so that it can be streamed again in the same way.
 type Trace struct {
-	Started bool `json:"started"` // whether the step InProgress has occurred
-	// Pieces holds, for each piece of the output, the index of its output item and the number of bytes.
+	Started bool `json:"started"` // whether the InProgress step has occurred
+	// Pieces holds, for each piece of output, its output item's index and its size in bytes.
 	Pieces [][2]int `json:"pieces,omitempty"`
 }
 
-// MaxPieces is the maximum number of pieces in a trace. A Log joins pieces beyond it.
+// MaxPieces is the maximum number of pieces in a trace. A Log joins any beyond it.
 const MaxPieces = 20_000
 
 // Output identifies an output item by its type and, for a function call, by its position among all function calls.
@@ -24,7 +24,7 @@ type Output struct {
 	Call int
 }
 
-// outputOf returns the output item to which a step adds a piece, and the size of that piece. If the step adds none,
+// outputOf returns the output item that a step adds to, and the number of bytes it adds. If the step adds no output,
 // `ok` is false.
 func outputOf(s Step) (o Output, bytes int, ok bool) {
 	switch s.Kind {
@@ -65,8 +65,8 @@ func (t *Tracer) Add(s Step) {
 	}
 }
 
-// Replay returns the steps of a response that has ended, so that it can be streamed again. Text of an output item that
-// the trace does not cover becomes one piece at the end of that item.
+// Replay returns the steps for streaming a finished response again. If an output item has text that the trace does not
+// cover, this text becomes one piece at the item's end.
 func Replay(r object.Response, trace Trace) []Step {
 	params := r
 	params.Status = domain.ResponseInProgress
@@ -114,12 +114,12 @@ func contentOf(item object.Item) string {
 	return item.Content[0].Text
 }
 
-// pieces divides output items into pieces.
+// pieces splits output items into pieces.
 type pieces struct {
 	items []object.Item
-	sent  []int  // bytes of each item that the steps contain
-	calls []int  // number of each function call
-	begun []bool // whether the steps contain a piece of the item
+	sent  []int  // bytes per item in the steps so far
+	calls []int  // each function call's number
+	begun []bool // whether the steps so far contain a piece of the item
 }
 
 // next appends a step with the next `size` bytes of the output item at `index`. It ignores an index that is out of

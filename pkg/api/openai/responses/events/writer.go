@@ -1,8 +1,8 @@
-// Package events streams a response as the events of the Responses API.
+// Package events streams a response as Responses API events.
 //
-// A response is a sequence of steps, such as a piece of text or the end of the search. A Writer converts steps to
-// events. The same steps always give the same events with the same sequence numbers. So a response that is stored with
-// the lengths of its pieces can be streamed again (see Replay), and a response in progress can be streamed to several
+// A response is a sequence of steps, such as the arrival of some text or the end of the search. A Writer converts steps
+// to events. The same steps always give the same events with the same sequence numbers. So a response stored with the
+// lengths of its pieces can be streamed again (see Replay), and a response in progress can be streamed to several
 // clients (see Log).
 package events
 
@@ -19,19 +19,19 @@ import (
 // Kind is a kind of step.
 type Kind int
 
-// Kinds of steps, in the order in which they occur. Without a search, there is neither Searching nor Searched.
+// Kinds of steps, in the order in which they occur. If there is no search, there is neither Searching nor Searched.
 const (
 	Created    Kind = iota // the response has been accepted; Response has the parameters
 	Queued                 // the response is waiting to be answered; only in the background
 	InProgress             // the response is being answered
 	Searching              // the search has begun
 	Searched               // the search has ended; Item is the search
-	Text                   // a piece of the text
-	Call                   // a piece of a function call
+	Text                   // more text
+	Call                   // more of a function call
 	Ended                  // the response has ended; Response is the result
 )
 
-// Step is a step of a response.
+// Step is one step of a response.
 type Step struct {
 	Kind     Kind
 	Response *object.Response
@@ -43,11 +43,11 @@ type Step struct {
 // Writer converts steps to events.
 type Writer struct {
 	Send    func(events []sse.Event) error
-	Results bool // whether the client has requested the results of file searches
-	After   int  // leave out events up to this sequence number; -1: none
+	Results bool // whether the client has requested file search results
+	After   int  // skip events up to this sequence number; -1 means none
 
 	sequence int
-	response object.Response // the parameters of the response
+	response object.Response // the response's parameters
 	status   domain.ResponseStatus
 	output   []output
 	pending  []sse.Event
@@ -56,7 +56,7 @@ type Writer struct {
 // output is an output item that has begun.
 type output struct {
 	kind, id string
-	call     int // number of the function call
+	call     int // the function call's number
 }
 
 // Apply sends all events of the steps at once.
@@ -97,7 +97,7 @@ func (w *Writer) apply(s Step) error {
 	}
 }
 
-// header is the start of every event.
+// header is common to all events.
 type header struct {
 	Type     string `json:"type"`
 	Sequence int    `json:"sequence_number"`
@@ -124,7 +124,7 @@ type responseEvent struct {
 	Response object.Response `json:"response"`
 }
 
-// state queues an event that contains the response in its state before the answer began.
+// state queues an event that contains the response as it was before the answer began.
 func (w *Writer) state(name string) error {
 	r := w.response
 	r.Status = w.status
@@ -150,7 +150,7 @@ type placeEvent struct {
 	at
 }
 
-// begin queues the event of a new output item and returns the item's index.
+// begin queues the event for a new output item and returns the item's index.
 func (w *Writer) begin(item object.Item, call int) (index int, err error) {
 	index = len(w.output)
 	item.ID = object.OutputID(item.Type, w.response.ID, index)
@@ -158,8 +158,8 @@ func (w *Writer) begin(item object.Item, call int) (index int, err error) {
 	return index, w.event("response.output_item.added", func(h header) any { return itemEvent{h, index, item} })
 }
 
-// find returns the index of an output item, or -1 if it does not exist yet. `kind` is the item's type, and `call` a
-// function call's position among all function calls, or 0 for other types.
+// find returns an output item's index, or -1 if it does not exist yet. `kind` is the item's type, and `call` a function
+// call's position among all function calls, or 0 for other types.
 func (w *Writer) find(kind string, call int) int {
 	for i, o := range w.output {
 		if o.kind == kind && o.call == call {
@@ -215,7 +215,7 @@ type textEvent struct {
 	Logprobs     []string `json:"logprobs"`
 }
 
-// text queues the events for a piece of the message's text.
+// text queues the events for more of the message's text.
 func (w *Writer) text(piece string) error {
 	index := w.find(object.TypeMessage, 0)
 	if index < 0 {
@@ -237,7 +237,7 @@ type argumentsEvent struct {
 	Delta string `json:"delta"`
 }
 
-// call queues the events for a piece of a function call.
+// call queues the events for more of a function call.
 func (w *Writer) call(d chat.CallDelta) error {
 	index := w.find(object.TypeFunctionCall, d.Index)
 	if index < 0 {

@@ -1,4 +1,4 @@
-// Package object defines the objects of the Responses API in their JSON form.
+// Package object defines the Responses API's objects in their JSON form.
 package object
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Response is an object of the Responses API: the answer to a request, with the settings used. The fields after
-// Metadata are this service's additions, which OpenAI's clients ignore.
+// Response is a Responses API object: the answer to a request, with the settings used. The fields after Metadata are
+// this service's additions; OpenAI's clients ignore them.
 type Response struct {
 	ID                 string                `json:"id"`
 	Object             string                `json:"object"` // always "response"
@@ -52,13 +52,13 @@ type Response struct {
 	Grounded  *bool               `json:"grounded,omitempty"`
 }
 
-// Error is the reason why a response failed.
+// Error says why a response failed.
 type Error struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 }
 
-// IncompleteDetails is the reason why a response is incomplete.
+// IncompleteDetails says why a response is incomplete.
 type IncompleteDetails struct {
 	Reason string `json:"reason"`
 }
@@ -68,13 +68,13 @@ type Reference struct {
 	ID string `json:"id"`
 }
 
-// Reasoning holds the reasoning parameters of a request.
+// Reasoning holds a request's reasoning parameters.
 type Reasoning struct {
 	Effort  *string `json:"effort"`
 	Summary *string `json:"summary"`
 }
 
-// Usage counts the tokens of a response.
+// Usage counts a response's tokens.
 type Usage struct {
 	InputTokens        int64         `json:"input_tokens"`
 	InputTokensDetails InputDetails  `json:"input_tokens_details"`
@@ -83,23 +83,23 @@ type Usage struct {
 	TotalTokens        int64         `json:"total_tokens"`
 }
 
-// InputDetails is a part of Usage. The counts are 0, because this service has no prompt cache.
+// InputDetails breaks down the input tokens in Usage. The counts are 0, because this service has no prompt cache.
 type InputDetails struct {
 	CachedTokens     int64 `json:"cached_tokens"`
 	CacheWriteTokens int64 `json:"cache_write_tokens"`
 }
 
-// OutputDetails is a part of Usage.
+// OutputDetails breaks down the output tokens in Usage.
 type OutputDetails struct {
 	ReasoningTokens int64 `json:"reasoning_tokens"` // included in the output tokens; always 0, because providers do not report it
 }
 
-// NewUsage returns the usage of an answer.
+// NewUsage returns an answer's usage.
 func NewUsage(input, output int64) *Usage {
 	return &Usage{InputTokens: input, OutputTokens: output, TotalTokens: input + output}
 }
 
-// Types of output items.
+// Output item types.
 const (
 	TypeMessage        = "message"
 	TypeFileSearchCall = "file_search_call"
@@ -109,7 +109,7 @@ const (
 	TypeReasoning      = "reasoning"
 )
 
-// Statuses of items.
+// Item statuses.
 const (
 	ItemInProgress = "in_progress"
 	ItemSearching  = "searching"
@@ -118,30 +118,30 @@ const (
 	ItemFailed     = "failed"
 )
 
-// Prefixes of item ids, by type.
+// prefixes maps item types to id prefixes.
 var prefixes = map[string]string{TypeMessage: "msg_", TypeFileSearchCall: "fs_", TypeFunctionCall: "fc_", TypeFunctionOutput: "fco_", TypeReasoning: "rs_"}
 
-// ItemID returns the id of a new item. `unique` must differ for each item.
+// ItemID returns a new item's id. `unique` must differ for each item.
 func ItemID(kind, unique string) string { return prefixes[kind] + unique }
 
-// OutputID returns the id of a response's output item. ResponseOf converts it back to the response's id.
+// OutputID returns the id of an output item in a response. ResponseOf converts it back to the response's id.
 func OutputID(kind, responseID string, index int) string {
 	return ItemID(kind, strings.TrimPrefix(responseID, ResponsePrefix)+"_"+strconv.Itoa(index))
 }
 
-// InputID returns the id of a response's input item.
+// InputID returns the id of an input item in a response.
 func InputID(kind, responseID string, index int) string {
 	return ItemID(kind, strings.TrimPrefix(responseID, ResponsePrefix)+"_"+inputMark+strconv.Itoa(index))
 }
 
-// inputMark precedes the index in the id of an input item.
+// inputMark precedes the index in an input item's id.
 const inputMark = "i"
 
-// ResponsePrefix is the prefix of the ids of responses.
+// ResponsePrefix is the prefix of response ids.
 const ResponsePrefix = "resp_"
 
-// ResponseOf returns the id of the response that an input or output item belongs to, or "" if itemID does not have the
-// form of such an id.
+// ResponseOf returns the id of the response that an input or output item belongs to, or "" if itemID is not such an
+// item's id.
 func ResponseOf(itemID string) string {
 	_, rest, _ := strings.Cut(itemID, "_")
 	id, index, ok := strings.Cut(rest, "_")
@@ -151,19 +151,18 @@ func ResponseOf(itemID string) string {
 	return ResponsePrefix + id
 }
 
-// Item is an output item: a message, a file search or a function call. Its JSON form contains only the fields of its
-// type.
+// Item is an output item: a message, a file search or a function call. Its JSON form contains only its type's fields.
 type Item struct {
 	Type   string `json:"type"`
 	ID     string `json:"id"`
 	Status string `json:"status"`
 
-	Content []Content `json:"content"` // of a message
+	Content []Content `json:"content"` // message only
 
-	Queries []string `json:"queries"` // of a file search
-	Results []Result `json:"results"` // nil: not requested
+	Queries []string `json:"queries"` // file search only
+	Results []Result `json:"results"` // nil if not requested
 
-	CallID    string `json:"call_id"` // of a function call
+	CallID    string `json:"call_id"` // function call only
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`
 }
@@ -203,7 +202,7 @@ func (i Item) MarshalJSON() ([]byte, error) {
 	}
 }
 
-// Content is a part of a message: text.
+// Content is the text in a message.
 type Content struct {
 	Type        string       `json:"type"` // always "output_text"
 	Text        string       `json:"text"`
@@ -211,7 +210,7 @@ type Content struct {
 	Logprobs    []string     `json:"logprobs"` // always empty
 }
 
-// Text returns a text part of a message.
+// Text returns message content with this text.
 func Text(text string, annotations []Annotation) Content {
 	if annotations == nil {
 		annotations = []Annotation{}
@@ -219,7 +218,7 @@ func Text(text string, annotations []Annotation) Content {
 	return Content{Type: "output_text", Text: text, Annotations: annotations, Logprobs: []string{}}
 }
 
-// Annotation is a citation of a file.
+// Annotation cites a file.
 type Annotation struct {
 	Type     string `json:"type"` // always "file_citation"
 	Index    int    `json:"index"`
@@ -227,7 +226,7 @@ type Annotation struct {
 	Filename string `json:"filename"`
 }
 
-// Result is a result of a file search.
+// Result is a file search result.
 type Result struct {
 	FileID     string         `json:"file_id"`
 	Filename   string         `json:"filename"`
@@ -237,7 +236,7 @@ type Result struct {
 	StoreID    string         `json:"vector_store_id,omitempty"`
 }
 
-// WithoutResults returns the response for clients that have not requested the results of file searches.
+// WithoutResults returns the response for clients that have not requested file search results.
 func (r Response) WithoutResults() Response {
 	r.Output = append([]Item{}, r.Output...)
 	for i := range r.Output {
