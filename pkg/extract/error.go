@@ -2,16 +2,16 @@ package extract
 
 import "github.com/sluice/sluice/pkg/extract/format"
 
-// Error reports that a document cannot be read and that trying again would not help.
+// Error means that a document cannot be read and that retrying would not help.
 type Error = format.Error
 
-// Kind is the reason why a document cannot be read. Every kind is permanent: trying again would not help.
+// Kind is the reason why a document cannot be read. Every kind is permanent: retrying would not help.
 type Kind = format.Kind
 
-// Passage is a part of a document's text to be found on its pages.
+// Passage is a passage from a document's text to be located on its pages.
 type Passage = format.Passage
 
-// Limits bounds the resources for reading one document, and the size of the result.
+// Limits bounds the resources for reading one document and the size of the result.
 type Limits = format.Limits
 
 // The kinds of failure.
@@ -27,7 +27,7 @@ const (
 )
 
 // KindOf returns the kind of the first *Error in err's chain, or "" if there is none. An error without a kind may be
-// temporary, for example if a child process fails to start.
+// temporary, for example because a child process failed to start.
 func KindOf(err error) Kind { return format.KindOf(err) }
 
 // DefaultLimits returns the limits that apply if the caller sets none.

@@ -25,8 +25,8 @@ import (
 // clockFactor is the ratio of a document's wall-clock limit to its CPU time limit.
 const clockFactor = 3
 
-// Limits for an Extractor that draws pages. If the cache folder does not yet hold the compiled code of PDFium, PDFium
-// is compiled first. The limits allow for that, because it takes more time and memory than drawing a page.
+// Limits for an Extractor that draws pages. They allow for compiling PDFium first if its compiled code is not in the
+// cache folder yet, because that takes more time and memory than drawing a page.
 const (
 	DrawMemory  = 1 << 30          // bytes
 	DrawTimeout = 20 * time.Second // CPU time
@@ -34,13 +34,13 @@ const (
 
 // Options configure an Extractor. Zero fields get their defaults.
 type Options struct {
-	// Concurrency is the maximum number of child processes. Each reads one document at a time. If there are several,
-	// one is reserved for workspaces that use none of the others, so a workspace with many documents cannot block the
-	// rest. Default: the number of processors, but at most 4, plus 1.
+	// Concurrency is the maximum number of child processes, each of which reads one document at a time. If there are
+	// several, one is reserved for workspaces that use none of the others, so a workspace with many documents cannot block
+	// all other workspaces. Default: the number of processors, but at most 4, plus 1.
 	Concurrency int
-	// Direct is the maximum size, in bytes, of plain text and CSV files read in this process. Their readers are simple
-	// and take linear time, so these files do not have to wait for a child. By default (0), no file is read in this
-	// process.
+	// Direct is the maximum size, in bytes, of plain text and CSV files that are read in this process. Their readers are
+	// simple and take linear time, so these files don't have to wait for a child. With the default of 0, every file is
+	// read in a child.
 	Direct int64
 	// MaxMemory is the maximum memory for reading one document, in bytes. Default 2 GiB.
 	MaxMemory int64
@@ -51,23 +51,22 @@ type Options struct {
 	MaxText int64
 	// MaxInput is the maximum size of a document, in bytes. Default 256 MiB.
 	MaxInput int64
-	// CacheDir is the folder for the compiled code of PDFium. All children share it, and it survives restarts. Default:
-	// a folder in the user's cache directory.
+	// CacheDir is the folder for PDFium's compiled code. All children share it, and it survives restarts. Default: a
+	// folder in the user's cache directory.
 	CacheDir string
-	// TempDir is the folder for documents while they are being read. Files that a killed process leaves there are not
-	// removed. Default: the system's folder for temporary files.
+	// TempDir is the folder for documents while they are being read. Files left there by a killed process are not removed.
+	// Default: the system's folder for temporary files.
 	TempDir string
 	// IdleAfter is how long a child may be idle before it is stopped. Default 30 seconds.
 	IdleAfter time.Duration
 	// Recycle is the number of documents after which a child is replaced. Default 200.
 	Recycle int
-	// Tesseract is the path of the program that recognises text in pictures, "off" for none, or "" for the program
-	// named tesseract in the PATH.
+	// Tesseract is the path to the OCR program, "off" for none, or "" for the program called tesseract in the PATH.
 	Tesseract string
-	// Recognisers is the maximum number of pages whose text is recognised at the same time. Each page keeps a processor
-	// busy for seconds. Default: half of the processors, but at least 1.
+	// Recognisers is the maximum number of pages that OCR processes at the same time. Each page keeps a processor busy for
+	// seconds. Default: half of the processors, but at least 1.
 	Recognisers int
-	// MaxScans is the maximum number of pages of one document whose text is recognised. Default 1,000.
+	// MaxScans is the maximum number of a document's pages to run through OCR. Default 1,000.
 	MaxScans int
 	// Log receives a warning for each child that dies. Default slog.Default().
 	Log *slog.Logger
@@ -111,15 +110,15 @@ func (o Options) withDefaults() Options {
 }
 
 const (
-	// smallFileTime is the CPU time that any file may take. It includes compiling PDFium, which takes several seconds
-	// in a new data directory.
+	// smallFileTime is the CPU time that any file may take. It includes the several seconds that compiling PDFium takes in
+	// a new data directory.
 	smallFileTime = 15 * time.Second
-	// largeFile is the minimum size, in bytes, of a file that may use the whole CPU time limit.
+	// largeFile is the minimum size, in bytes, of a file that may use the full CPU time limit.
 	largeFile = 2 << 20
 )
 
 // cpuLimit returns the maximum CPU time for reading a file of the given size. A small file that takes long is hostile
-// or damaged, and would keep a child process from reading other files.
+// or damaged, and would only keep a child process from reading other files.
 func (o Options) cpuLimit(size int64) time.Duration {
 	least := min(smallFileTime, o.Timeout)
 	share := float64(min(size, largeFile)) / largeFile
@@ -134,13 +133,13 @@ type Request struct {
 	Name      string    // file name, a hint for the format; "" if unknown
 	Declared  string    // MIME type declared by the sender, with parameters; "" if unknown
 	URL       string    // address of the page; "" if none
-	// PlainRows is set to write table rows as tab-separated cells instead of "column: value; …".
+	// PlainRows writes table rows as tab-separated cells instead of "column: value; …".
 	PlainRows bool
-	// Languages are the languages of scanned pages in Tesseract's notation, such as eng or deu. If there are none, the
-	// installed languages for a page's script are tried.
+	// Languages are the languages of scanned pages in Tesseract's notation, such as eng or deu. If empty, the installed
+	// languages for each page's script are tried.
 	Languages []string
-	// Defer makes Extract fail with an error of kind Scanned if text must be recognised in pictures, because
-	// recognition takes seconds per page. It has no effect if Tesseract is not installed.
+	// Defer makes Extract fail with an error of kind Scanned if text must be recognised in pictures, which takes seconds
+	// per page. It has no effect if Tesseract is not installed.
 	Defer bool
 	// Progress, if set, is called before text is recognised on the next page, with the number of pages done and the
 	// total.
@@ -170,10 +169,10 @@ type idleWorker struct {
 	clock *time.Timer
 }
 
-// errClosed is the error of requests after Close.
+// errClosed is returned for requests after Close.
 var errClosed = errors.New("the extractor is closed")
 
-// New returns an Extractor. It starts children when documents need them; Close stops them.
+// New returns an Extractor. It starts child processes when documents need them, and Close stops them.
 func New(o Options) *Extractor {
 	o = o.withDefaults()
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -188,9 +187,10 @@ func New(o Options) *Extractor {
 	}
 }
 
-// Extract reads one document. It waits if no child is free; workspaces with waiting documents are served in turn. If
-// pages are scanned, their text is recognised first; see recognition. An *Error means that the document cannot be read
-// and that a retry would not help. Any other error comes from the child process or the context, so a retry may succeed.
+// Extract reads one document. If no child is free, it waits; workspaces with waiting documents are served in turn. If
+// pages are scanned, their text is recognised first (see recognition). An *Error means that the document cannot be read
+// and that retrying would not help. Any other error comes from the child process or the context, so a retry may
+// succeed.
 func (x *Extractor) Extract(ctx context.Context, req Request) (*domain.Document, error) {
 	ctx, req, done, err := x.begin(ctx, req)
 	if err != nil {
@@ -200,7 +200,8 @@ func (x *Extractor) Extract(ctx context.Context, req Request) (*domain.Document,
 	return x.extract(ctx, req)
 }
 
-// Draw draws a page of a PDF, counted from 1, and returns it as a PNG picture. It waits and fails like Extract.
+// Draw draws a page of a PDF and returns it as a PNG picture. Pages are counted from 1. Draw waits and fails like
+// Extract.
 func (x *Extractor) Draw(ctx context.Context, req Request, page int) ([]byte, error) {
 	if page < 1 {
 		return nil, format.Errorf(format.NoPage, "there is no page %d; pages are counted from 1", page)
@@ -209,9 +210,9 @@ func (x *Extractor) Draw(ctx context.Context, req Request, page int) ([]byte, er
 	return answer.Picture, err
 }
 
-// Locate finds passages from a document's text on its pages. The result holds rectangles for each passage and each of
-// its spans, usually one per line. Text that is not found has none. Locate reads only the pages around the passages. It
-// waits and fails like Extract; formats without positions are Unsupported.
+// Locate finds passages from a document's text on its pages. For each passage and each of its spans, the result holds
+// rectangles, usually one per line, or none if the text is not found. Locate reads only the pages around the passages.
+// It waits and fails like Extract. For formats without positions, it fails with an Unsupported error.
 func (x *Extractor) Locate(ctx context.Context, req Request, passages []Passage) ([][][]domain.PageRectangle, error) {
 	if len(passages) == 0 {
 		return nil, nil
@@ -223,7 +224,7 @@ func (x *Extractor) Locate(ctx context.Context, req Request, passages []Passage)
 	return answer.Rectangles, err
 }
 
-// task tells a child what to do with a document: draw page `page`, or locate `passages`. If neither is set, the child
+// task tells a child what to do with a document: draw page `page` or locate `passages`. If neither is set, the child
 // reads the document.
 type task struct {
 	page       int
@@ -235,7 +236,7 @@ type task struct {
 // reads reports whether the child reads the document.
 func (t task) reads() bool { return t.page == 0 && t.passages == nil }
 
-// begin registers a request, so that Close waits for it. It first writes a document that comes as a stream to a file.
+// begin registers a request, so that Close waits for it. If the document is a stream, begin first writes it to a file.
 // Closing the Extractor cancels the returned context. The caller must call the returned function when the request is
 // done.
 func (x *Extractor) begin(ctx context.Context, req Request) (context.Context, Request, func(), error) {
@@ -308,7 +309,7 @@ func (x *Extractor) request(req Request, t task, size int64) sandbox.Request {
 	}
 }
 
-// isSimple reports whether the file is plain text or CSV. It judges by the first bytes, as Parse does.
+// isSimple reports whether the file is plain text or CSV. Like Parse, it judges by the first bytes.
 func isSimple(f *os.File, req Request) bool {
 	head := make([]byte, format.HeadBytes)
 	n, err := f.ReadAt(head, 0)
@@ -348,14 +349,14 @@ func (x *Extractor) askChild(ctx context.Context, f *os.File, child sandbox.Requ
 		x.logMissingRights(w)
 		x.release(w)
 		if errors.Is(err, sandbox.ErrNotStarted) && attempt == 0 {
-			continue // the child died while idle, so the document is not the cause
+			continue // the child died while idle, so the document is not to blame
 		}
 		return answer, err
 	}
 }
 
-// openDocument opens a regular file. It rejects pipes and other special files, which could block forever when opened or
-// read.
+// openDocument opens a regular file. It rejects pipes and other special files, because opening or reading them could
+// block forever.
 func openDocument(path string) (f *os.File, size int64, err error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
@@ -373,7 +374,7 @@ func openDocument(path string) (f *os.File, size int64, err error) {
 	return f, info.Size(), nil
 }
 
-// logMissingRights logs, only once, which restrictions on children the system does not support.
+// logMissingRights logs once which restrictions on children the system does not support.
 func (x *Extractor) logMissingRights(w *sandbox.Worker) {
 	if len(w.Missing) > 0 {
 		x.reportMissing.Do(func() {
@@ -392,7 +393,7 @@ func (x *Extractor) spool(r io.Reader) (path string, err error) {
 	}
 	buffer := spoolBuffers.Get().(*[64 << 10]byte)
 	defer spoolBuffers.Put(buffer)
-	// Hide the file's ReadFrom, which would allocate a new buffer each time.
+	// Hide the file's ReadFrom, because it would allocate a new buffer each time.
 	n, err := io.CopyBuffer(struct{ io.Writer }{f}, io.LimitReader(r, x.limits.MaxInput+1), buffer[:])
 	if err == nil && n > x.limits.MaxInput {
 		err = format.Errorf(format.TooLarge, "the file is larger than the limit of %s", format.SizeText(x.limits.MaxInput))
@@ -422,7 +423,7 @@ func (x *Extractor) take() (*sandbox.Worker, error) {
 	return sandbox.Start(x.opts.MaxMemory, x.opts.TempDir, x.opts.CacheDir)
 }
 
-// release keeps a child for the next document, or stops it if it must be replaced.
+// release keeps a child for the next document, or stops it if it is due for replacement.
 func (x *Extractor) release(w *sandbox.Worker) {
 	if w.HasExited {
 		return
@@ -460,7 +461,7 @@ func (x *Extractor) retire(iw *idleWorker) {
 	}
 }
 
-// Close stops all children and waits for them. Documents that are being read fail. Close may be called twice.
+// Close stops all children and waits for them. Documents being read fail. Close may be called twice.
 func (x *Extractor) Close() error {
 	x.cancel(errClosed)
 	x.mu.Lock()

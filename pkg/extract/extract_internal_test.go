@@ -25,7 +25,7 @@ func NewTestExtractor(t *testing.T, o Options) *Extractor {
 	if o.CacheDir == "" {
 		o.CacheDir = t.TempDir()
 	}
-	o.Tesseract = cmp.Or(o.Tesseract, tesseract.Off) // so that results do not depend on the machine
+	o.Tesseract = cmp.Or(o.Tesseract, tesseract.Off) // makes results independent of the machine
 	x := New(o)
 	t.Cleanup(func() {
 		if err := x.Close(); err != nil {
@@ -98,7 +98,7 @@ func TestAChildThatDiedWhileIdleIsReplaced(t *testing.T) {
 	if err := dead.Process().Kill(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.ReadAll(dead.Out); err != nil { // returns once the process has ended
+	if _, err := io.ReadAll(dead.Out); err != nil { // returns once the process has exited
 		t.Fatal(err)
 	}
 	MustExtract(t, x, "the next document is read")
@@ -155,7 +155,7 @@ func TestSmallFilesGetLittleTime(t *testing.T) {
 	}
 }
 
-// TestSimpleFilesNeedNoChild occupies all children. Plain text and small CSV files must still be read.
+// TestSimpleFilesNeedNoChild keeps all children busy. Plain text and small CSV files must still be read.
 func TestSimpleFilesNeedNoChild(t *testing.T) {
 	t.Parallel()
 	x := NewTestExtractor(t, Options{Concurrency: 2, Direct: 1000})
@@ -181,8 +181,8 @@ func TestSimpleFilesNeedNoChild(t *testing.T) {
 	}
 }
 
-// TestAChildIsKeptForOtherWorkspaces lets one workspace use all the children that it may. Its next document must wait,
-// but a document of another workspace must be read.
+// TestAChildIsKeptForOtherWorkspaces lets one workspace use as many children as it may. Its next document must wait,
+// but another workspace's document must be read.
 func TestAChildIsKeptForOtherWorkspaces(t *testing.T) {
 	t.Parallel()
 	x := NewTestExtractor(t, Options{Concurrency: 3})

@@ -46,7 +46,7 @@ func TestCloseEndsDocumentsThatAreBeingRead(t *testing.T) {
 	document, w := io.Pipe()
 	result := make(chan error, 1)
 	go func() {
-		// The document comes through a pipe, so that the test knows when it is being read.
+		// The document comes through a pipe, which shows the test when it is being read.
 		_, err := x.Extract(context.Background(), extract.Request{Reader: document, Name: "slow.txt"})
 		result <- err
 	}()
@@ -67,8 +67,8 @@ func TestCloseEndsDocumentsThatAreBeingRead(t *testing.T) {
 	}
 }
 
-// TestPDFsWithoutContentAreRefusedEarly checks that the files are refused without PDFium. If PDFium had been compiled,
-// its code would be in the cache folder.
+// TestPDFsWithoutContentAreRefusedEarly checks that the files are refused without compiling PDFium, which would leave
+// its code in the cache folder.
 func TestPDFsWithoutContentAreRefusedEarly(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -99,8 +99,8 @@ func TestPDFsWithoutContentAreRefusedEarly(t *testing.T) {
 	}
 }
 
-// TestPDFiumIsReleased reads two files that PDFium cannot open. There is only one instance of PDFium. If the first file
-// did not release it, the second file would wait for a minute and then fail.
+// TestPDFiumIsReleased reads two files that PDFium cannot open. There is only one PDFium instance, so if the first file
+// did not release it, the second would wait for a minute and then fail.
 func TestPDFiumIsReleased(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

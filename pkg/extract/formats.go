@@ -76,8 +76,8 @@ func DetectType(head []byte, name, declared string) string {
 	return formats.Detect(head, name, declared)
 }
 
-// Stream reads a document in this process and passes on each block as soon as it has read it. The returned document has
-// no blocks. Stream treats errors and panics like Parse.
+// Stream reads a document in this process and passes on each block as soon as it is read. The returned document has no
+// blocks. Stream handles errors and panics like Parse.
 func Stream(ctx context.Context, src format.Source, lim format.Limits, emit func(domain.Block) error) (*domain.Document, error) {
 	return formats.Parse(ctx, src, lim, emit)
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// FuzzZip reads mutations of packed files, without unpacking them first.
+// FuzzZip reads mutated zip files without unpacking them first.
 func FuzzZip(f *testing.F) {
 	lie := documentWith(f, nil)
-	binary.LittleEndian.PutUint32(lie[bytes.LastIndex(lie, []byte("PK\x01\x02"))+24:], 10) // unpacked size of its part
+	binary.LittleEndian.PutUint32(lie[bytes.LastIndex(lie, []byte("PK\x01\x02"))+24:], 10) // claimed unpacked size
 	readtest.Format(f, ".pptx", string(lie), string(nestedContainers(f)), string(climbingParts(f)), string(polyglotZip(f)), string(macros(f)),
 		string(extracttest.Zip(f, map[string]string{"[Content_Types].xml": "<Types/>", "ppt/slides/slide1.xml": "<p:sld/>", "": "", "a/": "", "\xff\\..\\b": "c"}, 1)))
 }

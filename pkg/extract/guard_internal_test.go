@@ -29,7 +29,7 @@ func AskChild(t *testing.T, x *Extractor, what string) (string, error) {
 	return strings.Join(text, "\n"), nil
 }
 
-// RequireRestrictions skips a test if this system or build does not let children give up all rights.
+// RequireRestrictions skips a test if children cannot give up all their rights on this system or in this build.
 func RequireRestrictions(t *testing.T, x *Extractor) {
 	t.Helper()
 	w, err := x.take()
@@ -45,7 +45,7 @@ func RequireRestrictions(t *testing.T, x *Extractor) {
 
 func TestAChildInheritsNothing(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sk-secret")
-	// A supervisor may pass on file descriptors without the close-on-exec flag, like the copy made here.
+	// A supervisor may pass on file descriptors without the close-on-exec flag, like this copy.
 	fd, err := unix.Open("/etc/passwd", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func TestAMisbehavingChildFailsOneDocument(t *testing.T) {
 		options Options
 		want    format.Kind
 		message string
-		used    bool // whether the child is used again
+		used    bool // the child is used again
 	}{
 		"one that takes all memory":         {"allocate", Options{MaxMemory: 200 << 20}, format.Resources, "more than 200 MiB of memory", false},
 		"one that its watchdog ends":        {"watch", Options{}, format.Resources, "of memory", false},
@@ -118,8 +118,8 @@ func TestAMisbehavingChildFailsOneDocument(t *testing.T) {
 	}
 }
 
-// TestAChildEndsWithItsParent runs this test binary as a parent. It kills the parent while its child is reading a
-// document that never ends.
+// TestAChildEndsWithItsParent runs this test binary as a parent process and kills it while its child is reading an
+// endless document.
 func TestAChildEndsWithItsParent(t *testing.T) {
 	if os.Getenv("TEST_PARENT") != "" {
 		x := New(Options{Concurrency: 1})
@@ -158,7 +158,7 @@ func TestAChildEndsWithItsParent(t *testing.T) {
 		t.Skipf("ends of processes cannot be waited for here: %v", err)
 	}
 	defer unix.Close(child)
-	if err := unix.Kill(pid, unix.SIGSTOP); err != nil { // a stopped child cannot see that its input has ended
+	if err := unix.Kill(pid, unix.SIGSTOP); err != nil { // a stopped child cannot see the end of its input
 		t.Fatal(err)
 	}
 	if err := parent.Process.Kill(); err != nil {

@@ -34,7 +34,7 @@ func wideSheet(t testing.TB) []byte {
 	return buf.Bytes()
 }
 
-// farRow returns a workbook with two rows. The number of the second row is very large.
+// farRow returns a workbook with two rows, the second of which has a very large row number.
 func farRow(t testing.TB) []byte {
 	t.Helper()
 	return extracttest.Zip(t, map[string]string{
@@ -46,8 +46,7 @@ func farRow(t testing.TB) []byte {
 	}, 1)
 }
 
-// TestHostile reads hostile files. Each must quickly fail with the given kind. If the kind is empty, it must yield
-// text.
+// TestHostile reads hostile files. Each must quickly fail with the given kind or, if the kind is empty, yield text.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	page := "<< /Type /Page /Parent 2 0 R /Contents 4 0 R /Resources << /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> /XObject << /X 5 0 R >> >> >>"

@@ -17,8 +17,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// TestHostileDocuments reads hostile files in children, with the service's limits. Each file must fail with the given
-// kind or yield the expected text. No file may exceed the time or memory of a child, and no text may come from outside
+// TestHostileDocuments reads hostile files in child processes, with the service's limits. Each file must fail with the
+// given kind or yield the expected text. No file may exceed a child's time or memory, and no text may come from outside
 // the file.
 func TestHostileDocuments(t *testing.T) {
 	t.Parallel()
@@ -26,8 +26,8 @@ func TestHostileDocuments(t *testing.T) {
 		name string
 		data func(t testing.TB) []byte
 		want format.Kind
-		text string // text that the result must contain if want is empty
-		not  string // text that the result must not contain
+		text string // required text if want is empty
+		not  string // forbidden text
 	}{
 		"a container whose entries overlap":                      {"overlap.docx", overlappingZip, format.TooLarge, "", ""},
 		"a container in a container in a container":              {"nested.docx", nestedContainers, "", "outermost", "innermost"},
@@ -102,7 +102,7 @@ func TestHostileDocuments(t *testing.T) {
 
 func rawBytes(s string) func(testing.TB) []byte { return func(testing.TB) []byte { return []byte(s) } }
 
-// program returns bytes that start like a Linux program and continue at random.
+// program returns random bytes that start like a Linux executable.
 func program(testing.TB) []byte {
 	data := []byte("\x7fELF\x02\x01\x01\x00")
 	for x := uint32(1); len(data) < 8000; {
@@ -123,7 +123,7 @@ func documentWith(t testing.TB, others map[string]string) []byte {
 }
 
 // overlappingZip returns a container whose directory lists one packed part thousands of times, like David Fifield's zip
-// bombs (https://www.usenix.org/conference/woot19/presentation/fifield). The file is small, but unpacks to gigabytes.
+// bombs (https://www.usenix.org/conference/woot19/presentation/fifield). The file is small but unpacks to gigabytes.
 func overlappingZip(t testing.TB) []byte {
 	t.Helper()
 	body := bytes.Repeat([]byte("<w:p/>"), 1<<17)
@@ -166,8 +166,8 @@ func overlappingZip(t testing.TB) []byte {
 	return b.Bytes()
 }
 
-// falseSizeZip returns a container with a part that unpacks to a gigabyte, although the directory states a thousand
-// bytes.
+// falseSizeZip returns a container whose directory says that a part has a thousand bytes, although it unpacks to a
+// gigabyte.
 func falseSizeZip(t testing.TB) []byte {
 	data := extracttest.Zip(t, map[string]string{"word/document.xml": strings.Repeat("<w:p/>", 1<<17)}, 800)
 	at := bytes.LastIndex(data, []byte("PK\x01\x02"))
@@ -280,7 +280,8 @@ func macros(t testing.TB) []byte {
 	return documentWith(t, map[string]string{"word/vbaProject.bin": "Sub AutoOpen()\nShell \"id\"\nEnd Sub", "word/vbaData.xml": "<x>AutoOpen</x>", "word/activeX/activeX1.bin": "AutoOpen"})
 }
 
-// The first objects of PDFs with one page. The page is object 3, its content object 4, and its form XObject object 5.
+// The first objects in PDFs with one page. The page is object 3, its content is object 4, and its form XObject is
+// object 5.
 const (
 	zooCatalog = "<< /Type /Catalog /Pages 2 0 R >>"
 	zooPages   = "<< /Type /Pages /Kids [3 0 R] /Count 1 >>"
@@ -301,7 +302,7 @@ func pack(t testing.TB, data []byte) []byte {
 	return b.Bytes()
 }
 
-// flateBomb returns a page with a form XObject of half a gigabyte of blanks, packed into half a megabyte.
+// flateBomb returns a page with a form XObject that contains half a gigabyte of blanks, compressed to half a megabyte.
 func flateBomb(t testing.TB) []byte {
 	t.Helper()
 	var b bytes.Buffer

@@ -61,7 +61,7 @@ func programIfAsked() {
 	os.Exit(0)
 }
 
-// program returns this test program with a task; see programIfAsked.
+// program returns this test binary as a program that performs a task; see programIfAsked.
 func program(t *testing.T, task string) sandbox.Program {
 	t.Helper()
 	exe, err := os.Executable()
@@ -88,7 +88,7 @@ func TestAProgramHasFewRights(t *testing.T) {
 	}
 }
 
-// hasLandlock reports whether this system can restrict which files a process opens.
+// hasLandlock reports whether this system can restrict which files a process may open.
 func hasLandlock() bool {
 	_, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	return errno == 0

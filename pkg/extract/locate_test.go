@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// TestLocateSamplePDF finds every sentence of the sample PDF, in a child process.
+// TestLocateSamplePDF locates every sentence of the sample PDF, in a child process.
 func TestLocateSamplePDF(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(extracttest.Documents, "aurora-x2-manual.pdf")

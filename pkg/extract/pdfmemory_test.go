@@ -15,7 +15,7 @@ import (
 )
 
 // packedBookPDF returns a book whose dictionaries are in object streams. Its fonts have ToUnicode maps, and every page
-// shows text in two of them.
+// uses two of the fonts.
 func packedBookPDF(pages, fonts int) []byte {
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.5\n")
@@ -71,7 +71,7 @@ func packedBookPDF(pages, fonts int) []byte {
 	return b.Bytes()
 }
 
-// TestMemoryDoesNotGrowWithPages reads books with many pages in a child and checks the child's peak memory.
+// TestMemoryDoesNotGrowWithPages has a child read books with many pages and checks the child's peak memory.
 func TestMemoryDoesNotGrowWithPages(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -91,7 +91,7 @@ func TestMemoryDoesNotGrowWithPages(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if strings.HasPrefix(tt.route, "pdf/pdfium") { // compile PDFium first, once for all children
+			if strings.HasPrefix(tt.route, "pdf/pdfium") { // compile PDFium just once for all children
 				if _, err := readtest.Parse(t, "a.pdf", extracttest.StrangePDF(6)); err != nil {
 					t.Fatal(err)
 				}
@@ -119,8 +119,8 @@ func TestMemoryDoesNotGrowWithPages(t *testing.T) {
 	}
 }
 
-// peakMemory returns the peak memory of a running process, in KiB. For a process that has exited, the system's figure
-// would include the memory of the process that started it.
+// peakMemory returns a running process's peak memory in KiB. After the process has exited, the system's figure would
+// include the memory of the process that started it.
 func peakMemory(t *testing.T, pid int) (kib int) {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

@@ -15,8 +15,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/extracttest"
 )
 
-// page returns a PDF with one page. `box` is the size of the page, `extra` holds additional entries of the page's
-// dictionary, and `more` holds further objects, numbered from 5.
+// page returns a PDF with one page. `box` is the page size, `extra` holds additional entries for the page dictionary,
+// and `more` holds further objects, numbered from 5.
 func page(box, extra, content string, more ...string) []byte {
 	return extracttest.PDF(append([]string{
 		"<< /Type /Catalog /Pages 2 0 R /OpenAction << /S /JavaScript /JS (app.alert\\(1\\)) >> >>",
@@ -42,8 +42,8 @@ func TestPagesAreDrawnInAChildProcess(t *testing.T) {
 	for name, test := range map[string]struct {
 		file []byte
 		page int
-		kind extract.Kind // "": the page is drawn
-		dark bool         // whether the picture has dark parts
+		kind extract.Kind // "" means that the page is drawn
+		dark bool         // the picture has dark areas
 	}{
 		"the first page":        {file: manual, page: 1, dark: true},
 		"the last page":         {file: manual, page: 2, dark: true},

@@ -16,9 +16,9 @@ import (
 	"github.com/sluice/sluice/pkg/extract/tesseract"
 )
 
-// maxScanRounds is how many times a document may request text recognition. The first round covers pages without text,
-// and samples of pages with a text layer. If the text layers of the samples do not match the pictures, a second round
-// covers the other pages.
+// maxScanRounds is how many times a document may request OCR. The first round covers pages without text and samples of
+// pages with a text layer. If the samples' text layers do not match the pictures, a second round covers all other
+// pages.
 const maxScanRounds = 2
 
 // Recognition describes the OCR program.
@@ -27,7 +27,7 @@ type Recognition struct {
 	Languages []string
 }
 
-// Recognises describes the program that recognises text on scanned pages. If there is none, the error says why.
+// Recognises describes the OCR program that recognises text on scanned pages. If there is none, the error says why.
 func (x *Extractor) Recognises() (Recognition, error) {
 	x.mu.Lock()
 	if x.closed {
@@ -41,9 +41,9 @@ func (x *Extractor) Recognises() (Recognition, error) {
 	return Recognition{version, languages}, err
 }
 
-// extract reads a document and, if necessary, recognises the text of its scanned pages. The child that reads the
-// document reports these pages. Their text is recognised page by page, without holding a child. Then another child
-// reads the document with the recognised pages.
+// extract reads a document and, if necessary, recognises the text on its scanned pages. The child that reads the
+// document reports these pages. Their text is recognised page by page, without occupying a child. Then another child
+// reads the document again, together with the recognised pages.
 func (x *Extractor) extract(ctx context.Context, req Request) (*domain.Document, error) {
 	scans := format.Scans{Report: true, Limit: x.opts.MaxScans}
 	if missing := x.ocr.Missing(); missing != "" {
@@ -82,7 +82,7 @@ func (x *Extractor) extract(ctx context.Context, req Request) (*domain.Document,
 // maxHint is the maximum length of a hint, in bytes.
 const maxHint = 300
 
-// pagesOf returns the pages that an error of kind Scanned lists.
+// pagesOf returns the pages listed in an error of kind Scanned.
 func pagesOf(err error) []int {
 	if e, ok := errors.AsType[*format.Error](err); ok {
 		return e.Pages
@@ -90,7 +90,7 @@ func pagesOf(err error) []int {
 	return nil
 }
 
-// recognition recognises the text on the scanned pages of one document.
+// recognition recognises the text on a document's scanned pages.
 type recognition struct {
 	x         *Extractor
 	req       Request
@@ -101,8 +101,8 @@ type recognition struct {
 }
 
 // pages recognises the text on the given pages. Workspaces take turns page by page, so a long document does not hold up
-// other workspaces. If recognition fails on a page, the page is recorded as failed. An error means that the document
-// cannot be read now.
+// other workspaces. A page for which recognition fails is recorded as failed. An error means that the document cannot
+// be read now.
 func (r *recognition) pages(ctx context.Context, numbers []int) error {
 	numbers = numbers[:min(len(numbers), r.x.opts.MaxScans-r.done)]
 	total := r.done + len(numbers)
@@ -132,7 +132,7 @@ func (r *recognition) pages(ctx context.Context, numbers []int) error {
 	return nil
 }
 
-// failure tells users why the text of a page could not be recognised.
+// failure tells users why a page's text could not be recognised.
 func failure(err error) string {
 	switch e, _ := errors.AsType[*format.Error](err); {
 	case e != nil:
@@ -143,12 +143,12 @@ func failure(err error) string {
 	return "recognising its text failed"
 }
 
-// minSure is the minimum mean confidence for accepting the first result for a page. Below it, the page may be turned or
-// in another script.
+// minSure is the minimum mean confidence for accepting the first result for a page. A lower confidence may mean that
+// the page is turned or in another script.
 const minSure = 0.75
 
-// page recognises the text of one page. If the result is doubtful, page tries again with the orientation and the script
-// the program detects and returns the better result.
+// page recognises the text on one page. If the result is doubtful, page tries again with the orientation and script
+// that the program detects, and returns the better result.
 func (r *recognition) page(ctx context.Context, number int) (scan.Page, error) {
 	picture, err := r.picture(ctx, number, 0)
 	if err != nil {
@@ -195,8 +195,8 @@ func (r *recognition) page(ctx context.Context, number int) (scan.Page, error) {
 	return second, nil
 }
 
-// picture lets a child process make the picture of a page. It does not wait for a free child as Extract does. The
-// number of such children is still limited, because every page waits for its turn before it is recognised.
+// picture has a child process make the picture of a page. Unlike Extract, it does not wait for a free child. The number
+// of such children is still limited, because every page waits for its turn to be recognised.
 func (r *recognition) picture(ctx context.Context, number, turn int) (*os.File, error) {
 	f, size, err := openDocument(r.req.Path)
 	if err != nil {

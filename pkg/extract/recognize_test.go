@@ -115,12 +115,12 @@ func TestATextWaitsForNoScan(t *testing.T) {
 	}
 	for range cap(begun) {
 		select {
-		case <-begun: // the document has been examined, and waits for recognition or its turn
+		case <-begun: // the document has been examined and is waiting for recognition or its turn
 		case <-time.After(5 * time.Minute):
 			t.Fatal("the scans were not examined")
 		}
 	}
-	// All scans are waiting for recognition, which does one page after another. The only slot for documents is free.
+	// All scans are waiting for recognition, which handles one page at a time. The only document slot is free.
 	doc, err := x.Extract(t.Context(), extract.Request{Workspace: "scans", Reader: strings.NewReader("# A text\n\nIt is read at once.\n"), Name: "a.md"})
 	if err != nil || len(doc.Blocks) != 2 {
 		t.Errorf("the text: %v", err)

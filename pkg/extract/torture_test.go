@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// TestDamagedDocumentsDoNoHarm reads truncated and damaged copies of the sample documents in children. Each must yield
+// TestDamagedDocumentsDoNoHarm has children read truncated and damaged copies of the sample documents. Each must yield
 // text or an error with a cause. No parser may panic, no child may die, and no temporary files may remain. "make
 // torture-extract" tries more copies.
 func TestDamagedDocumentsDoNoHarm(t *testing.T) {

@@ -1,7 +1,7 @@
 package charset
 
-// CodePage returns the name of the encoding of a Windows, DOS or Macintosh code page, in the form that DecodeWith
-// accepts. For an unknown code page, it returns windows-1252.
+// CodePage returns the encoding for a Windows, DOS or Macintosh code page, by the name that DecodeWith accepts. For an
+// unknown code page, it returns windows-1252.
 func CodePage(page int) string {
 	switch page {
 	case 437:

@@ -1,5 +1,5 @@
-// Package charset detects the encoding of text and decodes it. All text formats use it, as do other packages that need
-// the encoding before a document is read.
+// Package charset detects and decodes text encodings. All text formats use it, as do other packages that need the
+// encoding before a document is read.
 package charset
 
 import (
@@ -21,8 +21,8 @@ import (
 	"golang.org/x/text/encoding/unicode/utf32"
 )
 
-// Decode converts bytes to UTF-8 text and also returns the name of their encoding, for diagnosis. `label` is the
-// declared encoding, which may be wrong. It is "" if none is declared.
+// Decode converts bytes to UTF-8 text and also returns the name of their encoding, for diagnostics. `label` is the
+// declared encoding, which may be wrong, or "" if none is declared.
 func Decode(data []byte, label string) (text, name string) {
 	var t Evidence
 	t.Add(data)
@@ -34,7 +34,7 @@ func Decode(data []byte, label string) (text, name string) {
 }
 
 // Decide returns the most likely encoding, and the length of the byte order mark to skip. It tries these in order and
-// stops at the first that gives an answer:
+// stops at the first that is conclusive:
 //   - the byte order mark
 //   - the pattern of zero bytes (UTF-16 and UTF-32)
 //   - the escape sequences of ISO-2022
@@ -75,7 +75,7 @@ func (t *Evidence) Decide(label string) (name string, skip int) {
 // in another encoding usually has more invalid bytes than valid multi-byte sequences. A label that names another
 // encoding raises the number of valid sequences required.
 func (t *Evidence) isUTF8(label string) bool {
-	cut := len(t.incomplete) > 0 // the text ends within a multi-byte sequence, or is not UTF-8
+	cut := len(t.incomplete) > 0 // the text ends in the middle of a multi-byte sequence or is not UTF-8
 	switch {
 	case t.Bad == 0:
 		return !cut || t.validSequences >= 2
@@ -97,14 +97,14 @@ func xmlDeclaredEncoding(head []byte) string {
 	return ""
 }
 
-// wideLabel reports whether the label names UTF-16 or UTF-32. Callers ignore such a label: the bytes alone show whether
-// the text is in one of these encodings.
+// wideLabel reports whether the label names UTF-16 or UTF-32. Callers ignore such a label, because the bytes alone show
+// whether the text is in one of these encodings.
 func wideLabel(label string) bool {
 	return strings.HasPrefix(label, "utf-16") || strings.HasPrefix(label, "utf-32")
 }
 
-// Wide returns the name of the encoding if the text is UTF-16 or UTF-32, or "" otherwise. It checks the byte order mark
-// and the positions of zero bytes. `skip` is the length of the mark.
+// Wide returns the name of the encoding if the text is UTF-16 or UTF-32, or "" otherwise. It checks for a byte order
+// mark and the positions of zero bytes. `skip` is the length of the byte order mark.
 func Wide(data []byte) (name string, skip int) {
 	for _, m := range []struct{ mark, name string }{
 		{"\xff\xfe\x00\x00", "utf-32le"}, {"\x00\x00\xfe\xff", "utf-32be"},
@@ -145,8 +145,8 @@ func Wide(data []byte) (name string, skip int) {
 }
 
 // allRunes reports whether the sample is UTF-32 in the byte order of `get`, which decodes four bytes. Each group of
-// four bytes must be a printable character. Text in another encoding hardly ever passes this test, because every UTF-32
-// character begins or ends with a zero byte.
+// four bytes must be a printable character. Other encodings hardly ever pass this test, because every UTF-32 character
+// begins or ends with a zero byte.
 func allRunes(sample []byte, get func([]byte) uint32) bool {
 	for i := 0; i < len(sample); i += 4 {
 		if c := get(sample[i:]); c > unicode.MaxRune || !unicode.IsGraphic(rune(c)) && !unicode.IsSpace(rune(c)) && c != '\ufeff' {
@@ -156,9 +156,9 @@ func allRunes(sample []byte, get func([]byte) uint32) bool {
 	return true
 }
 
-// wideByScript recognises UTF-16 text without a byte order mark in a non-Latin script. It returns the name of the
-// encoding. In such text, hardly any byte pairs contain a zero byte except those of spaces and line ends. The zero byte
-// comes first in big-endian text, and second in little-endian text.
+// wideByScript recognises UTF-16 text in a non-Latin script without a byte order mark and returns the encoding's name.
+// In such text, hardly any byte pairs contain a zero byte except those for spaces and line ends. The zero byte comes
+// first in big-endian text and second in little-endian text.
 func wideByScript(sample []byte) (name string, skip int) {
 	var ascii, other [2]int // number of byte pairs by the index of their zero byte, for ASCII and for other characters
 	for i := 0; i+1 < len(sample); i += 2 {
@@ -216,15 +216,15 @@ func iso2022(data []byte) string {
 	return ""
 }
 
-// Evidence records what the bytes of a text reveal about its encoding. The text is passed to Add piece by piece; only a
+// Evidence records what a text's bytes reveal about its encoding. The text is passed to Add in chunks, and only a
 // sample of it is kept.
 type Evidence struct {
 	head                []byte // the first bytes
-	sample              []byte // pieces with non-ASCII bytes
+	sample              []byte // excerpts with non-ASCII bytes
 	validSequences, Bad int    // number of valid multi-byte UTF-8 sequences, and of bytes that cannot be UTF-8
 	Feeds               bool   // the text contains a form feed
-	incomplete          []byte // an incomplete sequence that the next piece may complete
-	invalidContext      []byte // text around the bytes that cannot be UTF-8
+	incomplete          []byte // an incomplete sequence that the next chunk may complete
+	invalidContext      []byte // text around bytes that cannot be UTF-8
 }
 
 const (
@@ -234,7 +234,7 @@ const (
 
 func (t *Evidence) hasNonASCII() bool { return len(t.sample) > 0 }
 
-// Add examines the next piece of the text.
+// Add examines the next chunk of the text.
 func (t *Evidence) Add(piece []byte) {
 	if capacity := evidenceHead - len(t.head); capacity > 0 {
 		t.head = append(t.head, piece[:min(capacity, len(piece))]...)
@@ -276,12 +276,12 @@ func IsASCII(b []byte) bool {
 	return !slices.ContainsFunc(b, func(c byte) bool { return c >= utf8.RuneSelf })
 }
 
-// minLead is the margin by which another encoding must outscore the labelled one before the label is ignored. Correctly
-// decoded text scores about 1. Text that offers no evidence either way scores about 0.
+// minLead is how far another encoding must outscore the labelled one before the label is ignored. Correctly decoded
+// text scores about 1. Text that offers no evidence either way scores about 0.
 const minLead = 0.5
 
-// contradicts reports whether another encoding fits the bytes so much better that the label must be wrong. Some senders
-// put the same label on all their documents.
+// contradicts reports whether another encoding fits the bytes so much better that the label must be wrong. This happens
+// because some senders put the same label on all their documents.
 func (t *Evidence) contradicts(name string) bool {
 	const enough = 6 // minimum number of non-ASCII sequences for a judgement
 	if t.validSequences+t.Bad < enough {
@@ -329,7 +329,7 @@ func ByName(name string) (encoding.Encoding, string) {
 	return enc, name
 }
 
-// DecodeWith converts bytes in a named encoding to UTF-8 text. It also returns the name of the encoding used.
+// DecodeWith converts bytes in a named encoding to UTF-8 text. It also returns the name of the encoding it used.
 func DecodeWith(data []byte, name string) (string, string) {
 	if name == "utf-8" {
 		return strings.ToValidUTF8(string(data), "\uFFFD"), name

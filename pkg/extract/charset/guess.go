@@ -11,30 +11,30 @@ import (
 	"github.com/wlynxg/chardet"
 )
 
-// Points per kind of character. A text's score is the mean over its non-ASCII characters, and a frequent letter of the
-// language gets 1 point. The more reliably a character indicates correct or wrong decoding, the more points it adds or
-// subtracts. Only the order of these values matters; the tests check it.
+// Scores for kinds of characters. A text's score is the mean over its non-ASCII characters, and a frequent letter in
+// the language scores 1. The more reliably a character indicates correct or wrong decoding, the higher or lower its
+// score. Only the order of these values matters, and the tests check it.
 const (
-	scoreRarest = 0.4  // the rarest letter of an alphabet; text has mostly frequent letters, noise has all alike
-	scoreKana   = 0.9  // kana: half of any Japanese text, and no other candidate encoding yields runs of them
+	scoreRarest = 0.4  // rarest letter of an alphabet; text has mostly frequent letters, noise uses all equally
+	scoreKana   = 0.9  // kana: half of any Japanese text; no other candidate encoding yields runs of them
 	scoreMark   = 0.4  // East Asian punctuation: every East Asian text contains it, but noise often does too
-	scoreQuote  = 0.25 // quotation marks and dashes, which texts in all encodings contain
+	scoreQuote  = 0.25 // quotation marks and dashes, which occur in texts in all encodings
 
-	costImpossible = 3.0 // an undefined byte, a control or private-use character: outweighs three good letters
-	costInWord     = 1.5 // a symbol between two letters: "zauwa¿yli"
-	costCapital    = 1.2 // a capital after a small letter, or the reverse: sign of a wrong code page
-	costMisplaced  = 1.0 // a valid character in a wrong position: a quotation mark within a word, mixed scripts
-	costLetter     = 0.8 // a letter outside the alphabet; any text contains a few, in names and loanwords
+	costImpossible = 3.0 // undefined byte, control or private-use character; outweighs three good letters
+	costInWord     = 1.5 // symbol between two letters: "zauwa¿yli"
+	costCapital    = 1.2 // capital after a small letter, or vice versa: sign of a wrong code page
+	costMisplaced  = 1.0 // valid character in a wrong position: a quotation mark within a word, mixed scripts
+	costLetter     = 0.8 // letter outside the alphabet; any text contains a few, in names and loanwords
 	costSign       = 0.6 // any other symbol, or half-width kana: single bytes in Shift-JIS, so common in noise
-	costRare       = 0.5 // a character of the right script, but used in hardly any word
-	costOther      = 0.4 // a letter of another script among two-byte characters, where a few are usual
-	costFrame      = 0.2 // a box-drawing character, common in DOS files, or a symbol among two-byte characters
+	costRare       = 0.5 // character from the correct script, but used in hardly any word
+	costOther      = 0.4 // letter from another script among two-byte characters, where a few are usual
+	costFrame      = 0.2 // box-drawing character, common in DOS files, or symbol among two-byte characters
 
 	bonusLanguage = 0.25 // maximum bonus if whatlanggo detects the alphabet's language in the whole text
 	minConfidence = 0.3  // floor for whatlanggo's confidence, which is near zero for related languages even if correct
-	bonusChardet  = 0.2  // maximum bonus from chardet's statistics, which only decide between nearly equal scores
+	bonusChardet  = 0.2  // maximum bonus from chardet's statistics, which only break near-ties
 
-	// Priors favour common encodings when scores are equal.
+	// Priors favour common encodings when scores are tied.
 	priorCommon = 0.05  // the most common encoding of unlabelled files
 	priorSubset = -0.02 // nearly the same as a Windows code page, which is more common
 	priorSeldom = -0.05 // other code pages with the same letters are more common
@@ -42,16 +42,16 @@ const (
 	priorOldest = -0.12 // older than another obsolete encoding with the same letters
 )
 
-// candidate is an encoding that unlabelled text may have, with the characters that are typical of it.
+// candidate is an encoding that unlabelled text may have, with its typical characters.
 type candidate struct {
 	name      string
-	alphabets []alphabet // only in single-byte encodings: the letters of their languages
-	common    string     // only in two-byte encodings: the frequent characters
-	level     charLevel  // only in two-byte encodings: the range of the commonly used characters
-	prior     float64    // how common the encoding is, in the unit of scores
+	alphabets []alphabet // letters of its languages; single-byte encodings only
+	common    string     // frequent characters; two-byte encodings only
+	level     charLevel  // range of commonly used characters; two-byte encodings only
+	prior     float64    // how common the encoding is, on the same scale as scores
 }
 
-// candidates lists the encodings in the order they are tried. If scores are equal, the first wins.
+// candidates lists the encodings in the order they are tried. The first one wins ties.
 var candidates = []candidate{
 	{name: "windows-1252", alphabets: westernLetters, prior: priorCommon},
 	{name: "windows-1251", alphabets: cyrillicLetters},
@@ -83,7 +83,7 @@ var candidates = []candidate{
 	{name: "cp437", alphabets: westernLetters, prior: priorOldest},
 }
 
-// weights maps the characters of each candidate to their scores. It is computed on first use.
+// weights maps each candidate's characters to their scores. It is computed on first use.
 var weights = sync.OnceValue(func() map[string][]map[rune]float64 {
 	m := make(map[string][]map[rune]float64, len(candidates))
 	for _, c := range candidates {
@@ -120,7 +120,7 @@ func GuessCharset(text []byte) string {
 }
 
 // guessEncoding decodes the sample in every candidate encoding and returns the one with the best score. If the best
-// scores are close, the statistics of the chardet library decide. If all scores are bad, it returns Windows-1252.
+// scores are close, the chardet library's statistics decide. If all scores are bad, it returns Windows-1252.
 func guessEncoding(sample []byte) (name string, score float64) {
 	sample = sample[:min(len(sample), evidenceSample)]
 	if len(sample) == 0 {
@@ -145,14 +145,14 @@ func guessEncoding(sample []byte) (name string, score float64) {
 	return best, bestScore
 }
 
-// focusSample shortens the sample, because it is decoded in every candidate encoding. What remains is just long enough
-// for a reliable score.
+// focusSample shortens the sample, because it is decoded in every candidate encoding. It keeps just enough for a
+// reliable score.
 func focusSample(sample []byte) []byte {
 	const enough = 12 << 10
 	if len(sample) <= enough {
 		return sample
 	}
-	cut := enough // moved forward until it is between two ASCII bytes, so that no character is split
+	cut := enough // moved forward to a position between two ASCII bytes, so that no character is split
 	for cut < len(sample)-1 && cut < enough+256 && (sample[cut] >= utf8.RuneSelf || sample[cut-1] >= utf8.RuneSelf) {
 		cut++
 	}
@@ -193,8 +193,7 @@ func (c candidate) score(sample []byte) float64 {
 	return best + c.prior
 }
 
-// languageBonus returns a bonus of at most bonusLanguage if the text, including its ASCII letters, is in the language
-// `lang`.
+// languageBonus returns a bonus of at most bonusLanguage if the text, including its ASCII letters, is in `lang`.
 func languageBonus(text, lang string) float64 {
 	if lang == "" || len(text) < 40 {
 		return 0
@@ -205,8 +204,8 @@ func languageBonus(text, lang string) float64 {
 	return 0
 }
 
-// scoreNarrow scores text decoded from a single-byte encoding. Letters of the alphabet raise the score. Other letters
-// lower it, and so do symbols and capitals within words.
+// scoreNarrow scores text decoded from a single-byte encoding. Letters from the alphabet raise the score. Other
+// letters, symbols and capitals within words lower it.
 func scoreNarrow(text string, alphabet map[rune]float64) float64 {
 	sum, n := 0.0, 0
 	prev := ' '
@@ -223,8 +222,8 @@ func scoreNarrow(text string, alphabet map[rune]float64) float64 {
 		case unicode.Is(unicode.Mn, r) && !unicode.IsLetter(prev) && !unicode.IsMark(prev):
 			sum -= costMisplaced // a tone mark or vowel sign without a base letter
 		case alphabet[lower] > 0:
-			// A letter that stands alone is no evidence, because its byte may be a currency sign in another code page.
-			// A lower-case Latin letter does count, because it may be a word, such as "à".
+			// A letter on its own is no evidence, because its byte may be a currency sign in another code page. A lower-case
+			// Latin letter does count, because it may be a word, such as "à".
 			if WordRune(prev) || WordRune(next) || unicode.Is(unicode.Latin, r) && unicode.IsLower(r) {
 				sum += alphabet[lower]
 			}
@@ -260,12 +259,12 @@ func scoreNarrow(text string, alphabet map[rune]float64) float64 {
 	return sum / float64(n)
 }
 
-// isMixedScript reports whether a letter of a script other than Latin directly follows a Latin letter.
+// isMixedScript reports whether a letter from a non-Latin script directly follows a Latin letter.
 func isMixedScript(r, prev rune) bool {
 	return unicode.IsLetter(prev) && unicode.Is(unicode.Latin, prev) && !unicode.Is(unicode.Latin, r) && !unicode.Is(unicode.Thai, r)
 }
 
-// scoreWide scores text decoded from an encoding with two bytes per character.
+// scoreWide scores text decoded from a two-byte encoding.
 func scoreWide(text string, common map[rune]float64) float64 {
 	sum, n := 0.0, 0
 	for _, r := range text {
@@ -290,7 +289,7 @@ func scoreWide(text string, common map[rune]float64) float64 {
 		case r >= 0xff61 && r <= 0xff9f: // half-width katakana: one byte each in Shift-JIS, so common in noise
 			sum -= costSign
 		case unicode.Is(unicode.Hangul, r):
-			if common['다'] > 0 { // the encoding is Korean, and the syllable is used in hardly any word
+			if common['다'] > 0 { // the encoding is Korean, and hardly any word uses the syllable
 				sum -= costRare
 			} else {
 				sum -= costMisplaced

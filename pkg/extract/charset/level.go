@@ -2,17 +2,17 @@ package charset
 
 import "unicode/utf8"
 
-// charLevel is the part of a two-byte character set that holds the commonly used characters. Asian character sets keep
+// charLevel is the section of a two-byte character set with the commonly used characters. Asian character sets keep
 // rare characters in separate ranges, so many rare characters in a text indicate a wrong decoder.
 type charLevel struct {
 	encoding    string
-	first, last byte // range of the first bytes of its characters
+	first, last byte // range of its characters' first bytes
 	score       float64
 }
 
-// Score of a character that belongs to a charLevel; a frequent character scores 1. The score is above 0, because a
-// table of names has few frequent characters. It is below 1, because noise can contain characters from the level by
-// chance. The Korean level has a higher score: it holds only a fifth of all syllables, so chance hits are rarer.
+// Score of a character in a charLevel, where a frequent character scores 1. The score is above 0, because a table of
+// names has few frequent characters. It is below 1, because noise can contain characters from the level by chance. The
+// Korean level scores higher: it holds only a fifth of all syllables, so chance hits are rarer.
 const (
 	scoreLevel  = 0.5
 	scoreKorean = 0.6
@@ -25,7 +25,7 @@ var (
 	levelKS   = charLevel{"euc-kr", 0xb0, 0xc8, scoreKorean} // KS X 1001: 2,350 syllables, of 11,172
 )
 
-// weights maps each character in the level to l.score.
+// weights maps each of the level's characters to l.score.
 func (l charLevel) weights() map[rune]float64 {
 	enc, _ := ByName(l.encoding)
 	dec := enc.NewDecoder()

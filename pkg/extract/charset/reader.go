@@ -32,7 +32,7 @@ const maxDeclared = 128 << 20
 // Reader returns a reader that decodes an XML part from the labelled encoding to UTF-8.
 func Reader(label string, r io.Reader) (io.Reader, error) {
 	switch strings.ToLower(label) {
-	case "utf-16", "utf-8", "utf8": // the declaration could be read, so the part is not UTF-16
+	case "utf-16", "utf-8", "utf8": // the declaration was readable, so the part is not UTF-16
 		return r, nil
 	}
 	data, err := io.ReadAll(io.LimitReader(r, maxDeclared))

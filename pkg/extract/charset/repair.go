@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	invalidSample       = 8 << 10 // maximum size of the text collected around all stray bytes, in bytes
-	invalidContextBytes = 60      // number of context bytes on either side of a stray byte
+	invalidSample       = 8 << 10 // maximum size in bytes of the text collected around all stray bytes
+	invalidContextBytes = 60      // context bytes on either side of a stray byte
 	minInvalid          = 8       // minimum number of stray bytes for guessing their encoding
 )
 
@@ -34,8 +34,8 @@ func (t *Evidence) addInvalid(piece []byte, at int) {
 }
 
 // InvalidEncoding returns the encoding of stray bytes in text that is otherwise UTF-8. `name` is the encoding that
-// Decide returned for the text. The result is nil if `name` is not UTF-8, if there are no stray bytes, or if they are
-// not in a single-byte encoding.
+// Decide returned for the text. The result is nil if `name` is not UTF-8, there are no stray bytes, or they are not in
+// a single-byte encoding.
 func (t *Evidence) InvalidEncoding(name string) *charmap.Charmap {
 	if name != "utf-8" || t.Bad == 0 && len(t.incomplete) == 0 {
 		return nil
@@ -49,11 +49,11 @@ func (t *Evidence) InvalidEncoding(name string) *charmap.Charmap {
 	return single
 }
 
-// bonusSequence is added to the score of each character stored as a valid UTF-8 sequence, because text in other
-// encodings rarely contains such sequences.
+// bonusSequence is added to the score of each character stored as a valid UTF-8 sequence, because such sequences are
+// rare in other encodings.
 const bonusSequence = 0.3
 
-// mixedScore returns the score of the sample as UTF-8 with stray bytes, comparable with the scores of other encodings.
+// mixedScore returns the sample's score as UTF-8 with stray bytes, which can be compared with other encodings' scores.
 func (t *Evidence) mixedScore() float64 {
 	stray := t.InvalidEncoding("utf-8")
 	if stray == nil {
@@ -71,14 +71,14 @@ func (t *Evidence) mixedScore() float64 {
 	return best + bonusSequence*float64(t.validSequences)/float64(t.validSequences+t.Bad)
 }
 
-// repairUTF8 decodes the stray bytes in UTF-8 text with the encoding `stray` and returns the text as valid UTF-8.
+// repairUTF8 decodes the stray bytes in UTF-8 text as `stray` and returns valid UTF-8.
 func repairUTF8(data []byte, stray *charmap.Charmap) string {
 	// The transformer itself never fails.
 	text, _, _ := transform.Bytes(&Repairer{Encoding: stray}, data)
 	return string(text)
 }
 
-// Repairer decodes UTF-8 mixed with bytes of a single-byte encoding, as in concatenated files and logs. The incomplete
+// Repairer decodes UTF-8 mixed with bytes in a single-byte encoding, as in concatenated files and logs. The incomplete
 // bytes of a truncated UTF-8 sequence become U+FFFD.
 type Repairer struct {
 	Encoding *charmap.Charmap
@@ -109,10 +109,10 @@ func (d *Repairer) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err e
 	return nDst, nSrc, nil
 }
 
-// decode decodes one character at the start of `src`, where the bytes are not UTF-8. It also returns the number of
-// bytes that the character replaces.
+// decode decodes one character at the start of `src`, where the bytes are not UTF-8. It also returns how many bytes the
+// character replaces.
 func (d *Repairer) decode(src []byte) (r rune, size int) {
-	follows := 1 // length of the sequence that the first byte may begin
+	follows := 1 // length of the sequence that the first byte may start
 	if src[0] >= 0xc2 && src[0] <= 0xf4 {
 		for follows < len(src) && follows < 3 && src[follows]&0xc0 == 0x80 {
 			follows++

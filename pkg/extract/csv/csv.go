@@ -1,4 +1,4 @@
-// Package csv reads tables of separated values.
+// Package csv reads tables of delimiter-separated values.
 package csv
 
 import (
@@ -14,13 +14,13 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// Format is the format of tables with separated values, such as CSV and TSV files.
+// Format describes tables of delimiter-separated values, such as CSV and TSV files.
 var Format = format.Format{
 	Type: format.TypeCSV, Aliases: []string{"application/csv", "text/comma-separated-values", "text/tab-separated-values"},
 	Extensions: []string{".csv", ".tsv", ".tab"}, Name: "CSV", Label: "CSV", Text: true, Read: read,
 }
 
-// read finds the separator that fits the first lines best and then reads the file record by record.
+// read finds the separator that best fits the first lines and then reads the file record by record.
 func read(p *format.Parser) error {
 	src, err := p.TextReader("csv", "")
 	if err != nil {
@@ -34,7 +34,7 @@ func read(p *format.Parser) error {
 		return err
 	}
 	w := &table.Writer{Out: p.Out, Plain: p.Src.PlainRows}
-	cells, together := 0, 0 // `together` is the number of rows since the last empty row
+	cells, together := 0, 0 // `together` counts the rows since the last empty row
 	for {
 		if err := p.Ctx.Err(); err != nil {
 			return err
@@ -69,8 +69,8 @@ func read(p *format.Parser) error {
 	return w.Flush()
 }
 
-// preamble reads the comment lines above the table. A comment with as many fields as the rows below becomes the header
-// row, without its comment mark.
+// preamble reads the comment lines above the table. A comment with as many fields as the rows below it becomes the
+// header row, without its comment mark.
 func preamble(p *format.Parser, r *reader) error {
 	width := r.commonFieldCount()
 	for len(r.lookahead) > 0 {
@@ -96,28 +96,28 @@ func preamble(p *format.Parser, r *reader) error {
 }
 
 const (
-	sample              = 200       // maximum number of lines to read ahead to find the separator
+	sample              = 200       // maximum number of lines to read ahead when looking for the separator
 	sampleBytes         = 1 << 20   // number of bytes after which no more lines are read ahead
-	maxSampleFieldLines = 50        // maximum number of lines of a quoted field while reading ahead
-	maxRecordLines      = 500       // maximum number of lines of a quoted field; a longer field counts as an unclosed quotation mark
+	maxSampleFieldLines = 50        // maximum number of lines in a quoted field while reading ahead
+	maxRecordLines      = 500       // maximum number of lines in a quoted field; longer ones count as unclosed quotation marks
 	maxRecordBytes      = 512 << 10 // maximum size of a record in bytes
 )
 
-// textLine is a line and its number in the file, counting from 1.
+// textLine is a line with its 1-based number in the file.
 type textLine struct {
 	text   string
 	number int
 }
 
-// reader reads records of separated values according to RFC 4180. It also accepts common deviations: quotation marks
-// within fields, unbalanced quotation marks, and rows with different numbers of fields.
+// reader reads separated values according to RFC 4180. It also accepts common deviations: quotation marks within
+// fields, unbalanced quotation marks, and rows with different numbers of fields.
 type reader struct {
 	lines         *format.LineReader
 	lookahead     []textLine // lines read ahead
 	sep           rune
-	unclosedQuote int // number of the first line with a quotation mark that is never closed; 0 if there is none
-	maxFieldLines int // maximum number of lines of a quoted field; each unclosed field halves it
-	// escaped is set if quotation marks in fields are escaped with backslashes.
+	unclosedQuote int // number of the first line with an unclosed quotation mark; 0 if there is none
+	maxFieldLines int // maximum number of lines in a quoted field; each unclosed field halves it
+	// Quotation marks in fields are escaped with backslashes.
 	escaped bool
 }
 
@@ -169,7 +169,7 @@ func (r *reader) line() (textLine, bool, error) {
 	return textLine{text, r.lines.Number}, ok, err
 }
 
-// record returns the fields of the next record and the number of its first line. ok is false at the end of the text.
+// record returns the fields of the next record and the number of its first line. `ok` is false at the end of the text.
 func (r *reader) record() (fields []string, at int, ok bool, err error) {
 	first, ok, err := r.line()
 	if !ok || err != nil {
@@ -201,13 +201,13 @@ func (r *reader) record() (fields []string, at int, ok bool, err error) {
 	return record.fields, first.number, true, nil
 }
 
-// record splits one record into fields. It is given one line at a time, so that a long quoted field is scanned only
+// record splits one record into fields. It receives one line at a time, so that a long quoted field is scanned only
 // once.
 type record struct {
 	sep     rune
 	escaped bool // as in reader
 	fields  []string
-	open    bool     // whether the last line ended within a quoted field
+	open    bool     // the last line ended within a quoted field
 	quoted  []string // lines of that field so far
 }
 
@@ -256,7 +256,7 @@ func splitRecord(s string, sep rune) []string {
 }
 
 // quotedField reads a field up to its closing quotation mark, which must be followed by a separator or the end of the
-// line. Any other quotation mark, doubled or not, is part of the text, so a field may contain an inch mark. If
+// line. Any other quotation mark, doubled or not, belongs to the text, so a field may contain an inch mark. If
 // `escaped` is set, a quotation mark after a backslash never closes the field.
 func quotedField(s, sep string, escaped bool) (field, rest string, closed bool) {
 	var b strings.Builder
@@ -298,8 +298,8 @@ func quotedField(s, sep string, escaped bool) (field, rest string, closed bool) 
 	}
 }
 
-// separators lists the possible separators in the order they are tried. Each has an edge: a bonus added to its score.
-// The rarer a separator is in ordinary text and numbers, the higher its edge.
+// separators lists the possible separators in the order they are tried. Each has an edge, i.e. a bonus added to its
+// score, which is higher the rarer the separator is in ordinary text and numbers.
 var separators = []struct {
 	r    rune
 	edge float64
@@ -333,8 +333,8 @@ func greekQuestions(lines []string) bool {
 }
 
 // fieldCounts splits the lines into records and counts their fields. `width` is the most common number of fields,
-// `votes` the number of records with that many fields, and `records` the number of all records. Records with a single
-// field do not affect `width`. Comments and empty lines do not count.
+// `votes` is the number of records with that many fields, and `records` is the total number of records. Records with a
+// single field do not affect `width`. Comments and empty lines do not count.
 func fieldCounts(lines []string, sep rune) (width, votes, records int) {
 	counts, escaped := map[int]int{}, false
 	for i := 0; i < len(lines); i++ {

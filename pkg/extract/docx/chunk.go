@@ -13,8 +13,8 @@ import (
 // maxChunkNesting is the maximum nesting depth of embedded documents.
 const maxChunkNesting = 2
 
-// chunk reads a whole document embedded between the paragraphs of this one: a web page, plain text, or another docx.
-// `id` names the relationship to the embedded document.
+// chunk reads a whole document embedded between this one's paragraphs: a web page, plain text, or another docx. `id` is
+// the relationship that points to the embedded document.
 func (w *walker) chunk(id string) {
 	rel, ok := w.rels[id]
 	if !ok || rel.External || w.r.nesting >= maxChunkNesting || w.r.seen[rel.Target] {
@@ -32,7 +32,7 @@ func (w *walker) chunk(id string) {
 	}
 	w.flush()
 	p := *w.r.p
-	p.Doc = &domain.Document{} // discarded, so that the chunk cannot set the document's title
+	p.Doc = &domain.Document{} // discarded, so that the chunk cannot set the title
 	p.Out = &format.Sink{Emit: w.emit, Left: p.Lim.MaxText, Max: p.Lim.MaxText}
 	p.Src = format.Source{Data: bytes.NewReader(data), Size: int64(len(data)), PlainRows: p.Src.PlainRows}
 	err = w.embedded(&p, data, rel.Target)
@@ -60,7 +60,7 @@ func (w *walker) embedded(p *format.Parser, data []byte, name string) error {
 				return err
 			}
 		}
-		p.Lim.MaxUnpacked = w.r.a.Left // what is left of the outer document's budget
+		p.Lim.MaxUnpacked = w.r.a.Left // the remainder of the outer document's budget
 		a, err := zip.Open(p, "docx document")
 		if err != nil {
 			return err

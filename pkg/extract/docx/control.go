@@ -13,8 +13,8 @@ import (
 
 // control holds the properties of a content control.
 type control struct {
-	label string // the control's name, used as the label of its value; "" if there is none
-	box   string // the symbol of a check box; "" for other controls
+	label string // the control's name, used to label its value; "" if there is none
+	box   string // a check box's symbol; "" for other controls
 }
 
 // controlProperties reads the properties of a content control from the current element.
@@ -25,7 +25,7 @@ func (w *walker) controlProperties() control {
 		switch e.Name.Local {
 		case "alias":
 			c.label = format.OneLine(xmlscan.Attr(e, "val"))
-		case "showingPlcHdr", "docPartObj", "docPartList", "bibliography", "citation": // the control has no value, or is part of the text
+		case "showingPlcHdr", "docPartObj", "docPartList", "bibliography", "citation": // no value, or part of the text
 			named = false
 		case "checkbox":
 			c.box = w.checkbox()
@@ -39,7 +39,7 @@ func (w *walker) controlProperties() control {
 	return c
 }
 
-// checkbox reads the current element, a check box, and returns the symbol for its state: ticked or empty.
+// checkbox reads the current element, a check box, and returns a symbol for its state: ticked or empty.
 func (w *walker) checkbox() string {
 	box := "☐"
 	w.sc.Each(func(e xml.StartElement) bool {
@@ -73,8 +73,8 @@ func (w *walker) control() {
 	}
 }
 
-// labelledText returns the paragraph's text. If the text is nothing but the value of a content control, it starts with
-// the control's label.
+// labelledText returns the paragraph's text. If the text is just a content control's value, it starts with the
+// control's label.
 func (p *paragraph) labelledText() string {
 	text := p.trimmed()
 	if p.label == "" || strings.TrimSpace(p.text.String()[:p.labelled]) != text {
@@ -83,7 +83,7 @@ func (p *paragraph) labelledText() string {
 	return addLabel(p.label, text)
 }
 
-// addLabel puts the label before a value, unless the value already begins with it.
+// addLabel puts the label before a value unless the value already starts with it.
 func addLabel(label, value string) string {
 	if label == "" || value == "" || strings.HasPrefix(strings.ToLower(value), strings.ToLower(label)) {
 		return value
@@ -92,7 +92,7 @@ func addLabel(label, value string) string {
 }
 
 // blockControl reads a content control that contains paragraphs. If the content is a single paragraph, the control's
-// name is put in front of it as a label.
+// name is prepended as a label.
 func (w *walker) blockControl() {
 	var c control
 	var first *domain.Block // the first block, held back until it is clear whether it is the only one

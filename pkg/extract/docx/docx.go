@@ -21,10 +21,10 @@ type reader struct {
 	styles    styles
 	numbering *numbering
 	notes     *notes
-	seen      map[string]bool // names of read parts, and texts of emitted headers and footers
+	seen      map[string]bool // names of parts already read, and texts of headers and footers already emitted
 	nesting   int             // nesting depth of embedded documents
-	titles    int             // number of body paragraphs in a title style
-	title     string          // text of the first of these title paragraphs
+	titles    int             // number of body paragraphs styled as titles
+	title     string          // text of the first such paragraph
 }
 
 // Format describes Word documents.
@@ -34,14 +34,14 @@ var Format = ooxml.NewFormat(format.Format{
 })
 
 // read reads a Word document. Footnotes, endnotes and comments follow the paragraphs that refer to them. Each header
-// and footer is read once, even if several sections share it. Tracked changes are read as if accepted.
+// and footer is read once, even if several sections share it. Tracked changes are read as if they had been accepted.
 func read(p *format.Parser) error {
 	a := ooxml.PackageOf(p)
 	a.Properties()
 	return docxParts(p, a, p.Out.Add, 0)
 }
 
-// docxParts reads the document in an archive. The archive is either the file itself or a document embedded in it.
+// docxParts reads the document in an archive, which is either the file itself or a document embedded in it.
 func docxParts(p *format.Parser, a *ooxml.Package, emit func(domain.Block) error, nesting int) error {
 	main := a.MainPart(defaultDocxPart)
 	rels := a.Relations(main)
@@ -66,14 +66,14 @@ func docxParts(p *format.Parser, a *ooxml.Package, emit func(domain.Block) error
 	if nesting == 0 && r.titles == 1 && p.Doc.Title == "" {
 		p.Doc.Title = r.title
 	}
-	if err := r.notes.emit(r.notes.order, emit); err != nil { // notes that no paragraph refers to
+	if err := r.notes.emit(r.notes.order, emit); err != nil { // notes no paragraph refers to
 		return err
 	}
 	return r.headersAndFooters(rels, "footer", emit)
 }
 
-// body reads the XML of the body with the docx library. The library opens only files that have relationships and keep
-// the body in the usual part. The body of any other file is read directly.
+// body reads the body's XML with the docx library. The library opens only files that have relationships and keep the
+// body in the usual part. In any other file, body reads it directly.
 func (r *reader) body(main string, rels []ooxml.Relation, emit func(domain.Block) error) error {
 	w := &walker{r: r, rels: ooxml.ByID(rels), emit: emit, main: r.nesting == 0}
 	if r.nesting == 0 && fitsLibrary(r.a, main) {
@@ -95,7 +95,7 @@ func (r *reader) body(main string, rels []ooxml.Relation, emit func(domain.Block
 }
 
 // fitsLibrary reports whether the docx library can read the container safely. The library finds the body only by its
-// usual name, and it unpacks some parts completely without a limit. The total size of those parts must be at most
+// usual name and unpacks some parts completely, without a limit. The total size of those parts must be at most
 // maxLibraryBytes.
 func fitsLibrary(a *ooxml.Package, main string) bool {
 	if main != defaultDocxPart || a.HasDuplicates {
@@ -114,7 +114,7 @@ func fitsLibrary(a *ooxml.Package, main string) bool {
 // documents are read as a stream.
 const maxLibraryBytes = 64 << 20
 
-// headersAndFooters reads the headers or the footers. Text that several of them share is read once; page numbers are
+// headersAndFooters reads the headers or the footers. Text shared by several of them is read once, and page numbers are
 // omitted.
 func (r *reader) headersAndFooters(rels []ooxml.Relation, kind string, emit func(domain.Block) error) error {
 	for _, rel := range rels {

@@ -13,21 +13,21 @@ import (
 // field is a Word field: a hidden code and its visible result.
 type field struct {
 	code   strings.Builder
-	result bool // whether the code has ended
-	hidden bool // whether the result is omitted from the text too
+	result bool // the code has ended
+	hidden bool // the result is also omitted from the text
 	shown  string
-	para   *paragraph // paragraph where the result begins
-	start  int        // offset of the result in para's text
+	para   *paragraph // paragraph in which the result begins
+	start  int        // the result's offset in para's text
 }
 
-// maxFieldCode is the maximum length, in bytes, of a field code; the rest is dropped. maxOpenFields is the maximum
-// number of open fields.
+// maxFieldCode is the maximum length, in bytes, of a field code; anything beyond it is dropped. maxOpenFields is the
+// maximum number of open fields.
 const (
 	maxFieldCode  = 8 << 10
 	maxOpenFields = 100
 )
 
-// inFieldCode reports whether the current text is omitted because it is the code of a field or a hidden result.
+// inFieldCode reports whether the current text is omitted because it is a field's code or a hidden result.
 func (w *walker) inFieldCode() bool {
 	return slices.ContainsFunc(w.fields, func(f *field) bool { return !f.result || f.hidden })
 }
@@ -72,8 +72,8 @@ func (w *walker) beginFieldResult(f *field) {
 	}
 }
 
-// endField writes a field's form value, if it has one. If the field is a hyperlink, endField records the field's result
-// as a link text.
+// endField writes a field's form value, if it has one. If the field is a hyperlink, endField records its result as link
+// text.
 func (w *walker) endField(f *field) {
 	if f.shown != "" {
 		w.write(f.shown)
@@ -89,7 +89,7 @@ func (w *walker) fieldCode(s string) {
 	}
 }
 
-// simpleField reads a field that is a single element: the code is an attribute, and the result is the element's
+// simpleField reads a field stored as a single element: the code is an attribute, and the result is the element's
 // content.
 func (w *walker) simpleField(code string) {
 	f := &field{}
@@ -103,8 +103,8 @@ func (w *walker) simpleField(code string) {
 	w.endField(f)
 }
 
-// formValue reads the value of a form field in the old format: whether a box is ticked, or which entry of a list is
-// selected. Unlike other fields, such a field has no result in the file.
+// formValue reads the value of an old-style form field: whether a box is ticked, or which list entry is selected.
+// Unlike other fields, it has no result in the file.
 func formValue(sc *xmlscan.Scanner) string {
 	shown, chosen := "", -1
 	var entries []string
@@ -131,7 +131,7 @@ func formValue(sc *xmlscan.Scanner) string {
 	return shown
 }
 
-// isPageField reports whether the field code stands for a page number or the number of pages.
+// isPageField reports whether the field code stands for a page number or page count.
 func isPageField(code string) bool {
 	words := strings.Fields(strings.ToUpper(code))
 	if len(words) == 0 {
@@ -144,8 +144,7 @@ func isPageField(code string) bool {
 	return false
 }
 
-// hyperlinkTarget returns the address in a HYPERLINK code. It returns "" for other codes and for links within the
-// document.
+// hyperlinkTarget returns the address in a HYPERLINK code, or "" for other codes and for links within the document.
 func hyperlinkTarget(code string) string {
 	rest, found := strings.CutPrefix(strings.TrimSpace(code), "HYPERLINK")
 	if !found {

@@ -11,14 +11,14 @@ import (
 )
 
 // notes holds footnotes, endnotes and comments until a paragraph refers to them, because the file stores them
-// separately from the text. They are emitted right after that paragraph: at the end of the document they would stand
+// separately from the text. They are emitted right after that paragraph: at the end of the document, they would be
 // under an unrelated heading.
 type notes struct {
 	order  []string                  // keys in the order of the file
 	blocks map[string][]domain.Block // by key
 	counts map[string]int            // number of references so far, by kind of note
-	marked map[string]bool           // keys of the notes with a number
-	left   int64                     // number of bytes of text that may still be held
+	marked map[string]bool           // keys of notes that already have a number
+	left   int64                     // bytes of text that may still be held
 	max    int64
 }
 
@@ -79,7 +79,7 @@ func (r *reader) readNotes(rels []ooxml.Relation) error {
 	return nil
 }
 
-// emit emits the notes whose keys are in `keys`, except notes already emitted.
+// emit emits the notes with the given keys, except those already emitted.
 func (n *notes) emit(keys []string, emit func(domain.Block) error) error {
 	for _, key := range keys {
 		blocks := n.blocks[key]
@@ -93,8 +93,8 @@ func (n *notes) emit(keys []string, emit func(domain.Block) error) error {
 	return nil
 }
 
-// addReference records that the open paragraph refers to a note. It writes the note's number twice, as Word does: at
-// the reference, and in front of the note. A note with a custom mark gets no number, because the mark is already in the
+// addReference records that the open paragraph refers to a note. Like Word, it writes the note's number twice: at the
+// reference and in front of the note. A note with a custom mark gets no number, because the mark is already in the
 // text.
 func (w *walker) addReference(element, id, ownMark string) {
 	element = strings.TrimSuffix(element, "Reference")

@@ -11,11 +11,11 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// numbering computes the numbers and letters that Word shows before list items and numbered headings. The file does not
-// store them as text.
+// numbering computes the numbers and letters that Word shows before list items and numbered headings but does not store
+// as text.
 type numbering struct {
 	lists  map[string]*numberedList // by numId
-	counts map[string]*numberCounts // by abstract list; lists with the same abstract list continue each other's numbers
+	counts map[string]*numberCounts // by abstract list; lists with the same abstract list share their counts
 }
 
 // numberLevels is the number of list levels.
@@ -24,17 +24,17 @@ const numberLevels = 9
 type numberedList struct {
 	abstract string
 	levels   map[int]numberLevel
-	starts   map[int]int // start values by level; they override the counts of other lists with the same abstract list
+	starts   map[int]int // start values by level; they override counts from other lists with the same abstract list
 	begun    bool
 }
 
 type numberLevel struct {
 	start   int
 	format  string // number format: decimal, lowerLetter, bullet, …
-	text    string // label with the numbers of levels: "%1.%2)"
-	style   string // the paragraph style linked to the level
-	restart int    // level, from 1, that restarts the numbers of this level; 0 for none; -1 for any higher level
-	legal   bool   // whether all numbers in the label are decimal
+	text    string // label with the levels' numbers: "%1.%2)"
+	style   string // paragraph style linked to the level
+	restart int    // level, from 1, that restarts this level's numbers; 0 for none; -1 for any higher level
+	legal   bool   // all numbers in the label are decimal
 	suffix  string // what follows the label: tab, space, nothing
 }
 
@@ -171,8 +171,8 @@ func (n *numbering) levelOf(numID, level, style string) int {
 	return listLevel(level)
 }
 
-// next advances the list to its next paragraph at level `at` and returns that paragraph's label with the separator
-// after it. It returns "" for bullets and unknown lists.
+// next advances the list to its next paragraph at level `at` and returns the paragraph's label and the separator after
+// it, or "" for bullets and unknown lists.
 func (n *numbering) next(numID string, at int) string {
 	list := n.lists[numID]
 	if list == nil || len(list.levels) == 0 {
@@ -211,8 +211,8 @@ func (n *numbering) next(numID string, at int) string {
 	return label + " "
 }
 
-// count advances the counters to the next paragraph at level `at`. If the list has skipped outer levels, their counters
-// are started too.
+// count advances the counters to the next paragraph at level `at`. If the list has skipped outer levels, it also starts
+// their counters.
 func (c *numberCounts) count(list *numberedList, at int) {
 	for i := range at + 1 {
 		switch {

@@ -15,20 +15,20 @@ type paragraph struct {
 	style        string
 	outline      int
 	numID, level string
-	continues    bool // whether the text continues in the next paragraph, because the paragraph mark was deleted or this is a drop cap
-	pageField    bool // whether a page number was omitted
+	continues    bool // the text continues in the next paragraph: the paragraph mark was deleted, or this is a drop cap
+	pageField    bool // a page number was omitted
 	notes        []string
 	links        []domain.BlockLink
 	after        []domain.Block // text boxes and drawings anchored in the paragraph
 	readings     []byte         // readings of the current run of annotated characters
-	plain        bool           // whether part of the text is not bold
-	label        string         // name of the content control at the start of the paragraph
-	labelled     int            // offset in the text where that control ends, in bytes
+	plain        bool           // some of the text is not bold
+	label        string         // name of the content control that starts the paragraph
+	labelled     int            // byte offset in the text where that control ends
 }
 
 func (p *paragraph) trimmed() string { return strings.TrimSpace(p.text.String()) }
 
-// endRuby writes the collected readings in parentheses after the characters that they annotate. They are written
+// endRuby writes the collected readings in parentheses after the characters they annotate. It keeps the readings
 // together, because readings between the characters would split words.
 func (p *paragraph) endRuby() {
 	if len(p.readings) > 0 {
@@ -37,7 +37,7 @@ func (p *paragraph) endRuby() {
 	}
 }
 
-// write adds text to the open paragraph. It drops field codes, which Word does not show.
+// write adds text to the open paragraph. It drops field codes, because Word does not show them.
 func (w *walker) write(s string) {
 	if w.para == nil || s == "" || w.inFieldCode() {
 		return
@@ -49,8 +49,8 @@ func (w *walker) write(s string) {
 
 func (w *walker) inlines() { w.sc.Each(w.inline) }
 
-// inline reads one element within a paragraph. For an unknown element, it reads the content. It always returns true,
-// because it leaves nothing for the caller to skip.
+// inline reads one element within a paragraph. If the element is unknown, it reads the content. It always returns true,
+// because nothing is left for the caller to skip.
 func (w *walker) inline(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "t":
@@ -95,7 +95,7 @@ func (w *walker) inline(e xml.StartElement) bool {
 	return true
 }
 
-// symbol reads an element that stands for a character or a reference. It returns false for other elements.
+// symbol reads an element that represents a character or a reference. It returns false for other elements.
 func (w *walker) symbol(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "tab", "ptab":
@@ -120,7 +120,7 @@ func (w *walker) symbol(e xml.StartElement) bool {
 	return true
 }
 
-// drawing reads an element of a drawing that contains text: a chart, a diagram, WordArt, or a picture's description. It
+// drawing reads an element in a drawing that contains text: a chart, a diagram, WordArt or a picture's description. It
 // returns false for other elements.
 func (w *walker) drawing(e xml.StartElement) bool {
 	switch e.Name.Local {
@@ -150,7 +150,7 @@ func (w *walker) emitAfter(b domain.Block) {
 	w.textBox(func() { w.send(b) })
 }
 
-// related reads the part a drawing refers to. It skips a part already read.
+// related reads the part that a drawing refers to, unless it has already been read.
 func (w *walker) related(id string, read func(*xmlscan.Scanner, int, func(domain.Block) error) error) {
 	rel, ok := w.rels[id]
 	if !ok || rel.External || w.r.seen[rel.Target] {
@@ -177,7 +177,7 @@ func (w *walker) link(address, anchor string) {
 	p.addLink(start, address)
 }
 
-// addLink records a link to the address. The link text is the part of the paragraph's text from offset `start` on.
+// addLink records a link to the address. The link text starts at offset `start` in the paragraph's text.
 func (p *paragraph) addLink(start int, address string) {
 	text := p.text.String()
 	if address == "" || start > len(text) || strings.TrimSpace(text[start:]) == "" {
@@ -222,7 +222,7 @@ func (w *walker) paragraphProperties() {
 	})
 }
 
-// runProperties records whether the current run is bold and adds a warning if its text is hidden.
+// runProperties records whether the current run is bold. It adds a warning if the run's text is hidden.
 func (w *walker) runProperties() {
 	w.sc.Each(func(e xml.StartElement) bool {
 		switch e.Name.Local {
@@ -244,7 +244,7 @@ func (w *walker) ruby() {
 		w.sc.Skip()
 		return
 	}
-	readings := p.readings // kept here, because writing the characters would end the run of readings in p
+	readings := p.readings // kept here because writing the characters would end p's run of readings
 	p.readings = nil
 	w.sc.Each(func(e xml.StartElement) bool {
 		switch e.Name.Local {

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// styles holds the paragraph styles. They determine which paragraphs are headings and which are numbered.
+// styles holds the paragraph styles, which determine which paragraphs are headings and which are numbered.
 type styles struct {
 	byID map[string]*style
 }
@@ -86,19 +86,19 @@ func (s styles) headingLevel(id string) int {
 		}
 		id = st.basedOn
 	}
-	return namedHeading(strings.ToLower(id)) // the style is not defined, or no style in the chain is a heading
+	return namedHeading(strings.ToLower(id)) // the style is undefined, or no style in the chain is a heading
 }
 
-// headingWords are the names that word processors in various languages give to heading styles. Word now always writes
-// the English name; old versions and other programs write translated names.
+// headingWords are the names that word processors give to heading styles in various languages. Word now always writes
+// the English name, but old versions and other programs write translated names.
 var headingWords = []string{"heading", "überschrift", "berschrift", "titre", "título", "titulo", "titolo", "encabezado", "kop", "rubrik", "overskrift",
 	"otsikko", "nagłówek", "nagwek", "nadpis", "címsor", "cmsor", "заголовок", "başlık", "naslov", "antraštė", "tittel", "επικεφαλίδα", "标题", "標題", "見出し", "제목", "หัวเรื่อง", "عنوان", "כותרת"}
 
-// titleNames are the names of the title style in several languages.
+// titleNames are names for the title style in several languages.
 var titleNames = map[string]bool{"title": true, "titel": true, "标题": true, "表題": true, "заголовок": true, "název": true, "tytuł": true}
 
-// namedHeading returns the heading level that the name or id of a style indicates ("heading 2", "überschrift2"), or 0.
-// `name` must be in lower case.
+// namedHeading returns the heading level indicated by a style's name or id ("heading 2", "überschrift2"), or 0. `name`
+// must be in lower case.
 func namedHeading(name string) int {
 	if titleNames[name] {
 		return 1
@@ -117,7 +117,7 @@ func namedHeading(name string) int {
 	return 0
 }
 
-// isTitle reports whether the style is the title style or is based on it.
+// isTitle reports whether the style is, or is based on, the title style.
 func (s styles) isTitle(id string) bool {
 	for range maxBasedOn {
 		st := s.byID[id]
@@ -132,8 +132,8 @@ func (s styles) isTitle(id string) bool {
 	return titleNames[strings.ToLower(id)]
 }
 
-// numbered returns the list and level of the style. If the style has no list, it returns those of the nearest base
-// style that has one. The last result is the id of the style with the list.
+// numbered returns the style's list and level. If the style has no list, it returns those of the nearest base style
+// that has one. The last result is the id of the style that has the list.
 func (s styles) numbered(id string) (numID, level, style string) {
 	for range maxBasedOn {
 		st := s.byID[id]

@@ -31,7 +31,7 @@ type cell struct {
 	blocks []domain.Block
 }
 
-// maxCellText is the maximum size of a data cell, in bytes. A row with a longer cell counts as layout rather than data.
+// maxCellText is the maximum size of a data cell, in bytes. A row with a longer cell counts as layout, not data.
 const maxCellText = 4000
 
 func (w *walker) table() {
@@ -156,7 +156,7 @@ func (t *tableReader) rowParts(row *row) {
 	})
 }
 
-// cell reads a cell into blocks. These include the rows of nested tables.
+// cell reads a cell into blocks, including the rows of nested tables.
 func (t *tableReader) cell() cell {
 	w := t.w
 	c := cell{span: 1}

@@ -15,14 +15,14 @@ type walker struct {
 	sc               *xmlscan.Scanner
 	rels             map[string]ooxml.Relation // relationships of the part
 	emit             func(domain.Block) error
-	main             bool // whether the part is the body of the main document, which may contain the title
-	inHeaderOrFooter bool // whether the part is a header or footer
+	main             bool // the part is the main document's body, which may contain the title
+	inHeaderOrFooter bool // the part is a header or footer
 
 	para       *paragraph // the innermost open paragraph
 	fields     []*field   // open fields, which can span paragraphs
 	carry      *paragraph // paragraph that continues in the next one
-	bold       bool       // whether the open run is bold
-	mixed      bool       // whether a paragraph in the open cell is not entirely bold
+	bold       bool       // the open run is bold
+	mixed      bool       // a paragraph in the open cell is not entirely bold
 	tables     int        // nesting depth of open tables
 	tableNotes []string   // notes that the open tables refer to
 }
@@ -52,8 +52,8 @@ func (w *walker) blocks() {
 	w.sc.Each(w.block)
 }
 
-// block reads one element at the level of paragraphs and tables. For an unknown element, it reads the content. It
-// always returns true, because it leaves nothing for the caller to skip.
+// block reads one element at the paragraph and table level. If the element is unknown, it reads the content. It always
+// returns true, because nothing is left for the caller to skip.
 func (w *walker) block(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "p":
@@ -80,8 +80,8 @@ func (w *walker) block(e xml.StartElement) bool {
 // send emits a block. An error ends the walk.
 func (w *walker) send(b domain.Block) { w.sc.Stop(w.emit(b)) }
 
-// choose reads alternate content, which holds several versions of the same content. It calls `take` for each element of
-// the version that ooxml.ChooseOne selects.
+// choose reads alternate content, i.e. several versions of the same content. It calls `take` for each element in the
+// version selected by ooxml.ChooseOne.
 func (w *walker) choose(take func(e xml.StartElement) bool) {
 	count, emit, p := 0, w.emit, w.para
 	w.emit = func(b domain.Block) error {
@@ -97,7 +97,7 @@ func (w *walker) choose(take func(e xml.StartElement) bool) {
 	w.emit = emit
 }
 
-// textBox calls `walk` to read a text box within a paragraph. The box's blocks are emitted after that paragraph.
+// textBox calls `walk` to read a text box within a paragraph. The box's blocks are emitted after the paragraph.
 func (w *walker) textBox(walk func()) {
 	outer, emit, fields, carry := w.para, w.emit, w.fields, w.carry
 	w.para, w.fields, w.carry = nil, nil, nil
@@ -118,15 +118,15 @@ func (w *walker) paragraph() {
 		p = &paragraph{}
 	}
 	w.carry = nil
-	// p may already hold the text of an earlier paragraph that continues in this one. The joined paragraph has the
-	// properties of its last part, so the earlier part's properties are cleared.
+	// p may already hold the text of an earlier paragraph that continues in this one. The joined paragraph takes the
+	// properties of its last part, so clear the earlier ones.
 	p.style, p.outline, p.numID, p.level, p.continues, p.pageField = "", 0, "", "", false, false
 	outer := w.para
 	w.para = p
 	w.inlines()
 	p.endRuby()
 	w.para = outer
-	for _, f := range w.fields { // a field code without an end must not hide the rest of the document
+	for _, f := range w.fields { // an endless field code must not hide everything after it
 		f.result = true
 	}
 	w.finish(p)
@@ -154,7 +154,7 @@ func (w *walker) finish(p *paragraph) {
 	}
 	if numID != "" && numID != "0" {
 		at := w.r.numbering.levelOf(numID, level, style)
-		label := w.r.numbering.next(numID, at) // empty paragraphs are also counted
+		label := w.r.numbering.next(numID, at) // empty paragraphs count too
 		if b.Text != "" {
 			b.Kind, b.Level, b.Text = domain.BlockListItem, at+1, label+b.Text
 		}
@@ -175,14 +175,14 @@ func (w *walker) finish(p *paragraph) {
 		w.send(b)
 	}
 	if w.tables > 0 {
-		w.tableNotes = append(w.tableNotes, p.notes...) // emitted after the table, so that they do not separate its rows
+		w.tableNotes = append(w.tableNotes, p.notes...) // emitted after the table, so as not to separate its rows
 		return
 	}
 	w.sc.Stop(w.r.notes.emit(p.notes, w.emit))
 }
 
-// maxPageWords is a size in bytes. If no more text than this is left in a header or footer paragraph without its page
-// number, as in "Page of", the paragraph is dropped.
+// maxPageWords is a size in bytes. A header or footer paragraph is dropped if at most this much text is left without
+// its page number, as in "Page of".
 const maxPageWords = 12
 
 // headingLevel returns the heading level set by the paragraph or its style, or 0 for body text.

@@ -1,4 +1,4 @@
-// Package epub reads EPUB books, versions 2 and 3. The chapters are read as HTML pages, in the order of the spine.
+// Package epub reads EPUB books, versions 2 and 3. It reads the chapters as HTML pages, in spine order.
 package epub
 
 import (
@@ -27,7 +27,7 @@ var Format = format.Format{
 
 const container = "META-INF/container.xml"
 
-// detectType recognises a book by its mimetype file or, because some producers omit that file, by its container file.
+// detectType recognises a book by its mimetype file or, because some producers omit it, by its container file.
 func detectType(p *format.Parser) string {
 	a := zip.Opened(p)
 	if kind, err := a.Read("mimetype"); err == nil && strings.TrimSpace(string(kind)) == mimeType || a.Has(strings.ToLower(container)) {
@@ -36,14 +36,14 @@ func detectType(p *format.Parser) string {
 	return ""
 }
 
-// book holds the state while a book is read.
+// book is the state while reading a book.
 type book struct {
 	p      *format.Parser
 	a      *zip.Archive
-	dir    string // folder of the package document; addresses in that document are relative to it
+	dir    string // folder of the package document, which addresses in it are relative to
 	items  map[string]item
 	spine  []item
-	titles map[string]heading // entries of the table of contents, by the zip.PartName of the part they point to
+	titles map[string]heading // table of contents entries, by the zip.PartName of the part they point to
 	// encrypted is the set of encrypted parts, keyed by zip.PartName.
 	encrypted map[string]bool
 }
@@ -51,8 +51,8 @@ type book struct {
 // item is a part listed in the package document.
 type item struct {
 	part, mediaType string
-	nav             bool // whether it is an EPUB 3 table of contents
-	extra           bool // whether it is outside the reading order, like notes, answers and advertisements
+	nav             bool // it is an EPUB 3 table of contents
+	extra           bool // it is outside the reading order, like notes, answers and advertisements
 }
 
 // heading is an entry of the table of contents.
@@ -61,8 +61,8 @@ type heading struct {
 	level int
 }
 
-// read reads a book. A chapter that starts without a heading gets its heading from the table of contents. Parts outside
-// the reading order come last.
+// read reads a book. Chapters that start without a heading get one from the table of contents. Parts outside the
+// reading order come last.
 func read(p *format.Parser) error {
 	b := &book{p: p, a: zip.Opened(p), items: map[string]item{}, titles: map[string]heading{}, encrypted: map[string]bool{}}
 	p.Doc.Route = "epub"
@@ -99,8 +99,7 @@ func read(p *format.Parser) error {
 	return nil
 }
 
-// readLocks records which parts are encrypted. Often these are only fonts (in obfuscated form), which are not read
-// anyway.
+// readLocks records which parts are encrypted. Often these are only obfuscated fonts, which are not read anyway.
 func (b *book) readLocks() error {
 	return b.a.Walk("META-INF/encryption.xml", func(sc *xmlscan.Scanner) {
 		sc.Descend(func(e xml.StartElement) bool {
@@ -112,7 +111,7 @@ func (b *book) readLocks() error {
 	})
 }
 
-// readPackage reads the package document: the book's metadata, its parts and their order.
+// readPackage reads the package document: the book's metadata, parts and part order.
 func (b *book) readPackage() error {
 	root := ""
 	err := b.a.Walk(container, func(sc *xmlscan.Scanner) {
@@ -193,8 +192,8 @@ func (b *book) metadata(sc *xmlscan.Scanner) {
 	b.p.Meta(domain.MetaKeywords, strings.Join(values["subject"], "; "))
 }
 
-// readContents reads the table of contents and keeps, for each part, the first entry that points to it. In EPUB 3 the
-// table is a page with nested lists; in EPUB 2 it consists of nested navPoint elements.
+// readContents reads the table of contents and keeps the first entry that points to each part. In EPUB 3, the table is
+// a page with nested lists; in EPUB 2, it consists of nested navPoint elements.
 func (b *book) readContents(toc item) error {
 	if toc.part == "" {
 		return nil
@@ -267,7 +266,7 @@ func (b *book) chapter(it item) error {
 	chapter.Out = &format.Sink{Left: b.p.Lim.MaxText, Max: b.p.Lim.MaxText, Emit: func(block domain.Block) error {
 		switch {
 		case !titled || block.Kind == domain.BlockHeading:
-		case strings.EqualFold(block.Text, title.text): // only its style marks this block as a heading
+		case strings.EqualFold(block.Text, title.text): // only its style makes this block a heading
 			block.Kind, block.Level = domain.BlockHeading, title.level
 		default:
 			if err := b.p.Out.Heading(title.level, title.text, 0); err != nil {
@@ -280,14 +279,14 @@ func (b *book) chapter(it item) error {
 	return chapter.Piece(format.TypeHTML, strings.NewReader(text))
 }
 
-// resolve returns the name of the part that a relative address refers to. `dir` is the folder of the document that
-// contains the address.
+// resolve returns the name of the part that a relative address refers to. `dir` is the folder of the document with the
+// address.
 func resolve(dir, address string) string {
 	address, _, _ = strings.Cut(address, "#")
 	return strings.TrimPrefix(path.Clean("/"+path.Join(dir, unescape(address))), "/")
 }
 
-// unescape decodes the percent escapes of an address. It returns a malformed address unchanged.
+// unescape decodes the percent escapes in an address. It returns malformed addresses unchanged.
 func unescape(address string) string {
 	if plain, err := url.PathUnescape(address); err == nil {
 		return plain

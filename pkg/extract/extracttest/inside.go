@@ -8,11 +8,11 @@ import (
 	"math/rand/v2"
 )
 
-// maxInside is the maximum size, in bytes, of packed content to unpack and damage.
+// maxInside is the maximum size, in bytes, of packed content that is unpacked and damaged.
 const maxInside = 64 << 20
 
-// damagePacked unpacks a document's content, damages it and packs it again. So the damage reaches the code that reads
-// the content, not just the unpacker. It returns nil if the document contains nothing packed.
+// damagePacked unpacks a document's content, damages it and packs it again, so that the damage reaches the code that
+// reads the content, not just the unpacker. It returns nil if the document contains nothing packed.
 func damagePacked(r *rand.Rand, data []byte) []byte {
 	switch {
 	case bytes.HasPrefix(data, []byte("PK\x03\x04")):
@@ -50,8 +50,7 @@ func insideZip(r *rand.Rand, data []byte) []byte {
 	return pack(parts)
 }
 
-// damageContent damages a piece of content by replacing numbers, truncating it, repeating a part of it, or changing
-// bytes.
+// damageContent damages content by replacing numbers, truncating it, repeating part of it, or changing bytes.
 func damageContent(r *rand.Rand, data []byte) []byte {
 	switch r.IntN(4) {
 	case 0:
@@ -115,7 +114,7 @@ func pack(parts []part) []byte {
 	return buf.Bytes()
 }
 
-// insidePDF changes the content of up to five Flate streams. Each stream keeps its length, so that the file's
+// insidePDF changes the content of up to five Flate streams. Streams keep their length, so that the file's
 // cross-references stay valid; a stream that would become longer is left unchanged.
 func insidePDF(r *rand.Rand, data []byte) []byte {
 	streams := flateStreams(data)

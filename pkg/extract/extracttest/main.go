@@ -9,7 +9,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Documents is the path of the folder with the sample documents, testdata/documents in the module's root.
+// Documents is the path to the folder with the sample documents, testdata/documents in the module root.
 var Documents = func() string {
 	dir := "."
 	for range 10 {
@@ -21,7 +21,7 @@ var Documents = func() string {
 	return filepath.Join(dir, "testdata", "documents")
 }()
 
-// Compiled is the folder of the compiled PDFium, which all tests in a run share because compiling takes seconds.
+// Compiled is the folder for the compiled PDFium. All tests in a run share it, because compiling takes seconds.
 var Compiled string
 
 // Main runs a package's tests. It creates a folder for the compiled PDFium and fails if goroutines are left behind.

@@ -11,27 +11,27 @@ import (
 	"math/rand/v2"
 )
 
-// Damage sets how many damaged copies Cases makes, by kind of damage. A zero field disables its kind.
+// Damage says how many damaged copies Cases makes of each kind. Zero disables a kind.
 type Damage struct {
 	Seed uint64
-	// Truncations is the number of parts into which the file is divided. One copy is cut off after each part except the
-	// last: with 10 parts, the copies end at 10%, 20%, … 90% of the length.
+	// Truncations is the number of sections into which the file is divided. One copy is truncated after each section
+	// except the last: with 10 sections, the copies end at 10%, 20%, … 90% of the length.
 	Truncations int
-	// Flips is the number of copies with randomly changed bytes. The rate of changes alternates from copy to copy: one
-	// byte in 10,000, then one in 1,000, then one in 100.
+	// Flips is the number of copies with randomly changed bytes. The rate alternates from copy to copy: one byte in
+	// 10,000, then one in 1,000, then one in 100.
 	Flips int
-	// Numbers is the number of copies with decimal numbers replaced by numbers that no file should contain.
+	// Numbers is the number of copies in which some decimal numbers are replaced by ones that no file should contain.
 	Numbers int
-	// Inside is the number of copies whose packed content (parts of a zip file, Flate streams of a PDF) is unpacked,
-	// damaged and packed again. Other files have no such copies.
+	// Inside is the number of copies whose packed content (parts of a zip file, Flate streams in a PDF) is unpacked,
+	// damaged and packed again. Files without packed content have no such copies.
 	Inside int
 }
 
 // flipRates lists the rates at which bytes are changed: a rate of 100 changes one byte in 100.
 var flipRates = []int{10_000, 1000, 100}
 
-// Cases yields the document itself under the name "whole", and then its damaged copies, one at a time. The caller must
-// not modify the bytes. They are valid until the next iteration.
+// Cases yields the document itself under the name "whole" and then its damaged copies, one at a time. The caller must
+// not modify the bytes, which are valid until the next iteration.
 func (d Damage) Cases(name string, data []byte) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		if !yield("whole", data) {
@@ -84,7 +84,7 @@ func flipBytes(r *rand.Rand, data []byte, rate int) []byte {
 // oddNumbers replace numbers in a file, such as lengths, counts, references and positions.
 var oddNumbers = []string{"0", "1", "-1", "65536", "2147483647", "4294967296", "9223372036854775807", "99999999999999999999", "1e308", "0.000001"}
 
-// replaceNumbers returns a copy of the data in which up to eight numbers are replaced. The length may change.
+// replaceNumbers returns a copy of the data with up to eight numbers replaced. Its length may differ.
 func replaceNumbers(r *rand.Rand, data []byte) []byte {
 	numbers := findNumbers(data)
 	if len(numbers) == 0 {
@@ -107,7 +107,7 @@ func replaceNumbers(r *rand.Rand, data []byte) []byte {
 
 type span struct{ start, end int }
 
-// findNumbers returns the positions of all numbers with at most ten digits, up to a million positions.
+// findNumbers returns the positions of up to a million numbers with at most ten digits.
 func findNumbers(data []byte) []span {
 	const limit = 1_000_000
 	var found []span

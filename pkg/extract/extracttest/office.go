@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Zip packs the parts into a zip file. It repeats the content of each part `repeat` times, so that a small file can
-// hold large parts.
+// Zip packs the parts into a zip file. It repeats each part's content `repeat` times, so that a small file can hold
+// large parts.
 func Zip(t testing.TB, parts map[string]string, repeat int) []byte {
 	t.Helper()
 	var buf bytes.Buffer
@@ -56,7 +56,7 @@ func Office(t testing.TB, parts ...Part) []byte {
 
 const relationType = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/"
 
-// Rels returns a part's relationships. Each line is "id kind target"; the target of an external relationship is an
+// Rels returns a part's relationships. Each line is "id kind target". The target of an external relationship is an
 // address.
 func Rels(part string, lines ...string) Part {
 	var b strings.Builder
@@ -76,5 +76,5 @@ func Rels(part string, lines ...string) Part {
 	return Part{dir + "_rels/" + file + ".rels", b.String() + `</Relationships>`}
 }
 
-// BodyOf is a format string for the body of a Word document with one paragraph.
+// BodyOf is the format string for a Word document body with one paragraph.
 const BodyOf = `<w:document xmlns:w="w" xmlns:r="r"><w:body><w:p><w:r><w:t>%s</w:t></w:r></w:p></w:body></w:document>`

@@ -33,11 +33,11 @@ func Stream(dict, data string) string {
 	return fmt.Sprintf("<< %s /Length %d >>\nstream\n%s\nendstream", dict, len(data), data)
 }
 
-// PDFPages returns a PDF file with one page for each content stream in `contents`. The pages can use the fonts F1
+// PDFPages returns a PDF file with one page per content stream in `contents`. The pages can use the fonts F1
 // (Helvetica) and F2 (Helvetica Bold).
 func PDFPages(contents ...string) []byte { return PDF(PageObjects(contents...)...) }
 
-// PageObjects returns the objects in the file that PDFPages returns. The catalogue comes first; from object 4 on, there
+// PageObjects returns the objects of the file returned by PDFPages. The catalogue comes first; from object 4 on, there
 // are two objects per page.
 func PageObjects(contents ...string) []string {
 	const fonts = 3 // objects before the pages: catalogue, page tree and font resources
@@ -53,13 +53,13 @@ func PageObjects(contents ...string) []string {
 	return objects
 }
 
-// At returns the PDF operators that show `text` at the position (x, y) of a page.
+// At returns PDF operators that show `text` at the position (x, y) on a page.
 func At(font string, size, x, y float64, text string) string {
 	text = strings.NewReplacer(`\`, `\\`, `(`, `\(`, `)`, `\)`).Replace(text)
 	return fmt.Sprintf("BT /%s %g Tf 1 0 0 1 %g %g Tm (%s) Tj ET\n", font, size, x, y, text)
 }
 
-// BookPDF returns a book of ordinary text. Each page has a running head, 45 lines and a page number; some have a
+// BookPDF returns a book of ordinary text. Each page has a running head, 45 lines and a page number; some pages have a
 // heading.
 func BookPDF(pages int) []byte {
 	contents := make([]string, pages)
@@ -81,7 +81,7 @@ func BookPDF(pages int) []byte {
 	return PDFPages(contents...)
 }
 
-// PDFLines returns the PDF operators that show the texts one below the other, starting at the given position.
+// PDFLines returns PDF operators that show the texts one below the other, starting at the given position.
 func PDFLines(font string, size, x, y float64, texts ...string) string {
 	var b strings.Builder
 	for i, text := range texts {
@@ -90,7 +90,7 @@ func PDFLines(font string, size, x, y float64, texts ...string) string {
 	return b.String()
 }
 
-// Repeated returns the lines of page n. Each line is the format filled in with the page number and the line number.
+// Repeated returns the lines for page n, each formatted with the page number and the line number.
 func Repeated(format string, n, lines int) []string {
 	texts := make([]string, lines)
 	for i := range texts {
@@ -99,16 +99,16 @@ func Repeated(format string, n, lines int) []string {
 	return texts
 }
 
-// StrangePDF returns a book with many undecodable glyphs, so that each of its pages is passed to PDFium as well. Each
-// page has about 500 ordinary characters. strangeLines holds, for each page, the number of additional lines with 60
-// undecodable characters each.
+// StrangePDF returns a book with so many undecodable glyphs that each of its pages is also passed to PDFium. Each page
+// has about 500 ordinary characters. strangeLines holds, for each page, how many additional lines it has, each with 60
+// undecodable characters.
 func StrangePDF(strangeLines ...int) []byte {
 	pages := len(strangeLines)
 	contents := make([]string, pages)
 	for i, n := range strangeLines {
 		var strange strings.Builder
 		strange.WriteString("BT /F9 11 Tf 72 600 Td 14 TL ")
-		for line := range n { // all lines differ, because PDFium reports text drawn twice only once
+		for line := range n { // all lines differ, because PDFium reports repeated text only once
 			strange.WriteString("<")
 			for c := range 60 {
 				fmt.Fprintf(&strange, "%02x", 14+(line+c*(line+1))%18)

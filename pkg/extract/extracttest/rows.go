@@ -1,6 +1,6 @@
 package extracttest
 
-// RowSource is a file of one row, repeated endlessly. The file is not held in memory.
+// RowSource is a file that repeats one row endlessly, without holding it in memory.
 type RowSource string
 
 // ReadAt implements io.ReaderAt.

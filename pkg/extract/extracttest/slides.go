@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// Slides returns a presentation with the given slides and further parts. The relationships of the slides are rId1,
-// rId2, … in presentation order.
+// Slides returns a presentation with the given slides and additional parts. The slides' relationships are rId1, rId2, …
+// in presentation order.
 func Slides(t testing.TB, slides []string, parts ...Part) []byte {
 	t.Helper()
 	var list strings.Builder
 	var lines []string
 	for i, s := range slides {
-		// The part names are in reverse order, so that only the presentation's slide list gives the right order.
+		// The part names are in reverse order, so that only the presentation's slide list gives the correct order.
 		name := fmt.Sprintf("slides/slide%d.xml", len(slides)-i)
 		lines = append(lines, fmt.Sprintf("rId%d slide %s", i+1, name))
 		fmt.Fprintf(&list, `<p:sldId id="%d" r:id="rId%d"/>`, 256+i, i+1)
@@ -25,8 +25,8 @@ func Slides(t testing.TB, slides []string, parts ...Part) []byte {
 	return Office(t, parts...)
 }
 
-// SlidePart returns a slide, layout, master or notes page with the given shapes. `root` is the name of its root
-// element, optionally followed by attributes.
+// SlidePart returns a slide, layout, master or notes page with the given shapes. `root` is the root element's name,
+// optionally followed by attributes.
 func SlidePart(root, shapes string) string {
 	name, _, _ := strings.Cut(root, " ")
 	return `<p:` + root + ` xmlns:p="p" xmlns:a="a" xmlns:r="r" xmlns:c="c" xmlns:dgm="dgm" xmlns:mc="mc"><p:cSld><p:spTree>` + shapes + `</p:spTree></p:cSld></p:` + name + `>`
@@ -46,7 +46,7 @@ func Drawn(props, text string) string {
 	return `<a:p>` + props + `<a:r><a:rPr/><a:t>` + text + `</a:t></a:r></a:p>`
 }
 
-// SlideField returns a field on a slide, such as its number, with the text that it shows.
+// SlideField returns a field on a slide, such as its number, with the text it shows.
 func SlideField(kind, shown string) string {
 	return `<a:p><a:fld type="` + kind + `"><a:t>` + shown + `</a:t></a:fld></a:p>`
 }

@@ -7,7 +7,7 @@ import (
 
 const wordRoot = `<w:document xmlns:w="w" xmlns:r="r" xmlns:v="v" xmlns:a="a" xmlns:c="c" xmlns:mc="mc" xmlns:wps="wps" xmlns:wp="wp" xmlns:m="m"><w:body>`
 
-// Word returns a docx document with the given body and further parts.
+// Word returns a docx document with the given body and additional parts.
 func Word(t testing.TB, body string, parts ...Part) []byte {
 	t.Helper()
 	return Office(t, append([]Part{{"word/document.xml", wordRoot + body + `</w:body></w:document>`}}, parts...)...)

@@ -11,8 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/charset"
 )
 
-// MIME types that several packages refer to, because some formats embed files of these types and others are easily
-// mistaken for them.
+// MIME types used by several packages, because some formats embed such files and others are easily mistaken for them.
 const (
 	TypeCSV      = "text/csv"
 	TypeText     = "text/plain"
@@ -37,8 +36,8 @@ var oleMagic = []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
 
 // Detect returns the MIME type of a document, without parameters, from its first bytes (about 4 KiB), its file name or
 // address, and the type declared by the sender. Each argument may be empty. The bytes determine the family: PDF,
-// container, picture or text. Within a family, the type follows from the name or, if the name says nothing, from the
-// declared type. The result may be a type that cannot be read.
+// container, picture or text. Within a family, the type follows from the name or, if the name is not conclusive, from
+// the declared type. The result may be a type that cannot be read.
 func (r *Registry) Detect(head []byte, name, declared string) string {
 	named := r.Named(name)
 	if named == nil {
@@ -78,8 +77,8 @@ func (r *Registry) Detect(head []byte, name, declared string) string {
 	return r.textType(head, named)
 }
 
-// textType returns the type of a text document. Formats that have a Sniff function are tried in order; the others are
-// chosen by name.
+// textType returns the type of a text document. It tries formats with a Sniff function in order, and chooses among the
+// others by name.
 func (r *Registry) textType(head []byte, named *Format) string {
 	if wide, skip := charset.Wide(head); wide != "" {
 		text, _ := charset.DecodeWith(head[skip:len(head)-(len(head)-skip)%4], wide)
@@ -122,7 +121,7 @@ func (r *Registry) Declared(declared string) *Format {
 	return nil
 }
 
-// zipType returns the type of a zip file, judging by the part names in its first bytes.
+// zipType returns a zip file's type, based on the part names in its first bytes.
 func (r *Registry) zipType(head []byte, named *Format) string {
 	for i := range r.formats {
 		if f := &r.formats[i]; f.Packed && f.Sniff != nil && f.Sniff(head, "") {
@@ -135,8 +134,8 @@ func (r *Registry) zipType(head []byte, named *Format) string {
 	return TypeZip
 }
 
-// looksBinary reports whether the bytes cannot be text in any encoding. namedText is set if the file has the extension
-// of a text format; such a file may contain more zero bytes.
+// looksBinary reports whether the bytes cannot be text in any encoding. namedText is set if the file has a text
+// format's extension; such a file may contain more zero bytes.
 func looksBinary(head []byte, namedText bool) bool {
 	control, zeros := 0, 0
 	for _, b := range head {
@@ -150,7 +149,8 @@ func looksBinary(head []byte, namedText bool) bool {
 	if control*50 > len(head) {
 		return true
 	}
-	// A text may contain a few zero bytes: programs leave them when they crash while writing, or pad fields with them.
+	// A text may contain a few zero bytes, because programs leave them when they crash while writing, or pad fields with
+	// them.
 	if namedText {
 		if zeros*4 > len(head) {
 			return true

@@ -10,8 +10,8 @@ import (
 // maxEmbedding is the maximum nesting depth of embedded files.
 const maxEmbedding = 3
 
-// Embedded reads a file that is inside the document. A heading with the file's name and the given level precedes its
-// blocks. A file that cannot be read is skipped with a warning, which calls the file `what`.
+// Embedded reads a file inside the document. A heading with the file's name and the given level precedes its blocks. A
+// file that cannot be read is skipped with a warning, in which `what` describes the file.
 func (p *Parser) Embedded(content []byte, name, declared string, level int, what string) error {
 	kind := p.Formats.Detect(content[:min(len(content), 4096)], name, declared)
 	switch {
@@ -46,7 +46,7 @@ func (p *Parser) Embedded(content []byte, name, declared string, level int, what
 	q.Doc = &domain.Document{MIMEType: kind}
 	q.Out = &Sink{Emit: emit, Left: p.Out.Left, Max: p.Out.Max, maxBlocks: p.Out.maxBlocks}
 	q.Src = Source{Data: bytes.NewReader(content), Size: int64(len(content)), Name: name, Declared: declared, PlainRows: p.Src.PlainRows}
-	q.Src.Scans.Hint = "upload it separately" // text is recognised only in whole files
+	q.Src.Scans.Hint = "upload it separately" // OCR is only for whole files
 	err := p.Formats.read(&q, content[:min(len(content), 4096)])
 	for _, w := range q.Out.Warnings {
 		p.Out.Warn(what + ": " + w)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Kind is the reason why a document cannot be read. Every kind is permanent: trying again would not help.
+// Kind is the reason why a document cannot be read. Every kind is permanent: retrying would not help.
 type Kind string
 
 // The kinds of failure.
@@ -21,16 +21,16 @@ const (
 	Scanned     Kind = "scanned"     // Error.Pages need text recognition first; see Scans.Report
 )
 
-// Error reports that a document cannot be read and that trying again would not help. Message is one line for the person
-// who uploaded the document. Err is the parser's error and is meant for logs.
+// Error means that a document cannot be read and that retrying would not help. Message is one line for the person who
+// uploaded the document. Err is the parser's error, for logs.
 type Error struct {
 	Kind    Kind   `json:"kind"`
 	Message string `json:"message"`
 	Err     error  `json:"-"` // the cause; may be nil
-	Pages   []int  `json:"-"` // Scanned: numbers of the pages, from 1
+	Pages   []int  `json:"-"` // page numbers, from 1, if Kind is Scanned
 }
 
-// Error returns the message and the cause. Show users only Message.
+// Error returns the message and the cause. Show only Message to users.
 func (e *Error) Error() string {
 	if e.Err != nil {
 		return e.Message + ": " + e.Err.Error()
@@ -42,7 +42,7 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // KindOf returns the kind of the first *Error in err's chain, or "" if there is none. An error without a kind may be
-// temporary, for example if a child process fails to start.
+// temporary, for example because a child process failed to start.
 func KindOf(err error) Kind {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind
@@ -55,8 +55,8 @@ func Errorf(kind Kind, format string, args ...any) *Error {
 	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...)}
 }
 
-// NotA returns the error for a file that claims to be in a format but cannot be read as such. `format` is the name of
-// the format, and `err` the error of its parser.
+// NotA returns the error for a file that claims to be in a format but cannot be read as such. `format` is the format's
+// name, and `err` is its parser's error.
 func NotA(format string, err error) *Error {
 	article := "a "
 	if strings.ContainsRune("aeiouAEIOU", rune(format[0])) {
@@ -65,7 +65,7 @@ func NotA(format string, err error) *Error {
 	return &Error{Kind: Damaged, Message: "the file is damaged or not " + article + format, Err: err}
 }
 
-// SizeText formats a byte count for people: "1.5 GiB", "64 MiB", "900 bytes".
+// SizeText formats a byte count for display: "1.5 GiB", "64 MiB", "900 bytes".
 func SizeText(n int64) string {
 	for _, u := range []struct {
 		size int64

@@ -1,6 +1,6 @@
 package format
 
-// Limits bounds the resources for reading one document, and the size of the result. Zero fields get their defaults.
+// Limits bounds the resources for reading one document and the size of the result. Zero fields get their defaults.
 type Limits struct {
 	// MaxInput is the maximum size of a file, in bytes. Default 256 MiB.
 	MaxInput int64 `json:"max_input"`
@@ -16,25 +16,24 @@ type Limits struct {
 	MaxPages int `json:"max_pages"`
 	// MaxCells is the maximum number of cells that are read from one spreadsheet or CSV file. Default 5,000,000.
 	MaxCells int `json:"max_cells"`
-	// CacheDir is the folder for the compiled code of the PDFium fallback. All processes share it. If it is not set,
-	// every child process must compile PDFium again for the first PDF that needs it. This takes a few seconds and 300
-	// MB.
+	// CacheDir is the folder for the compiled code of the PDFium fallback, which all processes share. If it is not set,
+	// every child process must compile PDFium again for the first PDF that needs it. This takes a few seconds and 300 MB.
 	CacheDir string `json:"cache_dir"`
 }
 
 // Limits that callers cannot change.
 const (
-	MaxSheetRows    = 1 << 20   // rows of a sheet; the format allows no more
-	MaxColumns      = 1024      // cells of a row that are read; longer rows indicate a broken layout or an attack
-	MaxZipEntries   = 20_000    // entries of a container
+	MaxSheetRows    = 1 << 20   // rows in a sheet; the format allows no more
+	MaxColumns      = 1024      // cells read per row; longer rows indicate a broken layout or an attack
+	MaxZipEntries   = 20_000    // entries in a container
 	MaxPart         = 128 << 20 // unpacked bytes of one XML part
 	MaxDepth        = 512       // nesting depth of elements, values and lists
-	MaxRatio        = 400       // unpacked size of a container divided by its packed size; applies only above MinBomb
-	MinBomb         = 128 << 20 // unpacked bytes of a container; up to this size any ratio is accepted
+	MaxRatio        = 400       // a container's unpacked size divided by its packed size; applies only above MinBomb
+	MinBomb         = 128 << 20 // unpacked bytes of a container up to which any ratio is accepted
 	MaxBlockBytes   = 16 << 10  // bytes of a block; longer blocks are split at white space
-	MaxURL          = 2 << 10   // bytes of a link's address; links with longer addresses are dropped
-	MaxLinkText     = 1 << 10   // bytes of a link's text that are kept
-	maxLinkFraction = 4         // MaxText divided by the maximum size of all links together
+	MaxURL          = 2 << 10   // bytes in a link's address; links with longer addresses are dropped
+	MaxLinkText     = 1 << 10   // bytes to keep of a link's text
+	maxLinkFraction = 4         // MaxText divided by the maximum total size of all links
 	MaxTitle        = 1 << 10   // bytes of a title
 	maxLanguage     = 64        // bytes of a language tag
 	maxWarning      = 300       // bytes of a warning

@@ -5,13 +5,12 @@ import "github.com/sluice/sluice/pkg/domain"
 const (
 	// minListLinks is the minimum number of links in a link list.
 	minListLinks = 5
-	// minLinkedPercent is the minimum percentage of a list's letters that are in links, not counting headings. Indexes
-	// and tables of contents have 80% or more. Articles have up to 40%, and so do reference pages that link every name.
+	// minLinkedPercent is the minimum percentage of a list's letters that are in links, not counting headings. Indexes and
+	// tables of contents have 80% or more. Articles have up to 40%, as do reference pages that link every name.
 	minLinkedPercent = 60
 	// minListingPercent is the minimum percentage of a source listing's letters that are in code.
 	minListingPercent = 80
-	// docsLink is the text of the links that Sphinx puts into source listings. Such a link leads from a definition to
-	// its documentation.
+	// docsLink is the text of links that Sphinx puts into source listings, from a definition to its documentation.
 	docsLink = "[docs]"
 )
 
@@ -19,7 +18,7 @@ const (
 // also counts the links: all of them (links) and those whose text is docsLink (back).
 type linkCount struct{ letters, linked, links, code, back int }
 
-// add counts the links and letters of a block. Headings do not count.
+// add counts a block's links and letters, except in headings.
 func (c *linkCount) add(b domain.Block) {
 	if b.Kind == domain.BlockHeading {
 		return
@@ -34,7 +33,7 @@ func (c *linkCount) add(b domain.Block) {
 	if b.Kind == domain.BlockCode {
 		c.code += letters
 	}
-	if len(b.Links) >= domain.MaxBlockLinks { // the block may have had more links than were recorded
+	if len(b.Links) >= domain.MaxBlockLinks { // the block may have had more links than recorded
 		linked = letters
 	}
 	c.letters += letters
@@ -43,7 +42,7 @@ func (c *linkCount) add(b domain.Block) {
 }
 
 // isList reports whether the document is a list of links, or a source listing that links to its documentation. In both
-// cases the content is on the linked pages.
+// cases, the real content is on the linked pages.
 func (c *linkCount) isList() bool {
 	if c.back > 0 && c.code*100 >= c.letters*minListingPercent {
 		return true

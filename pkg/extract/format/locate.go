@@ -7,21 +7,21 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Passage is a part of a document's text to be found on its pages.
+// Passage is a passage from a document's text to be located on its pages.
 type Passage struct {
 	Text  string   `json:"text"`  // as extracted
 	Page  int      `json:"page"`  // page with most of the text, from 1
-	Spans [][2]int `json:"spans"` // ranges of Text to find, in bytes
+	Spans [][2]int `json:"spans"` // byte ranges in Text to locate
 }
 
-// Limits on the passages in one request.
+// Limits on the passages in a request.
 const (
 	maxPassageText  = 4 << 20 // total size of their texts in bytes
 	maxPassageSpans = 1000    // total number of their spans
 )
 
-// CheckPassages returns an error if there are too many passages or spans, if a passage has no page, or if a span
-// extends beyond its passage's text.
+// CheckPassages returns an error if there are too many passages or spans, a passage has no page, or a span extends
+// beyond its passage's text.
 func CheckPassages(passages []Passage) error {
 	text, spans := 0, 0
 	for _, p := range passages {
@@ -41,8 +41,8 @@ func CheckPassages(passages []Passage) error {
 	return nil
 }
 
-// Locate detects a document's format and finds passages of its text on its pages. It returns an *Error if the document
-// cannot be read, a reader panics, or the format has no positions.
+// Locate detects a document's format and finds passages from its text on its pages. It returns an *Error if the
+// document cannot be read, a reader panics, or the format has no positions.
 func (r *Registry) Locate(ctx context.Context, src Source, lim Limits, passages []Passage) (rectangles [][][]domain.PageRectangle, err error) {
 	lim = lim.WithDefaults()
 	head, err := readHead(src, lim)

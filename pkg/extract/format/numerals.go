@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// alphabets holds the letters used to number lists, by number format.
+// alphabets maps number formats to the letters they use to number lists.
 var alphabets = map[string]string{
 	"lowerLetter": "abcdefghijklmnopqrstuvwxyz", "upperLetter": "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
 	"russianLower": "абвгдежзиклмнопрстуфхцчшщыэюя", "russianUpper": "АБВГДЕЖЗИКЛМНОПРСТУФХЦЧШЩЫЭЮЯ",
@@ -17,8 +17,7 @@ var alphabets = map[string]string{
 	"hebrew2": "אבגדהוזחטיכלמנסעפצקרשת", "arabicAlpha": "أبتثجحخدذرزسشصضطظعغفقكلمنهوي",
 }
 
-// Number formats n in the given number format of WordprocessingML. If the format is unknown, n is formatted as a
-// decimal number.
+// Number formats n in the given WordprocessingML number format, or as a decimal number if the format is unknown.
 func Number(n int, format string) string {
 	if letters, ok := alphabets[format]; ok {
 		return letterNumber(n, []rune(letters))
@@ -52,7 +51,7 @@ func Number(n int, format string) string {
 	return strconv.Itoa(n)
 }
 
-// letterNumber formats a number with letters as Word does: a, b, … z, aa, bb, …
+// letterNumber formats a number with letters like Word: a, b, … z, aa, bb, …
 func letterNumber(n int, letters []rune) string {
 	if n < 1 {
 		return ""

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/scan"
 )
 
-// HeadBytes is the number of bytes at the start of a document used to detect its format.
+// HeadBytes is the number of leading bytes used to detect a document's format.
 const HeadBytes = 4096
 
 // Source is a document to parse: its content, with random access, and its metadata.
@@ -22,26 +22,26 @@ type Source struct {
 	Size     int64  // bytes
 	Name     string // file name; "" if unknown
 	Declared string // MIME type declared by the sender; "" if unknown
-	URL      string // address of the page, the base of its relative links; "" if none
-	// PlainRows is set to write table rows as tab-separated cells instead of "column: value; …".
+	URL      string // the page's address, to which relative links refer; "" if none
+	// PlainRows writes table rows as tab-separated cells instead of "column: value; …".
 	PlainRows bool
 	Scans     Scans
 }
 
-// Scans controls how a reader handles pages that need text recognition.
+// Scans controls how readers handle pages that need OCR.
 type Scans struct {
-	// Report makes a reader fail with an error of kind Scanned, which lists the pages that are not in Pages yet. If
-	// Report is not set, these pages are read without recognition.
+	// Report makes a reader fail with an error of kind Scanned that lists the pages not yet in Pages. If Report is not
+	// set, these pages are read without OCR.
 	Report bool `json:"report,omitempty"`
-	// Hint tells users what to do about pages whose text was not recognised. It is "" if recognition is not set up.
+	// Hint tells users what to do about pages whose text was not recognised. It is "" if OCR is not set up.
 	Hint string `json:"hint,omitempty"`
-	// Limit is the maximum number of pages that get text recognition, or 0 if recognition is not set up.
+	// Limit is the maximum number of pages for OCR, or 0 if OCR is not set up.
 	Limit int `json:"limit,omitempty"`
-	// Pages holds the recognised pages, by number.
+	// Pages holds the recognised pages by number.
 	Pages map[int]scan.Page `json:"-"`
 }
 
-// NoOCR is the hint for documents read without text recognition.
+// NoOCR is the hint for documents read without OCR.
 const NoOCR = "install Tesseract where documents are read and read the file again, or add a text layer"
 
 // Advice returns what users can do about unrecognised pages.
@@ -70,7 +70,7 @@ func readHead(src Source, lim Limits) ([]byte, error) {
 	return head[:n], nil
 }
 
-// recoverPanic turns a panic of a reader into an error. It must be deferred.
+// recoverPanic turns a reader's panic into an error. It must be deferred.
 func recoverPanic(err *error) {
 	if x := recover(); x != nil {
 		*err = &Error{Kind: Damaged, Message: "the file is damaged: reading it failed unexpectedly",
@@ -78,8 +78,8 @@ func recoverPanic(err *error) {
 	}
 }
 
-// Parse detects a document's format, reads it and passes its blocks to `emit`, one by one. The returned document has no
-// blocks. It returns an *Error if the document cannot be read or a reader panics.
+// Parse detects a document's format, reads it and passes its blocks to `emit` one by one. The returned document has no
+// blocks. Parse returns an *Error if the document cannot be read or a reader panics.
 func (r *Registry) Parse(ctx context.Context, src Source, lim Limits, emit func(domain.Block) error) (doc *domain.Document, err error) {
 	lim = lim.WithDefaults()
 	head, err := readHead(src, lim)
@@ -114,8 +114,8 @@ func (r *Registry) Parse(ctx context.Context, src Source, lim Limits, emit func(
 	if p.Out.Letters == 0 {
 		return nil, Errorf(NoText, "the file contains no text")
 	}
-	// If a document has one page or none and a single heading of level 1, that heading is its title. Otherwise the
-	// heading covers only a part of the document.
+	// If a document has at most one page and a single level-1 heading, that heading is its title. Otherwise the heading
+	// covers only part of the document.
 	if f := r.byType(p.Doc.MIMEType); f.TitleFromHeading && p.Doc.Title == "" && p.Out.topHeadings == 1 && p.Doc.Pages <= 1 {
 		p.Doc.Title = p.Out.firstHeading
 	}
@@ -128,8 +128,8 @@ func (r *Registry) Parse(ctx context.Context, src Source, lim Limits, emit func(
 // ErrPanic is in an error's chain if a parser panicked.
 var ErrPanic = errors.New("panic")
 
-// faultReader remembers errors in reading the file itself, so that they are not mistaken for damage to the document. It
-// is safe for concurrent use.
+// faultReader remembers errors from reading the file itself, so that they are not mistaken for damage to the document.
+// It is safe for concurrent use.
 type faultReader struct {
 	io.ReaderAt
 	fault atomic.Pointer[error]
@@ -138,14 +138,14 @@ type faultReader struct {
 // ReadAt implements io.ReaderAt.
 func (r *faultReader) ReadAt(b []byte, at int64) (int, error) {
 	n, err := r.ReaderAt.ReadAt(b, at)
-	// Negative offsets come from damaged content, so their errors are not the file system's fault.
+	// Negative offsets come from damaged content, so the file system is not to blame for their errors.
 	if err != nil && !errors.Is(err, io.EOF) && at >= 0 {
 		r.fault.Store(&err)
 	}
 	return n, err
 }
 
-// Parser holds the state while one document is read.
+// Parser is the state while reading one document.
 type Parser struct {
 	Ctx context.Context
 	Src Source
@@ -154,14 +154,14 @@ type Parser struct {
 	Out *Sink
 
 	Formats   *Registry // for embedded documents
-	Container any       // a packed document's opened container; nil until it is opened
+	Container any       // a packed document's open container; nil until it is opened
 	Nesting   int       // nesting depth of embedded files
 }
 
 // ReadAs reads the source as a document of the given type.
 func (p *Parser) ReadAs(mimeType string) error { return p.Formats.byType(mimeType).Read(p) }
 
-// Piece reads a part of the document with the reader of another text format, such as the HTML in a mail.
+// Piece reads a section of the document with another text format's reader, such as the HTML in a mail.
 func (p *Parser) Piece(mimeType string, text io.Reader) error {
 	return p.Formats.byType(mimeType).Piece(p, text)
 }

@@ -1,6 +1,6 @@
-// Package format is the common base of all document readers. It holds the Format that each reader defines, the registry
-// that chooses a format, the Parser with the source, limits and sink of one document, the errors, and text helpers.
-// Readers import it; it imports none of them.
+// Package format is the common base of all document readers. It contains the Format that each reader defines, the
+// registry that chooses among formats, the Parser with one document's source, limits and sink, the errors, and text
+// helpers. Readers import it; it imports none of them.
 package format
 
 import (
@@ -13,48 +13,48 @@ import (
 	"github.com/sluice/sluice/pkg/extract/scan"
 )
 
-// Format is a file format: its names, and the functions that recognise and read it. Each format has its own package;
+// Format is a file format: its names and the functions that recognise and read it. Each format has its own package, and
 // the registry lists them all.
 type Format struct {
 	Type       string   // MIME type
-	Aliases    []string // other MIME types that senders declare for it
-	Extensions []string // extensions of file names, in lower case with the dot
-	Name       string   // the name for use in sentences: "a docx document"
-	Label      string   // the name for use in lists: "PDF"; "" for a container, which is not a document itself
+	Aliases    []string // other MIME types that senders declare for this format
+	Extensions []string // file name extensions, in lower case with the dot
+	Name       string   // name for use in sentences: "a docx document"
+	Label      string   // name for use in lists: "PDF"; "" for a container, which is not itself a document
 	// Text is set for formats that are plain text, in any encoding.
 	Text bool
 	// Packed is set for formats that are zip files with parts.
 	Packed bool
-	// TitleFromHeading makes a heading of level 1 the title of a document without a title or another such heading.
+	// TitleFromHeading uses a level-1 heading as title if the document has no title and no other such heading.
 	TitleFromHeading bool
-	// Sniff recognises documents by their first bytes. In packed formats these are the first bytes of the zip file.
-	// `named` is the type suggested by the file name or the declared type. Sniff may return true for a text document
-	// even if `named` is another text format. If Sniff is nil, only the name and the declared type select the format.
+	// Sniff recognises documents by their first bytes; in packed formats, these are the zip file's first bytes. `named` is
+	// the type suggested by the file name or the declared type. Sniff may recognise a text document even if `named` is
+	// another text format. If Sniff is nil, only the name and the declared type select the format.
 	Sniff func(head []byte, named string) bool
-	// Inside returns the type of the document in an opened zip file, or "" if the zip file has another format. Only
+	// Inside returns the type of the document in an open zip file, or "" if the zip file has a different format. Only
 	// packed formats have this function.
 	Inside func(p *Parser) string
-	// Flat recognises a variant of a packed format that is a single text file, and ReadFlat reads it. Both are nil if
-	// there is no such variant.
+	// Flat recognises a packed format's variant that is a single text file, and ReadFlat reads it. Both are nil if there
+	// is no such variant.
 	Flat     func(head []byte) bool
 	ReadFlat func(p *Parser) error
-	// Read reads a document. It passes the document's blocks to the sink and records its metadata.
+	// Read reads a document, passing its blocks to the sink and recording its metadata.
 	Read func(p *Parser) error
-	// Locate finds passages from the document's text on its pages. The result holds rectangles for each passage and
-	// each of its spans. Locate is nil for formats without positions.
+	// Locate finds passages from the document's text on its pages. It returns rectangles for each passage and each of its
+	// spans. Locate is nil for formats without positions.
 	Locate func(p *Parser, passages []Passage) ([][][]domain.PageRectangle, error)
-	// Scan returns the picture of a page, counted from 1, for text recognition. The picture is turned clockwise by the
-	// given number of quarter turns. Scan is nil for formats without scanned pages.
+	// Scan returns a page's picture for OCR, turned clockwise by the given number of quarter turns. Pages are counted from
+	// 1. Scan is nil for formats without scanned pages.
 	Scan func(p *Parser, page, turn int) (*image.Gray, error)
-	// Scanned lays out pages whose text was recognised in pictures. Only one format has this function, so the pages may
-	// come from a document in another format.
+	// Scanned lays out pages whose text OCR recognised. Only one format has this function, so the pages may come from a
+	// document in another format.
 	Scanned func(p *Parser, pages []scan.Page) error
-	// Piece reads text in this format that is embedded in a document in another format and decoded to UTF-8. Piece is
+	// Piece reads text in this format that is embedded in a document in another format and already decoded to UTF-8. It is
 	// nil if no other format embeds this one.
 	Piece func(p *Parser, text io.Reader) error
 }
 
-// Registry is the list of formats, in the order of detection.
+// Registry is the list of formats in the order of detection.
 type Registry struct {
 	formats     []Format
 	byName      map[string]*Format // by MIME type, aliases included
@@ -97,7 +97,7 @@ func (r *Registry) name(mimeType string) string {
 	return mimeType
 }
 
-// Packed returns the format of the opened zip file, judging by its parts, or nil if no format matches.
+// Packed returns the open zip file's format, judging by its parts, or nil if no format matches.
 func (r *Registry) Packed(p *Parser) *Format {
 	for _, f := range r.formats {
 		if f.Inside == nil {
@@ -110,8 +110,8 @@ func (r *Registry) Packed(p *Parser) *Format {
 	return nil
 }
 
-// PackedNames lists the packed formats for error messages about a file that may be in any of them. It names each format
-// by its first file extension.
+// PackedNames lists the packed formats by their first file extensions. It is for error messages about files that may be
+// in any of these formats.
 func (r *Registry) PackedNames() string {
 	var names []string
 	for _, f := range r.Formats() {
@@ -137,8 +137,8 @@ func (r *Registry) Unsupported(mimeType string) *Error {
 	return Errorf(Unsupported, "files of type %s cannot be read; upload %s", mimeType, joinOr(labels))
 }
 
-// misnamedWarning returns a warning for a file with the extension of a binary format but other content, such as an
-// error page saved instead of a download. It returns "" if name and content agree, or if the extension is unknown.
+// misnamedWarning returns a warning for a file that has a binary format's extension but other content, such as an error
+// page saved instead of a download. It returns "" if name and content agree or the extension is unknown.
 func (r *Registry) misnamedWarning(name, found string) string {
 	named, is := r.Named(name), r.byType(found)
 	if named == nil || named.Text || named == is || named.Packed && is != nil && is.Packed && is.Label != "" {
@@ -147,7 +147,7 @@ func (r *Registry) misnamedWarning(name, found string) string {
 	return "the content does not match the file name: the name says " + named.Name + ", the content was read as " + r.name(found)
 }
 
-// read reads a document whose type is p.Doc.MIMEType. `head` holds the first bytes of the file.
+// read reads a document whose type is p.Doc.MIMEType. `head` holds the file's first bytes.
 func (r *Registry) read(p *Parser, head []byte) error {
 	f := r.byType(p.Doc.MIMEType)
 	switch {

@@ -8,17 +8,17 @@ import (
 	"github.com/sluice/sluice/pkg/extract/scan"
 )
 
-// Bounds on the picture of a page for text recognition. Tesseract works best at 300 dots per inch, which gives 2,480 ×
-// 3,508 pixels for an A4 page.
+// Bounds on the picture of a page for OCR. Tesseract works best at 300 dots per inch, which is 2,480 × 3,508 pixels for
+// an A4 page.
 const (
 	ScanResolution = 300      // dots per inch
 	MaxScanSide    = 6000     // pixels
 	MaxScanPixels  = 16 << 20 // pixels
 )
 
-// Scan detects a document's format and returns the picture of a page, counted from 1, for text recognition. Skewed
-// lines of text are straightened. Scan returns an *Error if the document cannot be read, a reader panics, or the format
-// has no scanned pages.
+// Scan detects a document's format and returns a page's picture for OCR, with skewed lines of text straightened. Pages
+// are counted from 1. Scan returns an *Error if the document cannot be read, a reader panics, or the format has no
+// scanned pages.
 func (r *Registry) Scan(ctx context.Context, src Source, lim Limits, page, turn int) (picture *image.Gray, err error) {
 	lim = lim.WithDefaults()
 	head, err := readHead(src, lim)
@@ -39,7 +39,7 @@ func (r *Registry) Scan(ctx context.Context, src Source, lim Limits, page, turn 
 	return scan.Straightened(picture), nil
 }
 
-// ReadScanned lays out pages whose text was recognised in pictures. It uses the one format that has a Scanned function.
+// ReadScanned lays out pages whose text OCR recognised, using the one format that has a Scanned function.
 func (p *Parser) ReadScanned(pages []scan.Page) error {
 	for i := range p.Formats.formats {
 		if f := &p.Formats.formats[i]; f.Scanned != nil {

@@ -8,19 +8,19 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Sink receives blocks from a parser, cleans and bounds them, and passes each one on immediately, so that the document
-// is never held in memory as a whole.
+// Sink receives blocks from a parser, cleans and bounds them, and passes each one on immediately, so that the whole
+// document is never held in memory.
 type Sink struct {
 	Emit         func(domain.Block) error
-	Left         int64 // number of bytes of text that may still be added
+	Left         int64 // bytes of text that may still be added
 	Max          int64
 	blocks       int
 	maxBlocks    int    // maximum number of blocks; 0 if unlimited
 	links        int64  // bytes of links so far; at most Max/maxLinkFraction
 	offset       int    // offset of the next block's text in the document's text
-	Letters      int    // number of letters and digits in all blocks; if it is 0, the document has no text
-	topHeadings  int    // number of headings of level 1, not counting sheet names
-	firstHeading string // the first such heading's text
+	Letters      int    // letters and digits in all blocks; if it is 0, the document has no text
+	topHeadings  int    // level-1 headings, not counting sheet names
+	firstHeading string // text of the first such heading
 	body         linkCount
 	Warnings     []string
 }
@@ -59,7 +59,7 @@ func (s *Sink) Add(b domain.Block) error {
 	return nil
 }
 
-// boundLinks drops the links that exceed the limits of the block or the document.
+// boundLinks drops links that exceed the block's or document's limits.
 func (s *Sink) boundLinks(links []domain.BlockLink) []domain.BlockLink {
 	var kept []domain.BlockLink
 	for _, l := range links {
@@ -85,7 +85,7 @@ func (s *Sink) Paragraph(text string, page int) error {
 	return s.Add(domain.Block{Kind: domain.BlockParagraph, Text: text, Page: page})
 }
 
-// Meta records a metadata value of the document. It ignores empty values, and keys that already have a value.
+// Meta records metadata of the document. It ignores empty values and keys that already have a value.
 func (p *Parser) Meta(key, value string) {
 	key, value = Cut(OneLine(cleanText(key, domain.BlockHeading)), domain.MaxMetaKey), Cut(OneLine(cleanText(value, domain.BlockHeading)), domain.MaxMetaValue)
 	if _, said := p.Doc.Metadata[key]; said || key == "" || value == "" || len(p.Doc.Metadata) == domain.MaxMetaKeys {
@@ -119,9 +119,8 @@ func (s *Sink) Warn(text string) {
 	}
 }
 
-// cleanText cleans a block's text. The result is valid UTF-8. It contains no soft hyphens, and no control characters
-// except tabs and newlines. White space is trimmed from both ends of the text and, except in code, from both ends of
-// each line.
+// cleanText cleans a block's text. The result is valid UTF-8 without soft hyphens or control characters other than tabs
+// and newlines. White space is trimmed from both ends of the text and, except in code, from both ends of each line.
 func cleanText(s string, kind domain.BlockKind) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	s = strings.ReplaceAll(s, "\r\n", "\n")
@@ -151,8 +150,8 @@ func cleanText(s string, kind domain.BlockKind) string {
 	return strings.TrimSpace(s)
 }
 
-// splitBlock splits text longer than MaxBlockBytes in two. It cuts at the last end of a line, sentence or word below
-// the limit. Lines of code keep their indentation.
+// splitBlock splits text longer than MaxBlockBytes in two, at the last end of a line, sentence or word before the
+// limit. Lines of code keep their indentation.
 func splitBlock(s string, kind domain.BlockKind) (head, rest string) {
 	if len(s) <= MaxBlockBytes {
 		return s, ""
@@ -184,5 +183,5 @@ func CountLetters(s string) int {
 // OneLine replaces each run of white space with a single space.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// IsLinkList reports whether the document, so far, is a list of links.
+// IsLinkList reports whether the document so far is a list of links.
 func (s *Sink) IsLinkList() bool { return s.body.isList() }

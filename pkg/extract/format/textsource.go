@@ -26,7 +26,7 @@ func (p *Parser) DeclaredCharset() string {
 }
 
 // Decoded returns the whole source as text, for formats whose parsers cannot read a stream. Like TextReader, it sets
-// the document's Route to `route` and the name of the encoding.
+// the document's Route to `route` plus the encoding's name.
 func (p *Parser) Decoded(route string) (string, error) {
 	r, err := p.TextReader(route, "")
 	if err != nil {
@@ -42,13 +42,13 @@ func (p *Parser) Decoded(route string) (string, error) {
 // textSource reads a document's text, decoded to UTF-8.
 type textSource struct {
 	*bufio.Reader
-	Paged bool // whether the text contains form feeds
+	Paged bool // the text contains form feeds
 }
 
 // TextReader returns a reader that decodes the source to UTF-8 without a byte order mark. It sets the document's Route,
-// which is kept for diagnosis, to `route` and the name of the encoding. To detect the encoding, it first scans the
-// whole source: invalid bytes late in the text must be known before the first line is decoded. `standard` is the
-// encoding that the format prescribes for files without a declared encoding, or "" if it prescribes none.
+// which is kept for diagnostics, to `route` plus the encoding's name. It first scans the whole source to detect the
+// encoding, because invalid bytes late in the text must be known before the first line is decoded. `standard` is the
+// encoding that the format prescribes for files that declare none, or "" if it prescribes none.
 func (p *Parser) TextReader(route, standard string) (*textSource, error) {
 	var evidence charset.Evidence
 	piece := make([]byte, 256<<10)
@@ -93,13 +93,13 @@ type LineReader struct {
 	R      *bufio.Reader
 	Number int // number of the last returned line, from 1
 	buf    []byte
-	more   bool // the last line was cut at maxLine and continues in the next call
+	more   bool // the last line was split at maxLine and continues in the next call
 }
 
 // maxLine is the maximum length of a line in bytes. Longer lines are returned in parts.
 const maxLine = 1 << 20
 
-// Next returns the next line; ok is false at the end of the text.
+// Next returns the next line. `ok` is false at the end of the text.
 func (l *LineReader) Next() (line string, ok bool, err error) {
 	l.buf = l.buf[:0]
 	if !l.more {
@@ -117,7 +117,7 @@ func (l *LineReader) Next() (line string, ok bool, err error) {
 			return string(l.buf), true, nil
 		case c == '\r':
 			if next, err := l.R.Peek(1); err == nil && next[0] == '\n' {
-				_, _ = l.R.Discard(1) // cannot fail: Peek has just returned this byte
+				_, _ = l.R.Discard(1) // cannot fail: Peek just returned this byte
 			}
 			return string(l.buf), true, nil
 		case c == 0:
@@ -126,7 +126,7 @@ func (l *LineReader) Next() (line string, ok bool, err error) {
 		l.buf = append(l.buf, c)
 		if len(l.buf) >= maxLine && (c < 0x80 || c >= 0xc0) {
 			last := len(l.buf)
-			if c >= 0xc0 { // the start of a character: leave it for the next part
+			if c >= 0xc0 { // start of a character: leave it for the next part
 				last--
 				_ = l.R.UnreadByte() // a byte has just been read
 			}

@@ -12,7 +12,7 @@ func Plural(n int, one, many string) string {
 	return many
 }
 
-// DisplayWidth returns the approximate width of a text in terminal columns: East Asian characters take two columns.
+// DisplayWidth returns the approximate width of a text in terminal columns. East Asian characters take two columns.
 func DisplayWidth(s string) int {
 	n := 0
 	for _, r := range s {

@@ -12,16 +12,16 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// shingleWords is the number of words in a shingle, a sequence of words looked up as a unit. Shorter sequences would
-// too often match by accident.
+// shingleWords is the number of words in a shingle, i.e. a sequence of words that is looked up as a unit. Shorter
+// sequences would too often match by chance.
 const shingleWords = 4
 
-// extractIndex looks up a page's text in the extract, the output of an article extractor. Extractors find the main
-// content but lose its structure: heading levels, tables, code, lists. So the extract only shows which parts of the
-// page are content, and the content itself is read from the page.
+// extractIndex looks up a page's text in the extract, i.e. the output of an article extractor. Extractors find the main
+// content but lose its structure: heading levels, tables, code, lists. So the extract is used only to determine which
+// blocks of the page are content, and the content itself is read from the page.
 type extractIndex struct {
 	grams map[[shingleWords]string]int
-	lines map[string]bool // whole blocks of fewer than 2*shingleWords words
+	lines map[string]bool // whole blocks with fewer than 2*shingleWords words
 }
 
 func indexExtract(n *html.Node) *extractIndex {
@@ -99,8 +99,8 @@ func wordsOf(s string) []string {
 	return words
 }
 
-// choose reports, for each block of a page, whether it is content. Every block in the extract is content. If the
-// extractor lost a block between two kept blocks, isPartOfContent decides about it.
+// choose reports, for each block of a page, whether it is content. Every block in the extract is. If the extractor lost
+// a block between two kept blocks, isPartOfContent decides.
 func (x *extractIndex) choose(blocks []block, t *pageTree) []bool {
 	keep := lists.Map(blocks, func(b block) bool { return x.contains(b.Text) })
 	x.dropRepeats(blocks, keep)
@@ -126,7 +126,7 @@ func (x *extractIndex) choose(blocks []block, t *pageTree) []bool {
 	return keep
 }
 
-// dropRepeats drops blocks outside the main element that repeat its text. A list of recent pages, for example, may have
+// dropRepeats drops blocks outside the main element that repeat its text. For example, a list of recent pages may have
 // a teaser for this page.
 func (x *extractIndex) dropRepeats(blocks []block, keep []bool) {
 	center := centerOf(blocks, keep)
@@ -189,8 +189,8 @@ func centerOf(blocks []block, keep []bool) *html.Node {
 	return nil
 }
 
-// deepestWithMost returns the deepest element in n's subtree that contains at least three quarters of `total`. n must
-// contain that much.
+// deepestWithMost returns the deepest element in n's subtree that contains at least three quarters of `total`. n itself
+// must contain that much.
 func deepestWithMost(n *html.Node, letters map[*html.Node]int, total int) *html.Node {
 	for c := n.FirstChild; c != nil; {
 		if letters[c]*4 >= total*3 {
@@ -212,7 +212,7 @@ func isWithin(n, outer *html.Node) bool {
 }
 
 // isPartOfContent reports whether a block that the extractor lost belongs to the content. Code, table rows, quotations
-// and list items belong to it if kept blocks are in the same part of the page.
+// and list items belong to it if there are kept blocks in the same part of the page.
 func isPartOfContent(b block, parents map[*html.Node]int, t *pageTree) bool {
 	n := b.node
 	switch b.Kind {

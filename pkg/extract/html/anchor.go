@@ -15,24 +15,24 @@ import (
 )
 
 const (
-	// maxAnchorBytes is the maximum length of an anchor. Every chunk stores an anchor.
+	// maxAnchorBytes is the maximum length of an anchor. It is limited because every chunk stores one.
 	maxAnchorBytes = 256
-	// maxWrappers is the maximum number of elements around a heading whose ids are considered. DocBook puts three
-	// elements between a section and its title.
+	// maxWrappers is the maximum number of elements around a heading whose ids are considered. DocBook puts three elements
+	// between a section and its title.
 	maxWrappers = 8
-	// maxMarks is the maximum number of links before a heading whose ids are considered. Only links without text count.
+	// maxMarks is the maximum number of links before a heading whose ids are considered, counting only links without text.
 	maxMarks = 8
 	// maxHeadingNodes is the maximum number of nodes in a heading whose ids are considered.
 	maxHeadingNodes = 64
 )
 
-// headingAnchors returns the fragments of a page's headings, and of the terms in its definition lists. A fragment is
-// the part of an address that makes a browser scroll to the heading or term.
+// headingAnchors returns the URL fragments of a page's headings and of the terms in its definition lists. A fragment
+// makes a browser scroll to the heading or term.
 //
-// The best fragment for a heading is an id that the heading's own permalink points to. Next come, in this order, the id
-// of the heading, of an element in it, of a link without text next to it, and of a section that begins with it. For a
-// term, only the ids of the term and of elements in it are used. If several elements have the same id, it belongs to
-// the first of them, as in browsers.
+// The best fragment for a heading is an id that the heading's own permalink points to. Next come, in this order, the
+// ids of the heading, of an element in it, of an adjacent link without text, and of a section that begins with the
+// heading. For a term, only the ids of the term and of elements in it are used. If several elements have the same id,
+// it belongs to the first one, as in browsers.
 func headingAnchors(doc *html.Node) map[*html.Node]string {
 	a := anchorScan{owner: map[string]*html.Node{}, found: map[*html.Node][]anchorChoice{}}
 	for n := range doc.Descendants() {
@@ -50,14 +50,14 @@ func headingAnchors(doc *html.Node) map[*html.Node]string {
 	return anchors
 }
 
-// anchorScan holds the state of one pass over a page, in document order.
+// anchorScan is the state of one pass over a page, in document order.
 type anchorScan struct {
-	owner             map[string]*html.Node // the element of each id
+	owner             map[string]*html.Node // element by id
 	text              int                   // visible letters and digits so far
 	element           int                   // elements so far
 	open              []openElement         // open elements, innermost last
 	marks             []anchorChoice        // up to maxMarks consecutive links and spans with an id but no text; no text separates them
-	trailingPermalink *html.Node            // permalink after the last heading; it does not belong to the next heading
+	trailingPermalink *html.Node            // permalink after the last heading, which does not belong to the next heading
 	found             map[*html.Node][]anchorChoice
 }
 
@@ -65,7 +65,7 @@ type anchorScan struct {
 type anchorChoice struct {
 	id      string
 	at      int      // position of the element with the id, in document order
-	text    int      // for marks: number of letters and digits before the end of the mark
+	text    int      // for marks: letters and digits before the end of the mark
 	section *section // the section with the id; nil for other elements
 	linked  bool     // usable only if the heading links to it
 }
@@ -73,13 +73,13 @@ type anchorChoice struct {
 // openElement is an element around the scan's current position.
 type openElement struct {
 	node     *html.Node
-	at, text int // numbers of elements, and of letters and digits, before it
+	at, text int // number of elements, and of letters and digits, before it
 	section  *section
 }
 
 // section is an element that begins with a heading.
 type section struct {
-	level           int  // level of the heading
+	level           int  // the heading's level
 	hasOtherHeading bool // the section contains another heading of the same or a higher level
 }
 
@@ -151,8 +151,8 @@ func (a *anchorScan) walk(n *html.Node) {
 	}
 }
 
-// addMark adds a mark: a link or span with an id but no text. It drops earlier marks if there is text between them and
-// the new one.
+// addMark adds a mark, i.e. a link or span with an id but no text. It drops earlier marks that text separates from the
+// new one.
 func (a *anchorScan) addMark(mark anchorChoice) {
 	a.marks = slices.DeleteFunc(a.marks, func(m anchorChoice) bool { return m.text != mark.text })
 	if len(a.marks) == maxMarks {
@@ -202,8 +202,7 @@ func (a *anchorScan) heading(n *html.Node, level int) {
 	}
 }
 
-// sections collects the ids of the open elements that begin with the current heading. `level` is the level of that
-// heading.
+// sections collects the ids of open elements that begin with the current heading, whose level is `level`.
 func (a *anchorScan) sections(level int) (choices []anchorChoice) {
 	for _, e := range a.open {
 		if e.section != nil && e.section.level >= level {
@@ -215,7 +214,7 @@ func (a *anchorScan) sections(level int) (choices []anchorChoice) {
 		if e.text != a.text || e.node.DataAtom == atom.Body || e.node.DataAtom == atom.Html {
 			break
 		}
-		if e.section != nil { // an earlier heading, which has no text, already begins the element
+		if e.section != nil { // an earlier heading, without text, already begins the element
 			continue
 		}
 		e.section = &section{level: level}
@@ -228,7 +227,7 @@ func (a *anchorScan) sections(level int) (choices []anchorChoice) {
 	return choices
 }
 
-// namedSection reports whether the tag or class of an element says that it is a section.
+// namedSection reports whether an element's tag or class says that it is a section.
 func namedSection(n *html.Node) bool {
 	if n.DataAtom == atom.Section || n.DataAtom == atom.A {
 		return true
@@ -242,7 +241,7 @@ func namedSection(n *html.Node) bool {
 	return false
 }
 
-// permalinkBehind returns the permalink without text that directly follows a heading, or nil if there is none.
+// permalinkBehind returns the text-less permalink directly after a heading, or nil if there is none.
 func permalinkBehind(heading *html.Node) *html.Node {
 	n := heading.NextSibling
 	for n != nil && n.Type != html.ElementNode {
@@ -266,8 +265,8 @@ func fragmentOf(link *html.Node) string {
 	return fragment
 }
 
-// chooseAnchor returns the id that the heading links to. If the heading has no such link, chooseAnchor returns the
-// first candidate that does not belong to another heading.
+// chooseAnchor returns the id that the heading links to or, if it has no such link, the first candidate that does not
+// belong to another heading.
 func chooseAnchor(heading *html.Node, choices []anchorChoice) string {
 	links := permalinks(heading)
 	for _, c := range choices {

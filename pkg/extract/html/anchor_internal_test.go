@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestAnchorsOfAHostilePageAreFast reads thousands of headings, each with an id, inside elements nested as deeply as
-// the parser allows.
+// TestAnchorsOfAHostilePageAreFast reads thousands of headings, each with an id, nested as deeply as the parser allows.
 func TestAnchorsOfAHostilePageAreFast(t *testing.T) {
 	t.Parallel()
 	var page strings.Builder

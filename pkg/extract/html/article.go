@@ -17,14 +17,14 @@ import (
 
 // Thresholds for recognising an article's parts, in letters.
 const (
-	maxAsideLetters  = 600 // maximum size of an aside recognised only by its name
-	labelLetters     = 80  // size below which a line without sentence punctuation is a label
-	maxBylineLetters = 120 // maximum size of a line with the author or the date
+	maxAsideLetters  = 600 // maximum size of an aside recognised only by name
+	labelLetters     = 80  // shorter lines without sentence punctuation are labels
+	maxBylineLetters = 120 // maximum size of a line with the author or date
 )
 
 // article chooses the blocks of a page that declares itself an article. It starts with the element marked as the
-// article's body. If there is no such element, it starts with the blocks that the go-readability library selects. It
-// then removes asides, bylines and links to other articles. It returns nil if too little of the page would be left.
+// article's body or, if there is none, with the blocks that the go-readability library selects. It then removes asides,
+// bylines and links to other articles. It returns nil if too little of the page would be left.
 func (p *reader) article(page string, blocks []block, main []bool, t *pageTree, region *html.Node, self string) []bool {
 	keep := make([]bool, len(blocks))
 	if body := t.articleBody(region); body != nil {
@@ -118,7 +118,7 @@ func textElement(n *html.Node) bool {
 	return n != nil && (n.DataAtom == atom.P || n.DataAtom == atom.Li || n.DataAtom == atom.Blockquote || n.DataAtom == atom.Pre || isHeading(n.DataAtom))
 }
 
-// isReaderComment reports whether an element is in a reader's comment, or is one itself.
+// isReaderComment reports whether an element is, or is in, a reader's comment.
 func isReaderComment(n *html.Node) bool {
 	for ; n != nil && n.DataAtom != atom.Body; n = n.Parent {
 		if strings.HasSuffix(attr(n, "itemtype"), "/Comment") || attr(n, "itemprop") == "comment" {
@@ -133,17 +133,17 @@ func isReaderComment(n *html.Node) bool {
 
 var remarkWords = wordset.Of(`comment comments commentlist disqus respond replies`)
 
-// hasNameWith reports whether an element's id, or one of its classes, contains one of the words.
+// hasNameWith reports whether an element's id or one of its classes contains one of the words.
 func hasNameWith(n *html.Node, words map[string]bool) bool { return matchesHint(n, weight{}, words) }
 
-// asideWords are names of parts that appear between the paragraphs of an article but do not belong to its text.
+// asideWords are names for boxes that appear between an article's paragraphs but do not belong to its text.
 var asideWords = wordset.Of(`related recommended recommendations recommendation trending popular promo promoted similar upsell suggested sponsored outbrain
 	taboola newsletter subscribe subscription signup share sharing social follow comment comments disqus respond author bio tags tag ad ads advert
 	advertisement advertising widget sidebar breadcrumb breadcrumbs footer nav navigation pagination pager teaser teasers more most byline meta
 	metadata timestamp dateline cookie consent gdpr paywall modal popup player caption credit copyright toolbar rating vote helpful feedback gallery slideshow`)
 
 // inAside reports whether a block is in an aside of an article. An aside either has a tag, class or id that marks it as
-// such, or consists mostly of links. A part with at least a third of the article's prose is never an aside.
+// such, or consists mostly of links. An element with at least a third of the article's prose is never an aside.
 func (t *pageTree) inAside(n, body *html.Node, limit int, known map[*html.Node]bool) bool {
 	if n == body || n == nil {
 		return false
@@ -166,8 +166,8 @@ func (t *pageTree) inAside(n, body *html.Node, limit int, known map[*html.Node]b
 	return aside
 }
 
-// isMetadataLine reports whether a block is metadata rather than part of the article's text: the date, the author, the
-// page's own address or a link to another article.
+// isMetadataLine reports whether a block is metadata rather than article text: the date, the author, the page's own
+// address or a link to another article.
 func (t *pageTree) isMetadataLine(b block, self string) bool {
 	if b.Kind != domain.BlockParagraph || format.CountLetters(b.Text) >= maxBylineLetters {
 		return false
@@ -192,7 +192,7 @@ func (t *pageTree) isMetadataLine(b block, self string) bool {
 
 // dropBareHeadings drops headings without a kept block below them.
 func dropBareHeadings(blocks []block, keep []bool) {
-	const textLevel = 7 // level of text, below the six levels of headings
+	const textLevel = 7 // level of text, below the six heading levels
 	next := 0           // level of the next kept heading, or textLevel
 	for i := len(blocks) - 1; i >= 0; i-- {
 		if blocks[i].Kind != domain.BlockHeading {
@@ -213,8 +213,8 @@ func dropBareHeadings(blocks []block, keep []bool) {
 	}
 }
 
-// dropLabels drops short lines before the first sentence of an article and after its last one, such as the author, the
-// date and the labels of links.
+// dropLabels drops short lines before an article's first sentence and after its last one, such as the author, the date
+// and link labels.
 func dropLabels(blocks []block, keep []bool) {
 	label := func(b block) bool {
 		return b.Kind == domain.BlockParagraph && format.CountLetters(b.Text) < labelLetters && !strings.ContainsAny(b.Text, ".!?…。！？؟।:")

@@ -28,7 +28,7 @@ func isLineNumber(n *html.Node) bool {
 	return false
 }
 
-// codeText returns the text of code. It keeps line breaks and indentation and drops line numbers and buttons.
+// codeText returns the text in a code element. It keeps line breaks and indentation and drops line numbers and buttons.
 func codeText(n *html.Node) string {
 	var b strings.Builder
 	newline := func() {
@@ -46,7 +46,7 @@ func codeText(n *html.Node) string {
 			case c.DataAtom == atom.Br:
 				b.WriteByte('\n')
 			case c.DataAtom == atom.Button, c.DataAtom == atom.Style, c.DataAtom == atom.Script, c.DataAtom == atom.Svg, attr(c, "aria-hidden") == "true":
-			case c.DataAtom == atom.Td: // the code next to a line number; the row already puts it on a separate line
+			case c.DataAtom == atom.Td: // code next to a line number; the row already starts a new line
 				walk(c)
 			case isBlockElement(c.DataAtom):
 				newline()
@@ -61,7 +61,7 @@ func codeText(n *html.Node) string {
 	return b.String()
 }
 
-// codeTable reports whether a table or division lays out code, with one row or cell per line and possibly line numbers.
+// codeTable reports whether a table or div lays out code, with one row or cell per line and possibly line numbers.
 func codeTable(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Table:

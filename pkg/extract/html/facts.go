@@ -11,18 +11,17 @@ import (
 )
 
 // nodeFacts are properties of an element's visible text, computed without building that text. They are computed once
-// per element, so deep nesting does not multiply the cost.
+// per element, so that deep nesting does not multiply the cost.
 type nodeFacts struct {
-	bytes, words int  // total size of the words in bytes, and their number
-	open, closed bool // no space before the first word; no space after the last word
+	bytes, words int  // total size of the words in bytes, and the number of words
+	open, closed bool // no space before the first word; no space after the last one
 	hasWords     bool // the text contains a letter or digit
 }
 
-// size returns the length of the text that nodeText would return, in bytes.
+// size returns the length in bytes of the text that nodeText would return.
 func (f nodeFacts) size() int { return f.bytes + max(f.words-1, 0) }
 
-// add updates f after text has been appended to the text that it describes. `next` holds the facts of the appended
-// text.
+// add updates f for text appended to the text it describes. `next` holds the facts for the appended text.
 func (f *nodeFacts) add(next nodeFacts) {
 	if next.bytes == 0 && next.open { // empty
 		return
@@ -38,7 +37,7 @@ func (f *nodeFacts) add(next nodeFacts) {
 	f.closed = next.closed
 }
 
-// noText holds the facts for the empty string, and aSpace those for white space.
+// noText holds the facts for the empty string, and aSpace holds those for white space.
 var (
 	noText = nodeFacts{open: true, closed: true}
 	aSpace = nodeFacts{}

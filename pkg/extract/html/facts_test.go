@@ -9,7 +9,7 @@ import (
 )
 
 // deepPages returns pages with much content inside deeply nested elements. The properties of the content must be
-// computed once, not again for each element around it.
+// computed once, not again for each enclosing element.
 func deepPages(fill int) map[string]string {
 	const depth = 100
 	nest := func(open, close, content string) string {

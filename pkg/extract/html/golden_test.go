@@ -42,7 +42,7 @@ func renderPage(doc *domain.Document) string {
 	return b.String()
 }
 
-// TestPages compares extracted pages with golden files. The pages use the markup of the programs behind most
+// TestPages compares extracted pages with golden files. The pages use the markup of the software behind most
 // documentation, shops, forums, wikis and news sites.
 func TestPages(t *testing.T) {
 	t.Parallel()
@@ -50,7 +50,7 @@ func TestPages(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("found %d pages, error %v", len(files), err)
 	}
-	// Texts from the parts around the content. They must not be in the result.
+	// Texts from around the content, which must not be in the result.
 	surroundings := []string{
 		"Accept all", "Skip to", "Edit this page", "Subscribe to", "ll rights reserved", "Copy", "Share", "cookie", "Log in", "Previous", "Jump to",
 		"You may also like", "Related", "Most read", "Breaking", "[edit]", "[source]", "¶", "§", "Powered by", "Permanent link", "Categories",

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// TestHostileFilesAreReadInTime reads files that would take minutes, or all memory, if reading took quadratic time.
+// TestHostileFilesAreReadInTime reads files that would take minutes or all memory if reading took quadratic time.
 func TestHostileFilesAreReadInTime(t *testing.T) {
 	prose := "<p>" + strings.Repeat("This is a sentence of the page that says something. ", 40) + "</p>"
 	long := strings.Repeat("a", 4<<20)

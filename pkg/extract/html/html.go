@@ -15,18 +15,17 @@ import (
 )
 
 const (
-	maxArticleBytes = 4 << 20 // maximum size for the article extractor, whose time grows faster than the size
+	maxArticleBytes = 4 << 20 // maximum size for the article extractor, whose running time grows faster than the size
 	maxArticleNodes = 60_000
 	maxWeighedNodes = 500_000 // larger pages are read whole, except for elements such as nav and footer
 	maxPageNodes    = 2_000_000
 
-	// minArticleText is a number of bytes of visible text. An article with less text is read whole, because it has
-	// little to leave out. An article extractor would only guess, and lose its structure.
+	// minArticleText is a number of bytes of visible text. An article with less text is read whole, because there is
+	// little to leave out, and an article extractor would only guess and lose its structure.
 	minArticleText = 1000
 )
 
-// read reads a page's main content. If it cannot separate the main content from navigation and boilerplate, it reads
-// all text.
+// read reads a page's main content, or all text if it cannot separate the main content from navigation and boilerplate.
 func read(in *format.Parser) error {
 	p := &reader{Parser: in}
 	if err := p.page(); err != nil {
@@ -55,7 +54,7 @@ func (p *reader) page() error {
 	}
 	doc, err := parseHTML(page)
 	if err != nil {
-		// The elements are nested too deeply for the parser, so read only the tokens.
+		// The elements are nested too deeply for the parser, so read just the tokens.
 		p.Doc.Route = "html/tokens/" + enc
 		p.Out.Warn("the page is nested too deeply; only its text was read, without headings, lists and tables")
 		return p.htmlFragment(page)
@@ -71,7 +70,7 @@ func (p *reader) page() error {
 	}
 	if nodes <= maxWeighedNodes {
 		if nodes > maxArticleNodes || len(page) > maxArticleBytes {
-			page = "" // do not use the article extractor
+			page = "" // don't use the article extractor
 		}
 		done, err := p.mainContent(doc, page, facts, visible)
 		if done || err != nil {
@@ -139,7 +138,7 @@ func (p *reader) pageBase(doc *html.Node) *url.URL {
 	return base
 }
 
-// setAtoms sets the DataAtom of all nodes, because article extractors leave it unset.
+// setAtoms sets the DataAtom of every node, because article extractors leave it unset.
 func setAtoms(n *html.Node) {
 	for c := range n.Descendants() {
 		if c.Type == html.ElementNode && c.DataAtom == 0 {
@@ -148,7 +147,7 @@ func setAtoms(n *html.Node) {
 	}
 }
 
-// measurePage counts nodes and the bytes of visible text.
+// measurePage counts nodes and bytes of visible text.
 func measurePage(doc *html.Node) (nodes, visible int) {
 	var walk func(n *html.Node)
 	walk = func(n *html.Node) {
@@ -166,8 +165,8 @@ func measurePage(doc *html.Node) (nodes, visible int) {
 	return nodes, visible
 }
 
-// readPiece emits the whole content of HTML embedded in another format. It reads the HTML as XHTML if the source is
-// declared as XHTML.
+// readPiece emits all content of HTML embedded in another format. It reads the HTML as XHTML if the source is declared
+// as XHTML.
 func readPiece(in *format.Parser, r io.Reader) error {
 	data, err := io.ReadAll(r)
 	if err != nil {
@@ -184,7 +183,7 @@ func readPiece(in *format.Parser, r io.Reader) error {
 	return (&walker{p: p}).run(doc)
 }
 
-// htmlFragment emits a piece of HTML from its tokens, without building a tree.
+// htmlFragment emits an HTML fragment from its tokens, without building a tree.
 func (p *reader) htmlFragment(s string) error {
 	z := html.NewTokenizer(strings.NewReader(s))
 	var b strings.Builder
@@ -197,7 +196,7 @@ func (p *reader) htmlFragment(s string) error {
 			b.Reset()
 		}
 		switch z.Next() {
-		case html.ErrorToken: // the end; reading a string has no other error
+		case html.ErrorToken: // the end: a string reader returns no other error
 			return p.Out.Paragraph(b.String(), 0)
 		case html.TextToken:
 			if hidden == 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// writeInline appends text as browsers show it: each run of white space, including line breaks of the source, becomes
+// writeInline appends text as browsers show it: each run of white space, including line breaks in the source, becomes
 // one space.
 func writeInline(b *strings.Builder, s string) {
 	for s != "" {
@@ -66,7 +66,7 @@ func (w *walker) address(n *html.Node) string {
 	return u.String()
 }
 
-// linksIn returns the links in an element whose text is read with inline.
+// linksIn returns the links in an element whose text was read with inline.
 func (w *walker) linksIn(n *html.Node) []domain.BlockLink {
 	var b strings.Builder
 	var links []domain.BlockLink
@@ -81,7 +81,7 @@ func (w *walker) inline(n *html.Node) string {
 	return format.OneLine(b.String())
 }
 
-// inlineTo writes an element's text and records its links if `links` is not nil.
+// inlineTo writes an element's text and, if `links` is not nil, records its links.
 func (w *walker) inlineTo(b *strings.Builder, n *html.Node, links *[]domain.BlockLink) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		switch {
@@ -117,9 +117,9 @@ func (w *walker) inlineTo(b *strings.Builder, n *html.Node, links *[]domain.Bloc
 	}
 }
 
-// part writes a space between element n and the element before it if the source has none, as between a name and a date
-// that only styles separate. It writes no space if text directly precedes or follows the two elements, because they are
-// then parts of a word.
+// part writes a space between element n and the element before it if the source has none, for example between a name
+// and a date that only styles separate. It writes no space if text directly precedes or follows the two elements,
+// because then they are parts of a word.
 func (w *walker) part(b *strings.Builder, n *html.Node) {
 	prev := n.PrevSibling
 	if prev == nil || prev.Type != html.ElementNode || isText(prev.PrevSibling) || isText(n.NextSibling) {
@@ -142,7 +142,7 @@ func isText(n *html.Node) bool {
 	return n != nil && n.Type == html.TextNode && strings.TrimSpace(n.Data) != ""
 }
 
-// firstRune returns the first character of an element, or 0 if the element does not start with text.
+// firstRune returns an element's first character, or 0 if the element does not start with text.
 func firstRune(n *html.Node) rune {
 	for c := n.FirstChild; c != nil; c = c.FirstChild {
 		if c.Type == html.TextNode && c.Data != "" {
@@ -154,7 +154,7 @@ func firstRune(n *html.Node) rune {
 }
 
 // rubyText returns annotated text: first the whole base text, then the reading in parentheses. Readings after each
-// character would split the words.
+// character would split words.
 func rubyText(n *html.Node) string {
 	var base, reading strings.Builder
 	for c := range n.Descendants() {
@@ -183,8 +183,8 @@ func rubyText(n *html.Node) string {
 	return base.String() + "(" + reading.String() + ")"
 }
 
-// mathText returns a formula as text. Pages often contain both its TeX source and its MathML. mathText prefers the TeX
-// source to the characters of the MathML.
+// mathText returns a formula as text. Pages often contain both TeX and MathML; mathText prefers the TeX source to the
+// characters in the MathML.
 func mathText(n *html.Node) string {
 	for c := range n.Descendants() {
 		if c.Type == html.ElementNode && c.Data == "annotation" && strings.Contains(attr(c, "encoding"), "tex") {
@@ -203,7 +203,7 @@ func mathText(n *html.Node) string {
 	return " " + b.String() + " "
 }
 
-// simplifyTeX removes commands that only set the size of a formula.
+// simplifyTeX removes commands that only set a formula's size.
 func simplifyTeX(s string) string {
 	if inner, ok := strings.CutPrefix(s, `{\displaystyle `); ok && strings.HasSuffix(inner, "}") {
 		return strings.TrimSpace(inner[:len(inner)-1])
@@ -211,8 +211,8 @@ func simplifyTeX(s string) string {
 	return s
 }
 
-// decoration reports whether an element in the content carries no information. Examples are the permalink of a heading,
-// a button, a note marker and a second rendering of a formula.
+// decoration reports whether an element in the content carries no information, such as a heading's permalink, a button,
+// a note marker or a second rendering of a formula.
 func (w *walker) decoration(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Button:

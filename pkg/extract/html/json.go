@@ -22,13 +22,13 @@ type linkedData struct {
 	published, modified, language string
 	authors, keywords             []string
 	nodes, rank                   int
-	subjects                      []map[string]any // possible subjects of the page, for pages with almost no visible text
+	subjects                      []map[string]any // possible subjects of the page, for pages with hardly any visible text
 }
 
 // wrappedScript matches a script inside comments that hide it from old browsers and XML parsers.
 var wrappedScript = regexp.MustCompile(`(?s)^\s*(?:<!--|/\*\s*<!\[CDATA\[\s*\*/|(?://\s*)?<!\[CDATA\[)(.*?)(?:(?://\s*)?-->|/\*\s*\]\]>\s*\*/|(?://\s*)?\]\]>)\s*$`)
 
-// read reads one JSON-LD script. It ignores malformed scripts, which are common.
+// read reads a JSON-LD script. It ignores malformed ones, which are common.
 func (l *linkedData) read(script string) {
 	if len(script) > maxLinkedData {
 		return
@@ -50,7 +50,7 @@ func (l *linkedData) read(script string) {
 	l.collect(v, 0)
 }
 
-// visit walks the entities in a graph and reads the metadata of the entity that is most likely the page's subject.
+// visit walks the entities in a graph and reads the metadata of the entity most likely to be the page's subject.
 func (l *linkedData) visit(v any, depth int) {
 	if l.nodes++; depth > maxLinkedDepth || l.nodes > maxLinkedNodes {
 		return
@@ -84,8 +84,7 @@ func (l *linkedData) visit(v any, depth int) {
 	}
 }
 
-// subjectRank ranks entity types by how likely they are to be the subject of a page. Types that never are have the rank
-// 0.
+// subjectRank ranks entity types by how likely they are to be a page's subject. Types that never are have rank 0.
 func subjectRank(t string) int {
 	switch {
 	case strings.HasSuffix(t, "Article") || strings.HasSuffix(t, "BlogPosting") || strings.HasSuffix(t, "Posting"), t == "Report", t == "Review":
@@ -139,7 +138,7 @@ func (l *linkedData) subject(v map[string]any) {
 	}
 }
 
-// stringsIn returns the strings in a value, which may be a string or a list of strings.
+// stringsIn returns the strings in a value that may be a string or a list of strings.
 func stringsIn(v any) []string {
 	switch v := v.(type) {
 	case string:
@@ -156,7 +155,7 @@ func stringsIn(v any) []string {
 	return nil
 }
 
-// namesIn returns the names of people or organisations in v, which holds them as strings or as JSON-LD entities.
+// namesIn returns the names of people or organisations in v, which may hold strings or JSON-LD entities.
 func namesIn(v any) []string {
 	switch v := v.(type) {
 	case string:

@@ -8,15 +8,15 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// generators lists documentation, wiki and forum programs by the name they put into the generator meta element.
+// generators lists documentation, wiki and forum software by the name in its generator meta element.
 var generators = []string{
 	"docusaurus", "mkdocs", "sphinx", "vitepress", "vuepress", "rustdoc", "doxygen", "javadoc", "gitbook", "antora", "starlight", "mdbook",
 	"docfx", "docsify", "nextra", "mintlify", "jsdoc", "typedoc", "pdoc", "asciidoctor", "swagger", "redoc", "just the docs", "hugo book", "docbook", "quarto",
 	"mediawiki", "dokuwiki", "xwiki", "moinmoin", "pukiwiki", "discourse", "phpbb", "vbulletin", "xenforo", "nodebb", "flarum", "mybb", "smf", "invision",
 }
 
-// mainPartClasses lists the classes and ids of a page's main part in the themes of documentation, wiki, forum and shop
-// software.
+// mainPartClasses lists the classes and ids that themes of documentation, wiki, forum and shop software use for a
+// page's main part.
 var mainPartClasses = []string{
 	"theme-doc-markdown", "rst-content", "documentwrapper", "md-content", "vp-doc", "rustdoc", "contents-wrapper", "markdown-section", "mw-parser-output",
 	"mw-content-text", "bodyContent", "topic-body", "crawler-post", "postbody", "viewtopic", "js-post-body", "s-prose", "postcontent", "message-body",
@@ -41,7 +41,7 @@ func declaresArticle(f *pageFacts, doc *html.Node) bool {
 	return article || countEntries(doc) == 1
 }
 
-// hasMainPartClass reports whether a page has an element whose class or id is in mainPartClasses.
+// hasMainPartClass reports whether any element on the page has a class or id from mainPartClasses.
 func hasMainPartClass(doc *html.Node) bool {
 	for n := range doc.Descendants() {
 		if n.Type != html.ElementNode || n.DataAtom != atom.Div && n.DataAtom != atom.Main && n.DataAtom != atom.Article && n.DataAtom != atom.Body && n.DataAtom != atom.Section {
@@ -55,7 +55,7 @@ func hasMainPartClass(doc *html.Node) bool {
 	return false
 }
 
-// countEntries counts blog entries marked with microformats.
+// countEntries counts blog entries marked up with microformats.
 func countEntries(doc *html.Node) int {
 	count := 0
 	for n := range doc.Descendants() {

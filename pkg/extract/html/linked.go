@@ -21,7 +21,7 @@ const (
 	maxLinkedBlocks   = 2000
 )
 
-// notSubjects are the schema.org types that describe the site rather than the subject of a page.
+// notSubjects are schema.org types that describe the site rather than a page's subject.
 var notSubjects = wordset.Of(`Organization NewsMediaOrganization Corporation WebSite BreadcrumbList SearchAction Person ImageObject SiteNavigationElement
 	WPHeader WPFooter WPSideBar ReadAction EntryPoint ListItem`)
 
@@ -44,9 +44,9 @@ func (l *linkedData) collect(v any, depth int) {
 	}
 }
 
-// linkedWriter writes linked-data entities as blocks of a page.
+// linkedWriter writes linked-data entities as page blocks.
 type linkedWriter struct {
-	texts  func(string) ([]block, error) // reads plain text or HTML
+	texts  func(string) ([]block, error) // converts plain text or HTML to blocks
 	node   *html.Node
 	blocks []block
 	err    error
@@ -61,13 +61,13 @@ func (p *reader) linkedBlocks(doc *html.Node, base *url.URL, subjects []map[stri
 	return w.blocks, w.err
 }
 
-// Each entity is written in this order: its name, its texts, then its other properties alphabetically.
+// Each entity is written in this order: name, texts, other properties alphabetically.
 var (
 	linkedNames = []string{"headline", "name", "title"}
 	linkedTexts = []string{"description", "abstract", "articleBody", "text", "reviewBody"}
 )
 
-// linkedDetails are properties that readers have no use for.
+// linkedDetails are properties of no use to readers.
 var linkedDetails = wordset.Of(`image logo url sameAs thumbnail thumbnailUrl contentUrl embedUrl mainEntityOfPage isPartOf potentialAction publisher
 	encodingFormat inLanguage position breadcrumb primaryImageOfPage identifier gtin gtin8 gtin12 gtin13 gtin14 width height`)
 
@@ -90,7 +90,7 @@ func (w *linkedWriter) entity(v map[string]any, level int) {
 	}
 }
 
-// property writes the value of a property together with its name, because people search for both.
+// property writes a property's value together with its name, because people search for both.
 func (w *linkedWriter) property(key string, v any, level int) {
 	if w.err != nil || len(w.blocks) >= maxLinkedBlocks || level > maxLinkedDepth {
 		return
@@ -103,7 +103,7 @@ func (w *linkedWriter) property(key string, v any, level int) {
 	case float64:
 		w.add(domain.Block{Kind: domain.BlockParagraph, Text: propertyName(key) + ": " + strconv.FormatFloat(v, 'f', -1, 64)})
 	case map[string]any:
-		if len(v) == 2 && v["@type"] != nil { // a person or a thing with only a name
+		if len(v) == 2 && v["@type"] != nil { // a person or thing with only a name
 			if name, ok := v["name"].(string); ok {
 				w.property(key, name, level+1)
 				return
@@ -123,7 +123,7 @@ func (w *linkedWriter) property(key string, v any, level int) {
 	}
 }
 
-// text writes a string that may have several lines or contain markup.
+// text writes a string that may contain several lines or markup.
 func (w *linkedWriter) text(s string) {
 	if w.err != nil || len(w.blocks) >= maxLinkedBlocks {
 		return

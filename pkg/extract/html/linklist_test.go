@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// listItems returns n list items with links to pages. The text `behind` follows each link.
+// listItems returns n list items with links to pages. Each link is followed by the text `behind`.
 func listItems(n int, behind string) string {
 	var b strings.Builder
 	for i := range n {

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// list holds the state of an open list.
+// list is the state of an open list.
 type list struct {
 	next  int    // number of the next item
 	step  int    // -1 for reversed lists
@@ -52,8 +52,7 @@ func (w *walker) listItem(n *html.Node) {
 	w.item, w.at = was, wasAt
 }
 
-// number returns the number that browsers show before an item of an ordered list. The page's source does not contain
-// it.
+// number returns the number that browsers show before an item in an ordered list, which is not in the page's source.
 func (w *walker) number(li *html.Node) string {
 	if len(w.lists) == 0 || li.Parent == nil || li.Parent.DataAtom != atom.Ol {
 		return ""

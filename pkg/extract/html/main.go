@@ -8,11 +8,11 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// mainContent emits a page's main content and returns false if there was nothing to emit. `page` is the page's source,
+// mainContent emits a page's main content. It returns false if there was nothing to emit. `page` is the page's source,
 // or "" if the page is too large for the article extractor.
 //
-// Content is everything in the page's main region except menus and similar parts; see surroundings. If the page
-// declares itself an article, the article extractor selects blocks from this content.
+// Content is everything in the page's main region except menus and the like; see surroundings. If the page declares
+// itself an article, the article extractor selects blocks from this content.
 func (p *reader) mainContent(doc *html.Node, page string, f *pageFacts, visible int) (bool, error) {
 	t := weigh(doc)
 	region := t.region(doc)
@@ -40,7 +40,8 @@ func (p *reader) mainContent(doc *html.Node, page string, f *pageFacts, visible 
 	return p.emitKept("main", blocks, main)
 }
 
-// pageBlocks reads the blocks in `root`, a part of the page. It skips the elements in `drop` with everything in them.
+// pageBlocks reads the blocks in `root`, a subtree of the page. It skips the elements in `drop`, including their
+// content.
 func (p *reader) pageBlocks(doc, root *html.Node, drop map[*html.Node]bool) ([]block, error) {
 	var blocks []block
 	w := &walker{
@@ -55,7 +56,7 @@ func (p *reader) pageBlocks(doc, root *html.Node, drop map[*html.Node]bool) ([]b
 	return blocks, err
 }
 
-// dropTitle drops an article's title wherever it occurs, because a document stores the title separately from its text.
+// dropTitle drops every occurrence of an article's title, because documents store the title separately from the text.
 func (p *reader) dropTitle(blocks []block, keep []bool) {
 	title, left := lettersOf(p.Doc.Title), 0
 	for i, b := range blocks {
@@ -70,12 +71,12 @@ func (p *reader) dropTitle(blocks []block, keep []bool) {
 	}
 	for i, b := range blocks {
 		if left == 0 && lettersOf(b.Text) == title {
-			keep[i] = true // keep the title of a page without other text
+			keep[i] = true // keep the title if the page has no other text
 		}
 	}
 }
 
-// inRegion reports, for each block, whether it is the page's heading or in the main part of the page.
+// inRegion reports, for each block, whether it is the page's heading or in the main region.
 func inRegion(blocks []block, region *html.Node) []bool {
 	keep := make([]bool, len(blocks))
 	titled := false
@@ -94,7 +95,7 @@ func inRegion(blocks []block, region *html.Node) []bool {
 	return keep
 }
 
-// keepHeadingBefore keeps the last heading before the main part of a page, unless the heading belongs to another part.
+// keepHeadingBefore keeps the last heading before the main region unless it belongs to another part of the page.
 func keepHeadingBefore(blocks []block, keep []bool, region *html.Node) {
 	for i := slices.Index(keep, true) - 1; i >= 0; i-- {
 		if b := blocks[i]; b.Kind == domain.BlockHeading {

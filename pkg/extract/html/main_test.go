@@ -98,8 +98,8 @@ func TestSmallPagesKeepTheirStructure(t *testing.T) {
 	}
 }
 
-// TestPagesOfEveryLengthAreReadOnce makes a page longer step by step, past the length from which its main content is
-// extracted. Each paragraph must be in the result exactly once, at every length.
+// TestPagesOfEveryLengthAreReadOnce makes a page longer step by step, beyond the length at which main content
+// extraction starts. At every length, each paragraph must be in the result exactly once.
 func TestPagesOfEveryLengthAreReadOnce(t *testing.T) {
 	t.Parallel()
 	var page strings.Builder

@@ -14,22 +14,22 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// pageFacts is the metadata of a page.
+// pageFacts is a page's metadata.
 type pageFacts struct {
 	named  map[string]string // content of the first meta element of each name, property, http-equiv or itemprop
 	all    map[string][]string
-	props  map[string][]string // microdata of the page, by itemprop
-	title  string              // text of the title element
+	props  map[string][]string // the page's microdata by itemprop
+	title  string              // the title element's text
 	h1     []string
 	banner string // heading in the site's banner
 	link   string // canonical address
 	lang   string
-	types  map[string]bool // schema.org types in JSON-LD and microdata, without the vocabulary's address
+	types  map[string]bool // schema.org types in JSON-LD and microdata, without the vocabulary's URL
 	ld     linkedData
 }
 
-// maxFacts is the maximum number of values of each kind of metadata. A page can repeat an attribute any number of
-// times.
+// maxFacts is the maximum number of values for each kind of metadata, because a page can repeat an attribute any number
+// of times.
 const maxFacts = 50
 
 func (p *reader) pageFacts(doc *html.Node) *pageFacts {
@@ -73,7 +73,7 @@ func (p *reader) pageFacts(doc *html.Node) *pageFacts {
 	return f
 }
 
-// inBanner reports whether a heading is in the banner that all pages of a site share.
+// inBanner reports whether a heading is in the banner shared by all pages of a site.
 func inBanner(n *html.Node) bool {
 	for ; n != nil; n = n.Parent {
 		if attr(n, "role") == "banner" {
@@ -86,7 +86,7 @@ func inBanner(n *html.Node) bool {
 func headingText(n *html.Node) string { return (&walker{}).inline(n) }
 
 func (f *pageFacts) meta(n *html.Node) {
-	content := format.OneLine(html.UnescapeString(attr(n, "content"))) // often escaped twice
+	content := format.OneLine(html.UnescapeString(attr(n, "content"))) // often double-escaped
 	if content == "" {
 		return
 	}
@@ -104,7 +104,7 @@ func (f *pageFacts) meta(n *html.Node) {
 	}
 }
 
-// microdata records the schema.org attributes that describe the page. It ignores those of people and things the page
+// microdata records the schema.org attributes that describe the page, ignoring those of people and things that the page
 // mentions.
 func (f *pageFacts) microdata(n *html.Node) {
 	if t := attr(n, "itemtype"); t != "" && len(f.types) < maxFacts {
@@ -137,7 +137,7 @@ func (f *pageFacts) microdata(n *html.Node) {
 	f.props[prop] = append(f.props[prop], value)
 }
 
-// first returns the value of the first of the named meta elements on the page.
+// first returns the value of the first of the named meta elements that the page has.
 func (f *pageFacts) first(names ...string) string {
 	for _, n := range names {
 		if v := f.named[n]; v != "" {
@@ -183,7 +183,7 @@ func (p *reader) pageMetadata(f *pageFacts) {
 	p.Meta(domain.MetaKeywords, joinDistinct(append(keywords, f.ld.keywords...)))
 }
 
-// pageDates records when the page was published and changed. It tries the most reliable sources first.
+// pageDates records when the page was published and changed, trying the most reliable sources first.
 func (p *reader) pageDates(f *pageFacts) {
 	note := func(key string, values ...string) {
 		for _, v := range values {
@@ -193,7 +193,7 @@ func (p *reader) pageDates(f *pageFacts) {
 			}
 		}
 	}
-	one := func(prop string) string { // several values belong to posts and comments, not to the page
+	one := func(prop string) string { // several values belong to posts and comments, not the page
 		if v := f.props[prop]; len(v) == 1 {
 			return v[0]
 		}
@@ -206,7 +206,7 @@ func (p *reader) pageDates(f *pageFacts) {
 		one("dateModified"), f.first("dcterms.modified", "dc.date.modified", "last-modified", "lastmod", "revised"))
 }
 
-// dateText formats s as RFC 3339 or, if it has no time, as a date only. It returns "" if s is not a date.
+// dateText formats s as RFC 3339 or, if it has no time, as just a date. It returns "" if s is not a date.
 func dateText(s string) string {
 	s = strings.TrimSpace(s)
 	if len(s) > 64 {
@@ -216,7 +216,7 @@ func dateText(s string) string {
 		time.RFC3339Nano, "2006-01-02T15:04:05.999999999Z0700", "2006-01-02T15:04Z07:00", "2006-01-02T15:04Z0700", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700",
 		"2006-01-02 15:04:05 MST", time.RFC1123, time.RFC1123Z,
 	} {
-		// Parse in UTC: the meaning of other zone names would depend on the machine's location.
+		// Parse in UTC, because the meaning of other zone names would depend on the machine's location.
 		t, err := time.ParseInLocation(layout, s, time.UTC)
 		if err != nil || !isPlausibleDate(t) {
 			continue
@@ -251,7 +251,7 @@ func languageTag(s string) string {
 	return s
 }
 
-// pageAuthors returns the names of the page's authors. Profile addresses are ignored.
+// pageAuthors returns the names of the page's authors, ignoring profile addresses.
 func pageAuthors(f *pageFacts) string {
 	var names []string
 	add := func(values ...string) {
@@ -299,7 +299,7 @@ func pageTitle(f *pageFacts, site, host string) string {
 	for _, h := range f.h1 {
 		if h != "" {
 			if h1 != "" && h != h1 {
-				h1 = "" // if there are several, none is the page's title
+				h1 = "" // with several, none is the page's title
 				break
 			}
 			h1 = h
@@ -317,8 +317,8 @@ func pageTitle(f *pageFacts, site, host string) string {
 }
 
 // withoutSite removes the site's name from a title. If one part of the title is the main heading h1, it returns just
-// that part. Otherwise it removes the first or last part if that part names the site. `site` is the site's name
-// according to the page, and `host` is the host in the page's address.
+// that part. Otherwise it removes the first or last part if that names the site. `site` is the site's name according to
+// the page, and `host` is the host in the page's address.
 func withoutSite(title, h1, site, host string) string {
 	title = format.OneLine(title)
 	if title == "" || strings.EqualFold(title, h1) {
@@ -343,7 +343,7 @@ func withoutSite(title, h1, site, host string) string {
 	return title
 }
 
-// namesSite reports whether a part of a title is the site's name.
+// namesSite reports whether part of a title is the site's name.
 func namesSite(part, site, host string) bool {
 	part, site = lettersOf(part), lettersOf(site)
 	if part == "" {
@@ -361,7 +361,7 @@ func namesSite(part, site, host string) bool {
 	return part == lettersOf(host)
 }
 
-// lettersOf returns the letters and digits of a name in lower case.
+// lettersOf returns the letters and digits in a name, in lower case.
 func lettersOf(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {

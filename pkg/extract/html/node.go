@@ -9,14 +9,14 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// isSurrounding reports whether the tag or role of an element marks it as a menu, a banner, a footer or another part
-// around the content.
+// isSurrounding reports whether an element's tag or role marks it as a menu, banner, footer or other boilerplate around
+// the content.
 func isSurrounding(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Nav, atom.Button:
 		return true
 	case atom.Footer:
-		return ancestor(n, atom.Blockquote) == nil // the footer of a quotation names its author
+		return ancestor(n, atom.Blockquote) == nil // a quotation's footer names its author
 	case atom.Header, atom.Aside:
 		return !inMain(n)
 	}
@@ -106,7 +106,7 @@ func isHeading(a atom.Atom) bool {
 	return false
 }
 
-// field reports whether an element is a form field for input.
+// field reports whether an element is an input field.
 func field(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Textarea, atom.Select:

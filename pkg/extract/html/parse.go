@@ -9,7 +9,7 @@ import (
 )
 
 // parseHTML builds a page's tree. It removes aria-hidden from elements that sighted users can see, so that later steps
-// can simply skip all elements that still have the attribute.
+// can simply skip all elements that still have it.
 func parseHTML(page string) (*html.Node, error) {
 	doc, err := html.Parse(strings.NewReader(page))
 	if err != nil {
@@ -20,8 +20,8 @@ func parseHTML(page string) (*html.Node, error) {
 	return doc, nil
 }
 
-// showHidden removes aria-hidden from the body, the main element and divisions with paragraphs, because sighted users
-// see their content. A page may hide them from screen readers while a dialog is open, for example. showHidden reports
+// showHidden removes aria-hidden from the body, the main element and divs with paragraphs, because sighted users see
+// their content. For example, a page may hide them from screen readers while a dialog is open. showHidden reports
 // whether the element contains a paragraph.
 func showHidden(n *html.Node) bool {
 	paragraph := false

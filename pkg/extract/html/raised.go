@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Maximum length, in bytes, of a text in which superscripts are converted, and of a superscript. Each conversion copies
-// the text.
+// Maximum length in bytes of a text in which superscripts are converted, and of a superscript. They are limited because
+// each conversion copies the text.
 const (
 	maxRaisedText = 8 << 10
 	maxRaised     = 12
@@ -18,9 +18,9 @@ var raisedForms = map[rune]rune{
 	'b': 'ᵇ', 'c': 'ᶜ', 'f': 'ᶠ', 'g': 'ᵍ', 'i': 'ⁱ', 'j': 'ʲ', 'k': 'ᵏ', 'l': 'ˡ', 'm': 'ᵐ', 'n': 'ⁿ', 'p': 'ᵖ', 's': 'ˢ', 't': 'ᵗ', 'u': 'ᵘ', 'v': 'ᵛ', 'w': 'ʷ', 'x': 'ˣ', 'y': 'ʸ', 'z': 'ᶻ',
 }
 
-// raise converts a superscript after a digit, so that it does not look like a part of the number. For example, 12.5
-// with the exponent or note 2 becomes "12.5²", and 1,234 with the note (2) becomes "1,234 (2)". The superscript is the
-// part of b from the offset `from`. Other superscripts, such as the ends of ordinals, stay as they are.
+// raise converts a superscript after a digit so that it does not look like part of the number. For example, 12.5 with
+// the exponent or note 2 becomes "12.5²", and 1,234 with the note (2) becomes "1,234 (2)". The superscript starts at
+// offset `from` in b. Other superscripts, such as ordinal endings, stay as they are.
 func raise(b *strings.Builder, from int) {
 	text := b.String()
 	if from <= 0 || len(text) <= from || len(text) > maxRaisedText || len(text)-from > maxRaised {
@@ -34,7 +34,7 @@ func raise(b *strings.Builder, from int) {
 	switch first, size := utf8.DecodeRuneInString(raised); {
 	case first == '(' || first == '[':
 		raised = " " + raised
-	case size < len(raised) && raised[0] >= 'a' && raised[0] <= 'z': // "st" of 1st
+	case size < len(raised) && raised[0] >= 'a' && raised[0] <= 'z': // the "st" in 1st
 		return
 	default:
 		mapped := strings.Map(func(r rune) rune {

@@ -31,7 +31,7 @@ func textOf(t *testing.T, page string) string {
 	return b.String()
 }
 
-// wantText checks that the text of a page contains each word marked with "+" and no word marked with "-".
+// wantText checks that a page's text contains each word marked with "+" and no word marked with "-".
 func wantText(t *testing.T, page string, words ...string) {
 	t.Helper()
 	text := textOf(t, page)
@@ -42,7 +42,7 @@ func wantText(t *testing.T, page string, words ...string) {
 	}
 }
 
-// TestASectionIsNotDroppedForItsName reads sections whose ids and classes are the names that themes use for the parts
+// TestASectionIsNotDroppedForItsName reads sections whose ids and classes are names that themes use for boilerplate
 // around the content.
 func TestASectionIsNotDroppedForItsName(t *testing.T) {
 	t.Parallel()
@@ -136,8 +136,7 @@ func TestPermanentlyHiddenContentIsNotRead(t *testing.T) {
 	}
 }
 
-// TestBoilerplateIsRecognisedByStructure reads pages without any marks: no main or nav elements, and no telling ids or
-// classes.
+// TestBoilerplateIsRecognisedByStructure reads pages without main or nav elements and without telling ids or classes.
 func TestBoilerplateIsRecognisedByStructure(t *testing.T) {
 	t.Parallel()
 	menu := `<div class=x1><ul><li><a href=/1>Flood one</a><li><a href=/2>Flood two</a><li><a href=/3>Flood three</a><li><a href=/4>Flood four</a></ul></div>`

@@ -10,33 +10,33 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// pageTree holds the weights of a page's elements: the amount of text in each and its share of links.
+// pageTree holds the weights of a page's elements, i.e. how much text each one has and how much of it is in links.
 type pageTree struct {
 	weights  map[*html.Node]weight
 	total    clearWeight         // weight of the whole page
-	headings map[string]bool     // text of the headings, as lettersOf returns it
-	lists    map[*html.Node]bool // cached results of the contents method
+	headings map[string]bool     // headings' texts, as returned by lettersOf
+	lists    map[*html.Node]bool // cached results of contents
 }
 
 type weight struct {
 	letters, linked int
 	links           int
-	fragments       int  // links to positions in the same page
+	fragments       int  // links to positions on the same page
 	children        int  // child elements
 	controls        int  // buttons and form fields
 	fields          int  // input fields
 	headings        int  // h1 to h6
-	titles          int  // h1 elements with the page's title, not the site's
+	titles          int  // h1 elements with the page's title rather than the site's
 	main            bool // contains a main element
 	quote           bool // contains a quotation
 	code            bool // contains a pre element
 	clear           clearWeight
 }
 
-// maxHeadingLetters is the maximum length, in letters, of headings compared with the entries in a table of contents.
+// maxHeadingLetters is the maximum length, in letters, of headings to compare with table of contents entries.
 const maxHeadingLetters = 500
 
-// clearWeight is like weight, but does not count the text inside elements such as nav and footer.
+// clearWeight is like weight but excludes text inside elements such as nav and footer.
 type clearWeight struct{ letters, linked, headings int }
 
 func (w clearWeight) prose() int { return w.letters - w.linked }
@@ -129,13 +129,13 @@ func weigh(doc *html.Node) *pageTree {
 	return t
 }
 
-// note adds the properties of element n to w, but not those of n's children. `alone` is true if the page has only one
+// note adds the properties of element n itself, excluding its children, to w. `alone` is true if the page has only one
 // h1.
 func (w *weight) note(n *html.Node, alone bool) {
 	switch {
 	case n.DataAtom == atom.H1:
-		// An h1 that links to another page usually contains the site's name. It is a title only if it is the only h1,
-		// is marked as the title, or has most of its text outside the link.
+		// An h1 that links to another page usually contains the site's name. It is a title only if it is the only h1, is
+		// marked as the title, or has most of its text outside the link.
 		if alone || isPageTitle(n) || w.prose()*2 > w.letters || strings.HasPrefix(firstHref(n), "#") {
 			w.titles++
 		}
@@ -153,7 +153,7 @@ func (w *weight) note(n *html.Node, alone bool) {
 	}
 }
 
-// isPageTitle reports whether an element is the title of a Confluence page: a heading that links to the page itself.
+// isPageTitle reports whether an element is a Confluence page's title: a heading that links to the page itself.
 func isPageTitle(n *html.Node) bool { return n.DataAtom == atom.H1 && attr(n, "id") == "title-text" }
 
 // firstHref returns the address of the first link in an element.
@@ -166,12 +166,12 @@ func firstHref(n *html.Node) string {
 	return ""
 }
 
-// regionMarks are the classes and ids of the content element in themes without a main element.
+// regionMarks are classes and ids of the content element in themes without a main element.
 var regionMarks = wordset.Of(`documentwrapper rst-content mw-body mw-content-text wiki-content bodyContent docMainContainer contentContainer
 	theme-doc-markdown vp-doc md-content markdown-section`)
 
-// region returns the element marked as the page's main content, or the whole page if there is none. It ignores an
-// element with less than half of the page's text, because some pages mark only a part of their content.
+// region returns the element marked as the page's main content, or the whole page if there is none. It ignores elements
+// with less than half of the page's text, because some pages mark only part of their content.
 func (t *pageTree) region(doc *html.Node) *html.Node {
 	var mains, marked, bodies, articles []*html.Node
 	var walk func(n *html.Node)
@@ -203,7 +203,7 @@ func (t *pageTree) region(doc *html.Node) *html.Node {
 		for _, n := range candidates {
 			const fromArticles = 2
 			if i >= fromArticles && !t.hasMainHeading(n, doc) {
-				continue // a comment is often marked as an article, and may be longer than the real article
+				continue // comments are often marked as articles and may be longer than the real article
 			}
 			if t.hasHalf(n) {
 				return n
@@ -213,8 +213,7 @@ func (t *pageTree) region(doc *html.Node) *html.Node {
 	return doc
 }
 
-// commonParent returns the innermost element around all main elements with text. It returns nil if there are fewer than
-// two.
+// commonParent returns the innermost element around all main elements with text, or nil if there are fewer than two.
 func (t *pageTree) commonParent(mains []*html.Node) *html.Node {
 	var common *html.Node
 	count := 0
@@ -235,7 +234,7 @@ func (t *pageTree) commonParent(mains []*html.Node) *html.Node {
 	return common
 }
 
-// hasMainHeading reports whether an element contains the page's main headings, or nearly all of the page's text.
+// hasMainHeading reports whether an element contains the page's main headings or nearly all of its text.
 func (t *pageTree) hasMainHeading(n, doc *html.Node) bool {
 	if isReaderComment(n) {
 		return false
@@ -244,8 +243,7 @@ func (t *pageTree) hasMainHeading(n, doc *html.Node) bool {
 	return all.titles > 0 && w.titles == all.titles || w.clear.prose()*5 >= t.total.prose()*4
 }
 
-// hasHalf reports whether an element holds at least half of the page's prose. On a page of links, half of the text is
-// enough.
+// hasHalf reports whether an element holds at least half of the page's prose or, on a page of links, half of its text.
 func (t *pageTree) hasHalf(n *html.Node) bool {
 	w := t.weights[n].clear
 	if w.prose()*2 >= t.total.prose() && w.prose() >= shellLetters {

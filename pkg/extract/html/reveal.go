@@ -15,10 +15,10 @@ import (
 
 // Limits on the lengths of labels and hidden text, in letters, and on the number of controls.
 const (
-	maxLabelLetters = 200 // maximum length of the label that opens a panel
+	maxLabelLetters = 200 // maximum length of a label that opens a panel
 	maxControls     = 20_000
-	minHiddenSpan   = 40 // minimum length of the hidden rest of a paragraph; shorter spans are icons and states
-	minHiddenText   = 40 // minimum length of a panel that a button with a single word opens
+	minHiddenSpan   = 40 // minimum length of the hidden remainder of a paragraph; shorter spans are icons and states
+	minHiddenText   = 40 // minimum length of a panel opened by a single-word button
 )
 
 // reveal shows content that a page hides until a reader opens it: answers below questions, tab panels, dialogs in the
@@ -33,7 +33,7 @@ func reveal(doc *html.Node) {
 	r.walk(doc)
 }
 
-// showPage shows hidden elements that contain nearly all of the page's text. In a browser, scripts show them once the
+// showPage shows hidden elements that contain nearly all of the page's text. In browsers, scripts show them once the
 // page has loaded.
 func (r *revealer) showPage(doc *html.Node) {
 	all := r.measured[doc]
@@ -54,12 +54,12 @@ func (r *revealer) showPage(doc *html.Node) {
 // revealer finds hidden elements that a reader can open.
 type revealer struct {
 	measured map[*html.Node]panelWeight
-	controls map[string]*html.Node // by id: the control that opens the element
+	controls map[string]*html.Node // controls by the id of the element they open
 	begun    bool                  // the survey is past the first heading; earlier controls may belong to a menu
-	rows     map[string]int        // number of hidden elements for each rowKey
+	rows     map[string]int        // hidden elements per rowKey
 }
 
-// panelWeight counts an element's content, including hidden content.
+// panelWeight measures an element's content, including hidden content.
 type panelWeight struct {
 	letters, linked int
 	buttons, fields int
@@ -107,8 +107,8 @@ func (r *revealer) measure(doc *html.Node) {
 
 var quotedName = regexp.MustCompile(`['"#]([A-Za-z][\w:.-]{0,99})['"]`)
 
-// survey records which control opens which element and counts the hidden elements with the same rowKey. It ignores
-// controls in menus and banners.
+// survey records which control opens which element and counts hidden elements by rowKey. It ignores controls in menus
+// and banners.
 func (r *revealer) survey(n *html.Node) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		if c.Type != html.ElementNode || isSurrounding(c) && !isButton(c) {
@@ -157,8 +157,8 @@ func (r *revealer) control(id string, n *html.Node) {
 	}
 }
 
-// rowKey returns a key that is the same for elements of the same kind, such as all answers in an FAQ. It consists of
-// the tags and first classes of the element, its predecessor and its parent.
+// rowKey returns the same key for elements of the same kind, such as all answers in an FAQ. The key consists of the
+// tags and first classes of the element, its predecessor and its parent.
 func rowKey(n *html.Node) string {
 	prev := previousElement(n)
 	if prev == nil || n.Parent == nil || isInvisible(prev) || kindOfElement(prev) == kindOfElement(n) {
@@ -167,7 +167,7 @@ func rowKey(n *html.Node) string {
 	return kindOfElement(n.Parent) + ">" + kindOfElement(prev) + "+" + kindOfElement(n)
 }
 
-// maxKindBytes is the maximum length, in bytes, of a tag or class in a rowKey. Longer ones are truncated.
+// maxKindBytes is the length, in bytes, to which tags and classes in a rowKey are truncated.
 const maxKindBytes = 100
 
 func kindOfElement(n *html.Node) string {
@@ -208,7 +208,7 @@ func (r *revealer) walk(n *html.Node) {
 	}
 }
 
-// readButtons turns the buttons in a heading into text, unless the heading has other text.
+// readButtons turns buttons in a heading into text, unless the heading has other text.
 func readButtons(heading *html.Node) {
 	if textNextToButtons(heading) {
 		return
@@ -241,7 +241,7 @@ func isNeverText(n *html.Node) bool {
 	return false
 }
 
-// isHidden reports whether an element is hidden, but may be shown by the page later.
+// isHidden reports whether an element is hidden but may later be shown by the page.
 func isHidden(n *html.Node) bool {
 	if isNeverText(n) {
 		return false
@@ -255,7 +255,7 @@ func isModal(n *html.Node) bool {
 	return n.DataAtom == atom.Dialog || role == "dialog" || role == "alertdialog" || attr(n, "aria-modal") == "true"
 }
 
-// panel reports whether an element contains content rather than a menu, a form or a notice.
+// panel reports whether an element contains content, as opposed to a menu, form or notice.
 func (r *revealer) panel(n *html.Node) bool {
 	w := r.measured[n]
 	if w.letters == 0 || w.fields > 0 || w.linked*2 > w.letters && (r.controls[attr(n, "id")] == nil || w.linked*10 > w.letters*9) {
@@ -299,11 +299,11 @@ func (r *revealer) canOpen(n *html.Node) bool {
 	return prev != nil && r.measured[prev].letters > 0 && r.measured[prev].letters <= maxLabelLetters && hasNameWith(n, panelWords) || hasVisibleSibling(n)
 }
 
-// panelWords are words in the classes and ids of elements that open at a click on the text before them.
+// panelWords are words in the classes and ids of elements that open when the text before them is clicked.
 var panelWords = wordset.Of(`accordion answer faq expand expandable expander collapse collapsible collapsed toggle spoiler panel tab reveal details disclosure`)
 
 // labelBefore returns the element before n. If n is its parent's first element, it returns the element before the
-// parent, and so on for up to three levels.
+// parent, going up at most three levels.
 func labelBefore(n *html.Node) *html.Node {
 	const levels = 3
 	for range levels {
@@ -336,7 +336,7 @@ func (r *revealer) isPanelLabel(n, panel *html.Node) bool {
 	return false
 }
 
-// moreWords are words on controls that show the rest of an article or list.
+// moreWords are words on controls that show the remainder of an article or list.
 var moreWords = wordset.Of(`more all show expand full rest continue mehr alle weiterlesen anzeigen ganzen suite tout toute plus más todo todos leer mais tudo
 	altro tutto meer alles mer vis pokaż więcej`)
 
@@ -367,8 +367,8 @@ func (r *revealer) isMoreControl(n *html.Node) bool {
 	return false
 }
 
-// isDescription reports whether a button contains several words of text in block elements. In API references, for
-// example, some buttons contain the description of a response.
+// isDescription reports whether a button contains several words of text in block elements. For example, some API
+// references put the description of a response into a button.
 func (r *revealer) isDescription(button *html.Node) bool {
 	const words = 3
 	for c := range button.Descendants() {

@@ -14,16 +14,15 @@ import (
 )
 
 const (
-	// shellLetters is the minimum number of letters on a page with content. A page with fewer letters may be a shell
-	// for scripts to fill.
+	// shellLetters is the minimum number of letters on a page with content. A page with fewer letters may be a shell for
+	// scripts to fill.
 	shellLetters = 100
-	// maxScriptTexts is the maximum number of texts taken from the data in a page's scripts.
+	// maxScriptTexts is the maximum number of texts to read from the data in a page's scripts.
 	maxScriptTexts = 2000
 )
 
-// scriptBlocks reads a page with almost no visible text from its linked data, or from the JSON that its scripts use.
-// `shown` is the number of visible letters. scriptBlocks returns nil if neither source has much more text than the page
-// shows.
+// scriptBlocks reads a page with hardly any visible text from its linked data or from its scripts' JSON. `shown` is the
+// number of visible letters. scriptBlocks returns nil if neither source has much more text than the page shows.
 func (p *reader) scriptBlocks(doc *html.Node, f *pageFacts, shown int) ([]block, error) {
 	base := p.pageBase(doc)
 	linked, err := p.linkedBlocks(doc, base, f.ld.subjects)
@@ -41,7 +40,7 @@ func (p *reader) scriptBlocks(doc *html.Node, f *pageFacts, shown int) ([]block,
 	if err != nil {
 		return nil, err
 	}
-	const more = 4 // if the scripts have this many times more text, the linked data is only a summary
+	const more = 4 // if the scripts have this many times more text, the linked data is just a summary
 	l, b := lettersIn(linked), lettersIn(built)
 	if b < shellLetters || b <= 2*shown {
 		b = 0
@@ -58,7 +57,7 @@ func (p *reader) scriptBlocks(doc *html.Node, f *pageFacts, shown int) ([]block,
 	return nil, nil
 }
 
-// fragmentBlocks reads pieces of HTML or plain text.
+// fragmentBlocks reads HTML fragments or plain text.
 func (p *reader) fragmentBlocks(doc *html.Node, base *url.URL, texts []string) ([]block, error) {
 	var blocks []block
 	for _, s := range texts {
@@ -111,7 +110,7 @@ func proseIn(scripts []string) []string {
 	return texts
 }
 
-// isProse reports whether a string is a sentence or a piece of HTML, not a name, address, class or code.
+// isProse reports whether a string is a sentence or an HTML fragment rather than a name, address, class or code.
 func isProse(s string) bool {
 	s = strings.TrimSpace(s)
 	if strings.HasPrefix(s, "<") && strings.Contains(s, "</") {

@@ -24,19 +24,19 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// Minimum shares of documentation sites' main regions that must be extracted.
+// Minimum share of each documentation site's main regions that must be extracted.
 const (
-	minBlockRecall = 0.995 // share of all headings and blocks of a site
-	minTokenF1     = 0.98  // mean over sampledPages pages of all sites, and of each site's sample
+	minBlockRecall = 0.995 // share of all headings and blocks on a site
+	minTokenF1     = 0.98  // mean over sampledPages pages from all sites, and over each site's sample
 	sampledPages   = 100
 )
 
-// docSite is a documentation site as installed by its package. The functions `main` and `drop` find its content by the
-// markup of its theme, independently of the extractor: `main` recognises the element with the content, and `drop` the
-// elements in it that are not content.
+// docSite is a documentation site as installed by its package. The `main` and `drop` functions find its content by its
+// theme's markup, independently of the extractor: `main` recognises the element with the content, and `drop` recognises
+// the elements in it that are not content.
 type docSite struct {
 	name  string
-	files string // folders with pages, as a pattern below the directory of the sites
+	files string // pattern for folders with pages, below the sites' directory
 	main  func(*html.Node) bool
 	drop  func(*html.Node) bool
 }
@@ -54,7 +54,7 @@ var docSites = []docSite{
 	{
 		name: "sqlite3-doc", files: "sqlite3",
 		main: func(n *html.Node) bool { return n.DataAtom == atom.Body },
-		drop: func(n *html.Node) bool { return pages.Attr(n, "class") == "nosearch" }, // not in the site's own search
+		drop: func(n *html.Node) bool { return pages.Attr(n, "class") == "nosearch" }, // excluded from the site's own search
 	},
 	{
 		name: "postgresql-doc", files: "postgresql-doc-*/html",
@@ -70,13 +70,13 @@ var docSites = []docSite{
 	},
 }
 
-// siteBlock is a piece of text without a block boundary in it.
+// siteBlock is a text that no block boundary divides.
 type siteBlock struct {
 	words   []string
 	heading bool
 }
 
-// siteBlocks returns the blocks of text in the main region of a page.
+// siteBlocks returns the text blocks in a page's main region.
 func (s docSite) siteBlocks(doc *html.Node) []siteBlock {
 	var blocks []siteBlock
 	var run strings.Builder
@@ -128,7 +128,7 @@ func siteWords(s string) []string {
 	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !charset.WordRune(r) })
 }
 
-// siteText is the extracted text of a page, prepared for searching.
+// siteText is a page's extracted text, prepared for searching.
 type siteText struct {
 	all   string
 	grams map[[pages.Gram]string]bool
@@ -165,7 +165,7 @@ func (t siteText) has(words []string) bool {
 	return found*10 >= n*9
 }
 
-// f1 returns the F1 score of the extracted words against the words of the main region.
+// f1 returns the F1 score of the extracted words against the main region's words.
 func (t siteText) f1(blocks []siteBlock) float64 {
 	want, total := map[string]int{}, 0
 	for _, b := range blocks {
@@ -184,7 +184,7 @@ func (t siteText) f1(blocks []siteBlock) float64 {
 	return 2 * float64(common) / float64(total+t.total)
 }
 
-// siteResult holds the measurements of one page.
+// siteResult holds the measurements for one page.
 type siteResult struct {
 	page                    string
 	blocks, lost            int
@@ -208,7 +208,7 @@ func (s docSite) measurePageOf(t *testing.T, path string) (siteResult, bool) {
 	}
 	blocks := s.siteBlocks(doc)
 	if len(blocks) == 0 {
-		return r, false // a redirection or a frame
+		return r, false // a redirect or a frame
 	}
 	text := newSiteText("")
 	read, err := extract.Parse(context.Background(), format.Source{Data: bytes.NewReader(data), Size: int64(len(data)), Name: filepath.Base(path), PlainRows: true}, format.Limits{CacheDir: extracttest.Compiled})
@@ -239,7 +239,7 @@ func (s docSite) measurePageOf(t *testing.T, path string) (siteResult, bool) {
 	return r, true
 }
 
-// TestDocumentationSitesAreReadWhole extracts the documentation sites in the folder TEST_DOC_SITES and compares each
+// TestDocumentationSitesAreReadWhole extracts the documentation sites in the TEST_DOC_SITES folder and compares each
 // page with its main region. "make crawl-content" installs the sites.
 func TestDocumentationSitesAreReadWhole(t *testing.T) {
 	root := os.Getenv("TEST_DOC_SITES")
@@ -288,7 +288,7 @@ func TestDocumentationSitesAreReadWhole(t *testing.T) {
 
 func recallOf(all, lost int) float64 { return float64(all-lost) / float64(max(1, all)) }
 
-// pages returns the paths of a site's pages.
+// pages returns the paths to a site's pages.
 func (s docSite) pages(t *testing.T, root string) []string {
 	folders, err := filepath.Glob(filepath.Join(root, s.files))
 	if err != nil {
@@ -297,7 +297,7 @@ func (s docSite) pages(t *testing.T, root string) []string {
 	var pages []string
 	seen := map[string]bool{}
 	for _, folder := range folders {
-		folder, err := filepath.EvalSymlinks(folder) // packages link to pages of other packages
+		folder, err := filepath.EvalSymlinks(folder) // packages contain links to other packages' pages
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -366,7 +366,8 @@ func meanF1(results []siteResult) float64 {
 	return sum / float64(max(1, len(results)))
 }
 
-// TestTheRecallGateDetectsLosses checks the measurement itself. The extracted text lacks a section and contains a menu.
+// TestTheRecallGateDetectsLosses checks the measurement itself, with an extracted text that lacks a section and
+// contains a menu.
 func TestTheRecallGateDetectsLosses(t *testing.T) {
 	t.Parallel()
 	page := `<body><div class=menu>Home Download</div><div role=main><h1>Guide<a class=headerlink>#</a></h1><p>Open the <b>valve</b> first.</p>` +

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// surroundings returns the elements around the content of a page, recognised by tag, role or structure. A name alone is
-// never enough: "cookies" may be the id of a section or of a banner.
+// surroundings returns the elements around a page's content, recognised by tag, role or structure. A name alone is
+// never enough: "cookies" may be the id of either a section or a banner.
 func (t *pageTree) surroundings(doc, region *html.Node) map[*html.Node]bool {
 	drop := map[*html.Node]bool{}
 	root, beside := t.content(region)
@@ -24,7 +24,7 @@ func (t *pageTree) surroundings(doc, region *html.Node) map[*html.Node]bool {
 
 // content finds a page's content. Starting from the region, it descends as long as one child contains the headings and
 // most of the prose, and returns the element where it stops. It also returns the siblings of the elements on the way,
-// and whether each comes before or after the content.
+// with whether each comes before or after the content.
 func (t *pageTree) content(region *html.Node) (*html.Node, map[*html.Node]side) {
 	beside := map[*html.Node]side{}
 	n := region
@@ -56,8 +56,8 @@ func (t *pageTree) content(region *html.Node) (*html.Node, map[*html.Node]side) 
 	}
 }
 
-// containsHeadings reports whether `child` contains all main headings of `parent`. If there are none, `child` must
-// contain all headings and nearly all the prose of `parent`.
+// containsHeadings reports whether `child` contains all main headings in `parent`. If there are none, `child` must
+// contain all headings and nearly all of the prose in `parent`.
 func (t *pageTree) containsHeadings(child, parent *html.Node) bool {
 	switch child.DataAtom {
 	case atom.P, atom.Pre, atom.Ul, atom.Ol, atom.Dl, atom.Li, atom.Blockquote, atom.Figure, atom.Details,
@@ -71,7 +71,7 @@ func (t *pageTree) containsHeadings(child, parent *html.Node) bool {
 	return c.clear.headings == p.clear.headings && c.clear.prose()*10 >= p.clear.prose()*9
 }
 
-// side is the position of an element relative to the content.
+// side says where an element is relative to the content.
 type side int
 
 const (
@@ -87,7 +87,7 @@ type boilerplateFinder struct {
 	siblings map[*html.Node]side // siblings of `root` and its ancestors within the region
 	drop     map[*html.Node]bool
 
-	sections int // number of headings in the content so far, not counting h1
+	sections int // headings in the content so far, not counting h1
 }
 
 func (s *boilerplateFinder) walk(n *html.Node, inRoot bool, at side) {
@@ -103,7 +103,7 @@ func (s *boilerplateFinder) walk(n *html.Node, inRoot bool, at side) {
 			s.drop[c] = true
 			continue
 		}
-		// Keep a long list of links after the content whole. It may be the purpose of the page.
+		// Keep a long list of links after the content whole, because it may be the purpose of the page.
 		if s.siblings[c] == afterContent && s.t.weights[c].linkDensity() >= 50 && container(c) {
 			by = noSide
 		}
@@ -111,8 +111,8 @@ func (s *boilerplateFinder) walk(n *html.Node, inRoot bool, at side) {
 	}
 }
 
-// isBoilerplate judges by its structure whether an element is one of the parts around the content. `at` is the
-// element's position relative to the content.
+// isBoilerplate judges by an element's structure whether it is boilerplate around the content. `at` is the element's
+// position relative to the content.
 func (s *boilerplateFinder) isBoilerplate(n *html.Node, inRoot bool, at side) bool {
 	if !container(n) && (n.DataAtom != atom.Td || at == noSide) {
 		return false
@@ -174,9 +174,9 @@ func (s *boilerplateFinder) isBoilerplateOutside(n *html.Node, w weight, at side
 	return at == beforeContent || w.letters*2 < s.t.weights[s.root].prose()
 }
 
-// isBoilerplateInside reports whether an element between parts of the content is boilerplate, such as a pager or a row
-// of share buttons. Such an element is small, has one of the hintWords in its class or id, and contains almost nothing
-// but links, buttons and fields.
+// isBoilerplateInside reports whether an element between sections of the content is boilerplate, such as a pager or a
+// row of share buttons. Such an element is small, has one of the hintWords in its class or id, and contains hardly
+// anything but links, buttons and fields.
 func (s *boilerplateFinder) isBoilerplateInside(n *html.Node, w weight) bool {
 	if n.DataAtom == atom.P || n.DataAtom == atom.Table || n.DataAtom == atom.Span && (w.prose() > 0 || textElement(n.Parent)) || !matchesHint(n, weight{headings: 1}, hintWords) {
 		return false
@@ -192,14 +192,14 @@ func (s *boilerplateFinder) isBoilerplateInside(n *html.Node, w weight) bool {
 	return w.controls > 0 && w.prose() < 60
 }
 
-// hasHeadingID reports whether the id of a section comes from its heading.
+// hasHeadingID reports whether a section's id comes from its heading.
 func hasHeadingID(n *html.Node) bool {
 	h := firstHeading(n)
 	id := lettersOf(attr(n, "id"))
 	return h != nil && id != "" && (id == lettersOf(nodeText(h)) || n.DataAtom == atom.Section)
 }
 
-// isMostlyControls reports whether an element contains almost nothing but links and buttons.
+// isMostlyControls reports whether an element contains hardly anything but links and buttons.
 func isMostlyControls(w weight) bool {
 	if w.controls > 0 {
 		return w.prose() < 600
@@ -207,12 +207,12 @@ func isMostlyControls(w weight) bool {
 	return w.links > 0 && w.linkDensity() >= 40
 }
 
-// isConsentRequest reports whether an element asks for consent: it has buttons and text about cookies.
+// isConsentRequest reports whether an element asks for consent, i.e. has buttons and text about cookies.
 func isConsentRequest(n *html.Node, w weight) bool {
 	return w.controls >= 2 && w.letters < 2000 && strings.Contains(strings.ToLower(startText(n)), "cookie")
 }
 
-// contents reports whether an element is a list of links to headings on its own page. The list may have a label.
+// contents reports whether an element is a list of links to headings on its own page, possibly with a label.
 func (t *pageTree) contents(n *html.Node, w weight) bool {
 	if is, known := t.lists[n]; known {
 		return is
@@ -222,8 +222,8 @@ func (t *pageTree) contents(n *html.Node, w weight) bool {
 	return is
 }
 
-// maxContents is the maximum number of links in a table of contents. It bounds the time, because a list inside nested
-// elements is read again for each of them.
+// maxContents is the maximum number of links in a table of contents. It bounds the running time, because a list inside
+// nested elements is read again for each of them.
 const maxContents = 3000
 
 func (t *pageTree) isContents(n *html.Node, w weight) bool {
@@ -236,7 +236,7 @@ func (t *pageTree) isContents(n *html.Node, w weight) bool {
 		return false
 	}
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		// If one child holds both the list and its label, any text in the other children is content.
+		// If one child holds both the list and its label, text in the other children is content.
 		part := t.weights[c]
 		if part.links == w.links && part.letters == w.letters && container(c) {
 			return t.contents(c, part) // n only wraps this child
@@ -261,12 +261,13 @@ func (t *pageTree) isContents(n *html.Node, w weight) bool {
 	return told*10 >= links*8
 }
 
-// hasOnlyPageLinks reports whether an element contains almost nothing but a label and links to places on the same page.
+// hasOnlyPageLinks reports whether an element contains hardly anything but a label and links to positions on the same
+// page.
 func hasOnlyPageLinks(w weight) bool {
 	return w.links >= 3 && w.fragments*10 >= w.links*9 && w.linkDensity() >= 75
 }
 
-// isHeadingText reports whether a link has the same text as a heading, with or without a number before it.
+// isHeadingText reports whether a link's text is the same as a heading's, with or without a number in front.
 func (t *pageTree) isHeadingText(link string) bool {
 	return t.headings[link] || t.headings[strings.TrimLeftFunc(link, unicode.IsDigit)]
 }
@@ -307,11 +308,11 @@ func (s *boilerplateFinder) dropLeadingLists(root *html.Node) {
 	walk(root)
 }
 
-// pageTheme is the set of classes that mark the parts around the content in a page's theme.
+// pageTheme is the set of classes that a page's theme uses for boilerplate around the content.
 type pageTheme map[string]bool
 
 // themes describes the themes of documentation, wikis and forums. The marks (classes, ids and generators) identify a
-// theme. The parts are the classes that the theme uses for the parts around the content. They are ignored on pages
+// theme. The parts are the classes that the theme uses for boilerplate around the content. They are ignored on pages
 // without any of the marks.
 var themes = []struct {
 	marks []string
@@ -335,8 +336,7 @@ var themes = []struct {
 	{[]string{"asciidoctor", "asciidoc"}, wordset.Of(`footer-text`)},
 }
 
-// themeOf recognises the themes of a page and returns the classes that these themes use for the parts around the
-// content.
+// themeOf recognises a page's themes and returns the classes that they use for boilerplate around the content.
 func themeOf(doc *html.Node) pageTheme {
 	found := map[string]bool{}
 	var generator string
@@ -369,11 +369,10 @@ func themeOf(doc *html.Node) pageTheme {
 	return parts
 }
 
-// plainWords are theme classes that are also common words. Such a class counts only if the element consists mostly of
-// links.
+// plainWords are theme classes that are also common words. They count only if the element consists mostly of links.
 var plainWords = wordset.Of(`related summary tabs toc navbar headerbar`)
 
-// part reports whether the classes of the page's theme mark an element as a part around the content.
+// part reports whether the theme's classes mark an element as boilerplate around the content.
 func (t pageTheme) part(n *html.Node, w weight) bool {
 	if len(t) == 0 || n.DataAtom == atom.Section {
 		return false
@@ -385,7 +384,7 @@ func (t pageTheme) part(n *html.Node, w weight) bool {
 			if w.links > 0 && w.linkDensity() >= 40 {
 				return true
 			}
-		case c == "signature": // of the author of a forum post
+		case c == "signature": // a forum post's author
 			if strings.HasPrefix(attr(n, "id"), "sig") {
 				return true
 			}
@@ -396,8 +395,8 @@ func (t pageTheme) part(n *html.Node, w weight) bool {
 	return false
 }
 
-// hintWords are words in the names of elements around the content. They are ignored if the element contains much
-// besides links, buttons and fields.
+// hintWords are words in the names of elements around the content. They are ignored if the element contains much other
+// than links, buttons and fields.
 var hintWords = wordset.Of(`breadcrumb breadcrumbs cookie cookies consent gdpr ccpa onetrust newsletter sharing share social socials sharebar sharethis
 	sharedaddy addthis addtoany sponsored advert adverts advertisement advertising adsbygoogle outbrain taboola pagination paginator pager skiplink
 	skip editsection backtotop back2top toctitle disqus signup signin login masthead megamenu navbar offcanvas jumpbox related recommended
@@ -405,15 +404,15 @@ var hintWords = wordset.Of(`breadcrumb breadcrumbs cookie cookies consent gdpr c
 	footer widget widgets ad ads breadcrumbbar similar upsell subnav vote votes voting feedback helpful rating upvote likes suggested banner announcement
 	prev previous next copyright`)
 
-// otherPages are names of lists with suggested pages.
+// otherPages are names for lists of suggested pages.
 var otherPages = wordset.Of(`related recommended recommendations recommendation trending popular similar upsell suggested sponsored outbrain taboola also`)
 
-// maxNameBytes is the maximum number of bytes read from a class or id attribute. An element's names are read again for
-// every element in it, so long names would be slow.
+// maxNameBytes is the maximum number of bytes to read from a class or id attribute. An element's names are read again
+// for every element in it, so long names would be slow.
 const maxNameBytes = 2000
 
-// matchesHint reports whether a class or an id contains one of the words. It ignores the id of an element with
-// headings, which usually comes from a heading.
+// matchesHint reports whether an element's class or id contains one of the words. It ignores ids of elements with
+// headings, which usually come from the headings.
 func matchesHint(n *html.Node, w weight, words map[string]bool) bool {
 	name := format.Cut(attr(n, "class"), maxNameBytes)
 	if w.headings == 0 {
@@ -427,7 +426,7 @@ func matchesHint(n *html.Node, w weight, words map[string]bool) bool {
 	return false
 }
 
-// splitCamel puts a space between a small letter and the capital after it.
+// splitCamel inserts a space between a small letter and the capital after it.
 func splitCamel(s string) string {
 	var b strings.Builder
 	low := false

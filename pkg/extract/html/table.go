@@ -16,25 +16,25 @@ import (
 // Limits on tables. Larger tables are markup errors or attacks.
 const (
 	maxSpan      = 100
-	maxRepeated  = 200     // maximum size, in bytes, of a cell repeated in all rows and columns it spans
-	maxTableSize = 200_000 // maximum number of cells in a table after expanding spans; larger tables are read without spans
+	maxRepeated  = 200     // maximum size, in bytes, of a cell to repeat in all rows and columns it spans
+	maxTableSize = 200_000 // maximum number of cells in a table after expanding spans; in larger tables, spans are ignored
 )
 
-// gridCell is one position in the grid of a table.
+// gridCell is one position in a table's grid.
 type gridCell struct {
 	text  string
 	head  bool // a th element
-	first bool // false for positions covered by a cell of an earlier row or column
+	first bool // false for positions covered by a cell from an earlier row or column
 }
 
-// gridRow is one row of the grid and the element it was read from.
+// gridRow is one row of the grid, with the element it was read from.
 type gridRow struct {
 	cells []gridCell
 	node  *html.Node
 	thead bool
 }
 
-// table emits a table's rows. The cells of a layout table are read as ordinary content.
+// table emits a table's rows, or the cells of a layout table as ordinary content.
 func (w *walker) table(t *html.Node) {
 	if codeTable(t) {
 		w.code(t)
@@ -76,7 +76,7 @@ func (w *walker) layout(t *html.Node) {
 	}
 }
 
-// tableElements iterates over the elements of a table, except those of nested tables.
+// tableElements iterates over a table's elements, except those in nested tables.
 func tableElements(table *html.Node) func(yield func(*html.Node) bool) {
 	return func(yield func(*html.Node) bool) {
 		var walk func(n *html.Node) bool
@@ -92,8 +92,8 @@ func tableElements(table *html.Node) func(yield func(*html.Node) bool) {
 	}
 }
 
-// skipped reports whether an element of a table must be left out because the element itself, or one around it within
-// the table, is skipped.
+// skipped reports whether to omit an element in a table because the element itself, or one around it within the table,
+// is skipped.
 func (w *walker) skipped(n, table *html.Node) bool {
 	for ; n != nil && n != table; n = n.Parent {
 		if isInvisible(n) || isLineNumber(n) || w.skip != nil && w.skip(n) {
@@ -152,7 +152,7 @@ func (w *walker) grid(t *html.Node) []gridRow {
 			place(cell, down)
 			wide := gridCell{head: cell.head}
 			if len(cell.text) <= maxRepeated {
-				wide.text = cell.text // repeated in each column that it spans
+				wide.text = cell.text // repeated in each column it spans
 			}
 			for range span(c, "colspan") - 1 {
 				if size <= maxTableSize && len(row.cells) < format.MaxColumns {
@@ -176,7 +176,7 @@ func span(n *html.Node, key string) int {
 	return min(v, maxSpan)
 }
 
-// vertical returns the rows if they form a property table, and nil otherwise. A property table has no header row. At
+// vertical returns the rows if they form a property table, or nil otherwise. A property table has no header row, and at
 // least half of its rows have two cells: a label, which is a th or ends in a colon, and a value.
 func (w *walker) vertical(rows []gridRow) []gridRow {
 	heads, pairs := 0, 0
@@ -192,7 +192,7 @@ func (w *walker) vertical(rows []gridRow) []gridRow {
 			pairs++
 			heads++
 		case len(r.cells) == 2 && r.cells[0].head && r.cells[1].head && r.cells[1].first:
-			return nil // a header of two columns
+			return nil // a two-column header
 		}
 	}
 	if heads == 0 || pairs*2 < len(rows) {
@@ -201,7 +201,7 @@ func (w *walker) vertical(rows []gridRow) []gridRow {
 	return rows
 }
 
-// labelCells returns the texts of the cells in `rows`. It adds a colon to each th that labels the td next to it.
+// labelCells returns the texts of the cells in `rows`, adding a colon to each th that labels the td next to it.
 func labelCells(rows []gridRow) [][]string {
 	cells := make([][]string, len(rows))
 	for i, r := range rows {
@@ -237,8 +237,7 @@ func (w *walker) emitPairs(rows []gridRow) {
 	}
 }
 
-// mergeHeads joins the header rows into one. The name of a group of columns is put before the name of each column in
-// the group.
+// mergeHeads merges the header rows into one, prefixing each column's name with the name of its column group.
 func mergeHeads(rows []gridRow) []gridRow {
 	heads := 0
 	for heads < len(rows) && (rows[heads].thead || allHeads(rows[heads]) && (heads == 0 || spansInto(rows[heads-1], rows[heads]))) {
@@ -262,7 +261,7 @@ func mergeHeads(rows []gridRow) []gridRow {
 	return append([]gridRow{merged}, rows[heads:]...)
 }
 
-// spansInto reports whether a cell of the upper row spans into the lower row.
+// spansInto reports whether a cell in the upper row spans into the lower row.
 func spansInto(upper, lower gridRow) bool {
 	for i, c := range lower.cells {
 		if !c.first && c.text != "" && i < len(upper.cells) && upper.cells[i].text == c.text {
@@ -289,7 +288,7 @@ func allHeads(r gridRow) bool {
 func (w *walker) emitRows(rows []gridRow) {
 	kept := make([]gridRow, 0, len(rows))
 	texts := make([][]string, 0, len(rows))
-	narrow := make([][]string, 0, len(rows)) // the same, but with the text of a wide cell only in its first column
+	narrow := make([][]string, 0, len(rows)) // the same, but with a wide cell's text only in its first column
 	for _, r := range rows {
 		if cells := r.texts(false); len(cells) > 0 {
 			kept, texts, narrow = append(kept, r), append(texts, table.JoinAmounts(cells)), append(narrow, table.JoinAmounts(r.narrow(cells)))
@@ -301,7 +300,7 @@ func (w *walker) emitRows(rows []gridRow) {
 	case len(kept) < 2:
 	case (kept[0].thead || allHeads(kept[0])) && table.Filled(texts[0]) > 1:
 		head, names = 0, texts[0]
-	case len(kept[0].cells) > 2: // two columns without a header may also be pairs
+	case len(kept[0].cells) > 2: // two columns without a header may be pairs
 		if at, depth := table.HeaderRows(narrow[:min(len(narrow), table.HeaderSample)]); depth > 0 {
 			rows := make([]table.ColumnNames, depth)
 			for k := range rows {
@@ -328,7 +327,7 @@ func (w *walker) emitRows(rows []gridRow) {
 	}
 }
 
-// narrow is like texts, but if a cell spans several columns, only the first of them has its text.
+// narrow is like texts, but a cell that spans several columns has its text only in the first one.
 func (r gridRow) narrow(texts []string) []string {
 	out := slices.Clone(texts)
 	for i := 1; i < len(out); i++ {
@@ -339,8 +338,8 @@ func (r gridRow) narrow(texts []string) []string {
 	return out
 }
 
-// withoutRepeats returns the texts of a row's cells. If a cell spans several columns with the same name, its text
-// appears only once. `texts` repeats such a text in each column, `narrow` does not.
+// withoutRepeats returns the texts of a row's cells. The text of a cell that spans several columns with the same name
+// appears only once. `texts` repeats such a text in each column; `narrow` does not.
 func withoutRepeats(names, texts, narrow []string) []string {
 	out := texts
 	for i := 1; i < min(len(names), len(texts)); i++ {
@@ -373,8 +372,8 @@ func (r gridRow) texts(once bool) []string {
 	return texts
 }
 
-// isSingleCell reports whether one cell spans the whole row. Such a cell is a heading for the rows below, and its text
-// is written once.
+// isSingleCell reports whether one cell spans the whole row. Such a cell is a heading for the rows below it and is
+// written only once.
 func (r gridRow) isSingleCell() bool {
 	for i, c := range r.cells {
 		if i > 0 && (c.first || c.text != "" && c.text != r.cells[0].text) {
@@ -384,8 +383,8 @@ func (r gridRow) isSingleCell() bool {
 	return len(r.cells) > 0
 }
 
-// layoutTable reports whether a table is used for layout. A layout table is marked as such, contains sections, long
-// text or other tables, or has only one column or row.
+// layoutTable reports whether a table is used for layout: it is marked as such, contains sections, long text or other
+// tables, or has only one column or row.
 func (w *walker) layoutTable(t *html.Node) bool {
 	switch attr(t, "role") {
 	case "presentation", "none":

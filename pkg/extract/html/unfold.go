@@ -9,11 +9,11 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// maxNoticeLetters is the maximum length, in letters, of a noscript element that only asks for JavaScript.
+// maxNoticeLetters is the maximum length, in letters, of a noscript element that just asks for JavaScript.
 const maxNoticeLetters = 400
 
-// attachShadows replaces templates of declarative shadow trees with their content and moves the children of each host
-// element into the slots of that content.
+// attachShadows replaces declarative shadow tree templates with their content and moves each host element's children
+// into the slots of that content.
 func attachShadows(n *html.Node) {
 	var template *html.Node
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
@@ -53,7 +53,7 @@ func rename(n *html.Node, a atom.Atom) {
 	n.DataAtom, n.Data = a, a.String()
 }
 
-// expandNoscript parses the content of noscript elements, unless it only asks for JavaScript.
+// expandNoscript parses the content of noscript elements unless it just asks for JavaScript.
 func expandNoscript(doc *html.Node) {
 	var found []*html.Node
 	for n := range doc.Descendants() {

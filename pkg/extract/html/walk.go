@@ -11,38 +11,38 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// walker converts a tree of HTML to blocks. Recursion is safe, because golang.org/x/net's parser limits the depth of
-// trees to 512.
+// walker converts an HTML tree to blocks. Recursion is safe, because golang.org/x/net's parser limits trees to a depth
+// of 512.
 type walker struct {
 	p        *reader
-	base     *url.URL              // base of relative addresses; nil if unknown
-	skip     func(*html.Node) bool // reports elements to leave out in addition to invisible ones; nil: none
-	readAlts bool                  // read descriptions of pictures
+	base     *url.URL              // base for relative addresses; nil if unknown
+	skip     func(*html.Node) bool // selects elements to omit in addition to invisible ones; nil means none
+	readAlts bool                  // read picture descriptions
 	take     func(block) error     // receives the blocks; if nil, they go to the sink
 
 	buf         strings.Builder
 	links       []domain.BlockLink
-	at          *html.Node      // block element of the text in buf
+	at          *html.Node      // block element that the text in buf belongs to
 	lists       []list          // open lists, innermost last
 	marker      string          // number of the list item whose text follows
 	item        bool            // the text in buf belongs to a list item
 	writtenAlts map[string]bool // picture descriptions already written
-	tabs        []string        // labels of tabs whose panels follow
+	tabs        []string        // labels of the tabs whose panels follow
 	inCode      bool            // the text is in inline code
-	entry       string          // anchor of the term that is being defined; "" outside definitions
-	entryTerm   string          // value that `entry` had outside the innermost definition list
+	entry       string          // anchor of the term being defined; "" outside definitions
+	entryTerm   string          // value of `entry` outside the innermost definition list
 	facts       map[*html.Node]nodeFacts
 	err         error
 }
 
 // block is a domain.Block with the element it was read from.
 type block struct {
-	domain.Block // in table rows, the text as shown on the page: column names must not affect the choice of content
+	domain.Block // in table rows, the text as shown on the page, so that column names don't affect the choice of content
 	node         *html.Node
-	named        string // in table rows, the text with column names; "" if it is the same
+	named        string // in table rows, the text with column names; "" if that is the same
 }
 
-// domainBlock returns the block to emit. The text of a table row includes the column names unless `plain` is true.
+// domainBlock returns the block to emit. A table row's text includes the column names unless `plain` is true.
 func (b block) domainBlock(plain bool) domain.Block {
 	if !plain && b.named != "" {
 		b.Text = b.named
@@ -106,14 +106,14 @@ func (w *walker) children(n *html.Node) {
 	}
 }
 
-// block emits the text before an element and the element's content as separate blocks.
+// block emits the text before an element and then the element's content, as separate blocks.
 func (w *walker) block(n *html.Node) {
 	w.flush()
 	w.within(n)
 }
 
-// within emits an element's content. It records the resulting blocks, including any text collected before, as read from
-// this element.
+// within emits an element's content. The resulting blocks, including any text collected before, are recorded as read
+// from this element.
 func (w *walker) within(n *html.Node) {
 	was := w.at
 	w.at = n
@@ -162,7 +162,7 @@ func (w *walker) node(n *html.Node) {
 			return
 		}
 		was := w.inCode
-		w.inCode = true // code within inline code is also inline
+		w.inCode = true // code within inline code is inline too
 		w.children(n)
 		w.inCode = was
 	case atom.Table:
@@ -204,7 +204,7 @@ func (w *walker) node(n *html.Node) {
 	}
 }
 
-// specialElement reads the elements that walker.node does not handle itself. The role or class of some of them requires
+// specialElement reads the elements that walker.node does not handle, some of which have a role or class that requires
 // special treatment.
 func (w *walker) specialElement(n *html.Node) {
 	switch role := attr(n, "role"); {
@@ -233,7 +233,7 @@ func (w *walker) specialElement(n *html.Node) {
 	w.children(n)
 }
 
-// hidden reads the source of a formula from an invisible element. The page's scripts draw the visible formula from it.
+// hidden reads a formula's source from an invisible element. The page's scripts draw the visible formula from it.
 func (w *walker) hidden(n *html.Node) {
 	if n.DataAtom == atom.Script && strings.HasPrefix(attr(n, "type"), "math/tex") && n.FirstChild != nil {
 		writeInline(&w.buf, " "+n.FirstChild.Data+" ")
@@ -253,7 +253,7 @@ func (w *walker) code(n *html.Node) {
 	w.emit(domain.Block{Kind: domain.BlockCode, Text: codeText(n), Links: w.linksIn(n)}, n)
 }
 
-// term reads a dt element or the summary of a details element as a separate line.
+// term reads a dt element, or a details element's summary, as a separate line.
 func (w *walker) term(n *html.Node) {
 	if n.DataAtom == atom.Summary && firstHeading(n) != nil {
 		w.block(n)
@@ -262,9 +262,8 @@ func (w *walker) term(n *html.Node) {
 	w.within(n)
 }
 
-// enter records the anchor of a term in a definition list. If a term has no anchor, it gets the anchor of the term
-// directly before it. If there is no such term, it gets the anchor of the outer term whose definition contains this
-// list.
+// enter records the anchor of a term in a definition list. A term without an anchor gets the anchor of the term
+// directly before it or, if there is none, of the outer term whose definition contains this list.
 func (w *walker) enter(n *html.Node) {
 	if n.DataAtom != atom.Dt {
 		return
@@ -276,15 +275,15 @@ func (w *walker) enter(n *html.Node) {
 	}
 }
 
-// image writes a picture's description, unless it is the name of a file or logo.
+// image writes a picture's description unless it is the name of a file or logo.
 func (w *walker) image(n *html.Node) {
 	if alt := w.imageDescription(n); alt != "" {
 		w.buf.WriteString(" " + alt + " ")
 	}
 }
 
-// imageDescription returns a picture's description. It returns "" if there is none, or if the text next to the picture
-// already contains it.
+// imageDescription returns a picture's description, or "" if there is none or the text next to the picture already
+// contains it.
 func (w *walker) imageDescription(img *html.Node) string {
 	alt := format.OneLine(attr(img, "alt"))
 	if !w.readAlts || !isInformativeAlt(alt) {
@@ -314,7 +313,7 @@ func (w *walker) imageDescription(img *html.Node) string {
 	return alt
 }
 
-// startText returns the text at the start of a subtree. It stops early, so that calling it for every picture of a large
+// startText returns the text at the start of a subtree. It stops early, so that calling it for every picture on a large
 // page stays cheap.
 func startText(n *html.Node) string {
 	const maxNodes, maxBytes = 200, 8 << 10
@@ -331,7 +330,7 @@ func startText(n *html.Node) string {
 	return b.String()
 }
 
-// isInformativeAlt reports whether a picture's description means something to readers.
+// isInformativeAlt reports whether a picture's description is of use to readers.
 func isInformativeAlt(alt string) bool {
 	words := strings.Fields(alt)
 	lower := strings.ToLower(alt)
@@ -348,8 +347,8 @@ func isInformativeAlt(alt string) bool {
 	return len(words) > 1 || strings.ContainsFunc(alt, func(r rune) bool { return r > 0x2e80 })
 }
 
-// titles emits only the main headings of a header element, where many pages have their title. It skips the rest of the
-// header.
+// titles emits only the main headings in a header element, because many pages have their title there. It skips
+// everything else in the header.
 func (w *walker) titles(header *html.Node) {
 	if header.DataAtom != atom.Header {
 		return
@@ -380,8 +379,8 @@ func firstHeading(n *html.Node) *html.Node {
 	return nil
 }
 
-// isInvisible reports whether readers do not see an element's text, or whether it is not content, like the options of a
-// select element.
+// isInvisible reports whether an element's text is invisible to readers or is not content, like the options of a select
+// element.
 func isInvisible(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Head, atom.Title, atom.Svg, atom.Iframe,
@@ -407,7 +406,7 @@ func isInvisible(n *html.Node) bool {
 	return false
 }
 
-// drawnFormula reports whether an element is the MathML of a formula shown as a picture.
+// drawnFormula reports whether an element is the MathML for a formula shown as a picture.
 func drawnFormula(n *html.Node) bool {
 	return n.FirstChild != nil && n.FirstChild.DataAtom == atom.Math
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// TestMarkup reads fragments of pages and compares the kinds and texts of the blocks.
+// TestMarkup reads page fragments and compares the kinds and texts of the blocks.
 func TestMarkup(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ page, want string }{

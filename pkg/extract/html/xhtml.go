@@ -10,11 +10,11 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// voidElements is the set of elements without an end tag in HTML.
+// voidElements is the set of HTML elements that have no end tag.
 var voidElements = wordset.Of("area base basefont bgsound br col command embed frame hr image img input keygen link meta param source track wbr")
 
-// ExpandXHTML rewrites the empty elements of an XHTML page for HTML parsers: <script/> becomes <script></script>. An
-// HTML parser would read <script/> as a start tag and the rest of the page as the script's content.
+// ExpandXHTML rewrites an XHTML page's empty elements for HTML parsers: <script/> becomes <script></script>. Otherwise
+// an HTML parser would read <script/> as a start tag and everything after it as the script's content.
 func ExpandXHTML(page string) string {
 	var out strings.Builder
 	out.Grow(len(page) + len(page)/8)
@@ -41,7 +41,7 @@ func ExpandXHTML(page string) string {
 	}
 }
 
-// IsXHTML reports whether a page is XHTML. Either its media type says so, or its first 2 KiB begin with an XML
+// IsXHTML reports whether a page is XHTML: either its media type says so, or its first 2 KiB begin with an XML
 // declaration and contain the word "xhtml". `declared` is the media type, with or without parameters.
 func IsXHTML(page []byte, declared string) bool {
 	media, _, _ := strings.Cut(declared, ";")

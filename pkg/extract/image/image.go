@@ -1,5 +1,5 @@
 // Package image reads pictures of text: photographs and scans in PNG, JPEG, TIFF and WebP. A TIFF file may have several
-// pages. The text is recognised by another program; this package makes the pictures for it.
+// pages. This package only prepares the pictures; another program recognises the text.
 package image
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/scan"
 )
 
-// Formats of pictures.
+// Picture formats.
 var (
 	PNG = format.Format{
 		Type: "image/png", Extensions: []string{".png"}, Name: "a PNG picture", Label: "PNG",
@@ -54,11 +54,11 @@ func isWebP(head []byte, _ string) bool {
 	return len(head) >= 12 && string(head[:4]) == "RIFF" && string(head[8:12]) == "WEBP"
 }
 
-// read reads a picture with one page.
+// read reads a single-page picture.
 func read(p *format.Parser) error { return readPages(p, 1) }
 
-// readPages reads a picture with `count` pages. It uses the texts recognised so far. If recognition must come first, it
-// returns an error of kind Scanned.
+// readPages reads a picture with `count` pages, using the texts recognised so far. If OCR must come first, it returns
+// an error of kind Scanned.
 func readPages(p *format.Parser, count int) error {
 	scans := p.Src.Scans
 	if scans.Limit == 0 || !scans.Report && len(scans.Pages) == 0 {
@@ -86,7 +86,7 @@ func readPages(p *format.Parser, count int) error {
 // maxPixels is the maximum number of pixels in a picture: 8,000 × 8,000. Decoding takes up to eight bytes per pixel.
 const maxPixels = 64_000_000
 
-// Bounds on the longer side of a picture, in pixels. In smaller pictures, letters are too small to be recognised.
+// Bounds on a picture's longer side in pixels. In smaller pictures, letters are too small to be recognised.
 const (
 	smallSide = 1600
 	enlarged  = 2 // factor by which small pictures are enlarged
@@ -98,7 +98,7 @@ type kind struct {
 	decode func(io.Reader) (image.Image, error)
 }
 
-// scan prepares the picture in a single-page file for text recognition.
+// scan prepares the picture in a single-page file for OCR.
 func (k kind) scan(p *format.Parser, page, turn int) (*image.Gray, error) {
 	if page != 1 {
 		return nil, format.Errorf(format.NoPage, "the file has no page %d; it has one page", page)
@@ -110,7 +110,7 @@ func (k kind) scan(p *format.Parser, page, turn int) (*image.Gray, error) {
 	return k.gray(func() io.Reader { return bytes.NewReader(data) }, turn)
 }
 
-// gray decodes a picture, converts it to shades of grey, and scales it to a size that suits text recognition.
+// gray decodes a picture, converts it to shades of grey and scales it to a size suitable for OCR.
 func (k kind) gray(open func() io.Reader, turn int) (*image.Gray, error) {
 	size, err := k.config(open())
 	if err != nil {
@@ -133,8 +133,8 @@ func damaged(err error) error {
 	return &format.Error{Kind: format.Damaged, Message: "the picture is damaged, or of a kind that cannot be read; save it as PNG", Err: err}
 }
 
-// grayOf converts a picture to shades of grey. Transparent areas become white. Small pictures are enlarged and very
-// large ones reduced.
+// grayOf converts a picture to shades of grey. Transparent areas become white. Small pictures are enlarged, and very
+// large ones are reduced.
 func grayOf(picture image.Image) *image.Gray {
 	from := picture.Bounds()
 	w, h := from.Dx(), from.Dy()

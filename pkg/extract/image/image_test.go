@@ -52,14 +52,14 @@ func twoPages(t testing.TB) []byte {
 	order := binary.LittleEndian
 	at := len(first) + len(first)%2
 	file := append(slices.Clone(first), make([]byte, len(first)%2)...)
-	// All offsets in the second file shift by the size of the first one.
+	// All offsets in the second file shift by the first file's size.
 	moved := slices.Clone(second)
 	dir := int(order.Uint32(moved[4:]))
 	count := int(order.Uint16(moved[dir:]))
 	for k := range count {
 		entry := moved[dir+2+12*k:]
 		size := map[uint16]int{1: 1, 2: 1, 3: 2, 4: 4, 5: 8}[order.Uint16(entry[2:])] * int(order.Uint32(entry[4:]))
-		if tag := order.Uint16(entry); tag == 273 || size > 4 { // the offset of the pixels, and values outside the entry
+		if tag := order.Uint16(entry); tag == 273 || size > 4 { // the offset of the pixels, or values outside the entry
 			order.PutUint32(entry[8:], order.Uint32(entry[8:])+uint32(at))
 		}
 	}
@@ -169,7 +169,7 @@ func TestPicturesAreMadeForRecognition(t *testing.T) {
 	}
 }
 
-// TestHostilePicturesAreRefused reads pictures that claim to be huge, are cut off, or refer to themselves.
+// TestHostilePicturesAreRefused reads pictures that claim to be huge, are truncated, or refer to themselves.
 func TestHostilePicturesAreRefused(t *testing.T) {
 	t.Parallel()
 	r := registry(t)

@@ -16,7 +16,7 @@ const (
 	maxDirectories = 20_000
 )
 
-// header is the beginning of a TIFF file, with the offset of a directory.
+// header is the start of a TIFF file, up to and including the offset of a directory.
 type header [headerBytes]byte
 
 func (h header) order() binary.ByteOrder {
@@ -26,8 +26,8 @@ func (h header) order() binary.ByteOrder {
 	return binary.LittleEndian
 }
 
-// directories returns a header for each page of a TIFF file. If such a header replaces the file's own, that page
-// becomes the first page of the file.
+// directories returns a header for each page in a TIFF file. A file whose header is replaced by one of these starts
+// with that page.
 func directories(data io.ReaderAt, size int64) ([]header, error) {
 	var first header
 	if _, err := data.ReadAt(first[:], 0); err != nil {
@@ -38,7 +38,7 @@ func directories(data io.ReaderAt, size int64) ([]header, error) {
 	seen := map[uint32]bool{}
 	for at := order.Uint32(first[offsetAt:]); at != 0; {
 		if seen[at] || int64(at) >= size || len(pages) == maxDirectories {
-			break // a loop or a truncated file: the pages so far are readable
+			break // a loop or a truncated file: keep the pages read so far
 		}
 		seen[at] = true
 		var count [2]byte

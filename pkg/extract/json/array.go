@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// maxShownNumbers is the number of values that remain of a long run of numbers. Nobody searches for the thousandth
+	// maxShownNumbers is how many values to keep of a long run of numbers, because nobody searches for the thousandth
 	// coordinate.
 	maxShownNumbers = 8
-	// minShortenedRun is the length above which a run of numbers is shortened.
+	// minShortenedRun is the length above which runs of numbers are shortened.
 	minShortenedRun = 64
 	// listedScalars is the maximum number of array values in one name-value pair.
 	listedScalars = 1000
 )
 
-// list collects the values of an array and of the arrays within it. Objects are not collected.
+// list collects the values in an array and in the arrays within it, but not objects.
 type list struct {
 	texts   []string
 	size    int // total size of `texts` in bytes
@@ -36,7 +36,7 @@ func (l *list) add(text string, number bool) {
 	}
 }
 
-// endRun ends a run of numbers. It shortens long runs.
+// endRun ends a run of numbers, shortening it if it is long.
 func (l *list) endRun() {
 	if l.numbers > minShortenedRun {
 		l.texts = append(l.texts[:len(l.texts)-minShortenedRun+maxShownNumbers], "… ("+strconv.Itoa(l.numbers)+" numbers)")
@@ -59,8 +59,8 @@ func (w *walker) array(path []string, level int, rec *record) error {
 	return err
 }
 
-// elements reads the elements in an array. An object within a record becomes part of that record; any other object
-// becomes a separate record. Other values are added to `list`.
+// elements reads an array's elements. An object within a record becomes part of that record; any other object becomes a
+// record of its own. Other values are added to `list`.
 func (w *walker) elements(path []string, level int, rec *record, list *list) error {
 	for {
 		if err := w.p.Ctx.Err(); err != nil {
@@ -114,7 +114,7 @@ func (w *walker) elements(path []string, level int, rec *record, list *list) err
 // element reads an object or an array that is an element of an array.
 func (w *walker) element(tok token, path []string, level int, rec *record, list *list) error {
 	list.flush(path, rec)
-	if rec.row { // values within a record stay part of it
+	if rec.row { // values within a record remain part of it
 		return w.value(tok, path, level, rec)
 	}
 	if err := rec.flush(w.p.Out); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// probeSize is the number of bytes at the start of a text that show whether it is JSON or JSON Lines.
+// probeSize is the number of leading bytes of a text that are used to recognise JSON and JSON Lines.
 const probeSize = 64 << 10
 
 // read reads JSON and JSON Lines as a stream. Objects become headings and "path: value" lines. Each object in an array
@@ -36,7 +36,7 @@ func piece(p *format.Parser, text io.Reader) error {
 		return err
 	}
 	lines, structured, valid := probeJSON(p, head)
-	if !structured || !valid { // a single word or number is valid JSON, but is usually meant as plain text
+	if !structured || !valid { // a single word or number is valid JSON but usually meant as plain text
 		if !valid {
 			p.Out.Warn("the file is not valid JSON and was read as plain text")
 		}
@@ -73,17 +73,17 @@ func probeJSON(p *format.Parser, head []byte) (lines, structured, valid bool) {
 	var syntax *syntaxError
 	valid = err == nil || errors.Is(err, io.ErrUnexpectedEOF) || w.values > 0 && errors.As(err, &syntax)
 	if _, rest := r.Peek(1); rest != nil && len(head) == probeSize && format.KindOf(err) == "" {
-		valid = true // the error may be due to a word cut off at the end of `head`
+		valid = true // a word truncated at the end of `head` may have caused the error
 	}
 	named := strings.ToLower(path.Ext(p.Src.Name))
 	return w.values > 1 || w.topLevelValues > 1 || named == ".jsonl" || named == ".ndjson", w.hasStructure, valid
 }
 
-// record collects the "path: value" pairs that form one block.
+// record collects the "path: value" pairs for one block.
 type record struct {
-	row   bool // whether the record is an element of an array; its pairs are then separated by "; "
+	row   bool // the record is an element of an array, so "; " separates its pairs
 	at    int  // line number in a JSON Lines file; 0 in other files
-	plain bool // whether a path omits the leading names that it shares with the previous pair
+	plain bool // paths omit the leading names they share with the previous pair
 	pairs []string
 	last  []string // path of the previous pair
 	size  int
@@ -101,7 +101,7 @@ func (r *record) add(path []string, value string) {
 		}
 		r.last = append(r.last[:0], path...)
 	}
-	if n := len(names); n > 0 && names[n-1] == "" { // the text of an element or a section, which has no name
+	if n := len(names); n > 0 && names[n-1] == "" { // the text of an element or section, which has no name
 		names = names[:n-1]
 	}
 	if len(names) > 0 {
@@ -127,10 +127,10 @@ func (r *record) flush(out *format.Sink) error {
 type walker struct {
 	p              *format.Parser
 	scan           *scanner
-	lines          bool // whether the text is a sequence of values; each value is then a row
+	lines          bool // the text is a sequence of values, each of which is a row
 	values         int  // number of top-level values read completely
 	topLevelValues int  // number of top-level values started
-	hasStructure   bool // whether there was an object or an array
+	hasStructure   bool // there was an object or array
 	depth          int
 }
 
@@ -175,14 +175,14 @@ func (w *walker) errorInLine(what string) error {
 	return &syntaxError{line: w.scan.line, what: what}
 }
 
-// errorAtText returns the error for invalid JSON. `what` describes the fault. The line and the offending text come from
-// the scanner.
+// errorAtText returns the error for invalid JSON. `what` describes the fault; the scanner provides the line and the
+// offending text.
 func (w *walker) errorAtText(what string) error {
 	return &syntaxError{line: w.scan.line, what: what, text: string(w.scan.text)}
 }
 
 // value reads the value that starts with token `tok`. `path` is the value's label within the record `rec`, and `level`
-// its heading level. Values within arrays have no headings.
+// is its heading level. Values within arrays have no headings.
 func (w *walker) value(tok token, path []string, level int, rec *record) error {
 	switch tok {
 	case '{', '[':
@@ -211,7 +211,7 @@ func (w *walker) value(tok token, path []string, level int, rec *record) error {
 	return nil
 }
 
-// scalar returns the string or word just read, as text. It returns "" for null and for encoded data.
+// scalar returns the string or word just read as text. It returns "" for null and for encoded data.
 func (w *walker) scalar(tok token) (string, error) {
 	text := w.scan.text
 	if tok == word {
@@ -231,8 +231,8 @@ func (w *walker) scalar(tok token) (string, error) {
 	return string(text), nil
 }
 
-// isEncodedData reports whether a string is Base64 or similar data: it is long, has no spaces, and contains only
-// characters of such an encoding.
+// isEncodedData reports whether a string is Base64 or similar data, i.e. long, without spaces, and with only characters
+// used by such encodings.
 func isEncodedData(text []byte) bool {
 	if len(text) < 1024 {
 		return false

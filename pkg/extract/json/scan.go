@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// token is one of the punctuation marks {}[]:, or one of the constants below.
+// token is one of the characters {}[]:, or one of the constants below.
 type token byte
 
 const (
@@ -23,11 +23,11 @@ const (
 // maxJSONString is the maximum size of a string in bytes. Longer strings are truncated.
 const maxJSONString = 4 << 20
 
-// syntaxError says where and why a text is not JSON.
+// syntaxError says where and why a text is not valid JSON.
 type syntaxError struct {
 	line int
 	what string
-	text string // the invalid word, which has already been read
+	text string // the invalid word, already read
 }
 
 func (e *syntaxError) Error() string { return fmt.Sprintf("%s in line %d", e.what, e.line) }
@@ -38,12 +38,12 @@ type scanner struct {
 	r    *bufio.Reader
 	line int // line number of the last token, from 1
 	text []byte
-	cut  bool // whether a string was longer than maxJSONString
+	cut  bool // a string was longer than maxJSONString
 }
 
 func newJSONScanner(r *bufio.Reader) *scanner { return &scanner{r: r, line: 1} }
 
-// next returns the next token. If it is a string or word, its text is in s.text until the next call.
+// next returns the next token. If it is a string or word, s.text holds its text until the next call.
 func (s *scanner) next() (token, error) {
 	for {
 		c, err := s.r.ReadByte()
@@ -71,8 +71,8 @@ func (s *scanner) next() (token, error) {
 	}
 }
 
-// isEmpty reports whether the object or array that has just started has no content. It skips white space, but does not
-// read the closing bracket. If the text ends, it returns true.
+// isEmpty reports whether the object or array that has just started is empty. It skips white space but does not read
+// the closing bracket. It returns true if the text ends.
 func (s *scanner) isEmpty() bool {
 	for {
 		c, err := s.r.Peek(1)
@@ -83,14 +83,14 @@ func (s *scanner) isEmpty() bool {
 			if c[0] == '\n' {
 				s.line++
 			}
-			_, _ = s.r.Discard(1) // cannot fail: Peek has just returned this byte
+			_, _ = s.r.Discard(1) // cannot fail: Peek just returned this byte
 		default:
 			return c[0] == '}' || c[0] == ']'
 		}
 	}
 }
 
-// comment skips the rest of a comment, after its first slash.
+// comment skips a comment whose first slash has been read.
 func (s *scanner) comment() error {
 	kind, err := s.r.ReadByte()
 	if err != nil || kind != '/' && kind != '*' {
@@ -121,7 +121,7 @@ func (s *scanner) word(first byte) error {
 			break
 		}
 		if strings.IndexByte(" \t\r\n{}[]:,\"'/\x1e", c) >= 0 {
-			_ = s.r.UnreadByte() // a byte has just been read
+			_ = s.r.UnreadByte() // a byte was just read
 			break
 		}
 		s.text = append(s.text, c)
@@ -163,7 +163,7 @@ func isJSONValue(word []byte) bool {
 	return digits && (first >= '0' && first <= '9' || first == '-' || first == '+' || first == '.')
 }
 
-// quoted reads the rest of a string, up to its closing quotation mark.
+// quoted reads a string up to its closing quotation mark. The opening one has already been read.
 func (s *scanner) quoted(quote byte) error {
 	s.text = s.text[:0]
 	for {
@@ -214,7 +214,7 @@ func (s *scanner) escape() error {
 		}
 		if utf16.IsSurrogate(r) {
 			if next, err := s.r.Peek(2); err == nil && string(next) == `\u` {
-				_, _ = s.r.Discard(2) // cannot fail: Peek has just returned these bytes
+				_, _ = s.r.Discard(2) // cannot fail: Peek just returned these bytes
 				low, _ := s.hex()
 				r = utf16.DecodeRune(r, low)
 			}
@@ -228,7 +228,7 @@ func (s *scanner) escape() error {
 	return nil
 }
 
-// hex reads the four hexadecimal digits of an escaped character.
+// hex reads an escaped character's four hexadecimal digits.
 func (s *scanner) hex() (rune, bool) {
 	digits, err := s.r.Peek(4)
 	if err != nil {
@@ -238,6 +238,6 @@ func (s *scanner) hex() (rune, bool) {
 	if err != nil {
 		return utf8.RuneError, false
 	}
-	_, _ = s.r.Discard(4) // cannot fail: Peek has just returned these bytes
+	_, _ = s.r.Discard(4) // cannot fail: Peek just returned these bytes
 	return rune(n), true
 }

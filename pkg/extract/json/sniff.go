@@ -13,8 +13,8 @@ var Format = format.Format{
 	Name:       "JSON", Label: "JSON", Text: true, Sniff: sniffJSON, Read: read, Piece: piece,
 }
 
-// sniffJSON recognises JSON by its first bytes. It never matches if the name or type says that the file is Markdown or
-// plain text. If the name or type says CSV, it matches only objects.
+// sniffJSON recognises JSON by its first bytes. It never matches if the name or type indicates Markdown or plain text.
+// If the name or type indicates CSV, it matches only objects.
 func sniffJSON(head []byte, named string) bool {
 	switch named {
 	case format.TypeJSON:

@@ -22,7 +22,7 @@ const (
 	maxMailParts   = 1000     // maximum number of parts in a message, including nested messages
 	maxMultiparts  = 20       // maximum nesting depth of multipart bodies
 	maxAttachments = 100      // maximum number of attachments to read
-	maxMailHeader  = 64 << 10 // maximum size of a message's header in bytes; the rest is ignored
+	maxMailHeader  = 64 << 10 // maximum size of a message's header in bytes; anything beyond is ignored
 	maxAddresses   = 2 << 10  // maximum size of an address line, in bytes
 )
 
@@ -33,14 +33,14 @@ var Format = format.Format{
 	Sniff: func(head []byte, named string) bool { return messageType(head, named) == format.TypeMail },
 }
 
-// WebArchive describes web pages saved as one file by a browser or Word.
+// WebArchive describes web pages that a browser or Word saved as one file.
 var WebArchive = format.Format{
 	Type: format.TypeMHTML, Aliases: []string{"application/x-mimearchive"}, Extensions: []string{".mht", ".mhtml"},
 	Name: "a web archive", Label: "web archive (mht)", Text: true, Read: readArchive,
 	Sniff: func(head []byte, named string) bool { return messageType(head, named) == format.TypeMHTML },
 }
 
-// read reads a message: its subject, addresses, date and text. It reads each attachment with the reader of its format.
+// read reads a message: its subject, addresses, date and text, and each attachment with the reader for its format.
 func read(p *format.Parser) error {
 	data, err := p.Src.Bytes()
 	if err != nil {
@@ -91,13 +91,13 @@ func readArchive(p *format.Parser) error {
 
 type reader struct {
 	p           *format.Parser
-	left        int64 // number of bytes that may still be decoded
+	left        int64 // bytes that may still be decoded
 	parts       int
 	attachments int
-	exceeded    bool // whether a limit on parts was exceeded, which causes a warning
+	exceeded    bool // a limit on parts was exceeded, which causes a warning
 }
 
-// message reads a message's header as text, and then the body. `level` is the heading level of the subject.
+// message reads a message's header as text and then its body. `level` is the subject's heading level.
 func (m *reader) message(data []byte, level int) error {
 	header, body := splitHeader(data)
 	subject := decodeHeader(header.Get("Subject"))
@@ -149,7 +149,7 @@ func splitHeader(data []byte) (textproto.MIMEHeader, []byte) {
 		if size += len(line); size > maxMailHeader {
 			continue
 		}
-		if line[0] == ' ' || line[0] == '\t' { // a continuation line
+		if line[0] == ' ' || line[0] == '\t' { // continuation line
 			value.WriteString(" " + strings.TrimSpace(string(line)))
 			continue
 		}
@@ -166,7 +166,7 @@ func splitHeader(data []byte) (textproto.MIMEHeader, []byte) {
 
 var headerWords = mime.WordDecoder{CharsetReader: charset.Reader}
 
-// decodeHeader decodes the encoded words in a header value. It guesses the encoding of raw non-ASCII bytes.
+// decodeHeader decodes the encoded words in a header value and guesses the encoding of raw non-ASCII bytes.
 func decodeHeader(value string) string {
 	if !utf8.ValidString(value) {
 		value, _ = charset.Decode([]byte(value), "")
@@ -177,7 +177,7 @@ func decodeHeader(value string) string {
 	return format.OneLine(value)
 }
 
-// addresses formats a list of addresses for display.
+// addresses formats an address list for display.
 func addresses(value string) string {
 	if value == "" {
 		return ""
@@ -205,7 +205,7 @@ func addresses(value string) string {
 	return format.OneLine(b.String())
 }
 
-// date converts a date in a header to the format of metadata. It returns "" if the header has no valid date.
+// date converts a header's date to the metadata format. It returns "" if the date is invalid.
 func date(value string) string {
 	t, err := mail.ParseDate(value)
 	if err != nil {
@@ -214,7 +214,7 @@ func date(value string) string {
 	return t.Format(time.RFC3339)
 }
 
-// entity reads a part of a message according to its type.
+// entity reads a message part according to its type.
 func (m *reader) entity(part mimePart, level, nesting int) error {
 	if err := m.p.Ctx.Err(); err != nil {
 		return err
@@ -239,7 +239,7 @@ func (m *reader) entity(part mimePart, level, nesting int) error {
 	return nil // a picture within the text, or a signature
 }
 
-// multipart reads the parts of a multipart body. If they are alternatives, it reads only the best one.
+// multipart reads the parts of a multipart body, or only the best one if they are alternatives.
 func (m *reader) multipart(part mimePart, mediaType string, level, nesting int) error {
 	if nesting >= maxMultiparts {
 		m.p.Out.Warn("parts of the message that are nested too deeply were skipped")
@@ -265,8 +265,8 @@ func (m *reader) multipart(part mimePart, mediaType string, level, nesting int) 
 	return nil
 }
 
-// bestPart returns the index of the best alternative: the plain text, unless it is much shorter than the text of the
-// HTML. HTML is the second choice, because mail programs use tables for layout in it.
+// bestPart returns the index of the best alternative: the plain text, unless it is much shorter than the HTML's text.
+// HTML is the second choice, because mail programs use tables for layout in it.
 func (m *reader) bestPart(parts []mimePart) (int, error) {
 	plain, rich, size := -1, -1, 0
 	for i, part := range parts {
@@ -342,7 +342,7 @@ func (m *reader) body(part mimePart, mediaType string, params map[string]string)
 	return q.ReadAs(format.TypeText)
 }
 
-// isRTF reports whether a media type is RTF. Some mail programs on macOS and Windows write messages in it.
+// isRTF reports whether a media type is RTF, which some mail programs on macOS and Windows use for messages.
 func isRTF(mediaType string) bool {
 	return mediaType == format.TypeRTF || mediaType == "text/rtf" || mediaType == "text/richtext"
 }
@@ -398,7 +398,7 @@ func (m *reader) nested(part mimePart, level int) error {
 	return m.message(content, level+1)
 }
 
-// attachment reads an attached file with the reader of its format. The text gets a heading with the file's name.
+// attachment reads an attached file with the reader for its format, under a heading with the file's name.
 func (m *reader) attachment(part mimePart, mediaType string, level int) error {
 	name := cmp.Or(part.name(), "attachment")
 	if m.attachments++; m.attachments > maxAttachments {

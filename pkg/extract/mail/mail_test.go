@@ -39,7 +39,7 @@ func TestMailIsReadWithItsAttachments(t *testing.T) {
 	}
 }
 
-// messageOf returns a message with the given body, which may begin with further header fields.
+// messageOf returns a message with the given body, which may start with more header fields.
 func messageOf(body string) string {
 	return "From: a@a.example\nTo: b@b.example\nSubject: Doors\nDate: Tue, 02 Jan 2024 10:00:00 +0100\nMIME-Version: 1.0\n" + body
 }

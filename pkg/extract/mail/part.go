@@ -15,13 +15,13 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// mimePart is a message or one of its parts. The body is still encoded.
+// mimePart is a message or one of its parts, with the body still encoded.
 type mimePart struct {
 	header textproto.MIMEHeader
 	body   []byte
 }
 
-// mediaType returns the part's media type and its parameters. If the type is missing or malformed, it is text/plain.
+// mediaType returns the part's media type and its parameters, or text/plain if the type is missing or malformed.
 func (p mimePart) mediaType() (string, map[string]string) {
 	value := p.header.Get("Content-Type")
 	t, params, err := mime.ParseMediaType(value)
@@ -44,7 +44,7 @@ func (p mimePart) attached() bool {
 	return strings.EqualFold(strings.TrimSpace(disposition), "attachment")
 }
 
-// name returns the part's file name. It returns "" if the part has none or is an inline picture.
+// name returns the part's file name, or "" if it has none or is an inline picture.
 func (p mimePart) name() string {
 	mediaType, params := p.mediaType()
 	_, disposition, err := mime.ParseMediaType(p.header.Get("Content-Disposition"))
@@ -61,7 +61,7 @@ func (p mimePart) name() string {
 	return path.Base(strings.ReplaceAll(decodeHeader(name), `\`, "/"))
 }
 
-// split divides a multipart body into its parts. If the body is damaged, it returns the parts before the damage.
+// split splits a multipart body into its parts. If the body is damaged, it returns the parts before the damage.
 func (m *reader) split(part mimePart) []mimePart {
 	mediaType, params := part.mediaType()
 	if params["boundary"] == "" {
@@ -85,7 +85,7 @@ func (m *reader) split(part mimePart) []mimePart {
 			}
 			return parts
 		}
-		// The body is in memory, so a missing end is the only possible error.
+		// The body is in memory, so the only possible error is a missing end.
 		body, _ := io.ReadAll(next)
 		header := next.Header
 		if mediaType == "multipart/digest" && header.Get("Content-Type") == "" {
@@ -95,9 +95,9 @@ func (m *reader) split(part mimePart) []mimePart {
 	}
 }
 
-// root returns the main part of a multipart/related body, such as the page of a web archive. The start parameter may
-// name this part. Otherwise it is the first HTML part or, if there is none, the first text part. If there is no such
-// part, root returns nil.
+// root returns the main part of a multipart/related body, such as a web archive's page. The start parameter may name
+// this part. Otherwise it is the first HTML part or, if there is none, the first text part. If there is no such part,
+// root returns nil.
 func (m *reader) root(part mimePart, nesting int) (*mimePart, error) {
 	mediaType, params := part.mediaType()
 	switch {
@@ -133,7 +133,7 @@ func (p mimePart) isPage() bool {
 	return mediaType == format.TypeHTML || mediaType == "application/xhtml+xml"
 }
 
-// decode returns the part's body without its transfer encoding.
+// decode returns the part's body after undoing its transfer encoding.
 func (m *reader) decode(part mimePart) ([]byte, error) {
 	content := part.body
 	switch strings.ToLower(strings.TrimSpace(part.header.Get("Content-Transfer-Encoding"))) {
@@ -148,8 +148,8 @@ func (m *reader) decode(part mimePart) ([]byte, error) {
 	return content, nil
 }
 
-// decodeQuotedPrintable decodes the escapes in quoted-printable text. It keeps malformed escapes as they are; the
-// standard library's reader would fail on them.
+// decodeQuotedPrintable decodes the escapes in quoted-printable text. It keeps malformed escapes as they are, because
+// the standard library's reader would fail on them.
 func decodeQuotedPrintable(data []byte) []byte {
 	out := make([]byte, 0, len(data))
 	for i := 0; i < len(data); i++ {

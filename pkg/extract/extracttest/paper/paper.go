@@ -44,7 +44,7 @@ type Page struct {
 // Text returns the page's words in reading order.
 func (p Page) Text() string { return strings.Join(append([]string{p.Heading}, p.Paragraphs...), "\n") }
 
-// Draw draws a page, without the text that does not fit. It also returns how many paragraphs were drawn completely.
+// Draw draws a page, omitting text that does not fit. It also returns how many paragraphs it drew completely.
 func (p Page) Draw() (*image.Gray, int, error) {
 	g := image.NewGray(image.Rect(0, 0, Width, Height))
 	draw.Draw(g, g.Rect, image.White, image.Point{}, draw.Src)
@@ -113,13 +113,13 @@ func lines(f font.Face, text string, width int) []string {
 	return append(out, line)
 }
 
-// Scan describes the flaws of a scan.
+// Scan describes a scan's flaws.
 type Scan struct {
 	Skew    float64 // degrees, counterclockwise
 	Turn    int     // clockwise quarter turns
-	Noise   float64 // share of the pixels that are specks
-	Fade    int     // brightness that ink gains and paper loses, from 0 to 100
-	Quality int     // JPEG quality, from 1 to 100; 0: no JPEG
+	Noise   float64 // share of pixels that are specks
+	Fade    int     // how much brightness ink gains and paper loses, from 0 to 100
+	Quality int     // JPEG quality from 1 to 100; 0 means no JPEG
 	Seed    uint64
 }
 
@@ -164,7 +164,7 @@ func quarterTurn(g *image.Gray) *image.Gray {
 	return out
 }
 
-// rotated returns a copy of a picture, turned by an angle in degrees around its centre.
+// rotated returns a copy of a picture rotated around its centre by an angle in degrees.
 func rotated(g *image.Gray, angle float64) *image.Gray {
 	out := image.NewGray(g.Rect)
 	if angle == 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/checksum"
 )
 
-// Posting records that a term occurs `tf` times in the row in slot `slot`. `length` is the number of terms in the row.
+// Posting records that a term occurs `tf` times in the row at the given slot. `length` is the number of terms in the row.
 type Posting struct {
 	Slot   uint32
 	tf     uint32
