@@ -1,7 +1,7 @@
-// Package answer answers questions to an agent and names the sources. It retrieves fragments, composes the prompt, has
-// a provider write the answer, checks the citations while the text streams, and stores the conversation.
+// Package answer answers questions put to an agent and names the sources. It retrieves fragments, composes the prompt,
+// has a provider write the answer, checks the citations while the text streams, and stores the conversation.
 //
-// Documents are data. In the prompt, they are enclosed in fences that they cannot close, and their citation marks are
+// Documents are data. In the prompt, they are enclosed in fences they cannot close, and their citation markers are
 // neutralised. Citations of fragments that were not in the prompt are removed from the answer.
 package answer
 
@@ -26,13 +26,13 @@ type Retriever interface {
 	Retrieve(ctx context.Context, req retrieve.Request) (retrieve.Result, error)
 }
 
-// Datastores finds the datastores of an agent.
+// Datastores finds an agent's datastores.
 type Datastores interface {
 	// Datastore returns domain.CodeNotFound if the workspace has no datastore with this id.
 	Datastore(ctx context.Context, workspaceID, id string) (domain.Datastore, error)
 }
 
-// Deps are the dependencies of an Answerer. All are required.
+// Deps are an Answerer's dependencies. All are required.
 type Deps struct {
 	Retriever     Retriever
 	Datastores    Datastores
@@ -47,21 +47,21 @@ type Deps struct {
 type Options struct {
 	Timeout       time.Duration // time limit for the whole answer; default 5 minutes
 	Fragments     int           // fragments retrieved per answer, 1 to retrieve.MaxTopK; default 10
-	ContextTokens int           // maximum tokens of the fragments in a prompt; default 3,000
-	HistoryTokens int           // maximum tokens of earlier messages in a prompt; default 1,500, negative: no messages
-	MinScore      float64       // minimum relevance of a fragment; default DefaultMinScore, negative: no minimum
+	ContextTokens int           // maximum total tokens of a prompt's fragments; default 3,000
+	HistoryTokens int           // maximum total tokens of a prompt's earlier messages; default 1,500; negative means no messages
+	MinScore      float64       // minimum fragment relevance; default DefaultMinScore; negative means no minimum
 
 	// Composes means that models write the answers. It has these effects:
 	//
-	//   - Before the search, a model rewrites a follow-up question so that it stands alone. Without Composes, the search
-	//     query instead includes words of earlier questions.
+	//   - Before the search, a model rewrites a follow-up question so that it stands alone. If Composes is false,
+	//     words from earlier questions are added to the search query instead.
 	//   - No search is made if the prompt template has no placeholder for documents.
-	//   - If the search finds nothing relevant, a model translates the question into the language of the documents, and
-	//     the translation is searched for. If that finds nothing either, the model still answers, unless the agent
-	//     restricts knowledge.
+	//   - If the search finds nothing relevant, a model translates the question into the documents' language, and the
+	//     search is repeated with the translation. If that finds nothing either, the model still answers, unless the
+	//     agent restricts knowledge.
 	Composes bool
 
-	lockTime time.Duration // lifetime of locks, for tests; default defaultLockTime
+	lockTime time.Duration // how long locks last, for tests; default defaultLockTime
 }
 
 // DefaultMinScore is the default minimum relevance of a fragment. It was measured on collections in several languages,
@@ -80,26 +80,26 @@ type Answer struct {
 	VisitorID      string
 
 	// Sources are the cited fragments, ordered by their number (Citation). If the answer cites nothing, they are the
-	// fragments that its words appear to come from, each with Citation 0. If the documents do not answer the question,
-	// there are none.
+	// fragments its words appear to come from, each with Citation 0. If the documents do not answer the question, there
+	// are none.
 	Sources []domain.Fragment
 
-	// Sentences are the sentences of Text, with the parts of the sources that support them. They are nil if the answer
-	// is incomplete or JSON.
+	// Sentences are the sentences in Text, with the source spans that support them. They are nil if the answer is
+	// incomplete or JSON.
 	Sentences []domain.AnswerSentence
 
-	// Explanation describes the search, including fragments that were not relevant enough for the prompt, and the
-	// model's usage. It is nil if the request did not ask for it or the agent has no datastores.
+	// Explanation describes the search, including fragments not relevant enough for the prompt, and the model's usage.
+	// It is nil if the request did not ask for it or the agent has no datastores.
 	Explanation *domain.Explanation
 
-	Model            string // the provider's name for the model; "": no model was called
+	Model            string // the provider's name for the model; "" if no model was called
 	PromptTokens     int64
 	CompletionTokens int64
 	EmbedTokens      int64 // estimated tokens embedded for the search
 	Cut              bool  // whether the answer was truncated, at MaxTokens or the model's own limit
 
-	// ToolCalls are the model's calls to tools that the request offered. If there are any, the exchange is not stored
-	// yet: the caller sends the results in Request.Continuation, and the model then answers.
+	// ToolCalls are the model's calls to the request's tools. If there are any, the exchange is not stored yet: the
+	// caller sends the results in Request.Continuation, and the model then answers.
 	ToolCalls []chat.ToolCall
 }
 
@@ -135,9 +135,9 @@ func New(deps Deps, opts Options) *Answerer {
 }
 
 // Answer answers a question. It passes text with checked citations to emit as it arrives; if `emit` is nil, it requests
-// the answer in one piece. The caller must have checked access to the agent.
+// the whole answer at once. The caller must have checked access to the agent.
 //
-// Questions of one conversation are answered one at a time, even across processes. A question is stored together with
+// Questions in one conversation are answered one at a time, even across processes. A question is stored together with
 // its complete answer. If `emit` fails or ctx is cancelled, the text emitted so far is stored as the answer, because
 // the reader has seen it and may continue from there. If the provider fails, nothing is stored, so that the question
 // can be asked again.
@@ -198,7 +198,7 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 		err = d.Finish()
 	}
 	if err == nil && !out.stopped && len(done.ToolCalls) == 0 && strings.TrimSpace(d.Text.String()) == "" {
-		// The model wrote only citations, which were removed.
+		// The model wrote nothing but citations, and these were removed.
 		done.NoAnswer = true
 		if _, err = decline(d, req.Query, s.history); err == nil {
 			err = d.Finish()
@@ -224,8 +224,8 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 	return ans, errors.Join(err, a.store(kept, s, req.Query, ans))
 }
 
-// decline writes an answer that says, in the language of the question, that the documents do not answer it. `stopped`
-// means that a stop sequence ended the text.
+// decline writes an answer saying, in the question's language, that the documents do not answer it. `stopped` means
+// that a stop sequence ended the text.
 func decline(d *citation.Delivery, question string, history []chat.Turn) (stopped bool, err error) {
 	err = d.Write(language.PhrasesFor(question, history, nil).NoAnswer)
 	if errors.Is(err, citation.ErrStopped) {
@@ -247,7 +247,7 @@ func (a *Answerer) timedOut(outer context.Context, err error) error {
 	}
 }
 
-// prepare retrieves the fragments and collects the parts of the prompt.
+// prepare retrieves the fragments and collects everything for the prompt.
 func (a *Answerer) prepare(ctx context.Context, req Request, s session, stream bool) (d promptDraft, e *domain.Explanation, err error) {
 	d.style, d.history, d.instructions, d.ignored = req.style(), s.history, req.Instructions, req.reportIgnored
 	d.continuation, d.onCall, d.whole = req.Continuation, req.OnCall, req.Whole

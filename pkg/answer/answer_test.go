@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fixture contains fakes for everything that an Answerer depends on.
+// fixture contains fakes for everything an Answerer depends on.
 type fixture struct {
 	mu            sync.Mutex
 	found         retrieve.Result
@@ -58,7 +58,8 @@ func (w *fixture) Retrieve(_ context.Context, req retrieve.Request) (retrieve.Re
 	return w.found, nil
 }
 
-// queries returns the queries of all searches. Those for a follow-up question run concurrently, so their order varies.
+// queries returns the queries from all searches. Searches for a follow-up question run concurrently, so their order
+// varies.
 func (w *fixture) queries() (out []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

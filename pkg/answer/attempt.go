@@ -18,7 +18,7 @@ type outcome struct {
 	stopped    bool // whether a stop sequence ended the answer
 }
 
-// complete calls the models in order until one has emitted text. If that model then fails, the answer fails, because
+// complete tries the models in order until one has emitted text. If that model then fails, the answer fails, because
 // emitted text cannot be taken back.
 func (a *Answerer) complete(ctx context.Context, name string, d promptDraft, emit func(string) error) (outcome, error) {
 	models := a.deps.Models.Models(name)

@@ -27,15 +27,15 @@ type Conversations interface {
 	Messages(ctx context.Context, conversationID string, limit int) ([]domain.Message, error)
 	// AppendMessages stores the messages in one transaction.
 	AppendMessages(ctx context.Context, conversationID string, messages ...domain.Message) error
-	// Lock grants the holder the exclusive right to answer a question of the conversation until ttl has passed, or
-	// extends the right that the holder already has. It reports whether the holder has the lock now. The conversation
-	// need not exist.
+	// Lock grants the holder the exclusive right to answer questions in the conversation until ttl has passed, or
+	// extends the holder's existing lock. It reports whether the holder has the lock now. The conversation doesn't have
+	// to exist.
 	Lock(ctx context.Context, conversationID, holder string, ttl time.Duration) (bool, error)
 	// Unlock releases the holder's lock.
 	Unlock(ctx context.Context, conversationID, holder string) error
 }
 
-// Maximum length in characters of a conversation's title, which is the first question, truncated.
+// Maximum length of a conversation's title in characters. The title is the first question, truncated.
 const titleCharacters = 80
 
 // Maximum number of messages read from a conversation.
@@ -49,12 +49,12 @@ type session struct {
 	end          func() // releases the conversation's lock; must be called once
 }
 
-// openSession finds or creates the conversation of a request, and waits for its lock.
+// openSession finds or creates a request's conversation and waits for its lock.
 //
 // openSession creates a conversation if the request has no conversation id or an unused one: clients may choose ids. A
-// new conversation is stored with its first answer, so that a failed question leaves nothing behind. A conversation of
-// another workspace, agent or visitor counts as not found. A request with a conversation id but no visitor id acts for
-// the conversation's visitor, because conversation ids cannot be guessed.
+// new conversation is stored with its first answer, so that a failed question leaves nothing behind. If a conversation
+// belongs to another workspace, agent or visitor, it counts as not found. A request with a conversation id but no
+// visitor id acts for the conversation's visitor, because conversation ids cannot be guessed.
 func (a *Answerer) openSession(ctx context.Context, req Request) (session, error) {
 	if req.ConversationID == "" {
 		id := req.NewConversationID
@@ -91,7 +91,7 @@ func (a *Answerer) newConversation(req Request, id string) domain.Conversation {
 	}
 }
 
-// findConversation returns the conversation that the request names, and whether it exists.
+// findConversation returns the conversation named in the request, and whether it exists.
 func (a *Answerer) findConversation(ctx context.Context, req Request) (domain.Conversation, bool, error) {
 	has, exists, err := a.deps.Conversations.FindConversation(ctx, req.Agent.WorkspaceID, req.Agent.ID, req.ConversationID)
 	switch {
@@ -103,7 +103,7 @@ func (a *Answerer) findConversation(ctx context.Context, req Request) (domain.Co
 	return has, exists, nil
 }
 
-// resumeSession reads the conversation that the request names. The caller must hold the conversation's lock.
+// resumeSession reads the conversation named in the request. The caller must hold the conversation's lock.
 func (a *Answerer) resumeSession(ctx context.Context, req Request) (session, error) {
 	has, exists, err := a.findConversation(ctx, req)
 	if err != nil {
@@ -128,7 +128,7 @@ func (a *Answerer) store(ctx context.Context, s session, question string, ans An
 	exchange := []domain.Message{message(domain.RoleUser, question), message(domain.RoleAssistant, ans.Text)}
 	exchange[1].Sources, exchange[1].Sentences = ans.Sources, ans.Sentences
 	var err error
-	if s.stored { // do not recreate a conversation that has been deleted meanwhile
+	if s.stored { // do not recreate a conversation that was deleted meanwhile
 		err = a.deps.Conversations.AppendMessages(ctx, s.conversation.ID, exchange...)
 	} else {
 		_, err = a.deps.Conversations.EnsureConversation(ctx, s.conversation, exchange...)
@@ -140,8 +140,8 @@ func (a *Answerer) store(ctx context.Context, s session, question string, ans An
 }
 
 // recentTurns returns the newest turns within the token budget, starting with a question. It removes citations, because
-// their numbers refer to other documents. If the last exchange alone exceeds the budget, it keeps the start of each of
-// its messages, because the next question probably refers to it.
+// their numbers refer to other documents. If the last exchange alone exceeds the budget, it keeps the start of each
+// message in it, because the next question probably refers to it.
 func recentTurns(messages []domain.Message, budget int) []chat.Turn {
 	if budget <= 0 {
 		return nil
@@ -154,7 +154,7 @@ func recentTurns(messages []domain.Message, budget int) []chat.Turn {
 	var turns []chat.Turn
 	for i, m := range slices.Backward(messages) {
 		text := historyText(m)
-		if text == "" { // an answer that consists of citations
+		if text == "" { // an answer consisting only of citations
 			continue
 		}
 		if i >= last {
@@ -175,7 +175,7 @@ func recentTurns(messages []domain.Message, budget int) []chat.Turn {
 // historyText returns a message's text without citations.
 func historyText(m domain.Message) string {
 	if m.Role == domain.RoleAssistant {
-		if m.ID == "" { // from a conversation that the client stores, with unknown sources
+		if m.ID == "" { // from a conversation stored by the client, with unknown sources
 			return citation.Without(m.Text, -1)
 		}
 		return citation.Without(m.Text, len(m.Sources))
@@ -191,7 +191,7 @@ func historyTokens(messages []domain.Message) int {
 	return n
 }
 
-// truncateTokens truncates text to at most `tokens` tokens, including the ellipsis that it adds.
+// truncateTokens truncates text to at most `tokens` tokens, including the ellipsis it adds.
 func truncateTokens(text string, tokens int) string {
 	n := chunk.Tokens(text)
 	if n <= tokens {

@@ -18,12 +18,12 @@ import (
 
 // Options configure a Provider.
 type Options struct {
-	BaseURL   string // without the version path; default: Anthropic's
+	BaseURL   string // without the version path; defaults to Anthropic's
 	APIKey    string // "" for gateways that need none
-	MaxTokens int    // maximum tokens of an answer if the prompt sets no limit, which the API requires; default 4,096
+	MaxTokens int    // maximum tokens per answer if the prompt sets no limit, because the API requires one; default 4,096
 
 	Limits     remote.Limits
-	HTTPClient *http.Client // default: remote.Client()
+	HTTPClient *http.Client // defaults to remote.Client()
 }
 
 // Provider is a chat.Provider. It is safe for concurrent use.
@@ -63,7 +63,7 @@ func New(opts Options) (*Provider, error) {
 	}, nil
 }
 
-// Version of the API.
+// API version.
 const version = "2023-06-01"
 
 // Complete implements chat.Provider. The API supports neither presence nor frequency penalties. It accepts only one of
@@ -81,14 +81,14 @@ func (p *Provider) Complete(ctx context.Context, prompt chat.Prompt, emit func(s
 	})
 }
 
-// API names of request parameters.
+// Names of request parameters in the API.
 const (
 	temperature = "temperature"
 	topP        = "top_p"
 	maxTokens   = "max_tokens"
 )
 
-// request is the body of an API request. The system prompt and each message are lists of content blocks.
+// request is an API request body. The system prompt and each message are lists of content blocks.
 type request struct {
 	Model       string         `json:"model"`
 	MaxTokens   int64          `json:"max_tokens"`
@@ -110,17 +110,17 @@ type contentBlock struct {
 	Type string `json:"type"`
 	Text string `json:"text,omitempty"`
 
-	ID    string          `json:"id,omitempty"` // id of a tool call
+	ID    string          `json:"id,omitempty"` // tool call's id
 	Name  string          `json:"name,omitempty"`
 	Input json.RawMessage `json:"input,omitempty"`
 
-	ToolUseID string `json:"tool_use_id,omitempty"` // id of the tool call with this result
+	ToolUseID string `json:"tool_use_id,omitempty"` // id of the tool call that this is the result of
 	Content   string `json:"content,omitempty"`
 }
 
 func textBlock(text string) []contentBlock { return []contentBlock{{Type: "text", Text: text}} }
 
-// body returns the request for a prompt, without parameters that the model is known to reject.
+// body returns the request for a prompt, without parameters the model is known to reject.
 func (p *Provider) body(prompt chat.Prompt) (request, remote.Parameters) {
 	known := p.limits.Of(prompt.Model)
 	asked, limit := prompt.Params, p.options.MaxTokens
@@ -156,7 +156,7 @@ func (p *Provider) body(prompt chat.Prompt) (request, remote.Parameters) {
 	return body, sent
 }
 
-// ignoredParameters returns the API names of the parameters in `asked` that `sent` lacks or changes.
+// ignoredParameters returns the API names of those parameters in `asked` that `sent` omits or changes.
 func ignoredParameters(asked chat.Params, sent remote.Parameters) []string {
 	var out []string
 	_, warm := sent[temperature]
@@ -179,7 +179,7 @@ func ignoredParameters(asked chat.Params, sent remote.Parameters) []string {
 	return out
 }
 
-// event holds the fields of stream events that the provider uses.
+// event holds the stream event fields used by the provider.
 type event struct {
 	Type    string `json:"type"`
 	Message struct {
@@ -277,5 +277,5 @@ func (p *Provider) ask(ctx context.Context, body request, r *remote.Reply) error
 	return nil
 }
 
-// typeError is the type of an event that reports a failure.
+// typeError is the type of event that reports a failure.
 const typeError = "error"

@@ -27,7 +27,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const secret = "sk-ant-very-secret"
 
-// server answers each request with the next step, repeats the last step once there are no more, and records the bodies.
+// server answers each request with the next step and records the bodies. When it runs out of steps, it repeats the last
+// one.
 type server struct {
 	mu      sync.Mutex
 	bodies  []map[string]any
@@ -76,7 +77,7 @@ func started(t *testing.T, mod func(*Options), steps ...http.HandlerFunc) (*Prov
 	return p, s
 }
 
-// Events as the API sends them.
+// Events as sent by the API.
 const (
 	start = `message_start {"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","content":[],"model":"claude-x-1","stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":20,"cache_read_input_tokens":5,"output_tokens":1}}}`
 	block = `content_block_start {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// typeToolUse is the type of a block with a tool call, and the stop reason after it.
+// typeToolUse is the type of a tool call block, and the stop reason after one.
 const typeToolUse = "tool_use"
 
 type tool struct {
@@ -46,8 +46,8 @@ func toolsOf(p chat.Params) ([]tool, *toolChoice) {
 	return tools, nil
 }
 
-// addToolTurn adds a turn with tool calls or a call's result. The API requires that the results of all calls in one
-// message are also in one message.
+// addToolTurn adds a turn with tool calls or a call's result. If one message contains several calls, the API requires
+// their results in one message, too.
 func addToolTurn(messages []message, t chat.Turn) []message {
 	if t.ResultOf != "" {
 		result := contentBlock{Type: "tool_result", ToolUseID: t.ResultOf, Content: t.Text}
@@ -67,7 +67,7 @@ func addToolTurn(messages []message, t chat.Turn) []message {
 	return append(messages, message{string(domain.RoleAssistant), blocks})
 }
 
-// inputOf returns a call's arguments as a JSON object, as the API requires.
+// inputOf returns a call's arguments as a JSON object, as required by the API.
 func inputOf(arguments string) json.RawMessage {
 	raw := bytes.TrimSpace([]byte(arguments))
 	if json.Valid(raw) && raw[0] == '{' {
@@ -77,7 +77,7 @@ func inputOf(arguments string) json.RawMessage {
 		return json.RawMessage("{}")
 	}
 	encoded, err := json.Marshal(map[string]string{"arguments": arguments})
-	if err != nil { // cannot happen: a string can be encoded
+	if err != nil { // cannot happen, because a string can always be encoded
 		return json.RawMessage("{}")
 	}
 	return encoded

@@ -17,8 +17,8 @@ import (
 type Task struct {
 	ModelName    string // used if the model has no name of its own
 	Instructions string
-	Question     string // the question that the call is about
-	Input        string // text for the model to process; "": the question
+	Question     string // the question the call is about
+	Input        string // text for the model to process; defaults to the question
 
 	Timeout   time.Duration
 	MaxTokens int // maximum tokens in the output
@@ -28,8 +28,8 @@ type Task struct {
 // errTooMuch stops a model that exceeds Task.MaxBytes.
 var errTooMuch = errors.New("the model's output is longer than the limit")
 
-// Ask calls the model and returns its output, without surrounding white space, and the usage. If the call fails, the
-// output is "". If the caller cancelled ctx, Ask returns ctx's error.
+// Ask calls the model and returns its output, without surrounding white space, along with the usage. If the call fails,
+// the output is "". If the caller cancelled ctx, Ask returns ctx's error.
 func Ask(ctx context.Context, m chat.Model, t Task) (text string, used chat.Completion, err error) {
 	within, cancel := context.WithTimeout(ctx, t.Timeout)
 	defer cancel()

@@ -14,13 +14,13 @@ import (
 
 // Provider writes an answer to a prompt. It is safe for concurrent use.
 type Provider interface {
-	// Complete passes the answer's text to emit, in order. If Prompt.Stream is set, it passes each piece as it is
-	// generated; otherwise the provider chooses the pieces. Complete returns errors from emit unchanged and stops soon
-	// after ctx is done.
+	// Complete passes the answer's text to emit, in order. If Prompt.Stream is set, it passes text on as it is
+	// generated; otherwise the provider decides how to split it. Complete returns errors from emit unchanged and stops
+	// soon after ctx is done.
 	//
 	// Other failures are a *domain.Error whose message may be shown to callers; it wraps ErrTooLong if the prompt
-	// exceeds the model's context window. A provider may retry failed requests until it has emitted the first piece,
-	// but not afterwards, because pieces cannot be taken back.
+	// exceeds the model's context window. A provider may retry failed requests until it has emitted text, but not
+	// afterwards, because emitted text cannot be taken back.
 	Complete(ctx context.Context, p Prompt, emit func(text string) error) (Completion, error)
 }
 
@@ -29,16 +29,16 @@ var ErrTooLong = errors.New("the prompt is longer than the model's context windo
 
 // Models maps model names to models.
 type Models interface {
-	// Models returns the models for a model name of the API (see domain.ModelNames), at least one, in the order in
-	// which to try them. If a model fails without emitting text, the next one is called.
+	// Models returns the models for a model name from the API (see domain.ModelNames), at least one, in the order to
+	// try them. If a model fails without emitting text, the next one is called.
 	Models(name string) []Model
 }
 
-// Model is a language model, with the provider that calls it.
+// Model is a language model, along with the provider that calls it.
 type Model struct {
-	Name     string // the provider's name for the model; "": the API's name
+	Name     string // the provider's name for the model; "" means the API's name
 	Provider Provider
-	Window   int // maximum tokens of prompt and answer together; 0: unlimited
+	Window   int // maximum tokens of prompt and answer together; 0 means unlimited
 	Answer   int // tokens reserved for the answer if the request sets no limit
 }
 
@@ -49,37 +49,37 @@ type singleModel struct{ model Model }
 
 func (o singleModel) Models(string) []Model { return []Model{o.model} }
 
-// Prompt is the input of a provider.
+// Prompt is a provider's input.
 type Prompt struct {
 	Model  string // the provider's name for the model
 	Stream bool
 	Params Params
 
-	System   string // instructions, and the documents unless a template puts them elsewhere
-	Messages []Turn // oldest first; the last one is the user's question, or a tool call's result after it
+	System   string // instructions, plus the documents unless a template puts them elsewhere
+	Messages []Turn // oldest first; the last one is the user's question, or the result of a tool call made for it
 
-	// Question, Search, Earlier, Fragments and TermWeights are the parts of the prompt, for providers without a
-	// language model.
+	// Question, Search, Earlier, Fragments and TermWeights repeat the prompt's content for providers without a language
+	// model.
 	Question    string
-	Search      string // the search query; for a follow-up question, includes words of earlier questions
+	Search      string // the search query; for a follow-up question, includes words from earlier questions
 	Earlier     []Turn // the conversation's earlier messages, oldest first
 	Fragments   []domain.Fragment
 	TermWeights map[string]float64
 
-	Candidates int // number of chunks that the fragments were selected from; 0: unknown
+	Candidates int // number of chunks the fragments were selected from; 0 if unknown
 
 	NoDatastores bool // whether the agent has no datastores
 
-	// Begin, if not nil, is called by a provider with a language model before the first piece of an answer. It receives
-	// the API names of the parameters that the model rejected or changed.
+	// Begin, if not nil, is called by a provider with a language model before the answer's first text. It receives the
+	// API names of the parameters that the model rejected or changed.
 	Begin func(ignored []string)
 
-	// OnCall, if not nil, receives the tool calls piece by piece; joined, the pieces are Completion.ToolCalls. Once
-	// OnCall has received a piece, the request is not retried. The provider returns errors from OnCall unchanged.
+	// OnCall, if not nil, receives the tool calls as they arrive; joined, the deltas are Completion.ToolCalls. Once
+	// OnCall has been called, the request is not retried. The provider returns errors from OnCall unchanged.
 	OnCall func(CallDelta) error
 }
 
-// Estimated tokens of the markup around a message.
+// Estimated tokens for the markup around a message.
 const tokensPerMessage = 4
 
 // Tokens estimates the number of tokens in the prompt.
@@ -97,16 +97,16 @@ func (p Prompt) Tokens() int {
 	return n
 }
 
-// Turn is one message of a prompt.
+// Turn is one message in a prompt.
 type Turn struct {
 	Role domain.Role
 	Text string
 
 	Calls    []ToolCall // the assistant's tool calls
-	ResultOf string     // id of the tool call with this result; Role is then domain.RoleUser
+	ResultOf string     // id of the tool call this is the result of; Role is then domain.RoleUser
 }
 
-// Params are the parameters of a language model. The provider uses its defaults for those that are nil.
+// Params are a language model's parameters. For those that are nil, the provider uses its defaults.
 type Params struct {
 	Temperature      *float64 // 0 to 1
 	TopP             *float64 // 0 to 1
@@ -114,8 +114,7 @@ type Params struct {
 	FrequencyPenalty *float64 // -2 to 2
 	MaxTokens        *int     // maximum tokens in the answer; at least 1
 
-	// ResponseFormat is the response_format of OpenAI's API as JSON: json_object, or json_schema with a schema. nil:
-	// text.
+	// ResponseFormat is OpenAI's response_format as JSON: json_object, or json_schema with a schema. nil means text.
 	ResponseFormat json.RawMessage
 
 	// Stop lists the sequences that end the answer. The caller itself ends the answer at the first one, so providers
@@ -135,7 +134,7 @@ type Completion struct {
 	Cut              bool       // whether the answer was truncated, at maxTokens or the model's own limit
 	Ignored          []string   // API names of parameters that the provider or model rejected or changed
 	ToolCalls        []ToolCall // calls to Params.Tools; the answer follows after their results
-	NoAnswer         bool       // whether the provider found no answer in the documents, so that there are no sources
+	NoAnswer         bool       // whether the provider found no answer in the documents, so there are no sources
 }
 
 // Transcript formats turns for a prompt, one per line, with the prefix "User: " or "Assistant: ".

@@ -2,12 +2,12 @@ package chat
 
 import "encoding/json"
 
-// Tool is a function of the client that a model may ask the client to call.
+// Tool is one of the client's functions, which a model may ask the client to call.
 type Tool struct {
 	Name        string
 	Description string
-	Parameters  json.RawMessage // JSON schema; nil: no parameters
-	Strict      *bool           // nil: the model's default
+	Parameters  json.RawMessage // JSON schema; nil means no parameters
+	Strict      *bool           // nil means the model's default
 }
 
 // ToolChoice says whether a model calls tools.
@@ -16,7 +16,7 @@ type ToolChoice struct {
 	Name string // tool that must be called; Mode is then ""
 }
 
-// Modes of ToolChoice, as OpenAI's API names them.
+// ToolChoice modes, as named in OpenAI's API.
 const (
 	ToolAuto     = "auto"
 	ToolNone     = "none"
@@ -30,10 +30,10 @@ type ToolCall struct {
 	Arguments string // as written by the model, usually a JSON object
 }
 
-// CallDelta is a piece of a tool call as the model writes it. A call's first piece has the ID and Name.
+// CallDelta is part of a tool call as the model writes it. A call's first delta has the ID and Name.
 type CallDelta struct {
 	Index     int // number of the call within the answer, from 0
 	ID        string
 	Name      string
-	Arguments string // continues the earlier pieces' arguments
+	Arguments string // appended to the arguments in earlier deltas
 }

@@ -2,12 +2,12 @@ package chat
 
 import "strings"
 
-// UnknownWindow is the context window, in tokens, assumed for models that KnownWindow does not know.
+// UnknownWindow is the context window, in tokens, assumed for models unknown to KnownWindow.
 const UnknownWindow = 8192
 
-// KnownWindow returns a model's published context window in tokens. It ignores the vendor prefixes that gateways add to
-// names ("openai/", "anthropic/"). For unknown names it returns 0, because the window of a self-hosted model depends on
-// its server's configuration.
+// KnownWindow returns a model's published context window in tokens. It ignores vendor prefixes that gateways add to
+// names ("openai/", "anthropic/"). For unknown names it returns 0, because a self-hosted model's window depends on its
+// server's configuration.
 func KnownWindow(model string) int {
 	model = strings.ToLower(model[strings.LastIndex(model, "/")+1:])
 	best, window := "", 0
@@ -19,7 +19,7 @@ func KnownWindow(model string) int {
 	return window
 }
 
-// knownWindows lists context windows by prefix of the model's name. The longest matching prefix applies.
+// knownWindows lists context windows by model name prefix. The longest matching prefix applies.
 var knownWindows = map[string]int{
 	"gpt-3.5-turbo":          16_385,
 	"gpt-35-turbo":           16_385, // Azure's name
@@ -32,7 +32,7 @@ var knownWindows = map[string]int{
 	"gpt-4o":                 128_000,
 	"gpt-4.1":                1_047_576,
 	"gpt-4.5":                128_000,
-	"gpt-5":                  272_000, // of 400,000; the rest is reserved for the answer
+	"gpt-5":                  272_000, // 400,000 minus the tokens reserved for the answer
 	"gpt-5-chat":             128_000,
 	"chatgpt-4o":             128_000,
 	"o1":                     200_000,

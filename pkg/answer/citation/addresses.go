@@ -17,7 +17,7 @@ type knownAddresses struct {
 	collect  func() (texts []string, sources []domain.Fragment)
 	once     sync.Once
 	inPrompt map[string]bool // addresses without scheme and trailing slash
-	hosts    map[string]bool // hosts of the sources
+	hosts    map[string]bool // the sources' hosts
 }
 
 // Maximum number of addresses collected from a prompt.
@@ -31,8 +31,8 @@ const (
 // schemeOrWWW matches the start of a web address.
 var schemeOrWWW = regexp.MustCompile(`(?i)https?://|www\.`)
 
-// addressesOf returns the addresses in a prompt: in the agent's instructions, the documents, the history and the
-// question.
+// addressesOf returns the addresses anywhere in a prompt: in the agent's instructions, the documents, the history and
+// the question.
 func addressesOf(p chat.Prompt) *knownAddresses {
 	return &knownAddresses{collect: func() ([]string, []domain.Fragment) {
 		texts := []string{p.System}
@@ -40,7 +40,7 @@ func addressesOf(p chat.Prompt) *knownAddresses {
 			texts = append(texts, m.Text)
 		}
 		for _, f := range p.Fragments {
-			page, _, _ := strings.Cut(f.Source, "#") // an address with a fragment also permits its page's address
+			page, _, _ := strings.Cut(f.Source, "#") // an address with a #fragment also permits the address without it
 			texts = append(texts, f.Source, page, f.Text)
 		}
 		return texts, p.Fragments
@@ -97,8 +97,8 @@ func hostOf(address string) string {
 }
 
 // addressRun returns the number of bytes at the start of s that may belong to an address, at most maxAddressBytes,
-// without those of an incomplete character at the end. `ended` means that a delimiter follows: white space, "<", "[", a
-// letter of a script without spaces, or punctuation outside ASCII.
+// excluding an incomplete character at the end. `ended` means that a delimiter follows: white space, "<", "[", a letter
+// in a script without spaces, or non-ASCII punctuation.
 func addressRun(s string) (n int, ended bool) {
 	for n < len(s) && n < maxAddressBytes {
 		if s[n] < utf8.RuneSelf {
@@ -122,8 +122,8 @@ func addressRun(s string) (n int, ended bool) {
 }
 
 // cutAddress returns the address at the start of a run of characters (see addressRun). The address ends at a quotation
-// mark, a bar or an unmatched closing bracket. Punctuation at its end belongs to the surrounding sentence and is left
-// out.
+// mark, a bar or an unmatched closing bracket. Punctuation at its end is excluded, because it belongs to the
+// surrounding sentence.
 func cutAddress(run string) string {
 	depth := 0
 	for i := range len(run) {

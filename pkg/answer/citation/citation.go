@@ -9,62 +9,62 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// citationFilter finds the citation marks in streamed text and passes all other text unchanged. Model answers,
-// documents in a prompt, quotations and earlier messages all go through this filter, so that the same marks are
-// recognised everywhere.
+// citationFilter finds citation markers in streamed text and passes all other text unchanged. Model answers, documents
+// in a prompt, quotations and earlier messages all go through this filter, so that the same markers are recognised
+// everywhere.
 //
-// Marks are [1], [1, 2], [1-3], [document 1], [^1], 【1†source】, the same in the brackets 【】 and ［］, and with full-width
-// digits. Numbers are 1 to 999. The following are text, not marks: code between backticks or fences; subscripts, such
-// as arr[2] (see isSubscript); and numbers that belong to the word before them, such as pages [3-5] (see rangedWords).
-// The filter holds back only text that may become a mark. After a mark that may be a subscript, it waits for a few more
-// bytes.
+// Markers are [1], [1, 2], [1-3], [document 1], [^1], 【1†source】, the same in the brackets 【】 and ［］, and with
+// full-width digits. Numbers are 1 to 999. The following are text, not markers: code between backticks or fences;
+// subscripts, such as arr[2] (see isSubscript); and numbers that belong to the word before them, such as pages [3-5]
+// (see rangedWords). The filter holds back only text that may become a marker. After a marker that may be a subscript,
+// it waits for a few more bytes.
 type citationFilter struct {
 	action    markAction
 	fragments int             // number of fragments in the prompt, numbered from 1
-	shown     map[int]int     // number shown, by number in the prompt
+	shown     map[int]int     // maps a number in the prompt to the number shown
 	order     []int           // numbers in the prompt, in order of first use
-	pending   string          // text that may be the start of a mark
+	pending   string          // text that may be the start of a marker
 	arrays    map[string]bool // names with an unmistakable subscript elsewhere, at most maxArrays
 
 	CodeTracker
-	left      string // end of the emitted text, at most maxNameBytes; "" after a removed mark
+	left      string // end of the emitted text, at most maxNameBytes; "" after a removed marker
 	subscript bool   // whether `left` ends in a subscript
 
-	// open means that the emitted text may end with the start of a mark, such as "[1, ". If the next mark is removed,
-	// the texts around it must not be joined, because together they could form another mark.
+	// open means that the emitted text may end with the start of a marker, such as "[1, ". If the next marker is
+	// removed, the texts around it must not be joined, because together they could form another marker.
 	open bool
 
-	found func(start, end int, numbers []int) // if not nil, called for each mark of a text that is read as a whole
+	found func(start, end int, numbers []int) // if not nil, called for each marker in a text that is read as a whole
 }
 
-// markAction selects how a citationFilter treats marks.
+// markAction selects how a citationFilter treats markers.
 type markAction int
 
 const (
-	// renumber numbers the cited fragments in order of first use. It removes a mark without a fragment of the prompt,
-	// together with the space before it.
+	// renumber numbers the cited fragments in order of first use. If a marker refers to no fragment in the prompt,
+	// renumber removes it together with the space before it.
 	renumber markAction = iota
-	// remove removes every mark and the space before it.
+	// remove removes every marker and the space before it.
 	remove
 	// parenthesize writes the numbers in parentheses.
 	parenthesize
 )
 
-// Limits on a mark.
+// Limits on a marker.
 const (
 	maxMarkBytes   = 64
 	maxMarkDigits  = 3
 	maxMarkNumbers = 32
 )
 
-// allFragments is passed as the number of fragments to recognise every mark. No mark contains a larger number.
+// Passing allFragments as the number of fragments recognises every marker, because no marker contains a larger number.
 const allFragments = 999
 
 func newCitationFilter(given int) *citationFilter {
 	return &citationFilter{action: renumber, fragments: given, shown: make(map[int]int), arrays: make(map[string]bool)}
 }
 
-// apply processes the marks in a complete text.
+// apply processes the markers in a complete text.
 func (a markAction) apply(text string, given int) string {
 	c := newCitationFilter(given)
 	c.action = a
@@ -72,15 +72,15 @@ func (a markAction) apply(text string, given int) string {
 	return c.write(text) + c.close()
 }
 
-// Neutral replaces the brackets of marks in a document with parentheses, so that no model copies the marks as
+// Neutral replaces the brackets around a document's markers with parentheses, so that no model copies the markers as
 // citations.
 func Neutral(text string) string { return parenthesize.apply(text, allFragments) }
 
-// Remove removes the marks from a document, because in a quotation they would look like citations.
+// Remove removes the markers from a document, because in a quotation they would look like citations.
 func Remove(text string) string { return remove.apply(text, allFragments) }
 
-// Without removes the marks from an answer that is based on the given number of fragments. A negative number means
-// unknown, as when the client stores the conversation; all possible marks are then removed.
+// Without removes the markers from an answer based on the given number of fragments. A negative number means unknown,
+// as when the client stores the conversation; Without then removes anything that may be a marker.
 func Without(text string, sources int) string {
 	if sources < 0 {
 		sources = allFragments
@@ -88,13 +88,13 @@ func Without(text string, sources int) string {
 	return strings.TrimSpace(remove.apply(text, sources))
 }
 
-// Mark is a citation mark in an answer.
+// Mark is a citation marker in an answer.
 type Mark struct {
 	Start, End int // bytes
 	Numbers    []int
 }
 
-// Marker finds the citation marks in answers based on the same sources, which it reads only once.
+// Marker finds the citation markers in answers based on the same sources, which it reads only once.
 type Marker struct {
 	sources int
 	arrays  map[string]bool // as in citationFilter
@@ -109,7 +109,7 @@ func NewMarker(sources []domain.Fragment) Marker {
 	return Marker{sources: len(sources), arrays: c.arrays}
 }
 
-// Marks returns the citation marks of an answer or a part of it.
+// Marks returns the citation markers in an answer or in part of one.
 func (m Marker) Marks(text string) []Mark {
 	var out []Mark
 	c := newCitationFilter(m.sources)
@@ -119,7 +119,7 @@ func (m Marker) Marks(text string) []Mark {
 	return out
 }
 
-// write processes the next piece and returns the text that can be emitted.
+// write processes more text and returns what can be emitted.
 func (c *citationFilter) write(piece string) string {
 	return c.read(c.pending+piece, false)
 }
@@ -148,7 +148,7 @@ func (c *citationFilter) read(s string, last bool) string {
 			break
 		}
 		if c.inCode(s[i]) || !opensMark(s[i:]) {
-			if start < i { // emit the space: the next character may itself be a space before a mark
+			if start < i { // emit the space: the next character may itself be a space before a marker
 				c.pass(&out, s[start:i])
 				continue
 			}
@@ -185,8 +185,8 @@ func (c *citationFilter) read(s string, last bool) string {
 	return out.String()
 }
 
-// isText reports whether an apparent mark is ordinary text: a subscript, a list after an equals sign ("x = [5]"), or a
-// range that exceeds the number of fragments. Brackets directly after a name are a mark only if they contain a
+// isText reports whether an apparent marker is ordinary text: a subscript, a list after an equals sign ("x = [5]"), or
+// a range that exceeds the number of fragments. Brackets directly after a name are a marker only if they contain a
 // fragment's number.
 func (c *citationFilter) isText(m mark, space, after string) bool {
 	if m.ranged && slices.Max(m.numbers) > c.fragments {
@@ -202,7 +202,8 @@ func (c *citationFilter) isText(m mark, space, after string) bool {
 		!slices.ContainsFunc(m.numbers, c.isFragmentNumber)
 }
 
-// plainLength returns the number of bytes at the start of s that belong neither to a mark nor to the space before one.
+// plainLength returns the number of bytes at the start of s that belong neither to a marker nor to the space before
+// one.
 func (c *citationFilter) plainLength(s string) int {
 	for i := range len(s) {
 		switch b := s[i]; {
@@ -215,16 +216,16 @@ func (c *citationFilter) plainLength(s string) int {
 	return len(s)
 }
 
-// mayOpen reports whether b may be the first byte of a mark's opening bracket.
+// mayOpen reports whether b may be the first byte of a marker's opening bracket.
 func mayOpen(b byte) bool { return b == '[' || b == "【"[0] || b == "［"[0] }
 
-// isSpace reports whether b is white space that is removed together with the mark after it. A space always is. A tab
-// may separate the cells of a table, so it is removed only if all marks are removed.
+// isSpace reports whether b is white space that is removed together with the marker after it. A space always is. A tab
+// may separate table cells, so it is removed only if all markers are removed.
 func (c *citationFilter) isSpace(b byte) bool { return b == ' ' || b == '\t' && c.action == remove }
 
 func (c *citationFilter) isFragmentNumber(n int) bool { return n >= 1 && n <= c.fragments }
 
-// cite applies the filter's action to a mark and the space before it, and writes the result to out.
+// cite applies the filter's action to a marker and the space before it, and writes the result to out.
 func (c *citationFilter) cite(out *strings.Builder, space, raw string, numbers []int) {
 	if c.action == parenthesize {
 		c.pass(out, space+"("+strings.Trim(raw, " []【】［］")+")")
@@ -254,7 +255,7 @@ func (c *citationFilter) cite(out *strings.Builder, space, raw string, numbers [
 	}
 }
 
-// pass writes text that is not a mark to out, and updates the filter's state.
+// pass writes non-marker text to out and updates the filter's state.
 func (c *citationFilter) pass(out *strings.Builder, text string) {
 	if text == "" {
 		return
@@ -269,7 +270,7 @@ func (c *citationFilter) pass(out *strings.Builder, text string) {
 	}
 }
 
-// brackets are the pairs of brackets around marks.
+// brackets are the pairs of brackets used for markers.
 var brackets = []struct{ open, close string }{{"[", "]"}, {"【", "】"}, {"［", "］"}}
 
 func opensMark(s string) bool {
@@ -281,27 +282,27 @@ func opensMark(s string) bool {
 	return false
 }
 
-// markState says whether a text begins with a mark.
+// markState says whether a text begins with a marker.
 type markState int
 
 const (
-	markNone  markState = iota // not a mark, whatever follows
-	markOpen                   // possibly the start of a mark
-	markWhole                  // a complete mark
+	markNone  markState = iota // not a marker, whatever follows
+	markOpen                   // possibly the start of a marker
+	markWhole                  // a complete marker
 )
 
-// labels are the words that models write before the number in a mark.
+// labels are the words that models write before a marker's number.
 var labels = []string{"document", "doc", "source", "fragment", "citation", "ref", "文档", "文檔", "来源", "來源", "文書", "資料", "출처", "문서"}
 
 // mark is the content of a citation's brackets.
 type mark struct {
 	numbers []int
-	length  int  // length of the mark in bytes
+	length  int  // length of the marker in bytes
 	plain   bool // only numbers in square brackets, which may be a subscript
-	ranged  bool // with a range, such as 2-4
+	ranged  bool // contains a range, such as 2-4
 }
 
-// parseMark parses a mark at the start of s.
+// parseMark parses a marker at the start of s.
 func parseMark(s string) (mark, markState) {
 	var m mark
 	closing := ""
@@ -401,8 +402,8 @@ func appendRange(numbers []int, from, to int) []int {
 	return numbers
 }
 
-// separatorAt returns the length of the separator between two numbers of a mark, or 0. isRange means that the separator
-// is a dash, as in [1-3].
+// separatorAt returns the length of the separator between two numbers in a marker, or 0. isRange means that the
+// separator is a dash, as in [1-3].
 func separatorAt(s string) (length int, isRange bool) {
 	for _, sep := range []string{",", ";", "&", "，", "、", "；"} {
 		if strings.HasPrefix(s, sep) {
@@ -418,7 +419,7 @@ func separatorAt(s string) (length int, isRange bool) {
 }
 
 // digitsAt parses a number in ASCII or full-width digits at the start of s. It returns the value and the number of
-// digits and bytes, and stops after one digit more than a mark may have.
+// digits and bytes. It stops after one digit more than a marker may have.
 func digitsAt(s string) (value, digits, width int) {
 	for digits <= maxMarkDigits {
 		r, size := utf8.DecodeRuneInString(s[width:])

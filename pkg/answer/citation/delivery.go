@@ -1,5 +1,5 @@
 // Package citation checks a model's text while it streams. It removes citations of fragments that were not in the
-// prompt, and breaks links and images that a document may have injected. It also distinguishes citation marks in
+// prompt, and breaks links and images that a document may have injected. It also distinguishes citation markers in
 // documents from subscripts in code. It imports no provider.
 package citation
 
@@ -13,18 +13,17 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Maximum size of an answer from a provider, in bytes.
+// Maximum size of a provider's answer in bytes.
 const maxAnswerBytes = 1 << 20
 
-// Delivery checks the citations and then the links of an answer while it streams. It emits and collects the checked
-// text.
+// Delivery checks an answer's citations, and then its links, while it streams. It emits and collects the checked text.
 type Delivery struct {
 	fragments []domain.Fragment
 	stop      stopFilter         // applied to the provider's text first
-	gate      Gate               // applied after stop; nil: all sentences pass
-	cites     *citationFilter    // nil: the text is JSON, whose arrays look like citations
-	links     *linkFilter        // applied after cites, because removing a mark may join text; nil: links are not checked
-	emit      func(string) error // nil: the text is only collected
+	gate      Gate               // applied after stop; if nil, all sentences pass
+	cites     *citationFilter    // nil if the text is JSON, whose arrays look like citations
+	links     *linkFilter        // applied after cites, because removing a marker may join text; nil if links are not checked
+	emit      func(string) error // if nil, the text is only collected
 	Begun     bool               // whether the provider has sent text
 	Text      strings.Builder
 	Failed    error // error returned by emit
@@ -32,9 +31,9 @@ type Delivery struct {
 
 // Gate removes sentences from an answer while it is being written.
 type Gate interface {
-	// Write processes the next piece of the answer and returns the text to pass on.
+	// Write processes more of the answer and returns the text to pass on.
 	Write(piece string) string
-	// Close returns the text held back.
+	// Close returns any text held back.
 	Close() string
 }
 
@@ -42,8 +41,8 @@ type Gate interface {
 func (d *Delivery) Use(g Gate) { d.gate = g }
 
 // NewDelivery returns a Delivery for the answer to a prompt. If the agent has no datastores, links are not checked,
-// because no document can have injected them. If it has datastores, links are checked even without documents in the
-// prompt, because earlier answers may contain text from documents.
+// because no document can have injected them. If it has datastores, links are checked even if the prompt has no
+// documents, because earlier answers may contain text from documents.
 func NewDelivery(p chat.Prompt, emit func(string) error) *Delivery {
 	d := &Delivery{fragments: p.Fragments, stop: stopFilter{sequences: p.Params.Stop}, emit: emit}
 	if p.Params.ResponseFormat == nil {
@@ -58,7 +57,7 @@ func NewDelivery(p chat.Prompt, emit func(string) error) *Delivery {
 	return d
 }
 
-// Write processes the next piece of the provider's text. It returns ErrStopped after a stop sequence.
+// Write processes more of the provider's text. It returns ErrStopped after a stop sequence.
 func (d *Delivery) Write(piece string) error {
 	d.Begun = true
 	if d.Text.Len()+len(piece) > maxAnswerBytes {
@@ -80,7 +79,7 @@ func (d *Delivery) Write(piece string) error {
 	return ErrStopped
 }
 
-// Finish emits the text that the checks still hold back.
+// Finish emits any text the checks still hold back.
 func (d *Delivery) Finish() error {
 	text := d.stop.close()
 	if d.gate != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// given returns the prompt of these tests.
+// given returns the prompt for these tests.
 func given() chat.Prompt {
 	return chat.Prompt{
 		System:   "Point to https://shop.example/contact.",
@@ -29,7 +29,7 @@ func given() chat.Prompt {
 	}
 }
 
-// deliver passes text through a Delivery, in pieces of the given number of bytes.
+// deliver passes text through a Delivery, `size` bytes at a time.
 func deliver(t *testing.T, p chat.Prompt, text string, size int) string {
 	t.Helper()
 	var out strings.Builder
@@ -136,7 +136,7 @@ func TestWithoutDocumentsLinksAreTheModelsOwn(t *testing.T) {
 	}
 }
 
-// wasGiven reports whether an address, apart from punctuation at its end, is in the given prompt.
+// wasGiven reports whether the prompt contains the address, ignoring trailing punctuation.
 func wasGiven(address string) bool {
 	address, err := url.PathUnescape(address)
 	return err == nil && addressesOf(given()).has(strings.TrimRight(address, trailing))

@@ -53,17 +53,17 @@ func TestEarlierAnswersLoseOnlyTheirOwnCitations(t *testing.T) {
 	}
 }
 
-// textParts are combined into texts. Some contain brackets, but none is a citation mark.
+// textParts are combined into texts. Some contain brackets, but none is a citation marker.
 var textParts = []string{
 	" ", "  ", "\n", "\n\n    ", "\t", "a", "the gate", "At dawn.", "x", "pages", "=", "`", "```\n", "~~~\n", "*", "(", ")", "!", "#", "-",
 	"[0,1]", "[0]", "items[0]", "m[0][0]", "[0-9]", "[a]", "[2024]", "[1.5]", "[-1]", "[x, 1]", "[ ]", "[[", "]]", "[", "]", "【", "】", "［", "］",
 	"2", "17", "1999", ",", ";", "–", "^", "†", "document", "größe", "水闸", "🎉", "\xff", "\xe3\x80", "\r\n",
 }
 
-// maybeMark matches everything that could be a citation mark, and some other text.
+// maybeMark matches everything that could be a citation marker, and some other text.
 var maybeMark = regexp.MustCompile(`(?s)[\[【［][^\[【［\]】］]{0,70}[0-9０-９][^\[【［\]】］]{0,70}[\]】］]`)
 
-// notMarks matches the textParts that look like citation marks.
+// notMarks matches the textParts that look like citation markers.
 var notMarks = regexp.MustCompile(`\[(?:0,1|0|0-9|2024|1\.5|-1|x, 1)\]`)
 
 func TestTextWithoutMarksPasses(t *testing.T) {
@@ -98,8 +98,8 @@ func FuzzTextWithoutMarks(f *testing.F) {
 	})
 }
 
-// checkUnchanged checks that text without citation marks passes unchanged through Neutral, Remove, and a Delivery that
-// gets it in pieces.
+// checkUnchanged checks that text without citation markers passes unchanged through Neutral, Remove, and a Delivery
+// that receives it in small parts.
 func checkUnchanged(t *testing.T, in string, given int, next func(rest string) int) {
 	t.Helper()
 	for name, got := range map[string]string{"Neutral": Neutral(in), "Remove": Remove(in)} {

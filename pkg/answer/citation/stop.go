@@ -5,19 +5,18 @@ import (
 	"strings"
 )
 
-// ErrStopped is the error of Delivery.Write once the answer has reached a stop sequence. The answer is then complete,
-// and the provider need not send more.
+// ErrStopped is returned by Delivery.Write once the answer has reached a stop sequence. The answer is then complete,
+// and the provider doesn't need to send more.
 var ErrStopped = errors.New("the answer has reached a stop sequence")
 
-// stopFilter ends the answer before the first complete stop sequence, even if the sequence spans several pieces. It
+// stopFilter ends the answer before the first complete stop sequence, even if the sequence spans several writes. It
 // holds back text only while it may be the start of a sequence.
 type stopFilter struct {
 	sequences []string
 	pending   string // start of a sequence
 }
 
-// write processes the next piece. It returns the text that can be emitted, and whether a stop sequence has ended the
-// answer.
+// write processes more text. It returns what can be emitted, and whether a stop sequence has ended the answer.
 func (s *stopFilter) write(piece string) (text string, stopped bool) {
 	text = s.pending + piece
 	begin, end := -1, len(text)+1
@@ -46,7 +45,7 @@ func (s *stopFilter) write(piece string) (text string, stopped bool) {
 	return text[:len(text)-held], false
 }
 
-// close returns the text held back.
+// close returns any text held back.
 func (s *stopFilter) close() string {
 	text := s.pending
 	s.pending = ""

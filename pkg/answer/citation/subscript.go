@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// Number of bytes around brackets that are examined to tell a subscript from a citation.
+// How many bytes around brackets are examined to tell a subscript from a citation.
 const (
 	maxNameBytes  = 64 // before the brackets
 	followerBytes = 4  // after the brackets
@@ -17,15 +17,14 @@ var (
 	// arrayName matches names that are common for arrays in code and are not English words: arr, argv, snake_case,
 	// $name.
 	arrayName = regexp.MustCompile(`(?:^|[^\p{L}\p{M}\p{N}_$])(?:arr|argv|args|buf|cols|dict|elems|idx|lst|mat|nums|params|ptr|regs|str|tmp|tup|vals|vec|[a-z][0-9a-z]*_[0-9a-z_]*|\$[0-9A-Za-z_]+)$`)
-	// letterName matches a name of one letter, such as x, but not the s in "gate's".
+	// letterName matches a one-letter name, such as x, but not the s in "gate's".
 	letterName = regexp.MustCompile(`(?:^|[^\p{L}\p{M}\p{N}_$'’./-])[a-z]$`)
 	// callBefore matches a call whose result may be subscripted: split(",")[1]. It does not match the end of "text
 	// (note)", where a space precedes the parenthesis.
 	callBefore = regexp.MustCompile(`[0-9A-Za-z_]\([^()]*\)$`)
 	// codeFollows matches what follows a subscript only in code: an assignment, a comparison, a field, an increment.
 	codeFollows = regexp.MustCompile(`^(?:\s?(?:[-+*/|&^%:]?=|[!<>]=)|\+\+|--|->|\.[a-z_]|\{|\[[A-Za-z'"])`)
-	// assigned matches text that ends with an equals sign. A list of numbers after it is a value, not a citation: x =
-	// [5].
+	// assigned matches text ending with an equals sign. A list of numbers after it is a value, not a citation: x = [5].
 	assigned = regexp.MustCompile(`=\s?$`)
 )
 
@@ -41,7 +40,7 @@ func isSubscript(before, after string) bool {
 	return arrayName.MatchString(before) || letterName.MatchString(before) || callBefore.MatchString(before) || codeFollows.MatchString(after)
 }
 
-// Maximum number of array names that learnArrays remembers.
+// Maximum number of array names remembered by learnArrays.
 const maxArrays = 100
 
 // arrayPattern matches a name with a subscript that cannot be a citation: items[0], items[i].
@@ -52,7 +51,7 @@ var (
 	subscriptBefore = regexp.MustCompile(arrayPattern + `$`)
 )
 
-// learnArrays remembers the names of arrays in the text: if items[0] occurs, items[1] counts as a subscript, too.
+// learnArrays remembers the array names in the text: if items[0] occurs, items[1] counts as a subscript, too.
 func (c *citationFilter) learnArrays(text string) {
 	if !strings.Contains(text, "[") {
 		return
@@ -68,7 +67,7 @@ func (c *citationFilter) learnArray(name string) {
 	}
 }
 
-// rangedWords precede ranges of numbers that are not citations, as in "pages [3-5]".
+// rangedWords precede number ranges that are not citations, as in "pages [3-5]".
 var rangedWords = wordset.Of(`
 	page pages pp line lines row rows column columns chapter chapters section sections step steps item items figure figures
 	table tables version versions volume volumes article articles paragraph paragraphs question questions level levels year years
@@ -91,7 +90,7 @@ var intervalWords = wordset.Of(`
 // lastWord captures the last word before a bracket, without a full stop: "pp" in "see pp.".
 var lastWord = regexp.MustCompile(`([\p{L}'’]+)\.?$`)
 
-// numbersBelongToWord reports whether numbers in brackets belong to the last word of `before`, the text directly before
+// numbersBelongToWord reports whether numbers in brackets belong to the last word in `before`, the text directly before
 // them, as in "pages [3-5]".
 func numbersBelongToWord(before string, m mark) bool {
 	if len(m.numbers) < 2 {
@@ -143,7 +142,7 @@ func (c *CodeTracker) inCode(b byte) bool {
 func (c *CodeTracker) indented() bool { return c.indent >= 4 }
 
 // track processes the next byte. A run of backticks opens code, and a run of the same length closes it. Inline code
-// ends with its line, so that a stray backtick does not turn the rest of the text into code.
+// ends with its line, so that a stray backtick doesn't turn everything after it into code.
 func (c *CodeTracker) track(b byte) {
 	c.trackLine(b)
 	if b == '`' && c.fenced == 0 {
@@ -159,8 +158,8 @@ func (c *CodeTracker) track(b byte) {
 	}
 }
 
-// trackLine processes the start of a line: its indentation, and fences made of tildes. Tildes directly below a line of
-// text underline a heading and do not open a fence.
+// trackLine processes the start of a line: its indentation and any fence made of tildes. Tildes directly below a line
+// of text underline a heading and do not open a fence.
 func (c *CodeTracker) trackLine(b byte) {
 	switch {
 	case b == '~' && (!c.inLine || c.tildes > 0):

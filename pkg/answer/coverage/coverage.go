@@ -1,5 +1,5 @@
-// Package coverage measures how well fragments cover a query: the share of the query's content words that they contain.
-// The followup and answer packages use it to compare search results and to detect searches that have found too little.
+// Package coverage measures how well fragments cover a query: the share of the query's content words they contain. The
+// followup and answer packages use it to compare search results and to detect searches that have found too little.
 package coverage
 
 import (
@@ -24,18 +24,18 @@ const (
 	stemShare     = 0.8 // share of a word's weight that counts if only a related stem is found
 )
 
-// Page holds the best fragments of a search result. It determines the terms of a fragment only when needed, because a
-// user is waiting and the first fragment usually covers the query. Page is not safe for concurrent use.
+// Page holds the best fragments in a search result. It determines a fragment's terms only when needed, because a user
+// is waiting and the first fragment usually covers the query. Page is not safe for concurrent use.
 type Page struct {
 	fragments []domain.Fragment
 	detected  []analysis.Language // language of each fragment
-	languages []analysis.Language // languages of all fragments, each once
-	terms     []map[string]bool   // terms of the fragments analysed so far
+	languages []analysis.Language // distinct fragment languages
+	terms     []map[string]bool   // terms in each fragment analysed so far
 	weights   map[string]float64  // inverse document frequencies
 	rarest    float64
 }
 
-// Read reads the best fragments of a search result, with their headings and document names.
+// Read reads the best fragments in a search result, with their headings and document names.
 func Read(found retrieve.Result) *Page {
 	p := &Page{weights: found.TermWeights, rarest: 1, fragments: found.Fragments[:min(len(found.Fragments), maxFragments)]}
 	for _, w := range found.TermWeights {
@@ -51,7 +51,7 @@ func Read(found retrieve.Result) *Page {
 	return p
 }
 
-// termsOf returns the terms of the fragment with the given index. It first analyses this fragment and all earlier ones,
+// termsOf returns the terms in the fragment with the given index. It first analyses this fragment and all earlier ones,
 // if necessary.
 func (p *Page) termsOf(fragment int) map[string]bool {
 	if fragment < len(p.terms) {
@@ -84,7 +84,7 @@ func documentName(f domain.Fragment) string {
 // Empty reports whether the page has no fragments.
 func (p *Page) Empty() bool { return len(p.fragments) == 0 }
 
-// Languages returns the languages of the fragments.
+// Languages returns the fragments' languages.
 func (p *Page) Languages() []analysis.Language { return p.languages }
 
 // Words are a query's content words, with weights.
@@ -94,8 +94,8 @@ type Words struct {
 	total   float64
 }
 
-// Words returns the content words of a text: all except function words, question words, framing words, and words for
-// which `ignore` returns true. Rare words weigh most.
+// Words returns a text's content words: all except function words, question words, framing words, and words for which
+// `ignore` returns true. Rare words weigh most.
 func (p *Page) Words(text string, ignore func(word string) bool) Words {
 	kept := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`?!.,;:"()«»“”„`, r) })
 	lang := language.Detect(text)
@@ -119,7 +119,7 @@ func (p *Page) Words(text string, ignore func(word string) bool) Words {
 	return out
 }
 
-// weight returns the weight of a term. A term without a known weight weighs as much as the rarest one.
+// weight returns a term's weight. A term without a known weight weighs as much as the rarest one.
 func (p *Page) weight(t analysis.QueryTerm) float64 {
 	for _, f := range t.Forms {
 		if w, ok := p.weights[f]; ok {
@@ -149,7 +149,7 @@ func (w Words) Without(others Words) Words {
 	return out
 }
 
-// Best returns the largest share of `words`, by weight, that a single fragment of the page contains. Unless `context`
+// Best returns the largest share of `words`, by weight, that any single fragment on the page contains. Unless `context`
 // is empty, it considers only fragments that contain at least the given share of `context`. It returns 0 if no fragment
 // is left or `words` is empty.
 func (p *Page) Best(words, context Words, share float64) float64 {
@@ -163,7 +163,7 @@ func (p *Page) Best(words, context Words, share float64) float64 {
 	return best
 }
 
-// Covers reports whether a single fragment of the page contains at least the given share of the words, by weight.
+// Covers reports whether any single fragment on the page contains at least the given share of the words, by weight.
 func (p *Page) Covers(words Words, share float64) bool {
 	for i := range p.fragments {
 		if words.shareIn(p.termsOf(i)) >= share {
@@ -173,7 +173,7 @@ func (p *Page) Covers(words Words, share float64) bool {
 	return false
 }
 
-// shareIn returns the share of the words, by weight, that are among a fragment's terms.
+// shareIn returns what share of the words, by weight, is among a fragment's terms.
 func (w Words) shareIn(terms map[string]bool) float64 {
 	if w.total == 0 {
 		return 0

@@ -70,7 +70,7 @@ func TestFragmentsAfterTheOneThatCoversTheQueryAreNotAnalysed(t *testing.T) {
 	}
 }
 
-// BenchmarkCovers reads ten fragments of the usual length, the first of which covers the query.
+// BenchmarkCovers reads ten fragments of typical length, of which the first covers the query.
 func BenchmarkCovers(b *testing.B) {
 	var found retrieve.Result
 	for i := range 10 {

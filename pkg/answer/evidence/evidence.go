@@ -1,5 +1,5 @@
-// Package evidence defines the public form of an answer's sentences and of the text that supports them, which the HTTP
-// API and the Model Context Protocol return.
+// Package evidence defines the public format of an answer's sentences and the text that supports them, as returned by
+// the HTTP API and the Model Context Protocol.
 package evidence
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Sentence is a sentence of an answer, a list item, a table row or a block of code.
+// Sentence is a sentence in an answer, or a list item, table row or code block.
 type Sentence struct {
 	End         int      `json:"end" jsonschema:"end of the sentence and its citations in the answer, exclusive"`
 	Spans       []Span   `json:"spans" jsonschema:"parts of the sources that support the sentence, best first"`
@@ -18,7 +18,7 @@ type Sentence struct {
 	Unsupported bool     `json:"unsupported" jsonschema:"whether the support is too low"`
 }
 
-// Span is a part of a source that supports a sentence.
+// Span is a passage in a source that supports a sentence.
 type Span struct {
 	Citation     int         `json:"citation" jsonschema:"number of the source in the answer; 0 if the answer cites nothing"`
 	DatasourceID string      `json:"datasource_id"`
@@ -30,7 +30,7 @@ type Span struct {
 	Text         string      `json:"text" jsonschema:"the supporting text, exactly as in the document's text"`
 }
 
-// Rectangle is a rectangle on a page of a PDF; see domain.PageRectangle.
+// Rectangle is a rectangle on a PDF page; see domain.PageRectangle.
 type Rectangle struct {
 	Height float64 `json:"height"`
 	Page   int     `json:"page"`
@@ -39,14 +39,14 @@ type Rectangle struct {
 	Y      float64 `json:"y" jsonschema:"points from the top of the page"`
 }
 
-// Highlight is a part of a source's text. Its positions count characters (Unicode code points).
+// Highlight is a passage in a source's text. Its positions count characters (Unicode code points).
 type Highlight struct {
 	End   int `json:"end"`
 	Start int `json:"start"`
 }
 
-// Sentences returns the public form of an answer's sentences. `text` is the answer as the caller receives it. If the
-// caller left early, `text` is incomplete, and sentences beyond its end are left out.
+// Sentences converts an answer's sentences to the public format. `text` is the answer as the caller receives it. If the
+// caller disconnected early, `text` is incomplete, and sentences beyond its end are omitted.
 func Sentences(text string, sources []domain.Fragment, sentences []domain.AnswerSentence) []Sentence {
 	count := characterCounter{text: text}
 	out := make([]Sentence, 0, len(sentences))
@@ -91,7 +91,7 @@ func Rectangles(all []domain.PageRectangle) []Rectangle {
 	return out
 }
 
-// Highlights returns the parts of a source's text that support the answer.
+// Highlights returns the passages in a source's text that support the answer.
 func Highlights(source domain.Fragment) []Highlight {
 	count := characterCounter{text: source.Text}
 	out := make([]Highlight, len(source.Highlights))
@@ -101,7 +101,7 @@ func Highlights(source domain.Fragment) []Highlight {
 	return out
 }
 
-// Unsupported returns the texts of the sentences marked as unsupported, in order. `text` is the answer.
+// Unsupported returns the texts of sentences marked as unsupported, in order. `text` is the answer.
 func Unsupported(text string, sentences []domain.AnswerSentence) []string {
 	var out []string
 	for _, s := range sentences {

@@ -2,7 +2,7 @@ package extractive
 
 import syntax "github.com/sluice/sluice/pkg/question"
 
-// clausesOf splits a question into parts that each ask for one thing.
+// clausesOf splits a question into clauses that each ask for one thing.
 func clausesOf(text string) []string {
 	parts := syntax.Parts(text)
 	if parts == nil {

@@ -15,19 +15,19 @@ const (
 	maxCodeCharacters = 2000
 )
 
-// stretch is a part of a fragment's text: a fenced block of code, or the text between two blocks.
+// stretch is a section of a fragment's text: a fenced code block, or the text between two of them.
 type stretch struct {
 	text string
 	code bool
 	lang string
 }
 
-// fenceLine matches a line that opens or closes a code block, with the language name if any. Fences of tildes are not
+// fenceLine matches a line that opens or closes a code block, with the language name if any. Tilde fences are not
 // supported, because tildes more often underline headings.
 var fenceLine = regexp.MustCompile("^ {0,3}(```+)[ \t]*([a-zA-Z0-9_+#.-]*)[^`]*$")
 
 // splitAtFences splits a fragment's text at its code fences. A fragment may start or end inside code. If the number of
-// fences is odd and the first one names no language, it closes a block that started before the fragment.
+// fences is odd and the first one names no language, that fence closes a block that started before the fragment.
 func splitAtFences(text string) []stretch {
 	lines := strings.Split(text, "\n")
 	fences, first := 0, ""
@@ -68,7 +68,7 @@ func splitAtFences(text string) []stretch {
 	return out
 }
 
-// codeSigns matches lines that are typical of programs, commands or settings and do not occur in prose.
+// codeSigns matches lines typical of programs, commands or settings that do not occur in prose.
 var codeSigns = regexp.MustCompile(`^(?:\$ |# ?!|#include\b|def |func |class |import \w+$|from \w+ import |return\b|const |let |var |public |private |if .*:$|for .*:$|SELECT |INSERT |UPDATE |sudo |pip3? |npm |npx |yarn |git |docker |kubectl |helm |go (?:run|build|install|test|get|mod) |make \w+$|cargo |brew |apt(?:-get)? |curl |wget |cp |mv |mkdir |chmod |ssh |python3? |bash |systemctl |</?\w+[ >])|` +
 	` --?[a-zA-Z][\w-]*|[{;]$|^[})\]]+[;,]?$|\w\([^ )]*\)|=>|->|::|&&| \| | \|\| |^[\w.\[\]"']+ ?:?= ?\S|^ {2,}\S+:`)
 

@@ -7,9 +7,9 @@ import (
 	"github.com/sluice/sluice/pkg/answer/language"
 )
 
-// concepts are common words in questions and column names in all supported languages, one concept per line. The words
-// of a line count as related. Word vectors would relate few of them, and none across languages. Words with other common
-// meanings are omitted.
+// concepts are common words in questions and column names in all supported languages, one concept per line. Words on
+// the same line count as related. Word vectors would relate few of them, and none across languages. Words with other
+// common meanings are omitted.
 const concepts = `
 	price prices cost costs kostet kosten preis preise prix coût coûte coûtent tarif precio precios cuesta cuestan prezzo costa preço custa prijs цена стоит стоимость
 	stock inventory lager lagerbestand bestand vorrätig existencias magazzino giacenza estoque voorraad склад
@@ -51,8 +51,8 @@ var conceptsOf, conceptWords = func() (map[string][]int, [][]string) {
 	return of, words
 }()
 
-// addConcepts adds related words to the question's terms. To a term that belongs to a concept, it adds the concept's
-// other words, as index terms in the languages of the fragments. Like addKin, it adds no words for names.
+// addConcepts adds related words to the question's terms. If a term belongs to a concept, it adds the concept's other
+// words, as index terms in the fragments' languages. Like addKin, it adds no words for names.
 func (q *question) addConcepts(asked string, langs []analysis.Language) {
 	for _, w := range language.Words(asked) {
 		of := conceptsOf[w]
@@ -74,7 +74,7 @@ func (q *question) addConcepts(asked string, langs []analysis.Language) {
 	}
 }
 
-// termsIn reports for each of the terms whether `words` contains a form of it.
+// termsIn reports, for each term, whether `words` contains a form of it.
 func termsIn(terms []analysis.QueryTerm, words []string) []bool {
 	forms := make(map[string]bool)
 	for _, w := range words {

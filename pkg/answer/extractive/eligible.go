@@ -21,16 +21,16 @@ func (q question) withoutNames(about topics) topics {
 	return out
 }
 
-// A topic with at least this share of the weight of all topics, not counting names, is indispensable: if no page
-// contains it, the documents do not answer the question.
+// A topic with at least this share of the total topic weight, not counting names, is indispensable: if no page contains
+// it, the documents do not answer the question.
 const unheardShare = 0.3
 
-// lacksSubject reports whether the document of pages[at] lacks what the question is about. It returns true in each of
-// these cases:
+// lacksSubject reports whether the document that pages[at] belongs to lacks what the question is about. It returns true
+// in each of these cases:
 //
-//   - The document does not mention the month that the question names.
+//   - The document does not mention the month named in the question.
 //   - The document mentions none of the names in the question.
-//   - No page contains a topic that has at least unheardShare of the weight of all topics, not counting names.
+//   - No page contains a topic with at least unheardShare of the total topic weight, not counting names.
 //
 // In prose, only the month is checked, because prose often says the same in other words. If the question asks for a
 // price or the like, prose is checked in full, too.
@@ -69,13 +69,13 @@ func (q question) lacksSubject(pages []page, at int, about topics) bool {
 	})
 }
 
-// isMentioned reports whether one of the pages or its headings contains the question's i-th term.
+// isMentioned reports whether any of the pages or its headings contains the question's i-th term.
 func (q question) isMentioned(i int, pages []page) bool {
 	return slices.ContainsFunc(pages, func(p page) bool { return q.matchDegree(p.own, i)+q.matchDegree(p.title, i) > 0 })
 }
 
-// isEligible reports whether a page may answer the question. It must contain the numbers, codes and options that the
-// question names, and a value of the requested kind.
+// isEligible reports whether a page may answer the question. It must contain the numbers, codes and options named in
+// the question, and a value of the requested kind.
 func (q question) isEligible(p page, about topics) bool {
 	if !containsOption(p.fragment, q.options) || !containsCodes(p.fragment, q.codes) {
 		return false
@@ -103,7 +103,7 @@ func (q question) hasValue(p page) bool {
 	return q.wants.isIn(p.fragment.Text) || q.wants == wantMoney && amount.MatchString(p.fragment.Text)
 }
 
-// amount matches a number with two decimals, which in receipts and invoices is a price.
+// amount matches a number with two decimals. In receipts and invoices, such a number is a price.
 var amount = regexp.MustCompile(`\d[.,]\d{2}(?:\D|$)`)
 
 // hasNumberedLine reports whether a line, or an entry within a line, starts with the given number.

@@ -8,19 +8,18 @@ import (
 // contains, weighted by rarity, and how well its fragment matched.
 type evidence struct {
 	own    float64 // share of the words in the sentence itself or a heading
-	before float64 // share of the words that are only in the previous sentence, which often names the subject of the answer
-	near   float64 // share of the pairs of neighbouring words that are close together in the sentence, too
-	names  float64 // share of the question's names missing from the fragment and its heading, as a negative number: -1 to 0
-	score  float64 // score of the fragment
-	rank   float64 // score of the fragment relative to the best one
-	scrap  bool    // whether it is a few words without a full stop: a heading or label
+	before float64 // share of the words only in the previous sentence, which often names the subject of the answer
+	near   float64 // share of neighbouring word pairs that are close together in the sentence, too
+	names  float64 // share of the question's names missing from the fragment and its heading, negated: -1 to 0
+	score  float64 // the fragment's score
+	rank   float64 // the fragment's score relative to the best one
+	scrap  bool    // whether it is just a few words without a full stop: a heading or label
 
-	certain bool // whether it is the row with the code that the question names
+	certain bool // whether it is the row with the code named in the question
 }
 
-// Weights of the evidence, fitted to questions in ten languages so that the sentence with the answer scores above the
-// other sentences of its fragments. Only their ratios matter. docs/answers.md reports the results on held-out
-// questions.
+// Weights of the evidence, fitted to questions in ten languages so that the sentence with the answer scores above its
+// fragments' other sentences. Only their ratios matter. docs/answers.md reports the results on held-out questions.
 const (
 	ownWeight    = 6.0
 	beforeWeight = 1.5
@@ -28,7 +27,7 @@ const (
 	namesWeight  = 0.9
 	scoreWeight  = 2.3
 	rankWeight   = 4.5
-	scrapWeight  = -3.0 // not fitted: a heading is not an answer
+	scrapWeight  = -3.0 // not fitted, because a heading is never an answer
 )
 
 // total returns the weighted sum of the evidence.
@@ -41,15 +40,15 @@ func (e evidence) total() float64 {
 	return sum
 }
 
-// Weights of a classifier that decides whether the documents answer a question. They are fitted to questions that were
-// searched for twice: in the documents that answer them, and in other documents of the same collections. The weighted
-// sum is the log odds of an answer.
+// Weights for a classifier that decides whether the documents answer a question. They were fitted to questions searched
+// for twice: in the documents that answer them, and in other documents from the same collections. The weighted sum is
+// the log odds of an answer.
 const (
 	answeredBase    = -3.5
 	answeredHeld    = 2.6 // words in the sentence or the previous one
 	answeredNear    = 4.6
 	answeredNames   = 2.0
-	answeredBest    = 3.8  // score of the best fragment
+	answeredBest    = 3.8  // the best fragment's score
 	answeredAhead   = 5.3  // lead of the best score over the second
 	answeredAtLeast = -0.5 // minimum log odds of an answer
 
@@ -58,8 +57,8 @@ const (
 	maxAhead        = 0.3 // maximum lead assumed for the best fragment if only one was found
 )
 
-// isAnswer reports whether the best sentence probably answers the question. `fragments` are those that the search
-// found.
+// isAnswer reports whether the best sentence probably answers the question. `fragments` are the ones found by the
+// search.
 func (e evidence) isAnswer(fragments []domain.Fragment) bool {
 	best := fragments[0].Score
 	second := min(best, max(scoreOfNoSecond, best-maxAhead))

@@ -1,5 +1,5 @@
-// Package extractive is a chat provider without a language model: it quotes the sentences of the documents that answer
-// the question. Only pkg/app imports it; it imports no other provider.
+// Package extractive is a chat provider without a language model: it quotes the document sentences that answer the
+// question. Only pkg/app imports it; it imports no other provider.
 package extractive
 
 import (
@@ -19,7 +19,7 @@ import (
 
 // Provider answers without a language model: it quotes the sentences that answer the question, marks them as
 // quotations, and cites their sources. It ranks sentences by the words they share with the question, weighted by
-// rarity, and by the score of their fragment.
+// rarity, and by their fragment's score.
 type Provider struct {
 	words WordVectors
 }
@@ -38,7 +38,7 @@ const (
 const (
 	// A quoted sentence may score at most this much less than the best one.
 	nearBest = 2.5
-	// Two sentences that share more than this fraction of their words count as repetitions.
+	// Sentences sharing more than this fraction of their words count as repetitions.
 	sameTerms = 0.7
 	// If the best quotation is a row or entry, another row or entry is quoted only if its share of the question's words
 	// is at least this fraction of the best one's.
@@ -75,17 +75,17 @@ func (e *Provider) Complete(ctx context.Context, p chat.Prompt, emit func(text s
 	return chat.Completion{}, nil
 }
 
-// finding is the content of an answer. Each of its pieces is a function that formats one piece with a language's
-// phrases. fragments are the quoted fragments.
+// finding is an answer's content. Each of its pieces is a function that formats one piece using a language's phrases.
+// fragments are the quoted fragments.
 type finding struct {
 	pieces    []func(phrases) string
 	fragments []domain.Fragment
 
-	unanswered []string // the parts of a divided question that no passage answers
+	unanswered []string // parts of a compound question that no passage answers
 }
 
 // find selects what to quote. It first looks for an answer to the whole question. Then it tries each part of the
-// question that this answer leaves out, and notes which parts remain unanswered.
+// question that this answer leaves open, and notes which parts remain unanswered.
 func (e *Provider) find(ctx context.Context, p chat.Prompt, say phrases) (finding, error) {
 	out, err := e.findAnswer(ctx, p, say)
 	parts := syntax.Parts(p.Question)
@@ -123,8 +123,8 @@ func containsFragment(fragments []domain.Fragment, f domain.Fragment) bool {
 	return slices.ContainsFunc(fragments, func(other domain.Fragment) bool { return other.ChunkID == f.ChunkID && other.Text == f.Text })
 }
 
-// unansweredNotes returns a piece of the answer for each unanswered part of the question. It says, with a language's
-// phrases, that the documents do not answer this part.
+// unansweredNotes returns a piece for each unanswered part of the question. Using a language's phrases, it says that
+// the documents do not answer this part.
 func unansweredNotes(unanswered []string) []func(phrases) string {
 	var out []func(phrases) string
 	for _, part := range unanswered {
@@ -187,7 +187,7 @@ func (e *Provider) findAnswer(ctx context.Context, p chat.Prompt, say phrases) (
 	return out, nil
 }
 
-// Estimated characters per token, to convert a token limit into the length of a passage.
+// Estimated characters per token, for converting a token limit into a passage length.
 const charactersPerToken = 3
 
 // quotesAnswerAll reports whether the quotations answer every clause of the question without the text around them. It
@@ -204,8 +204,8 @@ func (q question) quotesAnswerAll(quotes []sentence, pages []page, clauses []str
 	return true
 }
 
-// quotesAnswer reports whether the quotations answer the question without the text around them. One of these is enough:
-// a quotation with most of the topics, a block of program code, or a table row about the thing that the question names.
+// quotesAnswer reports whether the quotations answer the question without the text around them. Any of these is enough:
+// a quotation with most of the topics, a block of program code, or a table row about the thing named in the question.
 func (q question) quotesAnswer(quotes []sentence, pages []page, about topics) bool {
 	for _, s := range quotes {
 		if s.kind == partRow && isForm(strings.Split(columnsOf(s.text), "\n")) {
@@ -252,8 +252,8 @@ func (q question) hasDistinctiveTopic(s sentence, pages []page, about topics) bo
 	return q.coverageOf(q.distinctive(pages[s.fragment], about), s.said) > 0
 }
 
-// isSupported reports whether a quotation is probably an answer although no passage contains enough of the topics. The
-// quotation must be a whole sentence, and its fragment must contain some of the topics. Neither is required if the
+// isSupported reports whether a quotation is probably an answer even though no passage contains enough of the topics.
+// The quotation must be a whole sentence, and its fragment must contain some of the topics. Neither is required if the
 // datastore has too few chunks for meaningful word frequencies.
 func (q question) isSupported(quotes []sentence, pages []page) bool {
 	about := q.topicsOf("")
@@ -275,8 +275,8 @@ func (e *Provider) analyse(ctx context.Context, p chat.Prompt, fragments []domai
 	return q, nil
 }
 
-// sentences returns the sentences of the pages that may answer the question, with their scores. From a document that
-// lacks the question's topics, it returns only rows that the question identifies.
+// sentences returns the sentences on the pages that may answer the question, with their scores. If a document lacks the
+// question's topics, it returns only rows identified by the question.
 func (q question) sentences(pages []page) []sentence {
 	var out []sentence
 	about := q.topicsOf("")
@@ -297,10 +297,10 @@ func isQuestion(text string) bool {
 	return strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？") || strings.HasSuffix(text, "؟")
 }
 
-// titleOf returns the headings and the datasource name, which may name the subject of a fragment.
+// titleOf returns the headings and the datasource name, because they may name a fragment's subject.
 func titleOf(f domain.Fragment) string {
 	return rowRange.ReplaceAllString(f.Heading, "") + "\n" + f.DatasourceName
 }
 
-// rowRange matches the row numbers in the heading of a table part, which the document does not contain.
+// rowRange matches the row numbers in the heading of a partial table. They are not in the document itself.
 var rowRange = regexp.MustCompile(`\brows \d+ to \d+$`)

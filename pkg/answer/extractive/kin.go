@@ -20,17 +20,17 @@ type WordVectors interface {
 // Limits on the search for related words.
 const (
 	kinCosine     = 0.5 // minimum cosine similarity; phone and call have 0.52, cost and price 0.63, unrelated pairs at most 0.27
-	kinShare      = 0.8 // fraction of a term's weight that a related word gets
+	kinShare      = 0.8 // fraction of a term's weight given to a related word
 	minKinLetters = 3
-	maxKinWords   = 2000 // maximum number of the fragments' words that are compared
+	maxKinWords   = 2000 // maximum number of words compared from the fragments
 
-	// Maximum number of related words per word; above it, none are added. An unknown word is close to all words of its
+	// Maximum number of related words per word; above it, none are added. An unknown word is close to every word in its
 	// script (the vectors know few words outside Latin script), and so exceeds this limit.
 	maxKin = 10
 )
 
 // addKin looks in the fragments for words related to the question's words and adds their index terms to the question's
-// terms. It adds none for names, because a related name belongs to another product or person, and none for words of
+// terms. It adds none for names, because a related name belongs to another product or person, and none for words from
 // earlier questions.
 func (q *question) addKin(ctx context.Context, vectors WordVectors, asked string, fragments []domain.Fragment) error {
 	var words []string

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// evidenceOf computes how well the question's words match a part of a fragment. `own` are the words of the part itself,
-// `before` those of the previous sentence, and `heading` those of all headings above the part.
+// evidenceOf computes how well the question's words match part of a fragment. `own` are that part's own words, `before`
+// those in the previous sentence, and `heading` those in all headings above it.
 func (q question) evidenceOf(own, before, heading wording) (e evidence) {
 	for i, w := range q.weights {
 		w /= q.total
@@ -28,9 +28,8 @@ func (q question) evidenceOf(own, before, heading wording) (e evidence) {
 	return e
 }
 
-// lacksNames returns the share of the question's names that a fragment lacks, as a negative number. `coded` means that
-// one of them is a number or code. Such a fragment is about another model, year or version, and does not answer the
-// question.
+// lacksNames returns the share of the question's names missing from a fragment, negated. `coded` means that one of them
+// is a number or code. Such a fragment is about another model, year or version, and does not answer the question.
 func (q question) lacksNames(whole, heading wording) (share float64, coded bool) {
 	names, lacking := 0.0, 0.0
 	for i, name := range q.names {
@@ -53,13 +52,13 @@ func (q question) lacksNames(whole, heading wording) (share float64, coded bool)
 // question.identifies.
 const halfHeld = 0.5
 
-// A part with this share of the question's words, not counting names, may lack the rarest word; see
+// Text with this share of the question's words, not counting names, doesn't have to contain the rarest word; see
 // question.isAboutSubject.
 const nearlyAll = 0.75
 
-// isAboutSubject reports whether a row, an entry or a code block is about the subject of the question. All of the
-// question's names must occur in the part, its heading or the previous sentence, which often announces code. The rarest
-// of the other words must occur there, too, unless the part and its heading contain nearly all of these words.
+// isAboutSubject reports whether a row, an entry or a code block is about the question's subject. All of the question's
+// names must occur in it, its heading or the previous sentence, which often announces code. The rarest of the other
+// words must occur there, too, unless the text and its heading contain nearly all of these words.
 func (q question) isAboutSubject(own, before, heading wording) bool {
 	if q.unspaced { // terms are pairs of characters, many of which are not words, so none can be required
 		return true
@@ -67,7 +66,7 @@ func (q question) isAboutSubject(own, before, heading wording) bool {
 	return q.containsAll(q.names, own, before, heading) && (q.containsAll(q.rarest, own, before, heading) || q.share(own, heading) >= nearlyAll)
 }
 
-// share returns the share of the question's words, except names, that `own` contains, by weight. Words that are only in
+// share returns the share of the question's words, except names, that `own` contains, by weight. Words only in
 // `heading` count less.
 func (q question) share(own, heading wording) float64 {
 	held, total := 0.0, 0.0
@@ -84,14 +83,14 @@ func (q question) share(own, heading wording) float64 {
 	return held / total
 }
 
-// identifies reports whether a row is about the thing that the question names, and contains the requested information.
-// The row must contain all names from the question. In addition:
+// identifies reports whether a row is about the thing named in the question and contains the requested information. The
+// row must contain all names from the question. In addition:
 //
 //   - If none of the names is a code, the row must contain half of the question's other words. It must also have a
-//     column that is named by one of the other words, or contain a value of the requested kind.
+//     column named by one of the other words, or contain a value of the requested kind.
 //   - If one of the names is a code, half of the other words are enough.
-//   - If one of the names is a code and the row is in a language other than the question's, the other words cannot
-//     match. The code is then enough, unless the question asks for a kind of value that the row lacks.
+//   - If one of the names is a code and the row is not in the question's language, the other words cannot match. The
+//     code is then enough, unless the question asks for a kind of value that the row lacks.
 func (q question) identifies(p part, own wording, lang analysis.Language) bool {
 	if p.kind != partRow || !q.containsAll(q.names, own) {
 		return false
@@ -128,8 +127,8 @@ func (q question) containsAll(marked []bool, texts ...wording) bool {
 	return true
 }
 
-// matchDegree returns the degree to which t contains the question's i-th term: 1 if it contains the term itself,
-// kinShare if it contains a related word or a value of the kind that the term asks for, and 0 otherwise.
+// matchDegree returns the degree to which t contains the question's i-th term: 1 for the term itself, kinShare for a
+// related word or a value of the kind the term asks for, and 0 otherwise.
 func (q question) matchDegree(t wording, i int) float64 {
 	if len(occurrences(t.at, q.terms[i])) > 0 {
 		return 1
@@ -145,8 +144,8 @@ func (q question) matchDegree(t wording, i int) float64 {
 	return 0
 }
 
-// nearShare returns the share, by weight, of the pairs of neighbouring terms in the question that are also close
-// together in the text. `at` maps each term of the text to its positions.
+// nearShare returns the share, by weight, of the question's neighbouring term pairs that are also close together in the
+// text. `at` maps each term in the text to its positions.
 func (q question) nearShare(at map[string][]int) float64 {
 	sum, total := 0.0, 0.0
 	for i := 1; i < len(q.terms); i++ {
@@ -177,8 +176,8 @@ func distance(a, b []int) int {
 	return least
 }
 
-// occurrences returns the positions of a term in the text. If several of its forms occur, it returns only those of the
-// first one.
+// occurrences returns a term's positions in the text. If several of its forms occur, it returns only those of the first
+// one.
 func occurrences(at map[string][]int, t analysis.QueryTerm) []int {
 	for _, f := range t.Forms {
 		if found := at[f]; len(found) > 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/answer/language"
 )
 
-// monthNames are the names of the months in all supported languages, one month per line. Short forms are left out,
+// monthNames are the names of the months in all supported languages, one month per line. Short forms are omitted,
 // because they are also ordinary words.
 const monthNames = `
 	january januar jänner janvier enero gennaio janeiro januari январь января январе
@@ -28,7 +28,7 @@ const monthNames = `
 	december dezember décembre diciembre dicembre dezembro декабрь декабря декабре
 `
 
-// monthOf maps each name to the number of its month.
+// monthOf maps each name to its month's number.
 var monthOf = func() map[string]int {
 	out := make(map[string]int)
 	for i, line := range strings.Split(strings.TrimSpace(monthNames), "\n") {

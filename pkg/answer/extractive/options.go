@@ -11,10 +11,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// option matches the name of a program option.
+// option matches a program option's name.
 var option = regexp.MustCompile(`(?:^|[\s("'“«„` + "`" + `])(--[\pL\d][\pL\d_-]*)`)
 
-// optionsIn returns the program options that a question names, such as --verbose. A text about another option does not
+// optionsIn returns the program options named in a question, such as --verbose. Text about another option does not
 // answer the question.
 func optionsIn(question string) []string {
 	var out []string
@@ -24,8 +24,8 @@ func optionsIn(question string) []string {
 	return out
 }
 
-// containsOption reports whether a fragment contains one of the program options as a whole word. Without options, it
-// returns true.
+// containsOption reports whether a fragment contains one of the program options as a whole word. If there are no
+// options, it returns true.
 func containsOption(f domain.Fragment, options []string) bool {
 	if len(options) == 0 {
 		return true
@@ -45,8 +45,8 @@ func containsOption(f domain.Fragment, options []string) bool {
 	})
 }
 
-// normalisedCode returns text in lower case without the characters that separate the parts of codes, so that VD-1040
-// and vd1040 become equal.
+// normalisedCode returns text in lower case without the separators used in codes, so that VD-1040 and vd1040 become
+// equal.
 func normalisedCode(text string) string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune("-_./ \u2010\u2011\u00a0", r) {
@@ -65,7 +65,7 @@ func containsCodes(f domain.Fragment, codes []string) bool {
 	return !slices.ContainsFunc(codes, func(c string) bool { return !strings.Contains(text, c) })
 }
 
-// Maximum number of digits of a number that means nothing without the word before it: version 2, article 14.
+// Maximum length in digits of a number that means nothing without the word before it: version 2, article 14.
 const maxOrdinalDigits = 2
 
 // numberedTerms returns the short numbers in a question, each with the word before it or the unit after it: "version
@@ -88,11 +88,10 @@ func (q question) numberedTerms(asked string) [][2]int {
 	return out
 }
 
-// Maximum length of a unit after a number, in characters.
+// Maximum length of a unit after a number in characters.
 const maxUnitLetters = 3
 
-// termPairs returns all pairs of the question's terms whose first term matches `word` and whose second one matches
-// `number`.
+// termPairs returns all pairs of question terms in which the first term matches `word` and the second matches `number`.
 func (q question) termPairs(word, number string) [][2]int {
 	var out [][2]int
 	for a, first := range termsIn(q.terms, []string{word}) {

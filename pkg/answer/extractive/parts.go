@@ -11,14 +11,14 @@ import (
 type partKind int
 
 const (
-	partProse   partKind = iota // a sentence, with the text that it announces
+	partProse   partKind = iota // a sentence, with any text it announces
 	partEntry                   // a list entry
 	partRow                     // a table row, with the column names
-	partCode                    // a block of code, with the sentence that announces it
+	partCode                    // a code block, with the sentence that announces it
 	partHeading                 // a heading, which is never an answer
 )
 
-// part is a piece of a fragment that is ranked and quoted as a unit.
+// part is the unit in which a fragment is ranked and quoted.
 type part struct {
 	kind  partKind
 	text  string // without fences
@@ -26,8 +26,8 @@ type part struct {
 	lang  string // declared language of code
 	cut   bool   // whether the code was truncated
 
-	under string // heading above the part within the fragment
-	asked string // question that the part answers, directly before it or in the heading of its section
+	under string // nearest heading above it in the fragment
+	asked string // question that this answers, directly before it or in its section's heading
 }
 
 // words returns the text to compare with the question.
@@ -38,10 +38,10 @@ func (p part) words() string {
 	return p.intro + "\n" + p.text
 }
 
-// partsOf splits a fragment into sentences, table rows, list entries and blocks of code. A sentence that ends in a
-// colon includes the text that it announces. Headings and column names are separate parts, because they contain many
-// words of questions but answer nothing. partsOf removes front matter. It also removes images, tags and link targets,
-// because a document could use them to make a browser request any address.
+// partsOf splits a fragment into sentences, table rows, list entries and code blocks. A sentence ending in a colon
+// includes the text it announces. Headings and column names are separate parts, because they contain many words from
+// questions but answer nothing. partsOf removes front matter. It also removes images, tags and link targets, because a
+// document could use them to make a browser request any address.
 func partsOf(f domain.Fragment) []part {
 	r := partReader{title: lastHeading(f.Heading)}
 	for _, s := range splitAtFences(shownText(f)) {
@@ -58,24 +58,24 @@ func partsOf(f domain.Fragment) []part {
 	return r.finish()
 }
 
-// frontMatter matches metadata between two rules at the start of a document: lines of "name: value" or "name = value",
-// with lists and other continued values.
+// frontMatter matches metadata between two rules at the start of a document: lines with "name: value" or "name =
+// value", including lists and other continued values.
 var frontMatter = regexp.MustCompile(`\A\x{FEFF}?\s*(?:---|\+\+\+)[ \t]*\n(?:[ \t]*\n|#.*\n)*[\w.-]+ ?[:=](?:[ \t].*)?\n(?:[\w.-]+ ?[:=](?:[ \t].*)?\n|[ \t]+\S.*\n|- .*\n|#.*\n|\[.*\n|[ \t]*\n)*(?:---|\.\.\.|\+\+\+)[ \t]*(?:\n|\z)`)
 
 func lastHeading(path string) string {
 	return strings.TrimSpace(path[strings.LastIndex(path, headingSeparator)+1:])
 }
 
-// headingSeparator separates the headings of a path.
+// headingSeparator separates the headings in a path.
 const headingSeparator = ">"
 
-// partReader collects the parts of a fragment.
+// partReader collects a fragment's parts.
 type partReader struct {
-	title string // heading of the fragment's section
+	title string // the section's heading
 	parts []part
 
 	under     string
-	asked     string // question in the prose whose answer has not followed yet
+	asked     string // question in the prose that has not been answered yet
 	announced bool   // whether the last part ends in a colon and includes the next text
 	open      bool   // whether the last part is code without fences that may continue
 }
@@ -96,8 +96,8 @@ func (r *partReader) add(p part) {
 	r.parts = append(r.parts, p)
 }
 
-// addCode adds a block of code, attached to the sentence that announces it. It returns false if the first line is too
-// long to quote.
+// addCode adds a code block, attached to the sentence that announces it. It returns false if the first line is too long
+// to quote.
 func (r *partReader) addCode(code, lang string) (taken bool) {
 	r.open = false
 	p := part{kind: partCode, lang: lang}
@@ -142,8 +142,8 @@ func (r *partReader) addParagraph(text string) {
 	r.announced = last >= 0 && r.parts[last].kind != partCode && endsInColon(r.parts[last].text)
 }
 
-// isHeading reports whether a paragraph is a heading: the heading of the fragment's section, a question on its own
-// line, or text that looks like a heading.
+// isHeading reports whether a paragraph is a heading: the section's heading, a question on its own line, or text that
+// looks like a heading.
 func (r *partReader) isHeading(text string) bool {
 	text = strings.TrimSpace(text)
 	if strings.Contains(text, "\n") {
@@ -155,7 +155,7 @@ func (r *partReader) isHeading(text string) bool {
 // Maximum length in characters of a question that counts as a heading.
 const maxHeadingQuestion = 160
 
-// finish returns the parts. A fragment that consists only of a heading is treated as prose.
+// finish returns the parts. If a fragment consists only of a heading, it is treated as prose.
 func (r *partReader) finish() []part {
 	if n := len(r.parts) - 1; n == 0 && r.parts[n].kind == partHeading {
 		r.parts[n].kind = partProse

@@ -13,10 +13,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// topics marks the terms of a question, or of one of its clauses, that an answer must be about.
+// topics marks the terms in a question, or in one of its clauses, that an answer must be about.
 type topics []bool
 
-// topicsOf returns the topics of a clause: its terms, except those that come from an earlier question or only frame the
+// topicsOf returns a clause's topics: its terms, except those that come from an earlier question or only frame the
 // question. If the clause has hardly any topics besides names, topicsOf returns the whole question's topics, including
 // those from earlier questions.
 func (q question) topicsOf(clause string) topics {
@@ -60,15 +60,15 @@ func (q question) coverageOf(about topics, texts ...wording) float64 {
 type page struct {
 	fragment domain.Fragment
 	lines    []line
-	own      wording // wording of the text
+	own      wording // the text's wording
 	title    wording // wording of the headings and the datasource's name
 }
 
-// line is a line of a fragment, or a sentence of a long line, prepared for matching.
+// line is a line in a fragment, or a sentence in a long line, prepared for matching.
 type line struct {
 	text   string
-	block  int  // number of the paragraph
-	inline bool // whether it is in the same line of the text as the previous sentence
+	block  int  // paragraph number
+	inline bool // whether it is on the same line of text as the previous sentence
 	own    wording
 }
 
@@ -94,7 +94,7 @@ func pagesOf(fragments []domain.Fragment) []page {
 	return out
 }
 
-// sentencesOf returns the sentences of a long line. It returns a short line or a table row whole.
+// sentencesOf returns the sentences in a long line. It returns a short line or a table row whole.
 func sentencesOf(text string) []string {
 	text = strings.TrimRight(text, " \r")
 	if utf8.RuneCountInString(text) <= longLine || strings.Contains(text, "\t") || recordLine.MatchString(text) {
@@ -109,11 +109,11 @@ func sentencesOf(text string) []string {
 	return out
 }
 
-// Length in characters above which a line is divided into sentences.
+// Length in characters above which a line is split into sentences.
 const longLine = 120
 
-// withoutOrders returns the lines before the first one that addresses a language model. If only a paragraph as a whole
-// addresses a model, and none of its lines does, it returns the lines before that paragraph.
+// withoutOrders returns the lines before the first one that addresses a language model. If a paragraph addresses a
+// model only as a whole, it returns the lines before that paragraph.
 func withoutOrders(lines []line) []line {
 	for begin := 0; begin < len(lines); {
 		end, text := begin, ""
@@ -143,8 +143,8 @@ func shownText(f domain.Fragment) string {
 	return text
 }
 
-// window returns the range of lines around the line that best matches the topics. The range has at most the given
-// number of characters, and starts and ends at paragraph boundaries if possible.
+// window returns the range of lines around the one that best matches the topics. The range has at most the given number
+// of characters, and starts and ends at paragraph boundaries if possible.
 func (q question) window(p page, about topics, characters int) (begin, end int) {
 	if len(p.lines) == 0 {
 		return 0, 0
@@ -176,7 +176,7 @@ func (q question) window(p page, about topics, characters int) (begin, end int) 
 		}
 	}
 	begin, end = best, best+1
-	// Start with the paragraph of the best line, then add adjacent paragraphs, alternately after and before it.
+	// Start with the best line's paragraph, then add adjacent paragraphs, alternately after and before it.
 	for grown := true; grown; {
 		grown = false
 		for _, after := range []bool{true, false} {
@@ -198,7 +198,7 @@ func (q question) window(p page, about topics, characters int) (begin, end int) 
 	return begin, end
 }
 
-// isProse reports whether most lines of a page end like sentences.
+// isProse reports whether most lines on a page end like sentences.
 func (p page) isProse() bool {
 	n := 0
 	for _, l := range p.lines {
@@ -209,8 +209,8 @@ func (p page) isProse() bool {
 	return 2*n >= len(p.lines)
 }
 
-// distinctive returns the topics that distinguish the lines of a page: those that are neither names nor in the
-// headings. If there are none, it returns all topics.
+// distinctive returns the topics that distinguish a page's lines: those that are neither names nor in the headings. If
+// there are none, it returns all topics.
 func (q question) distinctive(p page, about topics) topics {
 	out := make(topics, len(about))
 	any := false
@@ -224,8 +224,8 @@ func (q question) distinctive(p page, about topics) topics {
 	return out
 }
 
-// extend extends a range of lines to the end of its last paragraph or, if it ends there, by the next paragraph. If
-// `after` is false, it extends the start of the range in the same way.
+// extend extends a range of lines to the end of its last paragraph or, if it already ends there, by the next paragraph.
+// If `after` is false, it extends the start of the range in the same way.
 func (p page) extend(begin, end int, after bool) (int, int) {
 	if after {
 		if end == len(p.lines) {
@@ -248,15 +248,15 @@ func (p page) extend(begin, end int, after bool) (int, int) {
 }
 
 const (
-	passageCharacters     = 370 // maximum length of a passage of prose
+	passageCharacters     = 370 // maximum length of a prose passage
 	longPassageCharacters = 600 // the same if no line has clearShare of the topics, so that it is unclear where the answer is
 	clearShare            = 0.45
 
 	partCharacters = 800  // the same if the question has several parts
-	formCharacters = 1200 // maximum length of a part of a form, receipt or table
+	formCharacters = 1200 // maximum length of an excerpt from a form, receipt or table
 
 	// A passage is quoted if it and its headings contain at least minCover of the topics, or loneCover if no sentence
-	// is probably an answer. If there is no such passage, sentences of a fragment are quoted if the fragment and its
+	// is probably an answer. If there is no such passage, a fragment's sentences are quoted if the fragment and its
 	// headings contain at least keptCover of the topics.
 	minCover  = 0.5
 	loneCover = 0.6
@@ -284,7 +284,7 @@ func (p page) contains(in passage, sentence string) bool {
 	return strings.Contains(strings.Join(text, " "), strings.Join(strings.Fields(sentence), " "))
 }
 
-// tokens estimates the length of a passage in tokens.
+// tokens estimates a passage's length in tokens.
 func (p page) tokens(of passage) int {
 	n := 0
 	for _, l := range p.lines[of.begin:of.end] {
@@ -293,8 +293,8 @@ func (p page) tokens(of passage) int {
 	return n
 }
 
-// best returns the index of the page that most probably answers the question about these topics, or -1 if no page is
-// eligible. `cover` is the share of the topics that the page and its headings contain.
+// best returns the index of the page most likely to answer the question about these topics, or -1 if no page is
+// eligible. `cover` is the share of the topics in the page and its headings.
 func (q question) best(pages []page, about topics) (at int, cover float64) {
 	at = -1
 	most := 0.0
@@ -311,8 +311,8 @@ func (q question) best(pages []page, about topics) (at int, cover float64) {
 }
 
 // passagesFor returns the passages about each clause of a question, in reading order within a fragment, and the clauses
-// that no passage answers. `supported` means that a sentence of the fragments is probably an answer; pages are then
-// checked less strictly. Each passage has at most the given number of characters; passages of prose are shorter.
+// that no passage answers. `supported` means that a sentence in the fragments is probably an answer; pages are then
+// checked less strictly. Each passage has at most the given number of characters; prose passages are shorter.
 func (q question) passagesFor(clauses []string, pages []page, supported bool, characters int) (out []passage, unanswered []string) {
 	for _, clause := range clauses {
 		about := q.topicsOf(clause)
@@ -325,7 +325,7 @@ func (q question) passagesFor(clauses []string, pages []page, supported bool, ch
 		limit := characters
 		switch {
 		case !pages[at].isProse():
-		case len(clauses) > 1: // a part of a question says little about what answers it
+		case len(clauses) > 1: // a single part of a question says little about what answers it
 			limit = min(limit, partCharacters)
 		default:
 			limit = min(limit, longPassageCharacters)
@@ -339,8 +339,8 @@ func (q question) passagesFor(clauses []string, pages []page, supported bool, ch
 	return out, unanswered
 }
 
-// mayAnswer reports whether a passage of pages[at] may answer a clause. `cover` is the share of the topics that the
-// page contains. `supported` means the same as in passagesFor.
+// mayAnswer reports whether a passage in pages[at] may answer a clause. `cover` is the share of the topics contained in
+// the page. `supported` is as in passagesFor.
 func (q question) mayAnswer(pages []page, at int, about topics, cover float64, supported bool) bool {
 	p := pages[at]
 	least := minCover
@@ -354,14 +354,14 @@ func (q question) mayAnswer(pages []page, at int, about topics, cover float64, s
 }
 
 // If no sentence is probably an answer, a quoted page must contain at least this share of the topics, not counting
-// names. The share is higher for prose, which uses more of a question's words than a form.
+// names. The share is higher for prose, because prose uses more of a question's words than a form does.
 const (
 	otherTopics = 0.4
 	proseTopics = 0.5
 )
 
 // isAboutProperty reports whether a page is about the property that the question asks for, such as a colour, and not
-// only about the things that it names. In a table, all names must be in the same row.
+// only about the things it names. In a table, all names must be in the same row.
 func (q question) isAboutProperty(p page, about topics) bool {
 	if len(q.options) > 0 {
 		return true
@@ -433,8 +433,8 @@ func (say phrases) formatPassage(p passage, pages []page) string {
 	return out + cite
 }
 
-// withoutColumns returns the lines without the column names that extraction added to the rows of a form. Extraction
-// takes a form's first row (label, value, label, value) for column names and repeats them in every row.
+// withoutColumns returns the lines without the column names that extraction added to a form's rows. Extraction mistakes
+// a form's first row (label, value, label, value) for column names and repeats them in every row.
 func withoutColumns(lines []string) []string {
 	var out []string
 	var columns []string
@@ -452,8 +452,8 @@ func withoutColumns(lines []string) []string {
 	return out
 }
 
-// isForm reports whether the first row of a table looks like a form's: its labels contain no digits, and at least one
-// of its values does.
+// isForm reports whether a table's first row looks like a form's: its labels contain no digits, and at least one of its
+// values does.
 func isForm(cells []string) bool {
 	values := 0
 	for i, c := range cells {
@@ -468,7 +468,7 @@ func isForm(cells []string) bool {
 	return values > 0
 }
 
-// cellsOf returns the values in a row of the form "column: value; column: value". It returns false if the row does not
+// cellsOf returns the values in a row formatted as "column: value; column: value". It returns false if the row does not
 // consist of these columns.
 func cellsOf(columns []string, row string) ([]string, bool) {
 	var out []string

@@ -17,7 +17,7 @@ func TestAPassageIsQuotedWhereNoSentenceIsSure(t *testing.T) {
 	manual := "OPTIONS\n\n--tide FILE\n\n    Reads the tides from FILE.\n\n--tidelog FILE\n\n    Appends every reading to FILE.\n\n--weir NUMBER\n\n    Selects the weir."
 	for name, c := range map[string]struct {
 		question, text, name string
-		want                 []string // nil: declined
+		want                 []string // nil means declined
 		not                  string
 	}{
 		"a form is quoted as the page shows it": {"What is the model of the Tarn?", grid, "boat.txt", []string{"Make · Tarn", "Model · Fulmar"}, "Tarn: Fulmar"},

@@ -42,8 +42,8 @@ func pick(sentences []sentence, fragments []domain.Fragment, tokens int) []sente
 	return out
 }
 
-// inReadingOrder sorts sentences by fragment and position. The first of the given sentences must be the best one: its
-// fragment comes first, then the others by rank.
+// inReadingOrder sorts sentences by fragment and position. sentences[0] must be the best one: its fragment comes first,
+// then the others by rank.
 func inReadingOrder(sentences []sentence) {
 	best := sentences[0].fragment
 	rank := func(s sentence) int {
@@ -57,9 +57,9 @@ func inReadingOrder(sentences []sentence) {
 	})
 }
 
-// candidates returns the sentences whose score is near that of the best one, best first. It drops:
+// candidates returns the sentences with a score near the best one's, best first. It drops:
 //
-//   - sentences from fragments that lack the rarest word of the question, if another fragment contains that word;
+//   - sentences from fragments that lack the question's rarest word, if another fragment contains that word;
 //   - if the best sentence is a row or an entry, other rows and entries that contain fewer of the question's words,
 //     because they describe other things.
 func candidates(sentences []sentence) []sentence {
@@ -100,8 +100,8 @@ func afterOrders(fragments []domain.Fragment) func(sentence) bool {
 	}
 }
 
-// speaksToModel returns the position of the first part of a fragment that addresses a language model, or a position
-// after all parts if there is none.
+// speaksToModel returns the position of the first part of a fragment that addresses a language model. If there is none,
+// the returned position is after all parts.
 func speaksToModel(f domain.Fragment) int {
 	for n, p := range partsOf(f) {
 		if fence.AddressesModel(p.words()) {

@@ -15,10 +15,10 @@ const (
 	headingShare   = 0.6  // share of a word's weight that counts if the word is only in a heading or the title
 	borrowedWeight = 0.3  // factor for words from the previous question
 	framingWeight  = 0.15 // factor for words that only phrase the question
-	nearDistance   = 3    // maximum distance, in terms, between two terms that are near each other
+	nearDistance   = 3    // maximum distance, in terms, between two terms that count as near each other
 	scrapTokens    = 5
 
-	evenBelow = 4.0 // weight of a word that none of about thirty chunks contains; see evenness
+	evenBelow = 4.0 // weight of a word found in none of about thirty chunks; see evenness
 )
 
 // question is the analysed question: terms with weights.
@@ -26,26 +26,26 @@ type question struct {
 	terms    []analysis.QueryTerm
 	weights  []float64
 	names    []bool     // terms that are names
-	own      []bool     // terms of the question itself, not of an earlier one
+	own      []bool     // terms from the question itself, not from an earlier one
 	framing  []bool     // terms that only phrase the question
 	rarest   []bool     // the rarest of the question's own terms, except names
-	kin      [][]string // index terms of words related to each term
+	kin      [][]string // index terms for words related to each term
 	total    float64
 	unspaced bool // whether the script has no spaces, so that terms are pairs of characters
 	wants    want
 	implied  []bool // terms that a value of the requested kind can replace
 	lang     analysis.Language
-	options  []string // names of program options
+	options  []string // program option names
 	codes    []string // article numbers and the like, normalised
-	rare     float64  // weight of the rarest word in the search
-	few      bool     // whether the datastore has too few chunks for word frequencies to mean anything
+	rare     float64  // the rarest word's weight in the search
+	few      bool     // whether the datastore has too few chunks for meaningful word frequencies
 	numbered [][2]int // pairs of a word and the number next to it
 	months   []int    // months next to a day or a year
 	text     string   // the question itself
 }
 
-// newQuestion analyses the question for the languages of the fragments. Words from the previous question weigh less
-// than the question's own.
+// newQuestion analyses the question for the fragments' languages. Words from the previous question weigh less than the
+// question's own.
 func newQuestion(p chat.Prompt, fragments []domain.Fragment) question {
 	var langs []analysis.Language
 	seen := make(map[analysis.Language]bool)
@@ -102,10 +102,10 @@ func newQuestion(p chat.Prompt, fragments []domain.Fragment) question {
 	return q
 }
 
-// evenness returns a constant to add to the weight of every word, or 0 if the datastore has enough chunks. With few
-// chunks, weights by rarity are misleading: with only one, for example, each word in it weighs 0.3 and every other word
-// 1.4, so that even a passage with the answer seems to contain few of the question's words. The constant gives a word
-// that is in no chunk the weight evenBelow. See ADR 43.
+// evenness returns a constant to add to every word's weight, or 0 if the datastore has enough chunks. With few chunks,
+// weights by rarity are misleading: with only one, for example, each word in it weighs 0.3 and every other word 1.4, so
+// even a passage with the answer seems to contain few of the question's words. The constant gives a word that is in no
+// chunk the weight evenBelow. See ADR 43.
 func evenness(chunks int, rare float64) float64 {
 	if chunks == 0 {
 		return 0
@@ -123,9 +123,9 @@ func borrowedNames(search, asked string) []string {
 	return language.Names("… " + before) // so that a capitalised first word is not ignored
 }
 
-// rarestTerms marks the rarest terms of the question, those with the greatest weight. It ignores names, terms from
-// earlier questions, and words that only phrase the question. If nothing is left, it marks the word for the requested
-// property, such as "old" in "how old is Tom".
+// rarestTerms marks the question's rarest terms: those with the greatest weight. It ignores names, terms from earlier
+// questions, and words that only phrase the question. If nothing is left, it marks the word for the requested property,
+// such as "old" in "how old is Tom".
 func (q question) rarestTerms() []bool {
 	most := 0.0
 	for i, w := range q.weights {
@@ -140,8 +140,8 @@ func (q question) rarestTerms() []bool {
 	return out
 }
 
-// termWeight looks up the weight of a term, by the term itself or one of its forms. A term that `weights` lacks gets
-// the weight of a rare word.
+// termWeight looks up a term's weight, by the term itself or one of its forms. A term missing from `weights` gets the
+// weight of a rare word.
 func termWeight(weights map[string]float64, t analysis.QueryTerm, rare float64) float64 {
 	if w, ok := weights[t.Name]; ok {
 		return w

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-// pumps returns a small collection of fragments, as retrieval returns them.
+// pumps returns a small collection of fragments, as retrieval would.
 func pumps() []domain.Fragment {
 	return []domain.Fragment{
 		{Text: "Warranty\n\nThe Aurora X2 pump has a warranty of 7 years. It ends early when the seal is broken.", Heading: "Warranty", DatasourceName: "manual.pdf", Score: 0.8},
@@ -25,7 +25,7 @@ func pumps() []domain.Fragment {
 	}
 }
 
-// kindred is a WordVectors in which the words of a group are similar to one another.
+// kindred is a WordVectors in which words in the same group are similar to one another.
 type kindred [][]string
 
 func (k kindred) Embed(_ context.Context, texts []string, _ embed.Purpose) ([][]float32, error) {
@@ -51,7 +51,7 @@ func TestExtractiveQuotesWhatHoldsTheNamesAndTheRarestWord(t *testing.T) {
 	const nothing = "The documents do not answer this question."
 	tests := map[string]struct {
 		question string
-		search   string // search query; "": the question
+		search   string // search query; "" means the question
 		want     []string
 	}{
 		"the subject is named":                       {"How long is the warranty of the Aurora X2?", "", []string{"The Aurora X2 pump has a warranty of 7 years."}},

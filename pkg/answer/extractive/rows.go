@@ -6,18 +6,18 @@ import (
 	"unicode"
 )
 
-// recordLine matches a table row or a list object as extraction writes it: "name: value; name: value".
+// recordLine matches a table row or a list object as written by extraction: "name: value; name: value".
 var recordLine = regexp.MustCompile(`^[^:;]{1,80}: [^;]*; [^:;]{1,80}:`)
 
-// cellSeparator separates the cells of a row that repeats the column names: "name: value; name: value".
+// cellSeparator separates the cells in a row that repeats the column names: "name: value; name: value".
 const cellSeparator = "; "
 
-// Maximum length of a column name, in bytes.
+// Maximum length of a column name in bytes.
 const maxColumnBytes = 80
 
 // entries splits a list or table into parts, one per line. If the first line ends in a colon, its part also contains
-// the lines after it. A line of column names becomes a heading, and the names are added to the rows below it that lack
-// them.
+// the lines after it. A line with column names becomes a heading, and the names are added to the rows below it unless
+// these already contain them.
 func entries(lines []string) []part {
 	var out []part
 	if endsInColon(lines[0]) && len(lines) > 1 {
@@ -61,7 +61,7 @@ func headsTable(line, next string) bool {
 	return strings.Count(next, "\t") == len(cells)-1 || recordLine.MatchString(next) && strings.Contains(next, strings.TrimSpace(cells[0])+": ")
 }
 
-// row adds the column names to the cells of a row. It returns other lines unchanged.
+// row adds the column names to a row's cells. It returns other lines unchanged.
 func row(columns []string, line string) string {
 	cells := strings.Split(line, "\t")
 	if len(columns) < 2 || len(cells) != len(columns) {

@@ -18,16 +18,16 @@ type sentence struct {
 	fragment int    // index in Prompt.Fragments
 	position int    // position within the fragment
 	last     bool   // whether it is the fragment's last part
-	rare     bool   // whether the part or its heading contains the question's rarest word, not counting names
+	rare     bool   // whether the text or its heading contains the question's rarest word, not counting names
 	shown    string // text as quoted
 	terms    map[string]bool
-	said     wording // the part, with the question that it answers
+	said     wording // wording including the question it answers
 	evidence evidence
 	score    float64
 }
 
 // repeats reports whether s and other share most of their words. Sentences with different numbers never repeat each
-// other: the reader must see both.
+// other, because the reader must see both.
 func (s sentence) repeats(other sentence) bool {
 	small, large := s.terms, other.terms
 	if !maps.Equal(withDigits(small), withDigits(large)) {
@@ -59,7 +59,7 @@ func withDigits(terms map[string]bool) map[string]bool {
 type wording struct {
 	at    map[string][]int // positions of its terms
 	value bool             // whether it has a value of the requested kind
-	lone  bool             // whether the value belongs to the text's subject: the text is a row or an entry, or names the owner of the address
+	lone  bool             // whether the value belongs to the text's subject: the text is a row or an entry, or names the address's owner
 }
 
 // readFragment returns the parts of f, the i-th fragment, with their evidence. `best` is the best fragment's score.
@@ -92,7 +92,7 @@ func (q question) readFragment(i int, f domain.Fragment, best float64) []sentenc
 		heading := readOnce(titles(p))
 		own := read(p.words())
 		own.value, own.lone = q.wants.isIn(p.words()), p.isRowOrEntry() || q.wants.isSelfExplanatory() && q.containsAll(q.names, own)
-		said := own // including the question that it answers
+		said := own // including the question it answers
 		if p.asked != "" {
 			said = read(p.asked + "\n" + p.words())
 			said.value, said.lone = own.value, own.lone
@@ -130,9 +130,9 @@ func (q question) addsNothing(t wording) bool {
 	return !q.unspaced && held >= len(t.at)
 }
 
-// titlesOf returns a function that returns the titles above a part of the fragment: the datasource's name, the headings
-// of the section, and the nearest heading above the part in the fragment's text. If that text contains the last of the
-// section's headings, this heading is a title only of the parts directly below it.
+// titlesOf returns a function that returns the titles above a part of the fragment: the datasource's name, the
+// section's headings, and the nearest heading above the part in the fragment's text. If that text contains the last of
+// the section's headings, this heading is a title only for the parts directly below it.
 func titlesOf(f domain.Fragment, parts []part) func(part) string {
 	title, above := lastHeading(f.Heading), ""
 	if i := strings.LastIndex(f.Heading, headingSeparator); i >= 0 {
@@ -151,12 +151,12 @@ func titlesOf(f domain.Fragment, parts []part) func(part) string {
 	}
 }
 
-// isScrap reports whether text without a full stop at the end is a heading or label, being short and without digits.
+// isScrap reports whether text without a full stop at the end is a heading or label: it is short and has no digits.
 func isScrap(text string) bool {
 	return chunk.Tokens(text) <= 2*scrapTokens && !strings.ContainsFunc(text, unicode.IsDigit)
 }
 
-// Lower bound on scores that avoids a division by zero.
+// Lower bound on scores, to avoid division by zero.
 const minScore = 0.01
 
 // endsSentence reports whether text ends with a sentence terminator, such as a full stop.

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// inOneChunk returns word weights as an index with a single chunk computes them: words that the chunk lacks count as
+// inOneChunk returns word weights as computed by an index with a single chunk: words missing from the chunk count as
 // rare.
 func inOneChunk(held, lacking string) map[string]float64 {
 	weights := make(map[string]float64)

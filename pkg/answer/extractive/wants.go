@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// want is the kind of value that a question asks for, if its words show one. An answer contains such a value.
+// want is the kind of value a question asks for, if its words show one. An answer contains such a value.
 type want int
 
 const (
@@ -21,7 +21,7 @@ const (
 	wantMail
 )
 
-// Words in a question that show the requested kind of value, in languages with spaces between words.
+// Question words that show the requested kind of value, in languages with spaces between words.
 var (
 	mannerWords = wordset.Of(`how wie`)
 	doingWords  = wordset.Of(`do does did can could to should would kann können muss soll sollte mache geht funktioniert`) // only after one of mannerWords: "how do I"
@@ -31,7 +31,7 @@ var (
 	massWords  = wordset.Of(`heavy weigh weighs weight schwer wiegt gewicht lourd pèse pèsent poids pesa peso weegt zwaar весит`)
 	phoneWords = wordset.Of(`phone telephone telefon telefonnummer rufnummer téléphone teléfono telefono telefone telefoonnummer телефон`)
 	mailWords  = wordset.Of(`email mail courriel correo emailadresse mailadresse`)
-	sendWords  = wordset.Of(`number nummer numéro número numero address adresse dirección indirizzo endereço номер адрес`) // no topic in a question for a phone number or mail address
+	sendWords  = wordset.Of(`number nummer numéro número numero address adresse dirección indirizzo endereço номер адрес`) // not topics in a question about a phone number or mail address
 
 	// otherWords ask for something other than a value, even if the question mentions one, as in "who pays the costs"
 	// and "where is the price list".
@@ -41,8 +41,8 @@ var (
 	genericWords = wordset.Of(`what which welche welcher welches welchen quel quelle quels quelles cuál cuáles quale quali qual quais`)
 )
 
-// wantIn returns the kind of value that a question asks for. It returns wantAny if the question has several parts or
-// asks how to do something, because such a question asks for no single kind.
+// wantIn returns the kind of value a question asks for. It returns wantAny if the question has several parts or asks
+// how to do something, because such a question asks for no single kind.
 func wantIn(question string) want {
 	words := language.Words(partedIdentifiers(question))
 	has := func(list map[string]bool) bool {
@@ -69,8 +69,8 @@ func wantIn(question string) want {
 	return wantAny
 }
 
-// isSelfExplanatory reports whether values of the kind explain themselves. "Lena (lena@example.org)", for example,
-// answers a question about Lena's mail address without the word "mail". But the text must contain her name.
+// isSelfExplanatory reports whether such values explain themselves. "Lena (lena@example.org)", for example, answers a
+// question about Lena's mail address without the word "mail". But the text must contain her name.
 func (w want) isSelfExplanatory() bool { return w == wantPhone || w == wantMail }
 
 // covers reports whether the word only says which kind of value is requested, such as "price".
@@ -88,7 +88,7 @@ func (w want) covers(word string) bool {
 	return false
 }
 
-// Patterns of values.
+// Value patterns.
 var (
 	money = regexp.MustCompile(`(?i)[€$£¥₽₹₩₪₴₺฿₫₦]|\b(?:eur|euros?|usd|dollars?|gbp|pounds?|chf|francs?|franken|cents?|nok|sek|dkk|kr|pln|zł|czk|huf|jpy|yen|cny|yuan|rubel|rupees?|kronor|kronen|kroner?|krónur|rubles?|roubles?|zlotys?|złotych|forints?|dirhams?|dinars?|riyals?|shekels?|baht|pence|inr|krw|brl|mxn|aud|cad|nzd|sgd|hkd|thb|ils|aed|zar)\b|` +
 		`\d\s?(?:crowns?|korun\pL?|kč|ft|lei|leva|lira|rials?|rupia\pL?|won|ringgit|rupiah|pesos?|reais|real|rand|shillings?|hryvn\pL+|rmb|kn|try|credits?)(?:[^\pL]|$)|руб|грн|円|元|원|\d\s?(?:million|billion|mio|mrd|milliard|mill[oó]n|miliard)|` +

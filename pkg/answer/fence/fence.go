@@ -1,5 +1,5 @@
-// Package fence keeps documents apart from instructions. It encloses them in a prompt between lines that no document
-// can contain, and recognises sentences that give orders to a model. Packages answer and extractive use it.
+// Package fence separates documents from instructions. It encloses them in a prompt between lines that no document can
+// contain, and recognises sentences that give orders to a model. Packages answer and extractive use it.
 package fence
 
 import (
@@ -12,9 +12,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Documents formats the fragments, numbered from 1, each between lines with a hash of all fenced text. No document can
-// contain its closing line, because it would have to contain a hash of itself. The same fragments always give the same
-// text, so that model servers can cache this part of a prompt.
+// Documents formats the fragments, numbered from 1, each between lines containing a hash of all fenced text. No
+// document can contain its closing line, because it would have to contain a hash of itself. The same fragments always
+// give the same text, so model servers can cache this section of a prompt.
 func Documents(fragments []domain.Fragment) string {
 	if len(fragments) == 0 {
 		return "There are no documents on this question."
@@ -55,7 +55,7 @@ var controlTokens = strings.NewReplacer(
 	"<start_of_turn>", "< start_of_turn>", "<end_of_turn>", "< end_of_turn>",
 )
 
-// quoted neutralises control tokens and citation marks in a document's text, and keeps the text readable.
+// quoted neutralises control tokens and citation markers in a document's text while keeping it readable.
 func quoted(text string) string { return citation.Neutral(controlTokens.Replace(text)) }
 
 // OneLine returns s with its white space collapsed, truncated to at most `characters` characters.
