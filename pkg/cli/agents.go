@@ -56,7 +56,7 @@ func (p *Program) agentsCommand() *cobra.Command {
 	return agents
 }
 
-// findAgent returns the id of the agent with the given id or name.
+// findAgent returns the id of the agent with this id or name.
 func findAgent(ctx context.Context, c *client.Client, wanted string) (string, error) {
 	return Find("agent", wanted, func(add func(id, name string)) error {
 		for a, err := range c.ListAgents(ctx) {

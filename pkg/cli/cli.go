@@ -1,5 +1,5 @@
-// Package cli implements the command line: what all commands share (command tree, help, flags, exit codes, text and
-// JSON output) and the commands that are clients of a running service. Its subpackages contain the commands that
+// Package cli implements the command line: everything that commands share (command tree, help, flags, exit codes, text
+// and JSON output) and the commands that are clients of a running service. Its subpackages contain the commands that
 // measure a service (measure), access its data directly (operate), and show how the pipeline processes a file or site
 // (inspect). They import cli; cli imports none of them.
 package cli
@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Program is the state and settings that all commands of a program share.
+// Program holds the state and settings shared by all of a program's commands.
 type Program struct {
 	Name    string // "sluice", or "sluice ingestor"
 	About   string // description for the help text
@@ -29,7 +29,7 @@ type Program struct {
 	JSON bool // --json: print results and errors as JSON
 }
 
-// Groups of commands in the help text, in order.
+// Command groups in the help text, in order.
 const (
 	GroupUse     = "use"
 	GroupMeasure = "measure"
@@ -37,7 +37,7 @@ const (
 	GroupProcess = "process"
 )
 
-// Root returns the program's command tree. If the command line names no command, the program runs `serve`.
+// Root returns the program's command tree. If the command line contains no command, `serve` runs.
 func (p *Program) Root(serve *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	var showVersion bool
 	file, _, _ := strings.Cut(p.Name, " ")
@@ -112,7 +112,7 @@ func (p *Program) printVersion() error {
 	return nil
 }
 
-// Execute runs the command in args. For invalid arguments, the error includes the usage.
+// Execute runs the command in args. If the arguments are invalid, the error includes the usage.
 func (p *Program) Execute(ctx context.Context, root *cobra.Command, args []string) error {
 	args = normaliseFlags(root, args)
 	root.SetArgs(args)
@@ -120,7 +120,7 @@ func (p *Program) Execute(ctx context.Context, root *cobra.Command, args []strin
 	if err == nil {
 		return nil
 	}
-	if !p.JSON { // parsing may have failed before it reached --json
+	if !p.JSON { // parsing may have failed before reaching --json
 		for _, arg := range args {
 			p.JSON = p.JSON || arg == "--json" || arg == "--json=true"
 		}
@@ -142,7 +142,7 @@ func (p *Program) Execute(ctx context.Context, root *cobra.Command, args []strin
 // ownUsage annotates commands whose error messages already contain their usage.
 const ownUsage = "own-usage"
 
-// WithoutUsage marks cmd as a command whose error messages need no extra usage line, and returns it.
+// WithoutUsage marks cmd as a command whose error messages don't need an extra usage line, and returns it.
 func WithoutUsage(cmd *cobra.Command) *cobra.Command {
 	if cmd.Annotations == nil {
 		cmd.Annotations = map[string]string{}
@@ -151,7 +151,7 @@ func WithoutUsage(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// isArgumentError reports whether err comes from cobra's checks of arguments and flags.
+// isArgumentError reports whether err comes from cobra's argument and flag checks.
 func isArgumentError(cmd *cobra.Command, err error) bool {
 	if cmd.Args == nil {
 		return false
@@ -161,7 +161,7 @@ func isArgumentError(cmd *cobra.Command, err error) bool {
 		cmd.ValidateRequiredFlags() != nil && strings.HasPrefix(err.Error(), "required flag")
 }
 
-// normaliseFlags adds the second dash to long flags written with one, so that both forms are accepted.
+// normaliseFlags adds the second dash to long flags written with only one, so both forms are accepted.
 func normaliseFlags(root *cobra.Command, args []string) []string {
 	names := map[string]bool{}
 	walk(root, func(cmd *cobra.Command) {
@@ -188,8 +188,8 @@ func walk(cmd *cobra.Command, visit func(*cobra.Command)) {
 	}
 }
 
-// noSuchCommand is the argument check of a command without arguments. It treats the first argument as a mistyped
-// command and suggests a similar command if there is one.
+// noSuchCommand checks the arguments of a command that takes none. It treats the first argument as a mistyped command
+// and suggests a similar one if it exists.
 func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -200,7 +200,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	return Misusedf("unknown command %q; run %s --help for a list", args[0], cmd.CommandPath())
 }
 
-// subcommandMissing returns an error that names the unknown subcommand. If there are no arguments, it lists the
+// subcommandMissing returns an error for an unknown subcommand. If there are no arguments, the error lists the
 // subcommands.
 func subcommandMissing(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
@@ -224,8 +224,7 @@ func similarCommand(cmd *cobra.Command, word string) string {
 	return ""
 }
 
-// flagFault returns the error to report after cobra has rejected a flag with err. It suggests a similar flag if there
-// is one.
+// flagFault returns the error to report after cobra rejected a flag with err. It suggests a similar flag if one exists.
 func flagFault(cmd *cobra.Command, err error) error {
 	var none *pflag.NotExistError
 	if !errors.As(err, &none) {
@@ -241,8 +240,8 @@ func flagFault(cmd *cobra.Command, err error) error {
 	return WithExit(Misused, errors.New(said))
 }
 
-// SimilarFlag returns the command's flag whose name is closest to the given name, or "" if none is within an edit
-// distance of two.
+// SimilarFlag returns the command's flag whose name is closest to `name`, or "" if none is within an edit distance of
+// two.
 func SimilarFlag(cmd *cobra.Command, name string) string {
 	best, distance := "", 3
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -291,10 +290,10 @@ func AtMost(n int) cobra.PositionalArgs {
 	}
 }
 
-// Input returns the standard input. Reads fail once ctx is done, so that a command waiting for input can be stopped.
+// Input returns standard input. Reads fail once ctx is done, so that a command waiting for input can be stopped.
 func (p *Program) Input(ctx context.Context) io.Reader {
 	out, in := io.Pipe()
-	go func() { // runs until the end of the input or process, because reads from a terminal or pipe cannot be cancelled
+	go func() { // runs until the input or the process ends, because reads from a terminal or pipe cannot be cancelled
 		_, err := io.Copy(in, p.In)
 		in.CloseWithError(err)
 	}()
@@ -310,8 +309,8 @@ func (p *Program) PrintJSON(v any) error {
 	return nil
 }
 
-// ProgressWriter returns the writer for progress messages. If --json is set, this is standard error, to keep standard
-// output for the result.
+// ProgressWriter returns the writer for progress messages. If --json is set, this is standard error, which leaves
+// standard output to the result.
 func (p *Program) ProgressWriter() io.Writer {
 	if p.JSON {
 		return p.Err

@@ -92,7 +92,7 @@ func (p *Program) datastoresCommand() *cobra.Command {
 	return stores
 }
 
-// Exactly returns a check for exactly one argument. `noun` names the argument in error messages.
+// Exactly returns an argument check that requires exactly one argument. Error messages call it `noun`.
 func Exactly(noun string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -133,10 +133,10 @@ func (p *Program) listDatastores(ctx context.Context, c *client.Client) error {
 	return w.Flush()
 }
 
-// oneLine turns untrusted text into one line without control characters.
+// oneLine puts untrusted text on one line and removes control characters.
 func oneLine(s string) string { return strings.Join(strings.Fields(Printable(s)), " ") }
 
-// Maximum number of failures to list.
+// Maximum number of failures listed.
 const maxShown = 20
 
 func (p *Program) showDatastore(ctx context.Context, c *client.Client, wanted string) error {

@@ -19,13 +19,13 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// Maximum length in bytes of a document's JSON in an import: the service's limit for a body.
+// Maximum size in bytes of one imported document's JSON. Matches the service's request body limit.
 const maxDocument = 10 << 20
 
 // Maximum length of a line in a list of web addresses, in bytes.
 const maxLine = 8 << 10
 
-// fields lists, for each property of a document, the JSON fields to try in order. Dots separate nested field names.
+// fields holds, for each document property, the JSON fields to try in order. Dots separate nested field names.
 type fields struct {
 	text, name, id, source, metadata []string
 }
@@ -41,20 +41,21 @@ func defaultFields() fields {
 	}
 }
 
-// listFields are the JSON fields that contain the lists of an export. The items are documents, or objects with further
+// listFields are the JSON fields that may contain an export's lists. Their items are documents or objects with further
 // lists.
 var listFields = []string{"documents", "datasources", "datastores", "data", "items", "results", "records", "pages"}
 
-// errUnusable is a fault in a single document. The import continues with the others.
+// errUnusable says why a single document cannot be imported. The import continues with the others.
 type errUnusable struct {
 	name, why string
-	left      bool // whether to report the document as skipped rather than failed, because nothing is lost
+	left      bool // report the document as skipped rather than failed, because nothing is lost
 }
 
 func (e *errUnusable) Error() string { return e.why }
 
-// readDocuments iterates over the documents of an import: JSON objects, one after another, in an array, or nested in an
-// export's lists. An errUnusable concerns one document, and the iteration continues. Any other error ends it.
+// readDocuments iterates over an import's documents: JSON objects that follow one another, are in an array, or are
+// nested in an export's lists. After an errUnusable, which concerns a single document, the iteration continues. Any
+// other error ends it.
 func readDocuments(r io.Reader, f fields) iter.Seq2[*document, error] {
 	return func(yield func(*document, error) bool) {
 		in := &bounded{r: bufio.NewReader(r)}
@@ -74,10 +75,10 @@ func readDocuments(r io.Reader, f fields) iter.Seq2[*document, error] {
 	}
 }
 
-// errStopped ends the reading of an import when the loop over its documents ends early.
+// errStopped stops reading an import when the loop over its documents ends early.
 var errStopped = errors.New("stopped by the consumer")
 
-// bounded is a reader that fails if the current document, which begins at the offset `mark`, is too large.
+// bounded is a reader that fails if the current document, which starts at offset `mark`, is too large.
 type bounded struct {
 	r          *bufio.Reader
 	read, mark int64
@@ -93,16 +94,16 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// walker finds the documents in JSON.
+// walker finds documents in JSON.
 type walker struct {
 	dec    *json.Decoder
 	in     *bounded
 	fields fields
 	yield  func(*document, error) bool
-	n      int // number of documents so far
+	n      int // number of documents found so far
 }
 
-// Maximum nesting depth of lists. An export may contain datastores, which contain datasources.
+// Maximum nesting depth of lists. For example, an export may contain datastores that contain datasources.
 const maxLists = 4
 
 // value reads a JSON value: an array of values, a document, or an object with lists of documents.
@@ -138,8 +139,8 @@ func unexpectedEOF(err error) error {
 	return err
 }
 
-// object reads the rest of a JSON object after its opening brace. It processes lists of documents while reading them,
-// so that an export may have any size.
+// object reads a JSON object whose opening brace has been read. It processes lists of documents as it reads them, so an
+// export may have any size.
 func (w *walker) object(depth int) error {
 	rest := map[string]json.RawMessage{}
 	listed := false
@@ -187,11 +188,11 @@ func (w *walker) object(depth int) error {
 	return nil
 }
 
-// Maximum number of bytes that isList reads ahead.
+// Maximum number of bytes isList reads ahead.
 const maxListLookahead = 4 << 10
 
-// isList reports whether the next value is an empty array or an array of objects. A document may also have a field
-// named "data"; this distinguishes it from a list of documents.
+// isList reports whether the next value is an empty array or an array of objects. This distinguishes a list of
+// documents from a document that happens to have a field named "data".
 func (w *walker) isList() bool {
 	ahead, err := io.ReadAll(io.LimitReader(w.dec.Buffered(), maxListLookahead))
 	if err != nil {
@@ -206,8 +207,8 @@ func (w *walker) isList() bool {
 	return false
 }
 
-// startsArray reports whether the text after a field's name starts an array that may contain documents. `known` is
-// false if the text is too short.
+// startsArray reports whether text, which follows a field name, starts an array that may contain documents. `known` is
+// false if text is too short to tell.
 func startsArray(text []byte) (is, known bool) {
 	const space = " \t\r\n"
 	text = bytes.TrimLeft(text, space+":")
@@ -221,7 +222,7 @@ func startsArray(text []byte) (is, known bool) {
 	return text[0] == '{' || text[0] == ']', true
 }
 
-// errorAt adds the position in the input to the error.
+// errorAt adds the input position to the error.
 func (w *walker) errorAt(err error) error {
 	var syntax *json.SyntaxError
 	at := w.dec.InputOffset()
@@ -238,7 +239,7 @@ func (w *walker) errorAt(err error) error {
 // document converts a JSON object to a document.
 func (f fields) document(object map[string]json.RawMessage) (*document, error) {
 	text, _ := f.first(object, f.text)
-	text = strings.ReplaceAll(text, "\x00", "") // like the service, so that the digest is that of the stored text
+	text = strings.ReplaceAll(text, "\x00", "") // as the service does, so that the digest matches the stored text
 	name, _ := f.first(object, f.name)
 	id, _ := f.first(object, f.id)
 	source, _ := f.first(object, f.source)
@@ -262,7 +263,7 @@ func (f fields) document(object map[string]json.RawMessage) (*document, error) {
 		metadata["source"] = source
 	}
 	delete(metadata, "custom_id")
-	if id == "" { // derive an id that stays the same in the next run
+	if id == "" { // derive an id that stays the same across runs
 		sum := sha256.Sum256([]byte(name + "\x00" + source + "\x00" + text))
 		id = "sha256:" + hex.EncodeToString(sum[:])[:32]
 	}
@@ -277,7 +278,7 @@ func (f fields) document(object map[string]json.RawMessage) (*document, error) {
 	return d, nil
 }
 
-// Maximum length of a name in characters, as limited by the service.
+// Maximum length of a name in characters. Matches the service's limit.
 const maxName = 500
 
 func cut(name string) string {
@@ -296,7 +297,7 @@ func firstOf(texts ...string) string {
 	return ""
 }
 
-// first returns the first text or number in the named fields, with its field's name.
+// first returns the first text or number found in the named fields, along with that field's name.
 func (f fields) first(object map[string]json.RawMessage, names []string) (text, name string) {
 	for _, name := range names {
 		if text := rawText(lookUp(object, name)); text != "" {
@@ -306,7 +307,7 @@ func (f fields) first(object map[string]json.RawMessage, names []string) (text, 
 	return "", ""
 }
 
-// lookUp returns the value of a field. Dots in the path separate nested field names.
+// lookUp returns a field's value. Dots in the path separate nested field names.
 func lookUp(object map[string]json.RawMessage, path string) json.RawMessage {
 	if raw, ok := object[path]; ok {
 		return raw
@@ -338,7 +339,7 @@ func rawText(raw json.RawMessage) string {
 	return ""
 }
 
-// metadataOf returns the metadata that filters support: texts, numbers, booleans and lists.
+// metadataOf returns the metadata in types that filters support: strings, numbers, booleans and lists.
 func (f fields) metadataOf(object map[string]json.RawMessage) (map[string]any, error) {
 	out := map[string]any{}
 	for _, name := range f.metadata {
@@ -360,8 +361,8 @@ func (f fields) metadataOf(object map[string]json.RawMessage) (map[string]any, e
 	return out, nil
 }
 
-// readAddresses reads a list of web addresses, one per line, and yields a document from `make` for each. A # starts a
-// comment.
+// readAddresses reads a list of web addresses, one per line, and yields the document that `make` returns for each. A #
+// starts a comment.
 func readAddresses(r io.Reader, make func(address string) (*document, error)) iter.Seq2[*document, error] {
 	return func(yield func(*document, error) bool) {
 		lines := bufio.NewScanner(r)

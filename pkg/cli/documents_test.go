@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// importLines returns the documents and errors of an import, one per line.
+// importLines returns an import's documents and errors, one per line.
 func importLines(f importFlags, text string) []string {
 	docs, err := f.documents(bufio.NewReader(strings.NewReader(text)))
 	if err != nil {
@@ -91,7 +91,7 @@ func TestAnImportIsReadInEveryForm(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := importLines(test.flags, test.text)
-			for i, want := range test.want { // compare only the beginning of errors, because libraries may change their messages
+			for i, want := range test.want { // compare only how errors begin, because libraries may change their messages
 				if i < len(got) && strings.HasPrefix(want, "error:") && strings.HasPrefix(got[i], want) {
 					got[i] = want
 				}
@@ -131,13 +131,13 @@ func TestADocumentThatIsTooLongIsRefused(t *testing.T) {
 	if len(got) != 2 || got[0] != "a : One. map[]" || !strings.Contains(got[1], "document 2") || !strings.Contains(got[1], "exceeds the service's limit of 10 MiB") {
 		t.Errorf("%.500q", got)
 	}
-	many := strings.Repeat(`{"id":"a","text":"`+strings.Repeat("y", 1<<20)+`"}`, 25) // in total more than the limit of one document
+	many := strings.Repeat(`{"id":"a","text":"`+strings.Repeat("y", 1<<20)+`"}`, 25) // in total more than one document's limit
 	if got := importLines(importFlags{}, "["+strings.TrimSuffix(strings.ReplaceAll(many, "}{", "},{"), ",")+"]"); len(got) != 25 || strings.HasPrefix(got[24], "error") {
 		t.Errorf("of an array of 25 long documents %d were read; the last is %.100q", len(got), got[len(got)-1])
 	}
 }
 
-// FuzzImport checks that reading any file ends, and that all documents can be sent.
+// FuzzImport checks that reading terminates for any file and that every document can be sent.
 func FuzzImport(f *testing.F) {
 	for _, seed := range []string{
 		`{"id":1,"text":"One."}`, `[{"text":"a","metadata":{"x":[1,2]}}]`, `{"datastores":[{"datasources":[{"text":"a"}]}]}`, "https://example.com/\n# x",

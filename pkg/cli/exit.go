@@ -12,17 +12,17 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Exit is the exit code of a command.
+// Exit is a command's exit code.
 type Exit int
 
-// Exit codes. Scripts rely on them, so their meaning never changes.
+// Exit codes. Scripts rely on them, so their meanings must never change.
 const (
 	OK          Exit = 0
 	Failed      Exit = 1   // the operation failed
 	Misused     Exit = 2   // invalid arguments
 	Forbidden   Exit = 3   // no key, or the key lacks the permission
 	Partly      Exit = 4   // the operation succeeded, but some documents failed
-	NotFound    Exit = 5   // the named object does not exist
+	NotFound    Exit = 5   // the specified object does not exist
 	Damaged     Exit = 6   // stored data is damaged
 	Unavailable Exit = 7   // the service cannot be reached or is overloaded
 	Stopped     Exit = 130 // interrupted with Ctrl-C
@@ -59,7 +59,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // ExitCode returns the exit code.
 func (e *Error) ExitCode() Exit { return e.Exit }
 
-// WithExit returns err with an exit code, or nil if err is nil.
+// WithExit adds an exit code to err. It returns nil if err is nil.
 func WithExit(exit Exit, err error) error {
 	if err == nil {
 		return nil
@@ -96,7 +96,7 @@ func ExitOf(err error) Exit {
 	}
 }
 
-// ExitOfStatus returns the exit code for an HTTP status of the service.
+// ExitOfStatus returns the exit code for one of the service's HTTP statuses.
 func ExitOfStatus(status int) Exit {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
@@ -110,7 +110,7 @@ func ExitOfStatus(status int) Exit {
 	}
 }
 
-// Report writes a command's error to errs, as a JSON object if asJSON is set and otherwise as a line of text.
+// Report writes a command's error to errs, as a JSON object if asJSON is set and as a line of text otherwise.
 func Report(errs io.Writer, program string, err error, asJSON bool) {
 	if !asJSON {
 		fmt.Fprintf(errs, "%s: %s\n", program, Printable(err.Error()))
@@ -123,12 +123,12 @@ func Report(errs io.Writer, program string, err error, asJSON bool) {
 			code = e.code
 		}
 	}
-	_ = encoder(errs).Encode(map[string]any{"error": map[string]any{ // there is nowhere to report a write error
+	_ = encoder(errs).Encode(map[string]any{"error": map[string]any{ // there is nowhere to report a failed write
 		"code": code, "exit": exit, "message": err.Error(),
 	}})
 }
 
-// Printable replaces control characters in untrusted text, which could control the terminal.
+// Printable replaces control characters in untrusted text, because they could manipulate the terminal.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {

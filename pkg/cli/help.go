@@ -30,7 +30,7 @@ func Help(cmd *cobra.Command) string {
 	return b.String()
 }
 
-// writeHelp writes everything above the subcommands and flags.
+// writeHelp writes everything that precedes the subcommands and flags.
 func writeHelp(b *strings.Builder, cmd *cobra.Command) {
 	cmd.InitDefaultHelpFlag()
 	fmt.Fprintf(b, "usage: %s\n", cmd.UseLine())
@@ -79,7 +79,7 @@ func writeCommands(b *strings.Builder, cmd *cobra.Command) {
 
 func isShown(cmd *cobra.Command) bool { return cmd.IsAvailableCommand() || cmd.Name() == "help" }
 
-// flagSets groups the flags of a command: its own, those that locate a service, and those that all commands have.
+// flagSets groups a command's flags: its own, those that locate a service, and those shared by all commands.
 type flagSets struct{ own, connection, global *pflag.FlagSet }
 
 func flagsOf(cmd *cobra.Command) flagSets {

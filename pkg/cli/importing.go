@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// Maximum number of documents and bytes of text in one unit of an import. A unit's documents are sent together.
+// Maximum number of documents, and of bytes of text, in one import unit. A unit's documents are sent together.
 const (
 	unitDocuments = 100
 	unitBytes     = 1 << 20
@@ -60,7 +60,7 @@ func (p *Program) importCommand() *cobra.Command {
 	return cmd
 }
 
-// fields returns the field names from the flags.
+// fields returns the field names given by the flags.
 func (f importFlags) fields() fields {
 	all := defaultFields()
 	for _, one := range []struct {
@@ -114,7 +114,7 @@ func (p *Program) importFrom(ctx context.Context, f importFlags, path string) er
 	return p.printOutcome(ctx, s, err)
 }
 
-// documents detects the format of a file from its beginning and returns its documents.
+// documents detects a file's format from its beginning and returns its documents.
 func (f importFlags) documents(in *bufio.Reader) (iter.Seq2[*document, error], error) {
 	var begin rune
 	for {
@@ -142,7 +142,7 @@ func (f importFlags) documents(in *bufio.Reader) (iter.Seq2[*document, error], e
 	return nil, Misusedf("the file has neither JSON objects nor web addresses: add other documents with sluice ingest")
 }
 
-// groupUnits groups text documents into units. It skips documents that cannot be used and calls `unusable` for each.
+// groupUnits groups text documents into units. It skips unusable documents and calls `unusable` for each.
 func groupUnits(docs iter.Seq2[*document, error], unusable func(*errUnusable)) iter.Seq2[[]*document, error] {
 	return func(yield func([]*document, error) bool) {
 		var unit []*document

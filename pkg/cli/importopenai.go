@@ -81,7 +81,7 @@ func (p *Program) importOpenAI(ctx context.Context, f importOpenAIFlags) error {
 	return p.importStores(ctx, f, account)
 }
 
-// importStores imports all vector stores of the account. If a store fails because of its own files, the import
+// importStores imports all of the account's vector stores. If a store fails because of its own files, the import
 // continues with the next one.
 func (p *Program) importStores(ctx context.Context, f importOpenAIFlags, account *openaiaccount.Account) error {
 	var stores []openaiaccount.VectorStore
@@ -112,7 +112,7 @@ func (p *Program) importStores(ctx context.Context, f importOpenAIFlags, account
 	return partly
 }
 
-// importStore imports one vector store into the datastore with the given id or name.
+// importStore imports one vector store into the datastore with this id or name.
 func (p *Program) importStore(ctx context.Context, f importOpenAIFlags, account *openaiaccount.Account, store openaiaccount.VectorStore, datastore string) error {
 	f.datastore, f.create = datastore, f.create || f.datastore == "" // a datastore not named by the user may be new
 	s, err := p.open(ctx, f.ingestOptions)
@@ -136,8 +136,8 @@ func (p *Program) importStore(ctx context.Context, f importOpenAIFlags, account 
 	return missing
 }
 
-// verify checks whether the datastore contains all files in the vector store. `missing` is an error that says how many
-// are not. err is set only if the comparison itself fails.
+// verify checks whether the datastore contains all of the vector store's files. `missing` is an error that says how
+// many are absent. err is set only if the comparison itself fails.
 func (a *accountFiles) verify(ctx context.Context, s *upload) (missing, err error) {
 	now, err := a.account.VectorStore(ctx, a.store.ID)
 	if err != nil {
@@ -197,11 +197,11 @@ type accountFiles struct {
 	store   openaiaccount.VectorStore
 	stored  *storedDocuments
 	temp    string
-	ids     []string // of the listed files
+	ids     []string // ids of the listed files
 }
 
-// documents yields one unit per file in the vector store. A file is fetched when its unit is sent; several are fetched
-// concurrently.
+// documents yields one unit per file in the vector store. A file is fetched when its unit is sent. Several files are
+// fetched concurrently.
 func (a *accountFiles) documents(ctx context.Context) iter.Seq2[[]*document, error] {
 	return func(yield func([]*document, error) bool) {
 		for f, err := range a.account.Files(ctx, a.store.ID) {
@@ -217,14 +217,14 @@ func (a *accountFiles) documents(ctx context.Context) iter.Seq2[[]*document, err
 	}
 }
 
-// document returns the document for a file in the vector store. The content is fetched later.
+// document returns the document for a file in the vector store. Its content is fetched later.
 func (a *accountFiles) document(f openaiaccount.StoreFile) *document {
 	d := &document{name: f.ID, kind: client.DatasourceTypeFile, key: customID(f.ID), found: true}
 	for name, value := range f.Attributes {
 		if d.metadata == nil {
 			d.metadata = map[string]any{}
 		}
-		if name == "custom_id" { // it has a meaning here
+		if name == "custom_id" { // custom_id has a special meaning here
 			name = "attribute_custom_id"
 		}
 		d.metadata[name] = value
@@ -235,8 +235,8 @@ func (a *accountFiles) document(f openaiaccount.StoreFile) *document {
 	return d
 }
 
-// fetch downloads the file or, if OpenAI does not allow that, its extracted text. It does nothing if the datastore has
-// the file, because files at OpenAI never change.
+// fetch downloads the file or, if OpenAI does not allow that, its extracted text. It does nothing if the datastore
+// already has the file, because files at OpenAI never change.
 func (a *accountFiles) fetch(ctx context.Context, f openaiaccount.StoreFile, d *document, dir string) error {
 	for _, kind := range []client.DatasourceType{client.DatasourceTypeFile, client.DatasourceTypeText} {
 		old := a.stored.latest(documentKey{kind, d.key})
@@ -288,8 +288,8 @@ func (d *document) asText(name, text string) *client.Document {
 	return &client.Document{Text: text, Name: ptrOrNil(cut(name)), Metadata: &client.Document_Metadata{CustomId: &d.key, AdditionalProperties: d.metadata}}
 }
 
-// unusable returns an errUnusable for a file that cannot be imported. If OpenAI could not read the file either, the
-// file counts as skipped, not failed. unusable returns errors about the whole account unchanged.
+// unusable returns an errUnusable for a file that cannot be imported. A file that OpenAI could not read either is
+// reported as skipped, not failed. Errors that concern the whole account are returned unchanged.
 func (a *accountFiles) unusable(d *document, f openaiaccount.StoreFile, err error) error {
 	if !openaiaccount.ConcernsObject(err) {
 		return err
@@ -301,7 +301,7 @@ func (a *accountFiles) unusable(d *document, f openaiaccount.StoreFile, err erro
 	return &errUnusable{name: d.name, why: why, left: f.Status == "failed" || f.Status == "cancelled"}
 }
 
-// safeName turns the name into one that every file system accepts. It keeps the extension.
+// safeName turns a name into one that every file system accepts. It keeps the extension.
 func safeName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r < ' ' || strings.ContainsRune(`/\:*?"<>|`, r) {

@@ -18,7 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// ingestOptions are the flags shared by all commands that add documents.
+// ingestOptions holds the flags shared by all commands that add documents.
 type ingestOptions struct {
 	where     ConnectionFlags
 	datastore string
@@ -144,7 +144,7 @@ func (p *Program) ingestCommand() *cobra.Command {
 	return cmd
 }
 
-// sources parses the flags for the files, folders and addresses in args.
+// sources parses the flags that apply to the files, folders and addresses in args.
 func (f ingestFlags) sources(args []string) (sourceFlags, error) {
 	var s sourceFlags
 	var err error
@@ -188,7 +188,7 @@ func (f ingestFlags) sources(args []string) (sourceFlags, error) {
 	return s, nil
 }
 
-// pairs parses key=value texts.
+// pairs parses texts of the form key=value.
 func pairs(given []string) (map[string]any, error) {
 	if len(given) == 0 {
 		return nil, nil
@@ -236,7 +236,7 @@ func (p *Program) ingest(ctx context.Context, f ingestFlags, args []string) erro
 	return p.printOutcome(ctx, s, err)
 }
 
-// present checks that all named files exist and that every pattern matches a file, before any work starts.
+// present checks, before any work starts, that all named files exist and that every pattern matches a file.
 func (f sourceFlags) present(args []string) error {
 	for _, arg := range args {
 		if isAddress(arg) {
@@ -260,7 +260,7 @@ func (f sourceFlags) present(args []string) error {
 	return nil
 }
 
-// addArguments adds the documents named by the arguments and returns the custom ids of those that are files.
+// addArguments adds the documents named by the arguments. It returns the custom ids of those that are files.
 func (p *Program) addArguments(ctx context.Context, s *upload, sources sourceFlags, args []string) (seen map[string]bool, err error) {
 	seen = map[string]bool{}
 	var mu sync.Mutex
@@ -289,7 +289,7 @@ func (p *Program) addArguments(ctx context.Context, s *upload, sources sourceFla
 	return seen, err
 }
 
-// mirror deletes documents from the datastore whose files no longer exist in the folders.
+// mirror deletes documents from the datastore if their files no longer exist in the folders.
 func (s *upload) mirror(ctx context.Context, roots []string, seen map[string]bool) error {
 	keys, err := deletedKeys(roots, s.stored.files(), seen)
 	if err != nil {
@@ -298,7 +298,7 @@ func (s *upload) mirror(ctx context.Context, roots []string, seen map[string]boo
 	return s.remove(ctx, keys)
 }
 
-// deletedKeys returns the custom ids of stored files that no longer exist in the folders. Files that patterns exclude
+// deletedKeys returns the custom ids of stored files that no longer exist in the folders. Files excluded by patterns
 // still exist. If a folder has no files but the datastore has files from it, deletedKeys returns an error, because the
 // folder is probably not mounted.
 func deletedKeys(roots, keys []string, seen map[string]bool) (lost []string, err error) {
@@ -332,14 +332,14 @@ func mayExist(key string) bool {
 	return err == nil && !info.IsDir() || errors.Is(err, fs.ErrPermission)
 }
 
-// isInside reports whether a path is inside a folder. The path has forward slashes, like custom ids.
+// isInside reports whether path is inside the folder root. As in custom ids, path uses forward slashes.
 func isInside(root, path string) bool {
 	root = filepath.ToSlash(filepath.Clean(root))
 	return root == "." && !strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "../") ||
 		strings.HasPrefix(path, strings.TrimSuffix(root, "/")+"/")
 }
 
-// remove deletes files by their custom ids.
+// remove deletes the files with these custom ids.
 func (s *upload) remove(ctx context.Context, keys []string) error {
 	for _, key := range keys {
 		d := &document{kind: client.DatasourceTypeFile, key: key, name: key}

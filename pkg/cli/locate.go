@@ -19,7 +19,7 @@ import (
 // DefaultAddr is the default listen address of a service.
 const DefaultAddr = "127.0.0.1:8080"
 
-// ConnectionFlags are the flags that locate a running service. Their defaults come from the environment and the data
+// ConnectionFlags holds the flags that locate a running service. Their defaults come from the environment and the data
 // directory.
 type ConnectionFlags struct {
 	URL, Key, DataDir string
@@ -44,7 +44,7 @@ func (w *ConnectionFlags) Flags(cmd *cobra.Command) {
 type Endpoint struct {
 	Address string // such as http://127.0.0.1:8080
 	Key     string // "" if none was found
-	KeyFile string // file that should have contained the key
+	KeyFile string // file in which the key was expected
 	Config  config.Config
 }
 
@@ -91,7 +91,7 @@ func loopback(address string) bool {
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// AddressOf returns the local URL of the service that listens on SLUICE_ADDR.
+// AddressOf returns the local URL of a service that listens on SLUICE_ADDR.
 func AddressOf(c config.Config) (string, error) {
 	addr := cmp.Or(c.Addr, DefaultAddr)
 	host, port, err := net.SplitHostPort(addr)

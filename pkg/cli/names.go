@@ -10,13 +10,13 @@ import (
 
 var idForm = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
-// IsID reports whether the user's argument looks like an id. Otherwise it is a name.
+// IsID reports whether the user's argument is an id rather than a name, judging by its format.
 func IsID(wanted string) bool { return idForm.MatchString(wanted) }
 
 // Named is an object with an id and a name.
 type Named struct{ ID, Name string }
 
-// Pick returns the id of the object with the wanted name. `kind` is the kind of object for error messages, such as
+// Pick returns the id of the object with the wanted name. Error messages refer to the object as `kind`, such as
 // "datastore".
 func Pick(kind, wanted string, all []Named) (id string, err error) {
 	for _, same := range []func(a, b string) bool{func(a, b string) bool { return a == b }, strings.EqualFold} {
@@ -41,8 +41,7 @@ func Pick(kind, wanted string, all []Named) (id string, err error) {
 	return "", WithExit(NotFound, fmt.Errorf("%s %q does not exist; existing ones: %s", kind, wanted, firstNames(names)))
 }
 
-// Find returns the id of the object with the given id or name. `each` must call `add` once for every object of the
-// kind.
+// Find returns the id of the object with this id or name. `each` must call `add` once for every object of the kind.
 func Find(kind, wanted string, each func(add func(id, name string)) error) (id string, err error) {
 	if IsID(wanted) {
 		return wanted, nil

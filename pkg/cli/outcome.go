@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// failure is a document that could not be added.
+// failure describes a document that could not be added.
 type failure struct {
 	Name  string `json:"name"`
 	ID    string `json:"id,omitempty"`
@@ -21,24 +21,24 @@ type warning struct {
 	Warning string `json:"warning"`
 }
 
-// documentResult is a document that this run sent or waited for.
+// documentResult describes a document this run sent or waited for.
 type documentResult struct {
 	Name   string                  `json:"name"`
 	ID     string                  `json:"id"`
 	Status client.DatasourceStatus `json:"status"`
 	Chunks int64                   `json:"chunks"`
 	Error  string                  `json:"error,omitempty"`
-	Crawl  *client.CrawlProgress   `json:"crawl,omitempty"` // of a web site
+	Crawl  *client.CrawlProgress   `json:"crawl,omitempty"` // web sites only
 }
 
-// verification compares an imported vector store with the datastore.
+// verification compares an imported vector store with the datastore it was imported into.
 type verification struct {
 	Files      int64 `json:"files"`      // files in the other service
-	Stored     int64 `json:"stored"`     // how many of them are in the datastore
-	Searchable int64 `json:"searchable"` // how many of them are searchable
+	Stored     int64 `json:"stored"`     // files that are in the datastore
+	Searchable int64 `json:"searchable"` // files that are searchable
 }
 
-// outcome is the result of a run that adds documents.
+// outcome is the result of a run that added documents.
 type outcome struct {
 	Datastore struct {
 		ID   string `json:"id"`
@@ -49,15 +49,15 @@ type outcome struct {
 	Sent      int64            `json:"sent"`      // documents that this run sent
 	Synched   int64            `json:"synched"`   // searchable documents that this run sent or waited for
 	Failed    int64            `json:"failed"`
-	Deleted   int64            `json:"deleted"` // files that no longer exist and old versions
+	Deleted   int64            `json:"deleted"` // old versions and files that no longer exist
 	LeftOut   int64            `json:"leftOut"`
 	Documents []documentResult `json:"documents"` // documents that this run sent or waited for
 	Failures  []failure        `json:"failures"`
-	Left      []failure        `json:"left"` // skipped documents with reasons
+	Left      []failure        `json:"left"` // skipped documents, with reasons
 	Warnings  []warning        `json:"warnings"`
-	Verified  *verification    `json:"verified,omitempty"` // only for an import from another service
+	Verified  *verification    `json:"verified,omitempty"` // only for imports from another service
 
-	alreadyProcessed int64 // how many Unchanged documents were already processed; the run waits for the others
+	alreadyProcessed int64 // number of Unchanged documents that were already processed; the run waits for the others
 }
 
 // summary describes the results so far.
@@ -74,7 +74,7 @@ func (o *outcome) summary() string {
 	return text
 }
 
-// writeFailures lists the failures. If `total` is larger, it says how many are not listed.
+// writeFailures lists the failures. If `total` is larger than their number, it says how many are not listed.
 func writeFailures(w io.Writer, failures []failure, total int) {
 	for _, f := range failures {
 		fmt.Fprintf(w, "  failed: %s: %s\n", oneLine(f.Name), oneLine(f.Error))

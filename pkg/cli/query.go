@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/filter"
 )
 
-// filterFlags are the flags that restrict a search.
+// filterFlags holds the flags that restrict a search.
 type filterFlags struct {
 	metadata, customIDs, datasourceIDs []string
 }
@@ -57,7 +57,7 @@ func (f *filterFlags) filters() (*client.Filters, error) {
 	return out, nil
 }
 
-// conditions adds the --filter values that are JSON to `out` and returns the others.
+// conditions adds those --filter values that are JSON to `out` and returns the others.
 func (f *filterFlags) conditions(out *client.Filters) (others []string, err error) {
 	var all []any
 	for _, text := range f.metadata {
@@ -91,8 +91,8 @@ func (f *filterFlags) conditions(out *client.Filters) (others []string, err erro
 	return others, nil
 }
 
-// alternatives returns the metadata values that a text may stand for: itself and, if it is a number or boolean, that
-// value.
+// alternatives returns the metadata values that a text may stand for: the string itself and, if it looks like a number
+// or boolean, that value too.
 func alternatives(value string) []any {
 	var scalar any
 	if json.Unmarshal([]byte(value), &scalar) == nil {
@@ -185,10 +185,11 @@ func wantsText(noun string) cobra.PositionalArgs {
 	}
 }
 
-// Maximum length in characters of a fragment in the short output.
+// Maximum length in characters of a fragment in short output.
 const snippet = 240
 
-// writeFragments prints the fragments with their ranks. `offset` is the number of better results not in `found`.
+// writeFragments prints the fragments with their ranks. `offset` is the number of better results that are not in
+// `found`.
 func writeFragments(w io.Writer, found []client.Fragment, offset int, full bool) {
 	if len(found) == 0 {
 		fmt.Fprintln(w, "No results.")

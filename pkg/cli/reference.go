@@ -14,7 +14,7 @@ import (
 //go:embed reference.md
 var referenceHead string
 
-// Reference returns the reference of a program's commands.
+// Reference returns the reference documentation for a program's commands.
 func Reference(root *cobra.Command) string {
 	var b strings.Builder
 	b.WriteString(referenceHead)
@@ -33,7 +33,7 @@ func Reference(root *cobra.Command) string {
 	return b.String()
 }
 
-// writeConnection writes the flags that locate a service, once for all commands.
+// writeConnection documents, once for all commands, the flags that locate a service.
 func writeConnection(b *strings.Builder, root *cobra.Command) {
 	written := false
 	walk(root, func(cmd *cobra.Command) {
@@ -46,7 +46,7 @@ func writeConnection(b *strings.Builder, root *cobra.Command) {
 	})
 }
 
-// writeReference writes the sections about a command and its subcommands.
+// writeReference writes the sections for a command and its subcommands.
 func writeReference(b *strings.Builder, cmd *cobra.Command) {
 	if cmd.Name() == "completion" {
 		return // covered by the introduction

@@ -17,8 +17,8 @@ const (
 	importAttempts      = 10 // within about 90 seconds, so that an import survives a restart of the service
 )
 
-// connect returns a client for the service. If no key is configured, it returns an error that explains how to get one,
-// unless public is true: then the requested object may be public.
+// connect returns a client for the service. If no key is configured, it returns an error that explains how to get one.
+// If public is set, it does not insist on a key, because the requested object may be public.
 func (p *Program) connect(where ConnectionFlags, attempts int, public bool) (*client.Client, error) {
 	at, err := where.Locate(p.Environ)
 	if err != nil {
@@ -39,8 +39,8 @@ func (p *Program) connect(where ConnectionFlags, attempts int, public bool) (*cl
 	return c, nil
 }
 
-// Fault adds an exit code to a request's error. The code depends on the service's error response or, without a
-// response, on the reason why there is none.
+// Fault adds an exit code to the error from a request. The code depends on the service's error response or, if there
+// was none, on why.
 func Fault(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -58,7 +58,7 @@ func Fault(ctx context.Context, err error) error {
 		return WithExit(ExitOfStatus(refused.Status), err)
 	}
 	if _, ok := errors.AsType[*fs.PathError](err); ok {
-		return err // a fault with a local file, which would also match net.Error below, like every system error
+		return err // an error with a local file; like every system error, it would also match net.Error below
 	}
 	var unreached net.Error
 	if errors.As(err, &unreached) || errors.Is(err, client.ErrUnfinished) || errors.Is(err, client.ErrIdleTimeout) {
@@ -92,7 +92,7 @@ func datastore(ctx context.Context, c *client.Client, wanted string) (*client.Da
 	return &d, nil
 }
 
-// datastoreOrNew is like datastore, but creates a missing datastore of this name if create is set.
+// datastoreOrNew is like datastore, but creates the datastore if none has this name and create is set.
 func (p *Program) datastoreOrNew(ctx context.Context, c *client.Client, wanted string, create bool) (*client.Datastore, error) {
 	d, err := datastore(ctx, c, wanted)
 	if err == nil || ExitOf(err) != NotFound || IsID(wanted) {

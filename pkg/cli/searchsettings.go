@@ -18,7 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// searchSettingsCommands returns the subcommands of datastores for search settings.
+// searchSettingsCommands returns the `datastores` subcommands for search settings.
 func (p *Program) searchSettingsCommands(where *ConnectionFlags) []*cobra.Command {
 	synonyms := &cobra.Command{
 		Use: "synonyms DATASTORE [FILE]", Short: "Print or replace the synonyms of a datastore", Args: oneOrTwo,
@@ -52,7 +52,7 @@ func (p *Program) searchSettingsCommands(where *ConnectionFlags) []*cobra.Comman
 	return []*cobra.Command{synonyms, settings}
 }
 
-// oneOrTwo requires the name of a datastore and allows the name of a file.
+// oneOrTwo requires a datastore name and allows a file name.
 func oneOrTwo(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return Misusedf("missing argument DATASTORE")
@@ -60,7 +60,7 @@ func oneOrTwo(cmd *cobra.Command, args []string) error {
 	return AtMost(2)(cmd, args)
 }
 
-// Maximum size in bytes of a file with settings.
+// Maximum size in bytes of a settings file.
 const maxSettingsFile = 4 << 20
 
 // readSettings reads a file, or standard input for "-".
@@ -123,7 +123,7 @@ func (p *Program) synonyms(ctx context.Context, c *client.Client, args []string)
 	return nil
 }
 
-// rulesIn returns the rules in a synonyms file, one per line, and the line number of each.
+// rulesIn returns a synonyms file's rules, one per line, and each rule's line number.
 func rulesIn(text string) (rules []string, lines []int) {
 	rules = []string{}
 	n := 0
@@ -138,7 +138,7 @@ func rulesIn(text string) (rules []string, lines []int) {
 
 var rulePattern = regexp.MustCompile(`^synonyms\[(\d+)\]$`)
 
-// atLine adds the file name and the line numbers of invalid rules to the service's error. `lines` holds each rule's
+// atLine adds the file name and the line numbers of invalid rules to the service's error. `lines` contains each rule's
 // line number.
 func atLine(err error, file string, lines []int) error {
 	var e *client.Error
@@ -193,7 +193,7 @@ func (p *Program) settings(ctx context.Context, c *client.Client, args []string,
 	return p.storedSettings(made)
 }
 
-// settingsOf returns the part of the search settings that a client can update.
+// settingsOf returns the search settings that a client can update.
 func settingsOf(s *client.SearchSettings) client.SearchSettingsUpdate {
 	return client.SearchSettingsUpdate{Synonyms: &s.Synonyms, StopWords: &s.StopWords, KeepWords: &s.KeepWords, Boosts: &s.Boosts, Pins: &s.Pins}
 }

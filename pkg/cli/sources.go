@@ -18,10 +18,10 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// Maximum length of a custom id in characters, as limited by the service.
+// Maximum length of a custom id in characters. Matches the service's limit.
 const maxCustomID = 200
 
-// skippedExtensions lists extensions of files without text. Such files are not sent if they are found in a folder.
+// skippedExtensions lists extensions of files that contain no text. Such files are skipped when found in a folder.
 var skippedExtensions = func() map[string]bool {
 	all := map[string]bool{}
 	for _, ending := range strings.Fields(`gif ico bmp psd mp3 mp4 m4a mov avi mkv wav flac ogg webm
@@ -31,8 +31,8 @@ var skippedExtensions = func() map[string]bool {
 	return all
 }()
 
-// pictureExtensions lists extensions of pictures. Some are scans, but most pictures in folders are not, so a picture in
-// a folder is sent only if a pattern names its extension.
+// pictureExtensions lists picture extensions. Some pictures are scans, but most pictures in folders are not, so a
+// picture found in a folder is sent only if a pattern names its extension.
 var pictureExtensions = map[string]bool{".png": true, ".jpg": true, ".jpeg": true, ".webp": true, ".tif": true, ".tiff": true}
 
 // choice selects files in folders.
@@ -52,8 +52,8 @@ func newChoice(include, exclude []string) choice {
 	return c
 }
 
-// includes reports whether a file is selected. Patterns are matched against `below`, the file's path relative to the
-// folder, and against its name.
+// includes reports whether a file is selected. Patterns are matched against both its name and `below`, its path
+// relative to the folder.
 func (c choice) includes(below string) bool {
 	matches := func(patterns []*regexp.Regexp) bool {
 		for _, p := range patterns {
@@ -70,8 +70,8 @@ func (c choice) names(extension string) bool {
 	return slices.ContainsFunc(c.patterns, func(p string) bool { return strings.EqualFold(filepath.Ext(p), extension) })
 }
 
-// globRegexp converts a pattern to a regular expression: * matches anything except /, ** anything, ? one character, and
-// [a-z] one of these characters.
+// globRegexp converts a pattern to a regular expression: * matches anything except /, ** matches anything, ? matches
+// one character, and [a-z] matches one of these characters.
 func globRegexp(pattern string) *regexp.Regexp {
 	var b strings.Builder
 	b.WriteString("^")
@@ -145,13 +145,13 @@ func page(address string, site bool, config client.DatasourceConfigCreate) (*doc
 	return d, nil
 }
 
-// isSitemap reports whether the address looks like a sitemap's address.
+// isSitemap reports whether the address looks like that of a sitemap.
 func isSitemap(u *url.URL) bool {
 	name := strings.ToLower(u.Path[strings.LastIndex(u.Path, "/")+1:])
 	return strings.HasSuffix(strings.TrimSuffix(name, ".gz"), ".xml") && strings.Contains(name, "sitemap")
 }
 
-// file returns the document for a local file. Its custom id is the path as given, so that the next run recognises it.
+// file returns the document for a local file. Its custom id is the path as given, so the next run recognises it.
 func file(path string, found bool, metadata map[string]any) *document {
 	return &document{
 		name: path, kind: client.DatasourceTypeFile, key: customID(filepath.ToSlash(filepath.Clean(path))), path: path,
@@ -159,7 +159,7 @@ func file(path string, found bool, metadata map[string]any) *document {
 	}
 }
 
-// customID turns an id into one that the service accepts.
+// customID converts an id to one that the service accepts.
 func customID(id string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
@@ -179,7 +179,7 @@ func customID(id string) string {
 // skipFunc is called with each skipped file and the reason.
 type skipFunc func(name, why string)
 
-// folder iterates over the files below a folder in order of name. It skips hidden files and folders.
+// folder iterates over the files below a folder, ordered by name. It skips hidden files and folders.
 func folder(root string, c choice, metadata map[string]any, left skipFunc) iter.Seq2[*document, error] {
 	return func(yield func(*document, error) bool) {
 		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -214,7 +214,7 @@ func isHidden(root, path string) bool {
 	return path != root && strings.HasPrefix(filepath.Base(path), ".")
 }
 
-// fileIn returns the document for a file in a folder, or nil to skip it.
+// fileIn returns the document for a file in a folder, or nil if the file should be skipped.
 func fileIn(root, path string, entry fs.DirEntry, c choice, metadata map[string]any, left skipFunc) (*document, error) {
 	if entry.IsDir() {
 		return nil, nil
@@ -249,7 +249,7 @@ func fileIn(root, path string, entry fs.DirEntry, c choice, metadata map[string]
 	return nil, nil
 }
 
-// sourceFlags are the parsed flags for files, folders and addresses.
+// sourceFlags holds the parsed flags for files, folders and addresses.
 type sourceFlags struct {
 	site     bool
 	config   client.DatasourceConfigCreate
@@ -257,7 +257,7 @@ type sourceFlags struct {
 	metadata map[string]any
 }
 
-// documents iterates over the documents that arguments name: files, folders, patterns and addresses.
+// documents iterates over the documents named by the arguments: files, folders, patterns and addresses.
 func (f sourceFlags) documents(args []string, left skipFunc) iter.Seq2[*document, error] {
 	return func(yield func(*document, error) bool) {
 		for _, arg := range args {
@@ -298,7 +298,7 @@ func noSuchFile(arg string) error {
 	return WithExit(NotFound, fmt.Errorf("file or folder %q does not exist; web addresses begin with https://", arg))
 }
 
-// filesMatching iterates over the files that match a pattern, for shells that do not expand patterns.
+// filesMatching iterates over files that match a pattern, for shells that do not expand patterns.
 func (f sourceFlags) filesMatching(pattern string, left skipFunc) iter.Seq2[*document, error] {
 	slashed := filepath.ToSlash(pattern)
 	fixed := slashed[:strings.IndexAny(slashed, "*?[")]
@@ -312,7 +312,7 @@ func (f sourceFlags) filesMatching(pattern string, left skipFunc) iter.Seq2[*doc
 	matches := func(path string) bool { return re.MatchString(filepath.ToSlash(filepath.Clean(path))) }
 	return func(yield func(*document, error) bool) {
 		n := 0
-		// Do not report files that do not match the pattern as skipped.
+		// Files that do not match the pattern don't count as skipped.
 		leftOut := func(name, why string) {
 			if matches(name) {
 				n++
@@ -321,7 +321,7 @@ func (f sourceFlags) filesMatching(pattern string, left skipFunc) iter.Seq2[*doc
 		}
 		for d, err := range folder(root, chosen, f.metadata, leftOut) {
 			if n == 0 && errors.Is(err, fs.ErrNotExist) {
-				break // without the folder, nothing matches
+				break // if the folder does not exist, nothing matches
 			}
 			if err == nil && !matches(d.path) {
 				continue

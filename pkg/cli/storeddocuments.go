@@ -17,21 +17,21 @@ type document struct {
 	kind client.DatasourceType
 	key  string // custom id or address, unique within the kind
 
-	path     string                   // of a file
-	digest   string                   // SHA-256 of the content; "" if the content was not read yet or the service fetches it
-	text     *client.Document         // a text's content
+	path     string                   // for files
+	digest   string                   // SHA-256 of the content; "" if the content was not read yet or is fetched by the service
+	text     *client.Document         // for texts
 	create   *client.DatasourceCreate // request that creates a web page or site
-	metadata map[string]any           // of a file
-	found    bool                     // found in a folder rather than named as an argument
+	metadata map[string]any           // for files
+	found    bool                     // found in a folder, not named as an argument
 
-	// fetch gets the content, for example from another service, and sets the fields above. It is nil if they are already
-	// set.
+	// fetch gets the content, for example from another service, and fills in the fields above. It is nil if they are
+	// already set.
 	fetch func(ctx context.Context) error
-	// drop deletes the files created by fetch. It may be nil.
+	// drop deletes files created by fetch. It may be nil.
 	drop func()
 }
 
-// storedDocument is a datasource of the service.
+// storedDocument is one of the service's datasources.
 type storedDocument struct {
 	id, name, digest, err string
 	status                client.DatasourceStatus
@@ -44,8 +44,8 @@ type documentKey struct {
 	key  string
 }
 
-// storedDocuments holds a datastore's datasources that have a custom id or address to recognise them by. They come from
-// the service, not from local storage, so an upload can be continued on another machine.
+// storedDocuments holds those of a datastore's datasources that can be recognised by a custom id or address. They come
+// from the service, not from local storage, so an upload can be continued on another machine.
 type storedDocuments struct {
 	mu sync.Mutex
 	of map[documentKey][]storedDocument
@@ -98,7 +98,7 @@ func storedDocumentOf(d client.Datasource) storedDocument {
 	}
 }
 
-// find returns the stored version equal to the document, if any, and all other stored versions.
+// find returns the stored version that equals the document, if any, and all other stored versions.
 func (l *storedDocuments) find(d *document) (same *storedDocument, others []storedDocument) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -116,8 +116,8 @@ func (l *storedDocuments) find(d *document) (same *storedDocument, others []stor
 	return same, all
 }
 
-// equals reports whether the stored document k has the content and metadata of d, so that d does not have to be sent
-// again.
+// equals reports whether the stored document k has the same content and metadata as d, so that d does not have to be
+// sent again.
 func (d *document) equals(k storedDocument) bool {
 	switch d.kind {
 	case client.DatasourceTypeFile:
@@ -169,7 +169,7 @@ func (l *storedDocuments) remove(d *document, id string) {
 	}
 }
 
-// files returns the keys of stored files.
+// files returns the stored files' keys.
 func (l *storedDocuments) files() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -17,12 +17,12 @@ import (
 
 const (
 	drawInterval = 200 * time.Millisecond
-	eventTimeout = 30 * time.Second // time to wait for events before asking for the state of pending datasources
+	eventTimeout = 30 * time.Second // how long to wait for events before requesting the state of pending datasources
 	taskWorkers  = 4
 )
 
-// upload adds documents to a datastore and waits until they are searchable. It can be repeated: documents that are
-// already stored are not sent again.
+// upload adds documents to a datastore and waits until they are searchable. It can be run again, because documents that
+// are already stored are not sent again.
 type upload struct {
 	client   *client.Client
 	stored   *storedDocuments
@@ -36,15 +36,15 @@ type upload struct {
 	waiting       map[string]*document               // documents to wait for, by datasource id
 	earlyEvents   map[string]*client.DatasourceEvent // final events that arrived before the run waited for their datasources
 	possiblyStale map[string]bool                    // datasources whose next events may concern the previous version
-	stale         map[string][]string                // id of a new version → ids of the old versions to delete once it is searchable
+	stale         map[string][]string                // old versions to delete once the new one is searchable, by the new one's id
 	tasks         []task
 	lastEvent     time.Time
 }
 
-// task runs concurrently with the main loop of upload.run, which then calls the function returned by the task.
+// task runs concurrently with upload.run's main loop, which then calls the function that the task returned.
 type task func(context.Context) func() error
 
-// run adds all documents to the datastore. The documents of a unit are sent together.
+// run adds all documents to the datastore. Each unit's documents are sent together.
 func (s *upload) run(ctx context.Context, units iter.Seq2[[]*document, error]) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
@@ -119,7 +119,7 @@ func (s *upload) run(ctx context.Context, units iter.Seq2[[]*document, error]) e
 
 func (s *upload) addTask(do task) { s.tasks = append(s.tasks, do) }
 
-// produce sends the units, several at a time.
+// produce sends several units at a time.
 func (s *upload) produce(ctx context.Context, units iter.Seq2[[]*document, error], results chan<- []uploadResult) error {
 	g, within := errgroup.WithContext(ctx)
 	g.SetLimit(s.parallel)
@@ -150,7 +150,7 @@ func (s *upload) produce(ctx context.Context, units iter.Seq2[[]*document, error
 // recordSent records the result of sending a document.
 func (s *upload) recordSent(r uploadResult) {
 	if isFatal(r.err) {
-		return // the run returns the error
+		return // run returns the error
 	}
 	s.out.Found++
 	s.lastEvent = time.Now()

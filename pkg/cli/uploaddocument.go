@@ -23,15 +23,16 @@ type uploadResult struct {
 	doc       *document
 	stored    storedDocument
 	processed bool // the document was sent or is being processed again
-	known     bool // the datasource existed before, so events may concern the old version
+	known     bool // the datasource existed before, so events may concern its old version
 	finished  bool // there is nothing to wait for
 	others    []storedDocument
 	warnings  []client.FieldError // changes that the service made to the document
 	err       error
 }
 
-// send sends those of a unit's documents that are not stored yet. A failure of one document is part of its result; an
-// error from send itself ends the run. `salt` makes the idempotency keys differ from those of earlier requests.
+// send sends those documents of a unit that are not stored yet. If a single document fails, its result contains the
+// failure; an error from send itself ends the run. `salt` makes the idempotency keys differ from those of earlier
+// requests.
 func (s *upload) send(ctx context.Context, unit []*document, salt string) ([]uploadResult, error) {
 	var batch []uploadResult
 	var texts []*document
@@ -68,7 +69,7 @@ func isFinal(status client.DatasourceStatus) bool {
 	return status == client.DatasourceStatusSynched || status == client.DatasourceStatusError || status == client.DatasourceStatusSkipped
 }
 
-// isFatal reports whether err ends the whole run, because it concerns the service or the key rather than one document.
+// isFatal reports whether err ends the whole run because it concerns the service or the key, not just one document.
 func isFatal(err error) bool {
 	if err == nil {
 		return false
@@ -86,7 +87,7 @@ func isFatal(err error) bool {
 	return !errors.As(err, &local) && !errors.As(err, &unusable)
 }
 
-// resend queues another attempt at a failed datasource.
+// resend queues another attempt to process a failed datasource.
 func (s *upload) resend(ctx context.Context, d *document, k storedDocument, others []storedDocument) uploadResult {
 	mode := client.ResyncModeReindex
 	if d.create != nil {
@@ -96,9 +97,9 @@ func (s *upload) resend(ctx context.Context, d *document, k storedDocument, othe
 	return uploadResult{doc: d, stored: k, processed: true, known: true, others: others, err: err}
 }
 
-// create uploads a file, or adds a page or site. If a run is killed before it gets the response, the next run does not
-// create the document twice, because it uses the same idempotency key. The key changes only when the document's
-// versions in the datastore change.
+// create uploads a file or adds a page or site. If a run is killed before it receives the response, the next run uses
+// the same idempotency key and so does not create the document twice. The key changes only when the document's versions
+// in the datastore change.
 func (s *upload) create(ctx context.Context, d *document, others []storedDocument, salt string) (*client.Datasource, error) {
 	ids := lists.Map(others, func(k storedDocument) string { return k.id })
 	slices.Sort(ids)
@@ -123,9 +124,9 @@ func digestOf(parts ...any) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// upsert uploads several texts in one request. The service then rejects invalid texts individually. If the service
-// rejects the whole request, upsert uploads the texts one by one: together they may be too large, or an older version
-// of the service may reject all texts because of one.
+// upsert uploads several texts in one request, and the service rejects invalid texts individually. If it rejects the
+// whole request, upsert uploads the texts one by one, because together they may be too large, or an older version of
+// the service may reject them all because of one.
 func (s *upload) upsert(ctx context.Context, docs []*document) ([]uploadResult, error) {
 	if len(docs) == 0 {
 		return nil, nil
@@ -138,7 +139,7 @@ func (s *upload) upsert(ctx context.Context, docs []*document) ([]uploadResult, 
 		return nil, fmt.Errorf("the service returned %d ids for %d documents", len(upserted.Ids), len(docs))
 	case err == nil:
 		for i, d := range docs {
-			var result client.DocumentResult // older services return none, and store either all documents or none
+			var result client.DocumentResult // older services return none and store either all documents or none
 			if i < len(upserted.Results) {
 				result = upserted.Results[i]
 			}
@@ -174,12 +175,12 @@ func (s *upload) upsert(ctx context.Context, docs []*document) ([]uploadResult, 
 	return batch, nil
 }
 
-// listed joins faults in a document, or warnings about it, into one text.
+// listed joins a document's errors or warnings into one text.
 func listed(fields []client.FieldError) string {
 	return strings.Join(lists.Map(fields, func(f client.FieldError) string { return f.Field + ": " + f.Message }), "; ")
 }
 
-// allMetadata returns the metadata of a text as a map.
+// allMetadata returns a text's metadata as a map.
 func (d *document) allMetadata() map[string]any {
 	all := map[string]any{}
 	if text, err := json.Marshal(d.text.Metadata); err == nil {

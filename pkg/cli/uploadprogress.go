@@ -9,10 +9,10 @@ import (
 	"github.com/sluice/sluice/pkg/sleep"
 )
 
-// Maximum number of datasources to ask about one by one. Beyond that, the whole list is read.
+// Maximum number of datasources requested one by one. Beyond that, the whole list is read.
 const maxSingleRequests = 50
 
-// listen passes the datastore's changes to `news` and reconnects when the stream breaks.
+// listen forwards the datastore's changes to `news` and reconnects when the stream breaks.
 func (s *upload) listen(ctx context.Context, news chan<- client.Change) {
 	for ctx.Err() == nil {
 		changes, err := s.client.WatchDatastore(ctx, s.storeID)
@@ -28,7 +28,7 @@ func (s *upload) listen(ctx context.Context, news chan<- client.Change) {
 				}
 			}
 			select {
-			case news <- client.Change{}: // without an id: changes may have been missed
+			case news <- client.Change{}: // no id: changes may have been missed
 			case <-ctx.Done():
 				return
 			}
@@ -72,9 +72,10 @@ func (s *upload) requestState(id string) task {
 	}
 }
 
-// requestAllStates requests all pending datasources' states.
+// requestAllStates requests the states of all pending datasources.
 func (s *upload) requestAllStates(ctx context.Context) func() error {
-	// Only the main loop may access s.waiting. It calls the returned function; the code outside runs concurrently.
+	// Only the main loop may access s.waiting. It calls the returned function, whereas code outside of it runs
+	// concurrently.
 	return func() error {
 		if len(s.waiting) <= maxSingleRequests {
 			for id := range s.waiting {
@@ -115,7 +116,8 @@ func (s *upload) requestAllStates(ctx context.Context) func() error {
 	}
 }
 
-// resendDeleted sends a document again whose datasource was deleted, perhaps after this run found it in the datastore.
+// resendDeleted sends a document again because its datasource was deleted, perhaps after this run found it in the
+// datastore.
 func (s *upload) resendDeleted(id string) {
 	d := s.waiting[id]
 	if d == nil {
@@ -187,7 +189,7 @@ func (s *upload) delete(d *document, id string) task {
 	}
 }
 
-// requestSiteResult requests the results for a site's pages.
+// requestSiteResult requests the outcome for a site's pages.
 func (s *upload) requestSiteResult(n int) task {
 	site := s.out.Documents[n].ID
 	return func(ctx context.Context) func() error {

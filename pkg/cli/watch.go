@@ -15,11 +15,12 @@ import (
 )
 
 const (
-	// Pause without changes before changed files are added, so that a file is not read while it is being copied.
+	// Changed files are added only after this long without changes, so that a file is not read while it is being
+	// copied.
 	quietTime = 300 * time.Millisecond
-	// Maximum delay before changed files are added while changes continue.
+	// Maximum delay before changed files are added if changes continue.
 	maxQuietWait = 5 * time.Second
-	// Interval of checks that supplement events, because some file systems report none.
+	// Interval between checks that supplement events, because some file systems report none.
 	pollInterval = time.Minute
 )
 
@@ -54,7 +55,7 @@ func (p *Program) watch(ctx context.Context, s *upload, sources sourceFlags, arg
 			w.roots = append(w.roots, arg)
 		}
 	}
-	if err := w.addAll(); err != nil { // before the first check, so that no change is missed
+	if err := w.addAll(); err != nil { // before the first check, so no change is missed
 		return err
 	}
 	if _, err := w.scan(); err != nil {
@@ -72,7 +73,7 @@ func (p *Program) watch(ctx context.Context, s *upload, sources sourceFlags, arg
 }
 
 // printWatchOutcome prints and clears the results of one check of the folders. Unlike printOutcome, it returns no error
-// if only some documents have failed.
+// if only some documents failed.
 func (p *Program) printWatchOutcome(ctx context.Context, s *upload, err error) error {
 	if ctx.Err() != nil && err != nil {
 		return nil
@@ -92,7 +93,7 @@ func (w *watcher) follow(ctx context.Context) error {
 	defer regularly.Stop()
 	calm := time.NewTimer(0) // fires at once, for changes during the first check
 	defer calm.Stop()
-	var since time.Time // time of the first change not added yet
+	var since time.Time // when the first change that has not been added yet occurred
 	for {
 		select {
 		case <-ctx.Done():
@@ -123,7 +124,7 @@ func (w *watcher) follow(ctx context.Context) error {
 	}
 }
 
-// step finds the changes since the last check and uploads them.
+// step uploads all changes since the last check.
 func (w *watcher) step(ctx context.Context) error {
 	if err := w.addAll(); err != nil {
 		return err
@@ -146,7 +147,7 @@ func (w *watcher) step(ctx context.Context) error {
 	return w.p.printWatchOutcome(ctx, w.s, err)
 }
 
-// addAll starts watching all folders not watched yet.
+// addAll starts watching all folders that are not watched yet.
 func (w *watcher) addAll() error {
 	for _, root := range w.roots {
 		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -173,13 +174,13 @@ func (w *watcher) addAll() error {
 	return nil
 }
 
-// changes is the difference between the folders and their state at the last check.
+// changes describes how the folders differ from their state at the last check.
 type changes struct {
 	sent    []*document
 	deleted []string // custom ids
 }
 
-// scan returns the changes in the folders since the last check.
+// scan returns what changed in the folders since the last check.
 func (w *watcher) scan() (changes, error) {
 	var c changes
 	now := map[string]fileState{}
@@ -211,9 +212,9 @@ func (w *watcher) scan() (changes, error) {
 	return c, nil
 }
 
-// keepUnmounted protects the files of a watched folder that has become empty: it is probably not mounted, so the
-// datastore must keep its files. keepUnmounted adds the folder's known files to `now`, unless `has` says that the
-// folder is not empty.
+// keepUnmounted protects the documents from a watched folder that has become empty. Such a folder is probably not
+// mounted, so the datastore must keep its files. Unless `has` says that the folder is not empty, keepUnmounted adds its
+// known files to `now`.
 func (w *watcher) keepUnmounted(root string, has bool, now map[string]fileState) {
 	if has {
 		w.emptyFolders[root] = false

@@ -36,8 +36,8 @@ const (
 	formatChunks = "chunks"
 )
 
-// Extract returns the command that prints files' text as ingestion reads it. `open` returns an extractor and a chunker
-// for the settings.
+// Extract returns the command that prints the text of files as ingestion reads it. `open` returns an extractor and a
+// chunker for the given settings.
 func Extract(p *cli.Program, open func(config.Config) (*extract.Extractor, *chunk.Chunker)) *cobra.Command {
 	return p.Plain("extract FILE…", "Print files as ingestion reads them", func(ctx context.Context, args []string) error {
 		return runExtract(ctx, p, open, args)
@@ -78,8 +78,8 @@ func runExtract(ctx context.Context, p *cli.Program, open func(config.Config) (*
 	chunker = chunker.Sized(sizes)
 	failed := 0
 	for _, file := range flags.Args() {
-		// For text output, print table rows as tab-separated cells: "column: value" is hard to read in a terminal and to
-		// compare with the output of other tools.
+		// For text output, print table rows as tab-separated cells. Rows written as "column: value" are hard to read in
+		// a terminal and to compare with other tools' output.
 		doc, err := readFile(ctx, reader, extract.Request{Path: file, Name: file, Declared: *mime, PlainRows: *format == formatText})
 		if err != nil {
 			if ctx.Err() != nil {
@@ -113,8 +113,8 @@ func runExtract(ctx context.Context, p *cli.Program, open func(config.Config) (*
 	return nil
 }
 
-// readFile extracts a file. It opens the file in this process first; for a missing file, the child process would report
-// its own error.
+// readFile extracts a file. It first opens the file in this process, because the child process would report a missing
+// file in its own words.
 func readFile(ctx context.Context, reader *extract.Extractor, req extract.Request) (*domain.Document, error) {
 	f, err := os.Open(req.Path)
 	if err != nil {
@@ -130,7 +130,7 @@ func readFile(ctx context.Context, reader *extract.Extractor, req extract.Reques
 	return reader.Extract(ctx, req)
 }
 
-// oneLineCause explains on one line why a file cannot be read.
+// oneLineCause explains in one line why a file cannot be read.
 func oneLineCause(err error) string {
 	var refused *extract.Error
 	var path *fs.PathError
@@ -143,7 +143,7 @@ func oneLineCause(err error) string {
 	return err.Error()
 }
 
-// extractedBlock is a block as JSON.
+// extractedBlock is a block's JSON form.
 type extractedBlock struct {
 	Kind   domain.BlockKind `json:"kind"`
 	Text   string           `json:"text"`
@@ -162,7 +162,7 @@ type extractedLink struct {
 	URL  string `json:"url"`
 }
 
-// extractedChunk is a chunk as JSON.
+// extractedChunk is a chunk's JSON form.
 type extractedChunk struct {
 	Ordinal int    `json:"ordinal"`
 	Text    string `json:"text"`
@@ -173,7 +173,7 @@ type extractedChunk struct {
 	Tokens  int    `json:"tokens"`
 }
 
-// extracted is a document as JSON.
+// extracted is a document's JSON form.
 type extracted struct {
 	File string `json:"file"`
 	domain.Document
@@ -185,7 +185,7 @@ func writeExtracted(out io.Writer, file string, doc *domain.Document, chunks boo
 	e := extracted{File: file, Document: *doc}
 	if chunks {
 		named := *doc
-		if named.Title == "" { // like ingestion, which uses the datasource's name, usually the file name
+		if named.Title == "" { // as ingestion does, using the datasource's name, which is usually the file name
 			named.Title = filepath.Base(file)
 		}
 		cut, err := chunker.Chunks(&named)

@@ -34,7 +34,7 @@ type extracted struct {
 	}
 }
 
-// ingestor runs a command of the ingestor.
+// ingestor runs one of the ingestor's commands.
 func ingestor(args ...string) (out, faults string, code int) {
 	var stdout, stderr strings.Builder
 	code = app.Main(app.Ingestor, args, nil, &stdout, &stderr)

@@ -36,7 +36,7 @@ out), the number of links from the root, the address, and the reason. Requests a
 service is needed. The crawler's settings apply, such as SLUICE_CRAWL_DELAY and SLUICE_USER_AGENT. Exits with 1 if the
 site cannot be read.`
 
-// Plan returns the command that prints the plan of a site's crawl. `open` returns a crawler that does not coordinate
+// Plan returns the command that prints the plan for a site's crawl. `open` returns a crawler that does not coordinate
 // its requests with others, and a function that closes it.
 func Plan(p *cli.Program, open func(config.Config) (crawler *crawl.Crawler, stop func() error, err error)) *cobra.Command {
 	return p.Plain("plan [URL]", "Preview which addresses a crawl would fetch, and why", func(ctx context.Context, args []string) error {
@@ -121,7 +121,7 @@ func runPlan(ctx context.Context, p *cli.Program, open func(config.Config) (*cra
 	return nil
 }
 
-// writePlanned writes one address and flushes, because the next one may take long.
+// writePlanned writes one address and flushes it, because the next one may take a while.
 func writePlanned(w *bufio.Writer, e crawl.PlanEntry) error {
 	reason := ""
 	if e.Reason != "" {
@@ -131,7 +131,7 @@ func writePlanned(w *bufio.Writer, e crawl.PlanEntry) error {
 	return w.Flush()
 }
 
-// printable replaces control characters in a site's text, which could control the terminal.
+// printable replaces control characters in a site's text, because they could manipulate the terminal.
 func printable(r rune) rune {
 	if r < ' ' || r >= 0x7f && r < 0xa0 {
 		return ' '

@@ -81,7 +81,7 @@ func (p commands) benchCommand() *cobra.Command {
 	return cmd
 }
 
-// defaults sets the flags that the user has not given, depending on those that the user has given.
+// defaults fills in flags the user has not set, based on those the user has set.
 func (s *benchSettings) defaults(given func(string) bool) {
 	s.load.Grace = benchGrace
 	if !given("clients") {
@@ -92,7 +92,7 @@ func (s *benchSettings) defaults(given func(string) bool) {
 	}
 	if !given("warmup") {
 		s.load.Warmup = 3 * time.Second
-		if s.what == loadUploads || s.load.Requests > 0 { // a small number of requests may be answered before the warm-up ends
+		if s.what == loadUploads || s.load.Requests > 0 { // a small number of requests may finish before the warm-up does
 			s.load.Warmup = 0
 		}
 	}
@@ -123,7 +123,7 @@ func (p commands) bench(ctx context.Context, s benchSettings) error {
 	if err != nil && report.Sent == 0 {
 		return cli.Fault(ctx, err)
 	}
-	// Report the measurements even if the clean-up fails.
+	// Report the measurements even if cleaning up fails.
 	return errors.Join(s.writeReport(p.Out, report), cli.Fault(ctx, err))
 }
 
@@ -145,7 +145,7 @@ func (s benchSettings) writeReport(out io.Writer, report loadtest.Report) error 
 	return err
 }
 
-// check rejects invalid combinations of flags.
+// check rejects invalid flag combinations.
 func (s benchSettings) check(rest []string, given func(string) bool) error {
 	belongs := map[string][]string{
 		loadQueries: {"datastore", "queries", "mode", "top-k"},
@@ -178,7 +178,7 @@ func (s benchSettings) check(rest []string, given func(string) bool) error {
 	return s.load.Validate()
 }
 
-// benchQueries puts load on the service with queries or streams.
+// benchQueries puts the service under load with queries or streams.
 func benchQueries(ctx context.Context, s benchSettings, retrying, loaded *service.Service) (_ loadtest.Report, err error) {
 	if s.what == loadStreams {
 		s.agent, err = findAgent(ctx, retrying, s.agent)
@@ -208,7 +208,7 @@ func benchQueries(ctx context.Context, s benchSettings, retrying, loaded *servic
 		request = loadtest.Streams(loaded, s.agent, questions, made.add)
 		defer func() { err = errors.Join(err, made.delete(ctx, retrying)) }()
 	}
-	// Try one request first. If the service rejects all requests, its error explains why.
+	// Try one request first, because if the service rejects them all, its error explains why.
 	if err := loadtest.Try(ctx, request); err != nil {
 		return loadtest.Report{}, err
 	}
@@ -241,7 +241,7 @@ func (c *conversations) delete(ctx context.Context, sluice *service.Service) err
 	return nil
 }
 
-// benchUploads puts load on the service with uploads into a new datastore.
+// benchUploads puts the service under load by uploading files into a new datastore.
 func benchUploads(ctx context.Context, s benchSettings, retrying, loaded *service.Service, errs io.Writer) (report loadtest.Report, err error) {
 	item := generateItems(int(s.size))
 	if s.files != "" {

@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	benchSources = 200     // maximum number of datasources per datastore to generate questions from
+	benchSources = 200     // maximum number of datasources per datastore from which questions are generated
 	benchWords   = 5       // words per question
 	benchFiles   = 10_000  // maximum number of files to read from a folder
-	benchBytes   = 1 << 30 // maximum total size of the files in bytes, because they stay in memory
+	benchBytes   = 1 << 30 // maximum total size of the files in bytes; they are kept in memory
 )
 
 var errDone = errors.New("enough")
 
-// benchQuestions reads questions from the file. If there is no file, it makes questions from consecutive words in the
+// benchQuestions reads questions from the file. If no file is given, it makes questions from consecutive words in the
 // datastores' content.
 func benchQuestions(ctx context.Context, sluice *service.Service, file string, datastores []string) ([]string, error) {
 	var texts []string
@@ -39,7 +39,7 @@ func benchQuestions(ctx context.Context, sluice *service.Service, file string, d
 		})
 		return texts, err
 	}
-	random := rand.New(rand.NewPCG(1, 2)) // fixed seeds, so that every run asks the same questions
+	random := rand.New(rand.NewPCG(1, 2)) // fixed seeds, so every run asks the same questions
 	for _, id := range datastores {
 		seen := 0
 		err := sluice.Datasources(ctx, id, "synched", func(d service.Datasource) error {
@@ -68,7 +68,7 @@ func benchQuestions(ctx context.Context, sluice *service.Service, file string, d
 	return texts, nil
 }
 
-// generateItems returns a function that generates a different text for each n. The texts have about `size` bytes and
+// generateItems returns a function that generates a different text for each n. Texts are about `size` bytes long and
 // consist of sentences with common words and some numbers.
 func generateItems(size int) func(n int) loadtest.Item {
 	words := strings.Fields(`the a of to and in for with on by from at is was are has more than most each such only also new first other
@@ -90,8 +90,8 @@ func generateItems(size int) func(n int) loadtest.Item {
 	}
 }
 
-// filesOf reads the files below a folder, except hidden ones. The returned function returns the n-th file, and starts
-// again with the first after the last.
+// filesOf reads all files below a folder except hidden ones. The returned function returns the n-th file and wraps
+// around after the last one.
 func filesOf(dir string) (func(n int) loadtest.Item, error) {
 	var items []loadtest.Item
 	total := 0

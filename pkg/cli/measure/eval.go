@@ -28,7 +28,7 @@ type evalSettings struct {
 	remote                                cli.ConnectionFlags
 }
 
-// evalCommand measures the retrieval quality of a running service, or generates questions for such a measurement.
+// evalCommand measures a running service's retrieval quality, or generates questions for measuring it.
 func (p commands) evalCommand() *cobra.Command {
 	var s evalSettings
 	cmd := &cobra.Command{
@@ -89,7 +89,7 @@ func (p commands) eval(ctx context.Context, s evalSettings) error {
 	return cli.Fault(ctx, err)
 }
 
-// check rejects invalid combinations of flags.
+// check rejects invalid flag combinations.
 func (s evalSettings) check() error {
 	switch {
 	case s.datastore == "":
@@ -238,7 +238,7 @@ func compareModes(ctx context.Context, sluice *service.Service, s evalSettings, 
 // Maximum number of misses to explain.
 const maxMisses = 200
 
-// Maximum number of datasource names in memory. Judgements are matched with documents by these names.
+// Maximum number of datasource names kept in memory. Judgements are matched to documents by these names.
 const maxNames = 2_000_000
 
 // readCases reads the questions with their judgements and writes warnings about inconsistencies to errs.
@@ -285,7 +285,7 @@ func readCases(ctx context.Context, sluice *service.Service, s evalSettings, err
 	return truth.Cases, nil
 }
 
-// openInput opens the file, or standard input for "-", and calls `read`. Errors contain the file's name.
+// openInput opens the file, or standard input for "-", and calls `read`. Its errors include the file name.
 func openInput(path string, read func(io.Reader) error) error {
 	if path == "-" {
 		return read(os.Stdin)

@@ -1,6 +1,6 @@
-// Package measure contains the commands that measure a running service over HTTP: eval for retrieval quality and bench
-// for performance under load. It does not access stored data directly. Only the program that assembles the commands
-// imports this package.
+// Package measure contains the commands that measure a running service over HTTP: eval measures retrieval quality, and
+// bench measures performance under load. It does not access stored data directly. Only the program that assembles the
+// commands imports this package.
 package measure
 
 import (

@@ -7,14 +7,14 @@ import (
 	"github.com/sluice/sluice/pkg/eval/service"
 )
 
-// findDatastore returns the id of the datastore with the given id or name.
+// findDatastore returns the id of the datastore with this id or name.
 func findDatastore(ctx context.Context, sluice *service.Service, wanted string) (id string, err error) {
 	return cli.Find("datastore", wanted, func(add func(id, name string)) error {
 		return sluice.Datastores(ctx, func(d service.Datastore) error { add(d.ID, d.Name); return nil })
 	})
 }
 
-// findAgent returns the id of the agent with the given id or name.
+// findAgent returns the id of the agent with this id or name.
 func findAgent(ctx context.Context, sluice *service.Service, wanted string) (id string, err error) {
 	return cli.Find("agent", wanted, func(add func(id, name string)) error {
 		return sluice.Agents(ctx, func(a service.Agent) error { add(a.ID, a.Name); return nil })

@@ -29,7 +29,7 @@ import (
 	"github.com/sluice/sluice/pkg/originals"
 )
 
-// Maximum pause in a backup's stream. It is long because copying a large catalog takes time.
+// Longest pause allowed in a backup's stream. It is long because copying a large catalog takes time.
 const backupStall = 10 * time.Minute
 
 // backupCommand backs up a running service, or a data directory that is not in use.
@@ -76,8 +76,8 @@ func (p commands) backupCommand() *cobra.Command {
 	return cmd
 }
 
-// orInterrupted returns the error to report after a failure. If ctx is done, it says that the command was stopped.
-// Otherwise it is err, with the exit code cli.Damaged if the backup is damaged.
+// orInterrupted returns the error to report after a failure. If ctx is done, the error says that the command was
+// stopped. Otherwise it is err, with exit code cli.Damaged if the backup is damaged.
 func orInterrupted(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return cli.WithExit(cli.Stopped, errors.New("stopped; incomplete files were removed"))
@@ -130,7 +130,7 @@ func (b backupRequest) open(ctx context.Context, program string, environ []strin
 	return requestBackup(ctx, access.Address, access.Key, b.rate)
 }
 
-// localOperatorKey returns the operator's key in the data directory, or "" if the service at the address has another
+// localOperatorKey returns the operator key in the data directory, or "" if the service at the address uses a different
 // data directory.
 func localOperatorKey(dir, address string) string {
 	access, err := datadir.ReadAccess(filepath.Join(dir, datadir.Operator))
@@ -203,7 +203,7 @@ func (d *download) Close() error {
 	return d.body.Close()
 }
 
-// receive writes a backup to standard output or to a file, which gets its final name only when it is complete. It
+// receive writes a backup to standard output or to a file, which gets its final name only once it is complete. It
 // verifies the content itself instead of trusting the sender.
 func receive(ctx context.Context, from io.Reader, file string, stdout io.Writer) (report backup.Report, err error) {
 	schema, err := maintenance.SchemaVersion()
@@ -234,7 +234,7 @@ func receive(ctx context.Context, from io.Reader, file string, stdout io.Writer)
 	return report, durable.Dir(filepath.Dir(file))
 }
 
-// makePartial creates a file for the incomplete backup in a directory next to the target. If this process is killed,
+// makePartial creates a file for the incomplete backup, in a directory next to the target. If this process is killed,
 // the next backup to the same target removes the directory.
 func makePartial(file string) (partial *os.File, remove func(), err error) {
 	parent, pattern := filepath.Dir(file), "."+filepath.Base(file)+".partial-*"
@@ -244,7 +244,7 @@ func makePartial(file string) (partial *os.File, remove func(), err error) {
 			return partial, func() { _ = dir.Remove() }, nil // if this fails, the next backup removes the directory
 		}
 		_ = dir.Remove()
-	} else { // some file systems have no locks
+	} else { // some file systems don't support locks
 		if partial, err = os.CreateTemp(parent, pattern); err == nil {
 			return partial, func() { os.Remove(partial.Name()) }, nil // fails harmlessly once the file has been renamed
 		}
@@ -257,7 +257,7 @@ func validKey(key string) error {
 	return err
 }
 
-// backupReport describes an archive as JSON.
+// backupReport is an archive's description as JSON.
 type backupReport struct {
 	Done    string  `json:"done"`
 	File    string  `json:"file"`
@@ -265,7 +265,7 @@ type backupReport struct {
 	backup.Report
 }
 
-// printBackup prints an archive's content and returns an error if originals are missing.
+// printBackup prints an archive's content. It returns an error if originals are missing.
 func (p commands) printBackup(out io.Writer, done, file string, r backup.Report, took time.Duration) error {
 	if p.JSON {
 		encoder := json.NewEncoder(out)

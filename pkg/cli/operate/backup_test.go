@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// TestABackupRemovesRemainsOfAKilledOne backs up into a directory where a killed backup has left files.
+// TestABackupRemovesRemainsOfAKilledOne backs up into a directory where a killed backup left files behind.
 func TestABackupRemovesRemainsOfAKilledOne(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	file := filepath.Join(dir, "b[1]*.tar.zst") // with special characters of patterns
+	file := filepath.Join(dir, "b[1]*.tar.zst") // contains characters that are special in patterns
 	killed, other := filepath.Join(dir, ".b[1]*.tar.zst.partial-killed"), filepath.Join(dir, ".b1.tar.zst.partial-killed")
 	running, removeRunning, err := makePartial(file)
 	if err != nil {

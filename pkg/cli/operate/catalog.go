@@ -15,8 +15,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// openCatalog opens the configured catalog for a command that may run alongside the service. dir overrides the data
-// directory unless it is empty.
+// openCatalog opens the configured catalog for a command that may run alongside the service. A non-empty dir overrides
+// the data directory.
 func openCatalog(ctx context.Context, environ []string, dir string) (*catalog.Catalog, error) {
 	if dir != "" {
 		environ = append(environ, "SLUICE_DATA_DIR="+dir)
@@ -35,7 +35,7 @@ func openCatalog(ctx context.Context, environ []string, dir string) (*catalog.Ca
 	return catalog.Open(ctx, o)
 }
 
-// findDatastore returns the id of the datastore with the given id or name in any workspace.
+// findDatastore returns the id of the datastore with this id or name, in any workspace.
 func findDatastore(ctx context.Context, c *catalog.Catalog, wanted string) (id string, err error) {
 	if cli.IsID(wanted) {
 		d, err := c.DatastoreByID(ctx, wanted)

@@ -85,10 +85,10 @@ func (p commands) keysCommand() *cobra.Command {
 	return keys
 }
 
-// keyView is a key as JSON.
+// keyView is a key's JSON form.
 type keyView struct {
 	ID         string         `json:"id"`
-	Key        string         `json:"key,omitempty"` // only in the output of the command that created it
+	Key        string         `json:"key,omitempty"` // set only by the command that creates the key
 	Name       string         `json:"name"`
 	Workspace  string         `json:"workspace"`
 	Hint       string         `json:"hint"`

@@ -65,7 +65,7 @@ func (p commands) modelsCommand() *cobra.Command {
 	return models
 }
 
-// listModels prints the available models, the default first, and those that can be downloaded.
+// listModels prints the available models, starting with the default, followed by those that can be downloaded.
 func (p commands) listModels(c config.Config) error {
 	here, err := p.models(c)
 	if err != nil {
@@ -102,7 +102,7 @@ func rerankers(c config.Config) (names []string) {
 	parent := filepath.Join(c.DataDir, datadir.Models)
 	entries, err := os.ReadDir(parent)
 	if err != nil {
-		return nil // the embedding models were read, so the directory does not exist
+		return nil // the embedding models could be read, so the directory does not exist
 	}
 	for _, entry := range entries {
 		if name := entry.Name(); !strings.HasPrefix(name, ".") && transformer.IsCrossEncoder(filepath.Join(parent, name)) {
@@ -112,13 +112,13 @@ func rerankers(c config.Config) (names []string) {
 	return names
 }
 
-// modelView is an embedding model or reranker as JSON.
+// modelView is the JSON form of an embedding model or reranker.
 type modelView struct {
 	Model      string    `json:"model"`
 	Kind       pull.Kind `json:"kind"`
-	Dimensions int       `json:"dimensions,omitempty"` // absent if the server decides
+	Dimensions int       `json:"dimensions,omitempty"` // omitted if the server decides
 	Default    bool      `json:"default"`              // whether it is the default for new datastores
-	Here       bool      `json:"here"`                 // false if it is not installed; models pull downloads it
+	Here       bool      `json:"here"`                 // false if not installed; models pull downloads it
 }
 
 func newModelViews(installed []embed.Model, c config.Config) []modelView {
@@ -145,7 +145,7 @@ func isInstalled(installed []embed.Model, c config.Config, known pull.Model) boo
 	return slices.ContainsFunc(installed, func(m embed.Model) bool { return strings.HasPrefix(m.ID, "local:"+known.Name+"@") })
 }
 
-// pullModel downloads a model and opens it as a check.
+// pullModel downloads a model and verifies that it can be opened.
 func (p commands) pullModel(ctx context.Context, c config.Config, name, from string) error {
 	m, ok := pull.Find(name)
 	if name == "" {
@@ -191,7 +191,7 @@ Move an existing datastore to it in its settings in the console (%[3]s), or with
 	return nil
 }
 
-// openPulledReranker opens a downloaded reranker as a check.
+// openPulledReranker verifies that a downloaded reranker can be opened.
 func (p commands) openPulledReranker(m pull.Model, directory string) error {
 	if _, err := transformer.OpenCrossEncoder(transformer.CrossEncoderConfig{Directory: directory}); err != nil {
 		return fmt.Errorf("opening the downloaded model: %w", err)

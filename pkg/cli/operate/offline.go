@@ -18,7 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/originals"
 )
 
-// offlineBackup is a backup of a data directory that no service uses.
+// offlineBackup is a backup of a data directory not in use by a service.
 type offlineBackup struct {
 	*io.PipeReader
 	cancel context.CancelFunc
@@ -27,8 +27,8 @@ type offlineBackup struct {
 	close  []func() error
 }
 
-// cause returns the reason why the backup failed, given the error from reading the archive. If the archive says only
-// that the backup was aborted, cause waits for the error that aborted it.
+// cause returns why the backup failed. err is the error from reading the archive. If the archive only says that the
+// backup was aborted, cause waits for the error that aborted it.
 func (o *offlineBackup) cause(err error) error {
 	var aborted *backup.AbortedError
 	if !errors.As(err, &aborted) {
@@ -46,7 +46,7 @@ func (o *offlineBackup) Close() error {
 	return closeAll(o.close)
 }
 
-// openOffline starts a backup of the data directory. Closing the backup closes the directory too.
+// openOffline starts a backup of the data directory. Closing the backup also closes the directory.
 func openOffline(ctx context.Context, dir *datadir.Dir, program, rate string) (_ io.ReadCloser, err error) {
 	o := &offlineBackup{done: make(chan struct{}), close: []func() error{dir.Close}}
 	defer func() {
@@ -79,8 +79,8 @@ func openOffline(ctx context.Context, dir *datadir.Dir, program, rate string) (_
 	return o, nil
 }
 
-// OpenOriginals opens the store of originals in a directory of the embedded NATS server. If unsynced is set, writes are
-// acknowledged before they reach the disk. The caller must call `closes` even after an error.
+// OpenOriginals opens the original store in one of the embedded NATS server's directories. If unsynced is set, writes
+// are acknowledged before they reach the disk. The caller must call `closes` even after an error.
 func OpenOriginals(ctx context.Context, dir string, unsynced bool) (store *originals.Store, closes func() error, err error) {
 	var closers []func() error
 	closes = func() error { return closeAll(closers) }
@@ -103,7 +103,7 @@ func OpenOriginals(ctx context.Context, dir string, unsynced bool) (store *origi
 	return store, closes, err
 }
 
-// Timeout for closing the files of the original store.
+// Time limit for closing the original store's files.
 const storeGrace = time.Minute
 
 // closeAll calls the closers in reverse order.

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/cli"
 )
 
-// replayed simulates a replay whose progress changes with each call. Calls after the last state fail.
+// replayed simulates a replay whose progress changes with every call. Calls after the last state fail.
 type replayed struct {
 	states [][3]int64 // total, synched, failed
 	looks  int
@@ -41,7 +41,7 @@ func TestAReplayIsShownUntilAllHasEnded(t *testing.T) {
 	for name, test := range map[string]struct {
 		states [][3]int64
 		show   func(*bytes.Buffer) cli.Progress
-		want   []string // parts of the output between carriage returns
+		want   []string // what must appear between carriage returns
 		err    string
 	}{
 		"on one line of a terminal": {

@@ -13,10 +13,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Polling interval of commands that wait for work to finish.
+// Polling interval for commands that wait for work to finish.
 const commandPoll = 500 * time.Millisecond
 
-// replayCommand queues stored datasources again.
+// replayCommand requeues stored datasources.
 func (p commands) replayCommand() *cobra.Command {
 	var f catalog.ReplayFilter
 	var all, follow bool
@@ -108,11 +108,11 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, errors.New("must be a date (2006-01-02), a time (2006-01-02T15:04:05Z) or a duration before now (36h)")
 }
 
-// replayProgress returns how many datasources a replay has, and how many of them are synched and failed.
+// replayProgress returns the number of datasources in a replay and how many of them are synched or failed.
 type replayProgress func(ctx context.Context, id string) (total, done, failed int64, err error)
 
-// watchReplay shows the replay's progress until it is complete or ctx is done; the replay then continues. Datasources
-// deleted or queued again during the replay no longer count.
+// watchReplay shows the replay's progress until it is complete or ctx is done, in which case the replay continues
+// anyway. Datasources deleted or requeued during the replay no longer count.
 func watchReplay(ctx context.Context, progress replayProgress, id string, show cli.Progress) error {
 	tick := time.NewTicker(commandPoll)
 	defer tick.Stop()
