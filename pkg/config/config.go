@@ -294,7 +294,8 @@ func (c Config) BuiltinEmbedModel() string {
 // HasModelServer reports whether an OpenAI-compatible server is configured.
 func (c Config) HasModelServer() bool { return c.OpenAIBaseURL != "" || c.OpenAIKey != "" }
 
-// suggestSetting suggests the setting that shares the longest prefix with an unknown name, or returns "" if none is similar.
+// suggestSetting suggests the setting that shares the longest prefix with an unknown name. It returns "" if none is
+// similar.
 func suggestSetting(name string, settings []Setting) string {
 	best := append([]Setting(nil), settings...)
 	sort.SliceStable(best, func(i, j int) bool { return commonPrefix(best[i].Env, name) > commonPrefix(best[j].Env, name) })
