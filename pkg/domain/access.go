@@ -10,10 +10,10 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// SiteAccess holds extra headers, such as credentials, for the requests to a protected site. The values are encrypted
+// SiteAccess holds extra headers, such as credentials, for requests to a protected site. Their values are encrypted
 // wherever they are stored or sent.
 type SiteAccess struct {
-	Origin string   `json:"origin"` // the only origin that gets the headers: scheme://host, with the port unless it is the default
+	Origin string   `json:"origin"` // the only origin that receives the headers: scheme://host, with a non-default port
 	Names  []string `json:"names"`  // header names; not secret
 	Sealed []byte   `json:"sealed"`
 }
@@ -23,10 +23,10 @@ const (
 	MaxHeaders      = 20
 	MaxHeaderName   = 100      // bytes
 	MaxHeaderValue  = 8 << 10  // bytes
-	MaxHeadersBytes = 16 << 10 // total size of names and values; every job of a site contains them
+	MaxHeadersBytes = 16 << 10 // total size of names and values; every job of the site contains them
 )
 
-// reservedHeaders maps the headers that users cannot configure to the reason.
+// reservedHeaders maps each header that users cannot configure to the reason.
 var reservedHeaders = func() map[string]string {
 	reasons := map[string]string{
 		"comes from the address": "Host",
@@ -46,7 +46,7 @@ var reservedHeaders = func() map[string]string {
 	return out
 }()
 
-// CleanHeaders returns the headers with canonical names and trimmed values, or the faults in them. The messages never
+// CleanHeaders returns the headers with canonical names and trimmed values, or the errors in them. The messages never
 // contain header values.
 func CleanHeaders(field string, headers map[string]string) (map[string]string, []FieldError) {
 	var faults []FieldError

@@ -20,7 +20,7 @@ const (
 // PromptType selects how an agent uses its PromptTemplate. It is deprecated.
 type PromptType string
 
-// Prompt types: raw sends promptTemplate as it is; customer_support wraps it in support instructions.
+// Prompt types. raw sends promptTemplate unchanged; customer_support wraps it in support instructions.
 const (
 	PromptRaw             PromptType = "raw"
 	PromptCustomerSupport PromptType = "customer_support"
@@ -40,36 +40,37 @@ type Agent struct {
 	PromptType     PromptType // deprecated; "" if never set
 	PromptTemplate string     // deprecated
 	DatastoreIDs   []string
-	AllowedOrigins []string // origins of web pages that may query a public agent without a key, as returned by ParseOrigin
+	AllowedOrigins []string // origins, as returned by ParseOrigin, of web pages that may query a public agent without a key
 	Extra          AgentExtra
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
 }
 
-// AgentExtra holds an agent's fields that are stored as they are. Clients written for other services keep their
-// settings in such fields.
+// AgentExtra holds agent fields that are stored unchanged. Clients written for other services keep their settings in
+// such fields.
 type AgentExtra map[string]json.RawMessage
 
-// RestrictKnowledge is the field that restricts an agent to its documents. It is stored in Agent.Extra, where clients
-// written for other services put it.
+// RestrictKnowledge names the field that restricts an agent to its documents. It is stored in Agent.Extra, where
+// clients written for other services put it.
 const RestrictKnowledge = "restrictKnowledge"
 
 // RestrictsKnowledge reports whether the agent answers only from its documents. If they contain nothing about a
-// message, the agent declines to answer and asks no model.
+// message, the agent declines to answer without calling a model.
 func (a Agent) RestrictsKnowledge() bool {
 	return string(bytes.TrimSpace(a.Extra[RestrictKnowledge])) == "true"
 }
 
-// QueryPlanning is the field that says whether a model may plan an agent's searches. Like RestrictKnowledge, it is
+// QueryPlanning names the field that says whether a model may plan an agent's searches. Like RestrictKnowledge, it is
 // stored in Agent.Extra.
 const QueryPlanning = "queryPlanning"
 
-// PlansQueries reports whether a model may divide a question that one search does not answer. The default is true.
+// PlansQueries reports whether a model may split up a question that a single search does not answer. The default is
+// true.
 func (a Agent) PlansQueries() bool {
 	return string(bytes.TrimSpace(a.Extra[QueryPlanning])) != "false"
 }
 
-// MaxAgentExtraBytes is the maximum size of an agent's extra fields, in bytes of JSON.
+// MaxAgentExtraBytes is the maximum size, as JSON, of an agent's extra fields.
 const MaxAgentExtraBytes = 16 << 10
 
 // Check returns an error if the fields exceed MaxAgentExtraBytes.
@@ -85,10 +86,10 @@ func (e AgentExtra) Check() error {
 	return nil
 }
 
-// ModelNames are the model names that the API accepts.
+// ModelNames lists the model names the API accepts.
 var ModelNames = []string{"llm_3_5_turbo", "llm_3_5_turbo_16k", "llm_4", "llm_4_32k"}
 
-// DefaultModelName is the model of an agent that names none.
+// DefaultModelName is the model used if an agent specifies none.
 const DefaultModelName = "llm_3_5_turbo"
 
 // AgentPatch changes an agent. Nil fields are left unchanged.
@@ -104,7 +105,7 @@ type AgentPatch struct {
 	PromptTemplate *string
 	DatastoreIDs   *[]string
 	AllowedOrigins *[]string
-	Extra          *AgentExtra // replaces extra fields of the same name and keeps the others
+	Extra          *AgentExtra // replaces extra fields with the same name and keeps all others
 }
 
 // Apply applies the patch to a.
@@ -136,7 +137,7 @@ func assignIf[T any](dst *T, v *T) {
 	}
 }
 
-// Placeholders in system prompts, user prompts and templates. All occurrences are replaced, but not those in the
+// Placeholders in system prompts, user prompts and templates. All occurrences are replaced, except those that appear in
 // inserted text.
 const (
 	PlaceholderQuery   = "{query}"
@@ -144,11 +145,11 @@ const (
 	PlaceholderHistory = "{history}"
 )
 
-// MaxPlaceholders is the maximum number of placeholders in a prompt. Otherwise a short prompt could insert the
+// MaxPlaceholders is the maximum number of placeholders in a prompt. Without a limit, a short prompt could insert the
 // documents thousands of times.
 const MaxPlaceholders = 20
 
-// Placeholders counts the placeholders of a prompt.
+// Placeholders returns the number of placeholders in a prompt.
 func Placeholders(prompt string) int {
 	return strings.Count(prompt, PlaceholderQuery) + strings.Count(prompt, PlaceholderContext) + strings.Count(prompt, PlaceholderHistory)
 }

@@ -2,15 +2,15 @@ package domain
 
 import "fmt"
 
-// Chunking holds the chunk sizes of a datastore. The zero value means the program's defaults, which may change between
+// Chunking holds a datastore's chunk sizes. The zero value means the program's defaults, which may change between
 // versions.
 type Chunking struct {
 	TargetTokens int `json:"target_tokens,omitempty"` // target size in tokens; 0 means the default
 	MaxTokens    int `json:"max_tokens,omitempty"`    // maximum size in tokens; 0 means proportional to the target
 }
 
-// Defaults and limits of Chunking. The default target is small: for the same amount of returned text, small chunks
-// contain more answers than large ones.
+// Defaults and limits for Chunking. The default target is small because, for the same amount of returned text, small
+// chunks contain more answers than large ones.
 const (
 	DefaultChunkTokens    = 128
 	DefaultMaxChunkTokens = 200
@@ -18,7 +18,7 @@ const (
 	MaxChunkTokens        = 2048
 )
 
-// Names of the API fields in the errors of Chunking.Check.
+// API field names used in errors from Chunking.Check.
 const (
 	FieldTargetTokens = "chunking.targetTokens"
 	FieldMaxTokens    = "chunking.maxTokens"
@@ -39,8 +39,8 @@ func (c Chunking) Sizes() (target, limit int) {
 	return target, limit
 }
 
-// Check returns an error if a size is out of bounds or the target exceeds the maximum. Errors use the API names of the
-// fields.
+// Check returns an error for each size that is out of bounds, and one if the target exceeds the maximum. The errors use
+// the API's field names.
 func (c Chunking) Check() []FieldError {
 	var faults []FieldError
 	bound := func(field string, n int) {

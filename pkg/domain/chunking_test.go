@@ -7,7 +7,7 @@ func TestChunkingSizes(t *testing.T) {
 	for name, test := range map[string]struct {
 		chunking     Chunking
 		target, most int
-		fault        string // name of the field with a fault
+		fault        string // name of the invalid field
 	}{
 		"defaults":                            {Chunking{}, 128, 200, ""},
 		"the most follows the target":         {Chunking{TargetTokens: 256}, 256, 400, ""},

@@ -8,11 +8,11 @@ import (
 // Conversation is a sequence of questions and answers between one visitor and one agent.
 type Conversation struct {
 	ID          string // a UUID, or the result of CallerConversationID
-	CallerID    string // the id chosen by the caller, if it is not a UUID; not unique
+	CallerID    string // the id chosen by the caller unless it is a UUID; not unique
 	WorkspaceID string
 	AgentID     string
 	VisitorID   string
-	Title       string // the first question, shortened
+	Title       string // the first question, truncated
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 }
@@ -25,24 +25,24 @@ func (c Conversation) PublicID() string {
 	return c.ID
 }
 
-// callerConversation is the prefix of the stored id of a conversation whose id the caller chose. No UUID begins with
-// it, so callers can refer to such a conversation only by their own id.
+// callerConversation prefixes the stored id of a conversation whose id the caller chose. No UUID starts with it, so
+// callers can refer to such a conversation only by the id they chose.
 const callerConversation = "caller:"
 
 // CallerConversationID returns the stored id of a conversation whose id the caller chose. The same callerID means
-// different conversations in different workspaces, with different agents and for different visitors. visitorID is ""
-// for callers with an API key for the workspace.
+// different conversations for different workspaces, agents and visitors. visitorID is "" for callers with an API key
+// for the workspace.
 func CallerConversationID(workspaceID, agentID, visitorID, callerID string) string {
 	return callerConversation + DerivedID("conversation", workspaceID, agentID, visitorID, callerID)
 }
 
-// ValidConversationID reports whether s can be the id of a conversation.
+// ValidConversationID reports whether s is syntactically valid as a conversation id.
 func ValidConversationID(s string) bool { return ValidID(strings.TrimPrefix(s, callerConversation)) }
 
 // MaxCallerIDCharacters is the maximum length of a conversation id chosen by a caller.
 const MaxCallerIDCharacters = 100
 
-// Role is the author of a message.
+// Role says who wrote a message.
 type Role string
 
 // Roles.
@@ -51,7 +51,7 @@ const (
 	RoleAssistant Role = "assistant"
 )
 
-// Message is a question or answer in a conversation. Only answers of the assistant have sources and sentences. Answers
+// Message is a question or answer in a conversation. Only the assistant's answers have sources and sentences. Answers
 // stored by older versions have no sentences.
 type Message struct {
 	ID             string
@@ -66,17 +66,18 @@ type Message struct {
 // Scope is a permission that a key can grant.
 type Scope string
 
-// Values of Scope. ScopeQuery only permits queries to one agent (APIKey.AgentID).
+// Values of Scope. ScopeQuery permits only queries to one agent (APIKey.AgentID).
 const (
 	ScopeRead  Scope = "read"
 	ScopeWrite Scope = "write"
 	ScopeQuery Scope = "query"
 )
 
-// DefaultWorkspace is the workspace of the first key. The command that creates keys can create others.
+// DefaultWorkspace is the workspace of the first key. Other workspaces can be created with the command that creates
+// keys.
 const DefaultWorkspace = "default"
 
-// APIKey grants access to a workspace. The secret is shown once and never stored.
+// APIKey grants access to a workspace. Its secret is shown once and never stored.
 type APIKey struct {
 	ID          string
 	WorkspaceID string
@@ -84,14 +85,14 @@ type APIKey struct {
 	Hash        string // HashKey of the secret
 	Hint        string // the secret's last four characters
 	Scopes      []Scope
-	AgentID     string // the agent that a key with ScopeQuery may query
+	AgentID     string // the agent a key with ScopeQuery may query
 	CreatedAt   time.Time
 	LastUsedAt  *time.Time
 	ExpiresAt   *time.Time
-	Limits      Limits // limits of this key; nil if there are none
+	Limits      Limits // this key's limits; nil if there are none
 }
 
-// Can reports whether the key grants the scope. The scope write includes read.
+// Can reports whether the key grants the scope. ScopeWrite includes ScopeRead.
 func (k APIKey) Can(s Scope) bool {
 	for _, have := range k.Scopes {
 		if have == s || (s == ScopeRead && have == ScopeWrite) {

@@ -2,7 +2,7 @@ package domain
 
 import "time"
 
-// DatasourceType is a datasource's kind of content.
+// DatasourceType says what kind of content a datasource has.
 type DatasourceType string
 
 // Types of datasources. A page of a web site is a web_page whose GroupID is the site's id.
@@ -18,19 +18,19 @@ const (
 type Status string
 
 // Statuses: unsynched (accepted) → pending (in the job stream) → running → synched, error or skipped. A resync starts
-// at unsynched again, but the active content stays searchable.
+// again at unsynched, but the active content stays searchable.
 const (
 	StatusUnsynched Status = "unsynched"
 	StatusPending   Status = "pending"
 	StatusRunning   Status = "running"
 	StatusSynched   Status = "synched"
 	StatusError     Status = "error"
-	// StatusSkipped is the status of a page skipped on purpose, for example because it is a duplicate or asks not to be
-	// indexed.
+	// StatusSkipped is the status of a page that was skipped on purpose, for example because it is a duplicate or asks
+	// not to be indexed.
 	StatusSkipped Status = "skipped"
 )
 
-// Terminal reports whether processing has ended, whatever its result.
+// Terminal reports whether processing has ended, regardless of its outcome.
 func (s Status) Terminal() bool {
 	return s == StatusSynched || s == StatusError || s == StatusSkipped
 }
@@ -46,15 +46,15 @@ type Datasource struct {
 	CustomID    string         // chosen by the caller, for filters
 	Metadata    map[string]any // set by the caller; at most MaxMetadataBytes as JSON
 	Config      DatasourceConfig
-	Original    *Original // the raw content; nil before there is any
+	Original    *Original // the raw content; nil until it exists
 
 	Status    Status
 	Progress  Progress
-	Error     string   // reason for the status error or skipped, worded for users
+	Error     string   // why the status is error or skipped, worded for users
 	Warnings  []string // parts of the content that could not be read (pages without text, a truncated table)
 	Chunks    int64    // chunks of the active generation
 	TextBytes int64    // bytes of the chunks' text
-	Crawl     *Crawl   // newest crawl of a web_site; nil before the first
+	Crawl     *Crawl   // a web_site's newest crawl; nil before the first one
 
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -63,32 +63,32 @@ type Datasource struct {
 	Processing
 }
 
-// Processing is a datasource's internal processing state. Users see what is derived from it: Status, Progress and
+// Processing is a datasource's internal processing state. Users see only what is derived from it: Status, Progress and
 // Error.
 type Processing struct {
 	DiscoveryDone bool   // web_site: the sitemap or root page has been read
 	FollowLinks   bool   // web_site: pages are found by following links, not in a sitemap
 	Unchanged     bool   // web_page: the newest fetch found no change
-	DuplicateOf   string // skipped site page: id of the page with the same content, if that is why it was skipped
+	DuplicateOf   string // skipped page of a site: id of the page with the same content, if that is why it was skipped
 
 	JobID            string // the newest accepted job; events from other jobs do not change Status
-	Runs             int    // number of ingest jobs queued so far; if it exceeds 1, earlier jobs may have left rows behind
-	ActiveGeneration uint64 // the generation that readers see; 0 if there is none yet
-	Fence            uint64 // no generation up to this one can become active: a job has failed or the content was removed
-	Fingerprint      string // fingerprint of the active generation; see Version
-	Inputs           string // inputs of the active generation; see Job.Inputs; "" if unknown
+	Runs             int    // number of ingest jobs queued so far; if above 1, earlier jobs may have left rows behind
+	ActiveGeneration uint64 // the generation visible to readers; 0 if there is none yet
+	Fence            uint64 // generations up to this one cannot become active, because a job failed or the content was removed
+	Fingerprint      string // the active generation's fingerprint; see Version
+	Inputs           string // the active generation's inputs; see Job.Inputs; "" if unknown
 
-	// Target describes the copy of the datasource in the place that its datastore is moving to (see Place). It is nil if
+	// Target describes the copy of this datasource in the place its datastore is moving to (see Place). It is nil if
 	// there is no copy.
 	Target *Target
-	// MoveID is the id of the last move that queued a job to copy the datasource's active generation.
+	// MoveID is the id of the last move that queued a job to copy the active generation.
 	MoveID string
-	// Resume is the state to restore after the newest job, a move job. It is nil if the newest job is of another kind or
-	// has succeeded.
+	// Resume is the state to restore after the newest job if that is a move job. It is nil for any other kind of job,
+	// and after a move job has succeeded.
 	Resume *Resume
 }
 
-// Target describes a datasource's generation in the place that its datastore is moving to.
+// Target describes a datasource's generation in the place its datastore is moving to.
 type Target struct {
 	Generation  uint64 `json:"generation"`
 	Chunks      int64  `json:"chunks"`
@@ -97,24 +97,25 @@ type Target struct {
 	Inputs      string `json:"inputs,omitempty"`
 }
 
-// Resume is a datasource's state before a move job. It is restored after the job, because a move job does not change
-// the content that readers see.
+// Resume is a datasource's state before a move job. The state is restored after the job, because a move job does not
+// change the content readers see.
 type Resume struct {
 	Status Status `json:"status"` // synched or error
 	Error  string `json:"error,omitempty"`
 }
 
-// MaxMetadataBytes is the maximum size of a datasource's metadata as JSON. Every job and chunk contains the metadata.
+// MaxMetadataBytes is the maximum size of a datasource's metadata as JSON. The limit matters because every job and
+// chunk contains the metadata.
 const MaxMetadataBytes = 16 << 10
 
-// DatasourceConfig holds the caller's settings and properties found in the content.
+// DatasourceConfig holds settings made by the caller and properties found in the content.
 type DatasourceConfig struct {
 	SourceURL string   `json:"source_url,omitempty"` // web_page: address; web_site: start of discovery
 	Sitemap   string   `json:"sitemap,omitempty"`    // web_site: a sitemap's address
 	Include   []string `json:"include,omitempty"`    // web_site: glob patterns of paths to include; empty: all
 	Exclude   []string `json:"exclude,omitempty"`    // web_site: glob patterns of paths to exclude
 	MaxPages  int      `json:"max_pages,omitempty"`  // web_site: maximum number of pages; 0 means the configured limit
-	MaxDepth  int      `json:"max_depth,omitempty"`  // web_site: maximum links from the root; 0 means DefaultMaxDepth
+	MaxDepth  int      `json:"max_depth,omitempty"`  // web_site: maximum link depth from the root; 0 means DefaultMaxDepth
 	MIMEType  string   `json:"mime_type,omitempty"`
 	FileName  string   `json:"file_name,omitempty"`
 	FileSize  int64    `json:"file_size,omitempty"`
@@ -123,26 +124,26 @@ type DatasourceConfig struct {
 	Question  string   `json:"question,omitempty"` // qa: the question; the content is the answer
 	// FileID is the id of the datasource's File; see Datasource.FileID.
 	FileID string `json:"file_id,omitempty"`
-	// Chunking is the chunking of this datasource alone. It takes precedence over that of the datastore.
+	// Chunking overrides the datastore's chunking for this datasource.
 	Chunking *FileChunking `json:"chunking,omitempty"`
-	// ChangedAt is the time of the last change to the content, name, metadata or custom id. It is zero if there was none
-	// since the datasource was created.
+	// ChangedAt is when the content, name, metadata or custom id last changed. It is zero if nothing has changed since
+	// the datasource was created.
 	ChangedAt time.Time `json:"changed_at,omitzero"`
-	// Document is metadata from the active content.
+	// Document holds the active content's metadata.
 	Document *DocumentInfo `json:"document,omitempty"`
 
-	// Validators of the last fetch, for conditional requests (RFC 9110, section 13).
+	// The last response's validators, for conditional requests (RFC 9110, section 13).
 	ETag         string `json:"etag,omitempty"`
 	LastModified string `json:"last_modified,omitempty"`
 	Depth        int    `json:"depth,omitempty"` // page of a site: number of links from the root
 
-	// Refresh is the schedule of repeated fetches: an interval ("24h"), five cron fields in UTC ("0 3 * * *"), or "" for
-	// none.
+	// Refresh says when to fetch the content again: an interval ("24h"), five cron fields in UTC ("0 3 * * *"), or ""
+	// for never.
 	Refresh string `json:"refresh,omitempty"`
-	// Access holds extra headers for requests to the site, or nil. Pages use their site's headers.
+	// Access holds extra headers for requests to the site, or is nil. Pages use their site's headers.
 	Access *SiteAccess `json:"access,omitempty"`
-	// Results of the page's last fetch. FinalURL is the target of Redirects, or empty if it equals SourceURL. Canonical is
-	// the canonical address that the page names, LastMod the time of its last change according to the sitemap, and
+	// Results of the page's last fetch. FinalURL is where Redirects lead; it is empty if it equals SourceURL. Canonical
+	// is the canonical address named by the page, LastMod is when it last changed according to the sitemap, and
 	// Rendered says whether it needed a browser.
 	FinalURL  string     `json:"final_url,omitempty"`
 	Redirects []Redirect `json:"redirects,omitempty"`
@@ -152,20 +153,20 @@ type DatasourceConfig struct {
 	// TextHash and Sketch describe the page's text; see Fetched.
 	TextHash string `json:"text_hash,omitempty"`
 	Sketch   []byte `json:"sketch,omitempty"`
-	// TextID identifies the text of the active content; see Event.TextID.
+	// TextID identifies the active content's text; see Event.TextID.
 	TextID string `json:"text_id,omitempty"`
 	// LinksKnown says whether the links from the last fetch are stored. If not, the next request for the page is
 	// unconditional, because a "not modified" response contains no links.
 	LinksKnown bool `json:"links_known,omitempty"`
 	// Lead limits how far links are followed through pages that match none of the site's include patterns and are read
-	// only for their links. Lead is 0 for the root and for matching pages. Otherwise it is the number of consecutive pages
-	// without a match at the end of the path from the root, including the page itself.
+	// only for their links. It is 0 for the root and for matching pages. For any other page, it is the number of
+	// consecutive non-matching pages at the end of the path from the root, including the page itself.
 	Lead int `json:"lead,omitempty"`
-	// NamedByDocument is true if the caller gave no name, so that the page has its document's title as its name.
+	// NamedByDocument is true if the caller gave no name, so the page is named after its document's title.
 	NamedByDocument bool `json:"named_by_document,omitempty"`
 }
 
-// WebPatch changes how web content is fetched from the next fetch on. Nil fields are left unchanged.
+// WebPatch changes how web content is fetched from now on. Nil fields are left unchanged.
 type WebPatch struct {
 	Refresh  *string
 	Include  *[]string
@@ -175,7 +176,7 @@ type WebPatch struct {
 	Access   *AccessPatch
 }
 
-// AccessPatch changes the headers of requests to a site.
+// AccessPatch changes the extra headers for requests to a site.
 type AccessPatch struct {
 	To *SiteAccess // the new headers; nil removes the old ones
 }
@@ -197,20 +198,20 @@ func (p WebPatch) Apply(c *DatasourceConfig) {
 	}
 }
 
-// Progress is a job's progress. For a web_site it counts pages.
+// Progress is a job's progress. For a web_site, it counts pages.
 type Progress struct {
 	Stage string `json:"stage,omitempty"` // fetching, fetched, extracting, indexing, discovering, crawling, StageRetrying, StageUnreadable
 	Done  int64  `json:"done"`
 	Total int64  `json:"total"`
 }
 
-// StageScan is the stage of a scan job that waits for its turn.
+// StageScan is the stage of a scan job waiting for its turn.
 const StageScan = "waiting for text recognition"
 
-// StageRetrying is the stage of a job that waits for a retry. Datasource.Error is then the last error.
+// StageRetrying is the stage of a job waiting for a retry. Datasource.Error then contains the last error.
 const StageRetrying = "waiting to be tried again"
 
-// StageUnreadable is the stage of a failed job whose content can never be read, because it is encrypted, damaged or in
+// StageUnreadable is the stage of a failed job whose content can never be read because it is encrypted, damaged or in
 // an unsupported format. Other failures have no stage.
 const StageUnreadable = "unreadable"
 
@@ -223,16 +224,17 @@ type Original struct {
 	Name     string `json:"name"`      // file name or address; a hint for the format
 }
 
-// Filters restrict a query to some documents. The values of a field are alternatives, and a document must match all
-// fields that are set. A metadata filter requires a top-level key to have this string, number or boolean.
+// Filters restrict a query to some documents. A document must match every field that is set, and matches a field if it
+// has any of the field's values. A metadata filter requires a top-level key to have this string, number or boolean as
+// its value.
 type Filters struct {
 	CustomIDs     []string
 	DatasourceIDs []string
 	Metadata      map[string]any
 }
 
-// ActiveDatasource is what retrieval needs of a datasource: the generation that readers see and the properties shown
-// with a fragment.
+// ActiveDatasource is what retrieval needs to know about a datasource: the generation that readers see and the
+// properties shown with a fragment.
 type ActiveDatasource struct {
 	ID               string
 	DatastoreID      string
@@ -240,8 +242,8 @@ type ActiveDatasource struct {
 	Type             DatasourceType
 	Name             string
 	CustomID         string
-	Place            Place  // place that serves its datastore, read together with ActiveGeneration
-	ActiveGeneration uint64 // 0 if no generation is active yet, so that no rows may be shown
+	Place            Place  // the place serving its datastore, read together with ActiveGeneration
+	ActiveGeneration uint64 // 0 if no generation is active yet, in which case no rows may be shown
 	CreatedAt        time.Time
 	ChangedAt        time.Time // when its content, name, metadata or custom id last changed; zero if not since CreatedAt
 	MIMEType         string

@@ -2,7 +2,7 @@ package domain
 
 import "time"
 
-// Engine is the vector engine that stores the chunks of a datastore.
+// Engine is the vector engine that stores a datastore's chunks.
 type Engine string
 
 // Vector engines.
@@ -21,30 +21,30 @@ type Datastore struct {
 	Visibility     Visibility
 	EmbeddingModel string // the embedding model's id
 	Chunking       Chunking
-	OCRLanguages   OCRLanguages // of scans
-	// Since is set by a move. Where readers are served, only rows with generations above Since are valid. Lower ones are
-	// left over from an earlier time in the same place.
+	OCRLanguages   OCRLanguages // for scans
+	// Since is set by a move. In the place that serves readers, only rows with generations above Since are valid; lower
+	// ones are left over from an earlier time in the same place.
 	Since uint64
 	Move  *Move // nil if no move is in progress
-	// SearchVersion is the version of the settings for its searches, or 0 if it has none. See SearchSettings.
+	// SearchVersion is the version of the datastore's search settings, or 0 if it has none. See SearchSettings.
 	SearchVersion int64
 	CreatedAt     time.Time
 	UpdatedAt     time.Time
 }
 
-// SearchSettings is a version of the settings for a datastore's searches; see package searchsettings. A version never
-// changes. Version numbers start at 1 and are never reused.
+// SearchSettings is one version of a datastore's search settings; see package searchsettings. A version never changes.
+// Version numbers start at 1 and are never reused.
 type SearchSettings struct {
 	Version   int64
-	JSON      []byte // nil in lists of versions
+	JSON      []byte // nil when listing versions
 	CreatedAt time.Time
 }
 
 // Serving returns the place that serves readers.
 func (d Datastore) Serving() Place { return Place{Engine: d.Type, Model: d.EmbeddingModel} }
 
-// Places returns the places (see Place) that receive new content: the one that serves readers and the target of a move
-// in progress.
+// Places returns the places (see Place) that receive new content: the one serving readers and, during a move, its
+// target.
 func (d Datastore) Places() []Place {
 	if d.Move == nil {
 		return []Place{d.Serving()}
@@ -52,8 +52,8 @@ func (d Datastore) Places() []Place {
 	return []Place{d.Serving(), d.Move.To}
 }
 
-// DatastorePatch changes a datastore. Nil fields are left unchanged. Another Type or EmbeddingModel starts a move
-// (see Place), which replaces a move in progress. If they name the place that serves readers, a move in progress is
+// DatastorePatch changes a datastore. Nil fields are left unchanged. Changing Type or EmbeddingModel starts a move (see
+// Place), which replaces any move in progress. If they name the place that serves readers, a move in progress is
 // cancelled.
 type DatastorePatch struct {
 	Type           *Engine
@@ -61,12 +61,12 @@ type DatastorePatch struct {
 	Name           *string
 	Description    *string
 	Visibility     *Visibility
-	Chunking       *ChunkingPatch // sizes of future chunks; existing chunks stay until the content is read again
-	OCRLanguages   *OCRLanguages  // of scans read from now on
+	Chunking       *ChunkingPatch // for future chunks; existing chunks stay as they are until the content is read again
+	OCRLanguages   *OCRLanguages  // for scans read from now on
 }
 
-// Destination returns the place (see Place) that the patch moves the datastore to. If the patch does not set the engine
-// or the model, it stays the same. `named` is false if the patch sets neither.
+// Destination returns the place (see Place) that the patch moves the datastore to. An engine or model not set by the
+// patch stays the same. `named` is false if the patch sets neither.
 func (p DatastorePatch) Destination(d Datastore) (to Place, named bool) {
 	to = d.Serving()
 	assignIf(&to.Engine, p.Type)

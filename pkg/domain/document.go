@@ -13,39 +13,39 @@ const (
 	BlockHeading   BlockKind = "heading"
 	BlockParagraph BlockKind = "paragraph"
 	BlockListItem  BlockKind = "list_item"
-	BlockTableRow  BlockKind = "table_row" // a row as text: "column: value; …" or cells separated by tabs
+	BlockTableRow  BlockKind = "table_row" // a row as text: "column: value; …" or tab-separated cells
 	BlockCode      BlockKind = "code"
 )
 
-// Block is a piece of a document's text in reading order. Text is valid UTF-8 without NUL and contains more than white
-// space.
+// Block is one paragraph, heading or similar unit of a document, in reading order. Text is valid UTF-8 without NUL and
+// is not just white space.
 type Block struct {
 	Kind  BlockKind `json:"k"`
 	Text  string    `json:"t"`
 	Level int       `json:"l,omitempty"` // heading: 1 to 6; list item: nesting level from 1
 	Page  int       `json:"p,omitempty"` // page or slide from 1; 0 if the format has none
 	Sheet string    `json:"s,omitempty"` // name of the sheet in a spreadsheet
-	// Apart means that the headings before this block do not apply to it, for example because it is the first block of a
-	// slide without a title.
+	// Apart means that the preceding headings do not apply to this block, for example because it is the first block on
+	// a slide without a title.
 	Apart bool `json:"x,omitempty"`
 	Row   int  `json:"r,omitempty"` // row number, from 1, in a spreadsheet, CSV or JSON Lines file; 0 elsewhere
-	// Time is when the text is spoken in a recording, as HH:MM:SS. It is "" except in subtitles.
+	// Time is when the text is spoken in a recording, as HH:MM:SS. Only blocks from subtitles have it.
 	Time string `json:"m,omitempty"`
-	// Offset is the block's byte offset in the document's text: the text of all blocks, joined by BlockSeparator.
+	// Offset is the block's byte offset in the document's text, which is all blocks' text joined by BlockSeparator.
 	Offset int         `json:"o,omitempty"`
 	Links  []BlockLink `json:"u,omitempty"` // links in the text, in reading order; at most MaxBlockLinks
-	// Anchor is the unescaped URL fragment of the heading (in a web page) or of the term that the block defines, or "".
+	// Anchor is the unescaped URL fragment of the heading (on a web page) or of the term defined by the block, or "".
 	Anchor string `json:"a,omitempty"`
 }
 
-// TimeAnchor begins the URL fragment of a time in a recording ("t=00:12:31"), as defined by W3C Media Fragments.
+// TimeAnchor starts the URL fragment for a time in a recording ("t=00:12:31"), as defined by W3C Media Fragments.
 const TimeAnchor = "t="
 
 // BlockSeparator separates the blocks in a document's text.
 const BlockSeparator = "\n\n"
 
-// JoinBlocks returns the blocks' text for people to read. Consecutive table rows and list items are on adjacent lines;
-// empty lines separate all other blocks.
+// JoinBlocks joins the blocks into human-readable text. Consecutive table rows and list items go on adjacent lines; all
+// other blocks are separated by empty lines.
 func JoinBlocks(blocks []Block) string {
 	var text strings.Builder
 	for i, b := range blocks {
@@ -67,7 +67,7 @@ const MaxBlockLinks = 100
 // BlockLink is a link in a block's text.
 type BlockLink struct {
 	Text string `json:"t,omitempty"` // as in the block's text; "" if unknown
-	URL  string `json:"u"`           // as in the document, or absolute if the document's address is known
+	URL  string `json:"u"`           // as in the document, but absolute if the document's address is known
 }
 
 // Document is the result of extraction.
@@ -79,16 +79,16 @@ type Document struct {
 	Blocks   []Block  `json:"-"`
 	Warnings []string `json:"warnings,omitempty"` // parts that could not be read, worded for users
 	Route    string   `json:"route,omitempty"`    // parser used, for diagnosis
-	// Metadata is the metadata found in the content. Its keys are the Meta constants or come from the front matter.
+	// Metadata is metadata found in the content. Its keys are the Meta constants or come from the front matter.
 	Metadata map[string]string `json:"metadata,omitempty"`
-	// LinkList marks a document that is a list of links: an index, a table of contents, or a source listing with links to
-	// its documentation. The answers are on the linked pages.
+	// LinkList says that the document is mainly a list of links, such as an index, a table of contents, or a source
+	// listing that links to its documentation. The answers are on the linked pages.
 	LinkList bool `json:"link_list,omitempty"`
-	// Recognised maps the number of each page with text recognised in a picture (OCR) to the mean confidence, from 0 to 1.
+	// Recognised maps each page whose text was recognised in a picture (OCR) to the mean confidence, from 0 to 1.
 	Recognised map[int]float64 `json:"recognised,omitempty"`
 }
 
-// SetRecognised records the mean confidence of a page with text recognised in a picture.
+// SetRecognised records the mean confidence for a page whose text was recognised in a picture.
 func (d *Document) SetRecognised(page int, confidence float64) {
 	if d.Recognised == nil {
 		d.Recognised = map[int]float64{}
@@ -98,10 +98,10 @@ func (d *Document) SetRecognised(page int, confidence float64) {
 
 const (
 	confidenceSteps    = 1000   // confidences are rounded to a multiple of 1/confidenceSteps
-	maxRecognisedPages = 10_000 // maximum number of entries in DocumentInfo.Recognised, which is part of an event
+	maxRecognisedPages = 10_000 // maximum number of entries in DocumentInfo.Recognised, because it is part of an event
 )
 
-// DocumentInfo holds the document properties that a datasource stores in addition to the text.
+// DocumentInfo holds the document properties a datasource stores in addition to the text.
 type DocumentInfo struct {
 	Title    string            `json:"title,omitempty"`
 	Language string            `json:"language,omitempty"`
@@ -125,51 +125,51 @@ func (d *Document) Info() *DocumentInfo {
 	return info
 }
 
-// Keys of Document.Metadata common to all formats. Times are in RFC 3339 or are plain dates (2006-01-02).
+// Keys in Document.Metadata that are common to all formats. Times are in RFC 3339 format or plain dates (2006-01-02).
 const (
-	MetaAuthor      = "author"        // several authors are joined by "; "
+	MetaAuthor      = "author"        // multiple authors are joined by "; "
 	MetaCreated     = "created"       // time of writing or first publication
 	MetaModified    = "modified"      // time of the last change
 	MetaDescription = "description"   // summary in the document
 	MetaKeywords    = "keywords"      // joined by "; "
-	MetaURL         = "canonical_url" // of a page: its canonical address
-	MetaSite        = "site"          // of a page: the site's name
+	MetaURL         = "canonical_url" // a page's canonical address
+	MetaSite        = "site"          // the name of a page's site
 )
 
-// Limits on Document.Metadata. Excess entries are dropped and longer values cut.
+// Limits on Document.Metadata. Excess entries are dropped, and longer values are truncated.
 const (
 	MaxMetaKeys  = 32
 	MaxMetaKey   = 64  // bytes
 	MaxMetaValue = 500 // bytes
 )
 
-// Chunk is a part of a document, indexed and returned as a unit.
+// Chunk is a section of a document that is indexed and returned as a unit.
 type Chunk struct {
 	Ordinal int    // from 0, in reading order
 	Text    string // returned to callers; at most MaxChunkBytes
-	// Context is indexed with Text but is not part of the text a query returns. Its first part has the document's title,
-	// the parties of a contract, the heading path and section labels. A second part may follow after a ContextSeparator,
-	// only for keyword search: the caption of a table and defined terms.
+	// Context is indexed along with Text but is not part of the text a query returns. It begins with the document's
+	// title, the parties to a contract, the heading path and section labels. After a ContextSeparator, text for keyword
+	// search only may follow: a table's caption and defined terms.
 	Context string
-	Heading string // heading path of most of the chunk, joined by " > "; for a sheet, also the row numbers of the chunk ("Prices > rows 4 to 5"); for subtitles, the time at which it begins
-	Anchor  string // unescaped URL fragment of Heading, of the term that the chunk defines, or of its time; may be ""
-	Page    int    // page with most of the chunk; 0 if the format has no pages
+	Heading string // heading path that applies to most of the chunk, joined by " > "; for a sheet, also the chunk's row numbers ("Prices > rows 4 to 5"); for subtitles, the time at which the chunk begins
+	Anchor  string // unescaped URL fragment for Heading, for the term the chunk defines, or for its time; may be ""
+	Page    int    // page that contains most of the chunk; 0 if the format has no pages
 	Offset  int    // byte offset of the chunk in the document's text (blocks joined by "\n\n")
 	Tokens  int    // number of tokens as counted by the chunker
 
-	// Runs map parts of Text to their positions in the document's text. They are nil if these are unknown, as in chunks
-	// indexed by older versions.
+	// Runs map sections of Text to their positions in the document's text. They are nil if the positions are unknown,
+	// as in chunks indexed by older versions.
 	Runs TextRuns
 }
 
-// ContextSeparator separates the two parts of Chunk.Context.
+// ContextSeparator separates the two halves of Chunk.Context.
 const ContextSeparator = "\n"
 
-// MaxChunkBytes is the maximum size of a chunk's text in bytes. This is the limit of Milvus, and every engine must
-// accept such texts.
+// MaxChunkBytes is the maximum size of a chunk's text in bytes. It is Milvus's limit, and every engine must accept
+// texts of this size.
 const MaxChunkBytes = 65_535
 
-// Fragment is a piece of text returned by a query.
+// Fragment is a passage returned by a query.
 type Fragment struct {
 	ChunkID        string
 	Text           string
@@ -185,10 +185,10 @@ type Fragment struct {
 	Offset         int
 	MIMEType       string
 	Metadata       map[string]any
-	Citation       int // number of the citation in an answer; otherwise 0
+	Citation       int // its number if an answer cites it; otherwise 0
 
 	Runs       TextRuns    `json:",omitempty"` // as in Chunk
-	Highlights []TextRange `json:",omitempty"` // parts of Text that support an answer, in order; otherwise nil
-	// Rectangles locate the text on the pages of a PDF. They are nil unless requested.
+	Highlights []TextRange `json:",omitempty"` // ranges of Text that support an answer, in order; otherwise nil
+	// Rectangles locate the text on a PDF's pages. They are nil unless requested.
 	Rectangles []PageRectangle `json:",omitempty"`
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Code is the kind of an Error. The API maps each code to an HTTP status.
+// Code classifies an Error. The API maps each code to an HTTP status.
 type Code string
 
 // Codes, each with its HTTP status in the API.
@@ -24,14 +24,15 @@ const (
 	CodeInternal     Code = "INTERNAL"         // 500
 )
 
-// FieldError is a fault in one field of a request: the field's path ("documents[3].text") and a message.
+// FieldError is an error in one field of a request. It consists of the field's path ("documents[3].text") and a
+// message.
 type FieldError struct {
 	Field   string `json:"field"`
 	Message string `json:"message"`
 }
 
-// Error is the application's error type. The code determines how it is handled, the message is for users, and Fields
-// lists all faults of an invalid request. Callers see Message but never the wrapped Err.
+// Error is the application's error type. Code determines how it is handled, Message is for users, and Fields lists all
+// errors in an invalid request. Callers see Message but never the wrapped Err.
 type Error struct {
 	Code       Code
 	Message    string
@@ -56,9 +57,9 @@ func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Transient wraps err in a CodeUnavailable error with the message. Use it for errors from engines, which are temporary
-// unless their code says otherwise. Transient returns err unchanged if it is nil, already has a code, or is
-// context.Canceled.
+// Transient wraps err in a CodeUnavailable error with this message. Use it for errors from engines, which are temporary
+// unless their code says otherwise. If err is nil, already has a code, or is context.Canceled, it is returned
+// unchanged.
 func Transient(err error, message string) error {
 	if _, ok := errors.AsType[*Error](err); err == nil || ok || errors.Is(err, context.Canceled) {
 		return err
@@ -72,7 +73,7 @@ func Invalid(field, format string, args ...any) *Error {
 	return &Error{Code: CodeInvalid, Message: field + ": " + msg, Fields: []FieldError{{Field: field, Message: msg}}}
 }
 
-// NotFound returns a CodeNotFound error. Resources of other workspaces are reported as not found too.
+// NotFound returns a CodeNotFound error. It is also used for resources in other workspaces.
 func NotFound(kind, id string) *Error {
 	return Errorf(CodeNotFound, "no %s with id %q", kind, id)
 }

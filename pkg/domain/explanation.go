@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// Explanation explains how a query's fragments were found. Besides ids, numbers, words from the query, and names and
-// headings of documents, it contains no content.
+// Explanation explains how a query's fragments were found. It contains ids, numbers, words from the query, and document
+// names and headings, but no other content.
 type Explanation struct {
-	Query            string         // the searched text; for an agent, the question with the context it refers to
-	Parts            []string       // the questions in Query if there are several; each was also searched on its own
-	Plan             *ExplainedPlan // how a model divided the query; nil if that was unnecessary
+	Query            string         // the searched text; for an agent, the question along with the context it refers to
+	Parts            []string       // the questions in Query if there are several; each was also searched separately
+	Plan             *ExplainedPlan // how a model split the query; nil if that was unnecessary
 	Mode             SearchMode
 	TopK             int
 	MaxPerDatasource int // 0 means any number
@@ -19,7 +19,7 @@ type Explanation struct {
 	Rerank           ExplainedRerank
 	Terms            map[string]float64  // weight by query term, the maximum over all datastores; at most MaxExplainedTerms
 	Words            map[string][]string // index term → words of the query that were reduced to it
-	Candidates       int                 // number of ranked chunks over all datastores
+	Candidates       int                 // number of ranked chunks in all datastores
 	Fragments        []ExplainedFragment
 	Dropped          ExplainedDrops
 	Notes            []string        // limitations of the result, as text
@@ -34,9 +34,9 @@ const (
 
 // ExplainedFilters are the filters applied to a query.
 type ExplainedFilters struct {
-	Datasources *int           // number of datasources selected by custom ids and datasource ids, including sites' pages; nil if there is no such filter
-	Metadata    map[string]any // required values by key
-	// Where is the request's condition on metadata (see package filter) as canonical JSON, or nil.
+	Datasources *int           // number of datasources selected by custom ids and datasource ids, including sites' pages; nil without such a filter
+	Metadata    map[string]any // required value for each key
+	// Where is the request's metadata condition (see package filter) as canonical JSON, or nil.
 	Where json.RawMessage
 }
 
@@ -45,37 +45,37 @@ type ExplainedDatastore struct {
 	ID              string
 	Engine          Engine
 	Model           string  // embedding model
-	DenseWeight     float64 // weight of the dense leg; the lexical leg has the rest
-	Lexical         bool    // the query's words were searched
-	Dense           bool    // the query's vector was searched
+	DenseWeight     float64 // weight of the dense leg; the lexical leg's weight is the remainder
+	Lexical         bool    // the query's words were searched for
+	Dense           bool    // the query's vector was searched for
 	Depth           int     // candidates requested from each leg
 	Candidates      int
 	Inactive        int                // rows found that belong to no active generation
-	Boosts          json.RawMessage    // boosts of its documents; may be nil
+	Boosts          json.RawMessage    // boosts for its documents; may be nil
 	SettingsVersion int64              // version of its search settings; 0 means none
-	Evidence        *ExplainedEvidence // reasons for DenseWeight; nil if it equals AverageWeight
+	Evidence        *ExplainedEvidence // why DenseWeight differs from AverageWeight; nil if it does not
 }
 
 // ExplainedEvidence says why the dense leg's weight differs from its average.
 type ExplainedEvidence struct {
-	// AverageWeight is the model's weight, lowered if the model does not know all words of the query.
+	// AverageWeight is the model's weight, lowered if the model does not know every word in the query.
 	AverageWeight float64
 	Symbols       float64 // extent to which the best lexical candidates are numbers and symbols, 0 to 1; lowers the weight
 	RarestWord    bool    // whether the best lexical candidate contains the rarest word of the query; lowers the weight
-	Agreement     float64 // share of documents that both legs' best ten candidates have in common; lowers the weight
+	Agreement     float64 // fraction of documents that the two legs' ten best candidates have in common; lowers the weight
 }
 
 // ExplainedRerank describes how a query's candidates were reranked.
 type ExplainedRerank struct {
-	Model      string // "" without a reranker
+	Model      string // "" if there is no reranker
 	Candidates int    // reranked candidates; 0 if reranking was skipped or failed
 	Unscored   int    // candidates that kept their order because time ran out
 	Took       time.Duration
 	Error      string // why the first stage's order was kept
 }
 
-// ExplainedFragment holds a fragment's scores at each stage, for its best chunk. Ranks are 1-based and include all
-// candidates; 0 means that the stage did not find or get the chunk.
+// ExplainedFragment holds a fragment's scores at each stage. They are those of its best chunk. Ranks are 1-based and
+// count all candidates; 0 means that the stage did not find or receive the chunk.
 type ExplainedFragment struct {
 	ChunkID      string
 	DatastoreID  string
@@ -85,21 +85,21 @@ type ExplainedFragment struct {
 	DenseRank    int
 	Fused        float64 // weighted sum of both legs
 	FusedRank    int
-	Document     float64   // share of the query's words in the document, 0 to 1; part of the lexical score in Fused
-	Neighbours   float64   // score that adjacent chunks add, minus what they add to the best chunk of the document
+	Document     float64   // fraction of the query's words that occur in the document, 0 to 1; part of the lexical score in Fused
+	Neighbours   float64   // score added for adjacent chunks, minus what they add to the document's best chunk
 	LinkList     float64   // score deducted because the page is a list of links; otherwise 0
-	Boost        float64   // change of the score by boosts
-	BoostFactors []float64 // factor of each of the datastore's boosts
+	Boost        float64   // how much boosts changed the score
+	BoostFactors []float64 // factor from each of the datastore's boosts
 	Pinned       bool      // moved to the top by a pin
 	Rank         int       // rank in the first stage
 	Reranked     float64
 	RerankedRank int
 	Terms        []string // query terms in the chunk
 	Merged       []string // adjacent chunks whose text the fragment includes
-	Duplicates   []string // chunks with nearly the same text, which this fragment stands for
+	Duplicates   []string // chunks with nearly the same text that this fragment represents
 }
 
-// DropReason is the reason why a candidate is not among the fragments.
+// DropReason says why a candidate is not among the fragments.
 type DropReason string
 
 // Reasons for dropping a candidate.
@@ -110,7 +110,7 @@ const (
 	DropBelow     DropReason = "below_top_k"
 )
 
-// ExplainedDrops counts the dropped candidates and lists the best of them.
+// ExplainedDrops counts dropped candidates and lists the best of them.
 type ExplainedDrops struct {
 	Inactive   int // rows found that belong to no active generation
 	Blocked    int // rows found in documents hidden by a pin
@@ -118,7 +118,7 @@ type ExplainedDrops struct {
 	Merged     int
 	OverMax    int
 	Below      int
-	Chunks     []ExplainedDrop // in order of rank, at most MaxExplainedDrops
+	Chunks     []ExplainedDrop // ordered by rank, at most MaxExplainedDrops
 }
 
 // ExplainedDrop is a dropped chunk.
@@ -129,40 +129,40 @@ type ExplainedDrop struct {
 	Page           int    // from 1; 0 if there is none
 	Heading        string // may be ""
 	Reason         DropReason
-	For            string // id of the chunk whose fragment contains or stands for this chunk, or ""
+	For            string // id of the chunk whose fragment contains or represents this chunk, or ""
 	Rank           int    // rank before it was dropped
 	Score          float64
 }
 
-// PlanReason is the reason for asking a model to plan the searches for a question.
+// PlanReason says why a model was asked to plan the searches for a question.
 type PlanReason string
 
 // Reasons for a plan.
 const (
 	PlanComparison PlanReason = "comparison" // the question compares things that no fragment covers together
 	PlanSteps      PlanReason = "steps"      // the question has a relative clause that no fragment covers
-	PlanCoverage   PlanReason = "coverage"   // no fragment covers the words of the question or of one of its parts
+	PlanCoverage   PlanReason = "coverage"   // no fragment covers the words of the question or of one of its sub-questions
 )
 
-// ExplainedPlan describes a model's plan for the searches.
+// ExplainedPlan describes a model's search plan.
 type ExplainedPlan struct {
 	Reason           PlanReason
 	Questions        []string // searched sub-questions; empty if the plan was not used
-	Next             string   // question of the next step, completed with what the first sub-questions found; "" without one
+	Next             string   // the next step's question, completed with what the first sub-questions found; "" if there is none
 	Error            string   // why the plan or its next step was not used; "" if everything was used
 	PromptTokens     int64
 	CompletionTokens int64
 }
 
-// ExplainedModel describes the use of the model that wrote an answer.
+// ExplainedModel describes how the model that wrote the answer was used.
 type ExplainedModel struct {
 	Name             string // the provider's name
 	Fallback         bool   // whether the preferred model failed
 	PromptTokens     int64
 	CompletionTokens int64
 	Estimated        bool     // whether a token count is estimated, because the provider did not report it
-	Cut              bool     // whether the answer was cut at maxTokens or the model's limit
-	Ignored          []string // parameters of the request or agent that the model does not support
+	Cut              bool     // whether the answer was cut off at maxTokens or the model's limit
+	Ignored          []string // parameters, from the request or agent, that the model does not support
 	Fragments        int      // number of fragments in the prompt
 	LeftOut          int      // relevant fragments that did not fit into the context window
 }

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// File is an uploaded original that may be in any number of datastores, as in OpenAI's API. In each, a datasource
-// refers to the file and shares its original.
+// File is an uploaded original that may be in any number of datastores, as in OpenAI's API. In each datastore, a
+// datasource refers to the file and shares its original.
 type File struct {
 	ID          string
 	WorkspaceID string
 	Name        string
-	Purpose     string // as the caller gave it
+	Purpose     string // as sent by the caller
 	Original    Original
 	CreatedAt   time.Time
 	ExpiresAt   time.Time // zero means never
@@ -20,7 +20,7 @@ type File struct {
 // UploadStatus is the state of an Upload.
 type UploadStatus string
 
-// States of uploads. Only a pending upload can change.
+// Upload states. Only a pending upload can change.
 const (
 	UploadPending   UploadStatus = "pending"
 	UploadCompleted UploadStatus = "completed"
@@ -36,9 +36,9 @@ type Upload struct {
 	Purpose     string
 	MIMEType    string
 	Bytes       int64         // announced size of the file
-	KeepFor     time.Duration // time that the file is kept; 0 means until it is deleted
+	KeepFor     time.Duration // how long the file is kept; 0 means until it is deleted
 	Status      UploadStatus
-	FileID      string // the file, once the upload is completed
+	FileID      string // id of the file once the upload is completed
 	CreatedAt   time.Time
 	ExpiresAt   time.Time
 }
@@ -58,20 +58,20 @@ type FileChunking struct {
 	OverlapTokens int `json:"overlap_tokens"`
 }
 
-// Chunking returns chunk sizes for the requested maximum. The target has the same ratio to the maximum as in the
+// Chunking converts the requested maximum to chunk sizes. The ratio of target to maximum is the same as in the
 // defaults.
 func (c FileChunking) Chunking() Chunking {
 	limit := min(c.MaxTokens, MaxChunkTokens)
 	return Chunking{TargetTokens: max(limit*DefaultChunkTokens/DefaultMaxChunkTokens, MinChunkTokens), MaxTokens: limit}
 }
 
-// VectorStore is a datastore with the properties that OpenAI's clients give it.
+// VectorStore is a datastore plus the properties that OpenAI's clients give it.
 type VectorStore struct {
 	Datastore
 	VectorStoreOptions
 	LastActiveAt time.Time
 	ExpiresAt    time.Time // zero means never
-	Expired      bool      // whether the content was removed and none can be added
+	Expired      bool      // whether the content was removed and no more can be added
 	Counts       map[Status]int64
 	TextBytes    int64 // bytes of the chunks' text
 }
@@ -99,15 +99,15 @@ type FileBatch struct {
 	Missing     int64 // files that did not exist when the batch was created
 }
 
-// StoredFile is a file in a datastore: usually a datasource, but in a file batch possibly the id of a file that did not
-// exist when the batch was created.
+// StoredFile is a file in a datastore. Usually it is a datasource, but in a file batch it may be just the id of a file
+// that did not exist when the batch was created.
 type StoredFile struct {
 	Datasource
 	MissingFileID string // id of a missing file; "" for a datasource
 }
 
-// Owner returns the id of the datasource or file that the original was stored for, which is the first part of its key.
-// It returns "" if that is not an id.
+// Owner returns the id of the datasource or file the original was stored for, which its key starts with. It returns ""
+// if the key does not start with an id.
 func (o *Original) Owner() string {
 	if o == nil {
 		return ""
@@ -120,7 +120,7 @@ func (o *Original) Owner() string {
 }
 
 // FileID returns the id of the datasource's File, or "". If the datasource was restored from the job log, Config.FileID
-// is empty, and FileID returns the original's owner instead.
+// is empty, and the original's owner is returned instead.
 func (d *Datasource) FileID() string {
 	if d.Config.FileID != "" || d.Type != TypeFile {
 		return d.Config.FileID
@@ -131,15 +131,15 @@ func (d *Datasource) FileID() string {
 	return ""
 }
 
-// SharesOriginal reports whether the original belongs to the datasource's file, so that other datasources may use it
-// too.
+// SharesOriginal reports whether the original belongs to the datasource's file, in which case other datasources may use
+// it, too.
 func (d *Datasource) SharesOriginal() bool {
 	owner := d.Original.Owner()
 	return owner != "" && owner == d.FileID()
 }
 
-// AttachedID returns the id that a file's datasource has in a datastore. It depends only on the arguments, so adding
-// the file again creates no second datasource.
+// AttachedID returns the id of the datasource for a file in a datastore. It depends only on the arguments, so adding
+// the file again does not create a second datasource.
 func AttachedID(datastoreID, fileID string) string {
 	return DerivedID("attached", datastoreID, fileID)
 }

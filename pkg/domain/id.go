@@ -11,13 +11,13 @@ import (
 )
 
 // Ids are lower-case UUIDs. Objects created by callers have version 7, which sorts by time. Objects created by jobs, or
-// by requests with an idempotency key, have version 5. It is derived from the inputs, so that repeating the job or
-// request creates nothing new. Both are valid in NATS subject tokens and as keys of all vector engines.
+// by requests with an idempotency key, have version 5, which is derived from the inputs, so repeating the job or
+// request creates nothing new. Both are valid in NATS subject tokens and as keys in all vector engines.
 
 // NewID returns a new time-ordered id.
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// ValidID reports whether s can be an id. Other strings must not become part of a subject, path or filter.
+// ValidID reports whether s is syntactically an id. Other strings must not become part of a subject, path or filter.
 func ValidID(s string) bool {
 	u, err := uuid.Parse(s)
 	return err == nil && u.String() == s
@@ -28,19 +28,19 @@ func DerivedID(parts ...string) string {
 	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(strings.Join(parts, "\x1f"))).String()
 }
 
-// ChildID returns the id of a site page's datasource, the same in every crawl.
+// ChildID returns the datasource id for a site's page. It is the same in every crawl.
 func ChildID(siteID, pageURL string) string { return DerivedID("page", siteID, pageURL) }
 
-// IngestJobID returns the id of the ingest job for a page fetched by a crawl job.
+// IngestJobID returns the id of the ingest job for a page that a crawl job fetched.
 func IngestJobID(crawlJobID string, generation uint64) string {
 	return DerivedID("ingest", crawlJobID, strconv.FormatUint(generation, 10))
 }
 
-// PageJobID returns the id of the job that fetches a page in a crawl. siteJobID, the id of the site's job, identifies
-// the crawl.
+// PageJobID returns the id of the job that fetches a page during a crawl. siteJobID, the id of the site's job,
+// identifies the crawl.
 func PageJobID(siteJobID, pageID string) string { return DerivedID("page-job", siteJobID, pageID) }
 
-// PostponedJobID returns the id of the job that replaces a postponed job with this generation.
+// PostponedJobID returns the id of the job that replaces a postponed job of this generation.
 func PostponedJobID(jobID string, generation uint64) string {
 	return DerivedID("again", jobID, strconv.FormatUint(generation, 10))
 }
@@ -51,29 +51,29 @@ func SitemapJobID(jobID string, generation uint64) string {
 	return DerivedID("sitemap", jobID, strconv.FormatUint(generation, 10))
 }
 
-// NearerJobID returns the id of the job that replaces a page's job after a shorter path from the root, of length
-// `depth`, was found.
+// NearerJobID returns the id of the job that replaces a page's job after a shorter path from the root was found.
+// `depth` is that path's length.
 func NearerJobID(jobID string, depth int) string {
 	return DerivedID("nearer", jobID, strconv.Itoa(depth))
 }
 
-// ChunkKey returns the primary key of a chunk's row in all indexes: datasource, generation and ordinal.
+// ChunkKey returns the primary key for a chunk's row in all indexes: datasource, generation and ordinal.
 func ChunkKey(datasourceID string, generation uint64, ordinal int) string {
 	const numbers = 1 + 20 + 1 + 20 // colons and the longest numbers
 	key := append(make([]byte, 0, len(datasourceID)+numbers), datasourceID...)
 	return string(AppendChunkKey(key, generation, ordinal))
 }
 
-// AppendChunkKey appends generation and ordinal to a slice that ends with a datasource's id.
+// AppendChunkKey appends the generation and ordinal to a slice that ends with the datasource's id.
 func AppendChunkKey(id []byte, generation uint64, ordinal int) []byte {
 	key := strconv.AppendUint(append(id, ':'), generation, 10)
 	return strconv.AppendInt(append(key, ':'), int64(ordinal), 10)
 }
 
-// NewKey returns the secret of a new API key: KeyPrefix and 256 random bits in hex.
+// NewKey returns a secret for a new API key: KeyPrefix and 256 random bits in hex.
 func NewKey() string {
 	var secret [32]byte
-	_, _ = rand.Read(secret[:]) // never fails: without random numbers, the runtime ends the program
+	_, _ = rand.Read(secret[:]) // never fails: if there are no random numbers, the runtime ends the program
 	return KeyPrefix + hex.EncodeToString(secret[:])
 }
 

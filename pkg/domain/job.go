@@ -2,21 +2,21 @@ package domain
 
 import "time"
 
-// JobKind is the kind of worker a job needs.
+// JobKind says which kind of worker a job needs.
 type JobKind string
 
 // Kinds of jobs.
 const (
 	JobCrawl  JobKind = "crawl"  // fetch a page or discover a site's pages
 	JobIngest JobKind = "ingest" // extract, chunk, embed and index
-	JobScan   JobKind = "scan"   // like ingest, for a document with pages whose text must be recognised in pictures (OCR)
+	JobScan   JobKind = "scan"   // like ingest, for a document whose pages need text recognition (OCR)
 )
 
 // Ingests reports whether jobs of this kind read an original into the index.
 func (k JobKind) Ingests() bool { return k == JobIngest || k == JobScan }
 
 // Job is a unit of work. It refers to content but contains none. Its results depend only on the job and its generation,
-// so a second run changes nothing.
+// so running it again changes nothing.
 type Job struct {
 	ID           string         `json:"id"`
 	Kind         JobKind        `json:"kind"`
@@ -28,25 +28,25 @@ type Job struct {
 	Name         string         `json:"name"`
 	CustomID     string         `json:"custom_id,omitempty"`
 	Metadata     map[string]any `json:"metadata,omitempty"`
-	Places       []Place        `json:"places"`              // destinations of the rows, the one that serves readers first; for a crawl job, the places of its datastore
-	Move         string         `json:"move,omitempty"`      // ingest: id of the job's move; such a job only copies the active content to the new place
-	Previous     *Version       `json:"previous,omitempty"`  // ingest: the active version; vectors of unchanged text are copied from it
+	Places       []Place        `json:"places"`              // where the rows go, starting with the place that serves readers; for a crawl job, its datastore's places
+	Move         string         `json:"move,omitempty"`      // ingest: id of the move this job belongs to; such a job only copies active content to the new place
+	Previous     *Version       `json:"previous,omitempty"`  // ingest: the active version, from which vectors of unchanged text are copied
 	Force        bool           `json:"force,omitempty"`     // ingest: write rows even if nothing has changed
 	Chunking     Chunking       `json:"chunking,omitzero"`   // chunk sizes
 	Languages    OCRLanguages   `json:"languages,omitempty"` // ingest: scanned pages' languages
 	Original     *Original      `json:"original,omitempty"`  // ingest: the content to read
 	Crawl        *CrawlSpec     `json:"crawl,omitempty"`     // crawl: the address to fetch
 	CreatedAt    time.Time      `json:"created_at,omitzero"` // when the datasource was created; zero in jobs from earlier versions
-	ChangedAt    time.Time      `json:"changed_at,omitzero"` // when its content or description last changed; zero if not since its creation
-	Tries        int            `json:"tries,omitempty"`     // crawl: failed fetches by the postponed jobs before this one
+	ChangedAt    time.Time      `json:"changed_at,omitzero"` // when its content or description last changed; zero if not since it was created
+	Tries        int            `json:"tries,omitempty"`     // crawl: number of failed fetches by the postponed jobs that preceded this one
 	Since        time.Time      `json:"since,omitzero"`      // crawl: time of the first failed fetch
 
-	Trace string `json:"trace,omitempty"` // trace of the request, in W3C Trace Context format; "" if not traced
+	Trace string `json:"trace,omitempty"` // the request's trace, in W3C Trace Context format; "" if not traced
 
-	// Generation is the sequence number of the job's message in the stream. It grows with every job, so that older jobs'
-	// results can be recognised and discarded.
+	// Generation is the sequence number of the job's message in the stream. It increases with every job, so results
+	// from older jobs can be recognised and discarded.
 	Generation uint64 `json:"-"`
-	// Delivery is the number of deliveries of this message, including this one.
+	// Delivery is how many times this message has been delivered, including this time.
 	Delivery int `json:"-"`
 }
 
@@ -63,12 +63,12 @@ type Version struct {
 type CrawlSpec struct {
 	URL     string `json:"url,omitempty"`     // web_page: the page; web_site: the root
 	Sitemap string `json:"sitemap,omitempty"` // web_site
-	// Site is the site's scope, set in jobs for sites and for their pages.
+	// Site is the site's scope. It is set in jobs for sites and for their pages.
 	Site         *SiteScope `json:"site,omitempty"`
 	Depth        int        `json:"depth,omitempty"` // links from the site's root
 	ETag         string     `json:"etag,omitempty"`
 	LastModified string     `json:"last_modified,omitempty"`
-	// Access holds extra headers for requests to the page or its site, or nil.
+	// Access holds extra headers for requests to the page or its site, or is nil.
 	Access *SiteAccess `json:"access,omitempty"`
 }
 
@@ -90,13 +90,13 @@ const (
 	EventProgress   EventType = "progress"   // the job has made progress: Stage, Done, Total
 	EventFetched    EventType = "fetched"    // crawl: the page is in the original store; an ingest job follows
 	EventDiscovered EventType = "discovered" // crawl: Links are pages on the site
-	EventPostponed  EventType = "postponed"  // crawl: the job leaves the stream, and a new one follows at the time Until; ingest: a scan job follows
-	EventSkipped    EventType = "skipped"    // crawl: the page must not be indexed; Error is the reason
-	EventGone       EventType = "gone"       // crawl: the page does not exist (404, 410); Error is the reason
+	EventPostponed  EventType = "postponed"  // crawl: the job leaves the stream, and a new one follows at Until; ingest: a scan job follows
+	EventSkipped    EventType = "skipped"    // crawl: the page must not be indexed; Error says why
+	EventGone       EventType = "gone"       // crawl: the page does not exist (404, 410); Error says why
 	EventSitemap    EventType = "sitemap"    // crawl: the page is a list of pages, so the datasource becomes a site
 	EventSynched    EventType = "synched"    // ingest: all chunks of the generation are written; crawl of a site: discovery is complete
-	EventUnchanged  EventType = "unchanged"  // crawl: the page has not changed; ingest: the job would write the existing rows
-	EventError      EventType = "error"      // the job has failed permanently; Error is the reason
+	EventUnchanged  EventType = "unchanged"  // crawl: the page has not changed; ingest: the job would write the rows that already exist
+	EventError      EventType = "error"      // the job failed permanently; Error says why
 )
 
 // Event is a worker's report about a job. Applying an event twice, or late, is harmless.
@@ -108,63 +108,62 @@ type Event struct {
 	DatastoreID  string    `json:"datastore_id"`
 	DatasourceID string    `json:"datasource_id"`
 	Generation   uint64    `json:"generation"`
-	Places       []Place   `json:"places,omitempty"` // places of the job
-	Move         string    `json:"move,omitempty"`   // move of the job
+	Places       []Place   `json:"places,omitempty"` // the job's places
+	Move         string    `json:"move,omitempty"`   // the job's move
 	At           time.Time `json:"at"`
-	Trace        string    `json:"trace,omitempty"` // trace of the job
+	Trace        string    `json:"trace,omitempty"` // the job's trace
 
 	Progress *Progress `json:"progress,omitempty"`
 	Fetched  *Fetched  `json:"fetched,omitempty"`
 	Links    []Link    `json:"links,omitempty"`  // discovered: at most MaxLinksPerEvent
-	Follow   bool      `json:"follow,omitempty"` // discovered, of a site: follow the links of its pages
-	// Part and Parts are set in a page's discovered events, which report the links in several parts: Part is the 0-based
-	// index of this part, and Parts the number of parts. Together they replace the page's stored links. If Parts is 0, the
-	// links are not stored.
+	Follow   bool      `json:"follow,omitempty"` // discovered, for a site: follow the links on its pages
+	// A page's links may be split across several discovered events. Part is the event's 0-based index, and Parts is how
+	// many there are. Together they replace the page's stored links. If Parts is 0, the links are not stored.
 	Part  int `json:"part,omitempty"`
 	Parts int `json:"parts,omitempty"`
-	// Complete is set in a site's synched event if every page of the site was listed. Other pages no longer belong to the
-	// site.
+	// Complete is set in a site's synched event if every page was listed, so that any other page no longer belongs to
+	// the site.
 	Complete bool `json:"complete,omitempty"`
-	// LeftOut counts skipped addresses by reason, in discovered events and in a site's synched event.
+	// LeftOut counts skipped addresses by reason. It is set in discovered events and in a site's synched event.
 	LeftOut map[string]int `json:"left_out,omitempty"`
-	// Force is the job's Force field, in the postponed event of an ingest job.
+	// Force is the job's Force field. It is set when an ingest job is postponed.
 	Force bool `json:"force,omitempty"`
-	// The next fields are set in the postponed events of crawl jobs. Until is when the next job is due. Tries is the
-	// number of failed fetches so far, and Since the time of the first, or zero. Crawl is the job's CrawlSpec.
+	// The next fields are set when a crawl job is postponed. Until is when the next job is due. Tries is the number of
+	// failed fetches so far, and Since is the time of the first one, or zero. Crawl is the job's CrawlSpec.
 	Until  time.Time  `json:"until,omitzero"`
 	Tries  int        `json:"tries,omitempty"`
 	Since  time.Time  `json:"since,omitzero"`
 	Crawl  *CrawlSpec `json:"crawl,omitempty"`
 	Chunks int64      `json:"chunks,omitempty"` // synched
 	Bytes  int64      `json:"bytes,omitempty"`  // synched: text bytes
-	// EmbedTokens, in synched events, counts the tokens that this run computed new embeddings for.
+	// EmbedTokens, in synched events, is the number of tokens for which this run computed new embeddings.
 	EmbedTokens int64  `json:"embed_tokens,omitempty"`
 	MIMEType    string `json:"mime_type,omitempty"` // synched: the content's detected type
 	// Document, in synched events, describes the content and how it was read.
 	Document *DocumentInfo `json:"document,omitempty"`
-	// Fingerprint, in synched events, is the fingerprint of the rows written (see Version). In an unchanged event it is
-	// set only if the bytes of a page have changed but its text has not; it is then the page's new fingerprint.
+	// Fingerprint, in synched events, is the fingerprint of the written rows (see Version). In unchanged events, it is
+	// set only if a page's bytes changed but its text did not, and is then the page's new fingerprint.
 	Fingerprint string `json:"fingerprint,omitempty"`
-	// TextID, in synched events, is a hash of the written rows' text and of the document's properties. It does not depend
-	// on markup, generation times, view counters or tokens in the page. It is "" for content other than web pages.
+	// TextID, in synched events, is a hash of the written rows' text and the document's properties. It ignores markup,
+	// generation times, view counters and tokens in the page. It is "" for content other than web pages.
 	TextID string `json:"text_id,omitempty"`
-	// Inputs is Job.Inputs, in the synched and unchanged events of an ingest job.
+	// Inputs is Job.Inputs. It is set in an ingest job's synched and unchanged events.
 	Inputs   string   `json:"inputs,omitempty"`
 	Warnings []string `json:"warnings,omitempty"` // synched
-	Error    string   `json:"error,omitempty"`    // message for users, in error, skipped, gone and postponed events, and in progress events of a retried job
+	Error    string   `json:"error,omitempty"`    // message for users; set in error, skipped, gone and postponed events, and in a retried job's progress events
 }
 
-// Limits on pages that match no include pattern of their site and are read only for their links.
+// Limits on pages that match none of their site's include patterns and are read only for their links.
 const (
-	MaxLead  = 3     // consecutive pages of this kind on the path to a matching page
-	MaxLeads = 1_000 // pages of this kind per site
+	MaxLead  = 3     // consecutive such pages on the path to a matching page
+	MaxLeads = 1_000 // such pages per site
 )
 
 // LeadsNowhere is the DatasourceConfig.Lead of an excluded page whose links are not followed. It exceeds MaxLead.
 const LeadsNowhere = 100
 
-// MaxLinksPerEvent is the maximum number of links in a discovered event. It keeps events well below the maximum message
-// size.
+// MaxLinksPerEvent is the maximum number of links in one discovered event. It keeps events well below the maximum
+// message size.
 const MaxLinksPerEvent = 200
 
 // Fetched is the result of fetching a page.
@@ -176,16 +175,16 @@ type Fetched struct {
 	LastModified string   `json:"last_modified,omitempty"`
 	// Redirects are the hops from the requested address to URL, at most 10.
 	Redirects []Redirect `json:"redirects,omitempty"`
-	// Canonical is the normalised canonical address that the page names, if it differs from URL and is in the site's
-	// scope.
+	// Canonical is the canonical address named by the page, normalised. It is set only if it differs from URL and is in
+	// the site's scope.
 	Canonical string `json:"canonical,omitempty"`
 	Rendered  bool   `json:"rendered,omitempty"` // scripts in a browser produced the content
-	// TextHash is a hash of the page's title and main text without parts that change with every request, such as clocks
-	// and counters. Sketch serves to find similar pages; see package textid. Both are empty if the page is not HTML or has
-	// no text.
+	// TextHash is a hash of the page's title and main text, without content that changes with every request, such as
+	// clocks and counters. Sketch is for finding similar pages; see package textid. Both are empty if the page is not
+	// HTML or has no text.
 	TextHash string `json:"text_hash,omitempty"`
 	Sketch   []byte `json:"sketch,omitempty"`
-	// LinksKnown says whether the page's links were reported, in discovered events; see Event.Parts.
+	// LinksKnown says whether the page's links were reported in discovered events; see Event.Parts.
 	LinksKnown bool `json:"links_known,omitempty"`
 }
 
@@ -195,7 +194,7 @@ type Redirect struct {
 	Status int    `json:"status"` // 301, 302, 303, 307 or 308; 200 for a redirect by a refresh or script
 }
 
-// Link is a page of a site found by discovery.
+// Link is a site's page found by discovery.
 type Link struct {
 	URL   string `json:"url"` // normalised
 	Depth int    `json:"depth"`

@@ -6,19 +6,19 @@ import (
 	"slices"
 )
 
-// metaDocument is the key in a fragment's metadata for the document's own metadata. A separate key prevents a document
-// from overriding the caller's metadata.
+// metaDocument is the key under which a fragment's metadata contains the document's own metadata. Using a separate key
+// prevents a document from overriding the caller's metadata.
 const metaDocument = "document"
 
-// metaLanguage is the key, below metaDocument, of the language that the document states.
+// metaLanguage is the key, below metaDocument, for the language stated by the document.
 const metaLanguage = "language"
 
-// Maximum size of the document's metadata in each row, in bytes of keys and values. Only the datasource stores what
-// exceeds it.
+// Maximum size of the document metadata in each row, in bytes of keys and values. Anything beyond that is stored only
+// in the datasource.
 const maxFoundMetadata = 2 << 10
 
-// FragmentMetadata returns a fragment's metadata, for filters and readers: `given`, the caller's metadata, with the
-// document's own metadata, title and language from doc, which may be nil.
+// FragmentMetadata returns a fragment's metadata, for filters and readers. It is `given`, the caller's metadata, plus
+// the own metadata, title and language of the document described by doc, which may be nil.
 func FragmentMetadata(given map[string]any, doc *DocumentInfo) map[string]any {
 	if doc == nil {
 		return given
@@ -33,7 +33,7 @@ func FragmentMetadata(given map[string]any, doc *DocumentInfo) map[string]any {
 	say("title", doc.Title)
 	say(metaLanguage, doc.Language)
 	for _, key := range slices.Sorted(maps.Keys(doc.Metadata)) {
-		if key != MetaDescription { // long and about the whole document
+		if key != MetaDescription { // long, and about the whole document
 			say(key, doc.Metadata[key])
 		}
 	}
@@ -48,12 +48,12 @@ func FragmentMetadata(given map[string]any, doc *DocumentInfo) map[string]any {
 	return out
 }
 
-// metaConfidence is the key, below metaDocument, of the mean confidence of text recognised in pictures (OCR), from 0 to
-// 1.
+// metaConfidence is the key, below metaDocument, for the mean confidence of text recognised in pictures (OCR), from 0
+// to 1.
 const metaConfidence = "ocrConfidence"
 
-// WithConfidence returns a fragment's metadata for text recognised in a picture. `metadata` comes from
-// FragmentMetadata, and `given` is the caller's metadata.
+// WithConfidence adds the OCR confidence to the metadata of a fragment whose text was recognised in a picture.
+// `metadata` comes from FragmentMetadata, and `given` is the caller's metadata.
 func WithConfidence(metadata, given map[string]any, confidence float64) map[string]any {
 	if _, taken := given[metaDocument]; taken {
 		return metadata
@@ -71,8 +71,8 @@ func WithConfidence(metadata, given map[string]any, confidence float64) map[stri
 	return out
 }
 
-// StatedLanguage returns the language that a fragment's document states, in the document's notation ("de", "en-GB"), or
-// "". `metadata` may be nil.
+// StatedLanguage returns the language stated by a fragment's document, as written there ("de", "en-GB"), or "".
+// `metadata` may be nil.
 func StatedLanguage(metadata map[string]any) string {
 	found, _ := metadata[metaDocument].(map[string]any)
 	language, _ := found[metaLanguage].(string)

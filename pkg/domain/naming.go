@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// Maximum length in characters of a name made from a document's title.
+// Maximum length in characters of a name taken from a document's title.
 const maxTitleName = 300
 
-// nameByDocument names a page after its document's title unless the caller has named it. Jobs keep using the address as
-// the name, so that a new title does not make them read the content again.
+// nameByDocument names a page after its document's title unless the caller named it. Jobs still use the address as the
+// name, because otherwise a new title would make them read the content again.
 func (d *Datasource) nameByDocument() {
 	c := &d.Config
 	if d.Type != TypeWebPage || d.Name != c.SourceURL && !c.NamedByDocument {
@@ -43,13 +43,13 @@ var defaultTitles = map[string]bool{
 	"slide 1": true, "book1": true, "sheet1": true, "workbook": true, "unbenannt": true, "dokument1": true, "sans titre": true,
 }
 
-// documentFiles are file name extensions. A title that ends in one is only the document's source file name.
+// documentFiles lists file name extensions. A title that ends in one is just the name of the document's source file.
 var documentFiles = map[string]bool{
 	".doc": true, ".docx": true, ".dot": true, ".dotx": true, ".ppt": true, ".pptx": true, ".xls": true, ".xlsx": true, ".pdf": true, ".eml": true, ".mht": true, ".mhtml": true,
 	".rtf": true, ".odt": true, ".ods": true, ".odp": true, ".indd": true, ".qxd": true, ".tex": true, ".dvi": true, ".ps": true, ".txt": true, ".html": true, ".tmp": true,
 }
 
-// usefulTitle returns the title as a name, or "" if it is only a program's placeholder or the source file's name.
+// usefulTitle returns the title as a name, or "" if it is just a program's placeholder or the source file's name.
 func usefulTitle(title string) string {
 	title = strings.Join(strings.Fields(strings.ToValidUTF8(title, "")), " ")
 	for _, w := range nameProgramPrefixes {

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// NewIngestJob returns a job that reads a datasource's original into the index. The caller sets Datasource.JobID to its
-// id.
+// NewIngestJob returns a job that reads a datasource's original into the index. The caller must set Datasource.JobID to
+// the job's id.
 func NewIngestJob(d Datasource, store Datastore) Job {
 	return newIngestJob(NewID(), d, store)
 }
@@ -28,7 +28,7 @@ func NewMoveJob(d Datasource, store Datastore) Job {
 	return j
 }
 
-// newScanJob returns the scan job that replaces a postponed ingest job, with that job's Force and Move.
+// newScanJob returns the scan job that replaces a postponed ingest job. It takes over that job's Force and Move.
 func newScanJob(id string, force bool, move string, d Datasource, store Datastore) Job {
 	j := newIngestJob(id, d, store)
 	j.Kind, j.Force = JobScan, force
@@ -39,7 +39,8 @@ func newScanJob(id string, force bool, move string, d Datasource, store Datastor
 }
 
 // NewCrawlJob returns a job that fetches a page or discovers a site's pages. The request for a page is conditional only
-// if readers see the last fetch's content. Otherwise a "not modified" response would leave them with older content.
+// if readers see the last fetch's content, because a "not modified" response would otherwise leave them with older
+// content.
 func NewCrawlJob(d Datasource, store Datastore) Job {
 	j := newJob(NewID(), JobCrawl, d, store)
 	j.Crawl = &CrawlSpec{URL: d.Config.SourceURL, Depth: d.Config.Depth, Access: d.Config.Access}
@@ -54,8 +55,8 @@ func NewCrawlJob(d Datasource, store Datastore) Job {
 	return j
 }
 
-// NewPageJob returns the job that fetches a site's page. Its id is derived from the site's job and the page, so that a
-// crawl that finds the page twice adds only one job. If the page's links are needed but not stored, the request is
+// NewPageJob returns the job that fetches one of a site's pages. Its id is derived from the site's job and the page, so
+// a crawl that finds the page twice adds only one job. If the page's links are needed but not stored, the request is
 // unconditional.
 func NewPageJob(site, page Datasource, siteJobID string, store Datastore) Job {
 	j := NewCrawlJob(page, store)
@@ -67,9 +68,9 @@ func NewPageJob(site, page Datasource, siteJobID string, store Datastore) Job {
 	return j
 }
 
-// Inputs returns a hash of all fields of an ingest job that determine its rows. Jobs with equal inputs write equal
-// rows, as long as the program's extraction and the place stay the same. For content stored without a checksum it
-// returns "", which matches nothing.
+// Inputs returns a hash of all fields of an ingest job that affect its rows. Jobs with equal inputs write equal rows,
+// as long as the program's extraction and the place stay the same. For content stored without a checksum, it returns
+// "", which matches nothing.
 func (j Job) Inputs() string {
 	o := j.Original
 	if o == nil || o.SHA256 == "" {
@@ -107,7 +108,7 @@ func newJob(id string, kind JobKind, d Datasource, store Datastore) Job {
 	}
 }
 
-// chunkingIn returns the datasource's chunk sizes, which may differ from the datastore's.
+// chunkingIn returns the datasource's chunk sizes, which may override the datastore's.
 func (d *Datasource) chunkingIn(store Datastore) Chunking {
 	if d.Config.Chunking != nil {
 		return d.Config.Chunking.Chunking()
@@ -115,7 +116,7 @@ func (d *Datasource) chunkingIn(store Datastore) Chunking {
 	return store.Chunking
 }
 
-// DefaultMaxDepth is the maximum number of links from a site's root to a page, unless the site sets another.
+// DefaultMaxDepth is the maximum number of links from a site's root to a page, unless the site overrides it.
 const DefaultMaxDepth = 10
 
 // Scope returns the scope of a site with this configuration. If follow is true, pages are found by following links.

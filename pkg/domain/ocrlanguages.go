@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// FieldOCRLanguages is the name of the API field in the errors of OCRLanguages.Check.
+// FieldOCRLanguages is the API field name used in errors from OCRLanguages.Check.
 const FieldOCRLanguages = "ocrLanguages"
 
-// MaxOCRLanguages is the maximum number of languages for text recognition in scans. Each one makes a page take longer.
+// MaxOCRLanguages is the maximum number of languages for recognising text in scans. Each additional language slows
+// recognition down.
 const MaxOCRLanguages = 6
 
 var ocrLanguagePattern = regexp.MustCompile(`^[a-z]{3}(_[A-Za-z]{2,10}){0,2}$`)
 
-// IsOCRLanguage reports whether a name looks like a Tesseract language name, such as "deu" or "chi_sim".
+// IsOCRLanguage reports whether name has the format of a Tesseract language name, such as "deu" or "chi_sim".
 func IsOCRLanguage(name string) bool { return ocrLanguagePattern.MatchString(name) }
 
-// OCRLanguages holds Tesseract's names of languages, joined by commas. "" stands for the service's configured
-// languages.
+// OCRLanguages is a comma-separated list of Tesseract language names. "" means the service's configured languages.
 type OCRLanguages string
 
 // Names returns the names, or nil if there are none.
@@ -29,7 +29,7 @@ func (l OCRLanguages) Names() []string {
 	return strings.Split(string(l), ",")
 }
 
-// Check returns an error for each entry that is not a language name, and another if there are too many entries.
+// Check returns an error for each entry that is not a language name, plus one if there are too many entries.
 func (l OCRLanguages) Check() []FieldError {
 	var faults []FieldError
 	names := l.Names()

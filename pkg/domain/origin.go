@@ -17,9 +17,9 @@ const AnyOrigin = "*"
 // MaxOrigins is the maximum number of origins that an agent can allow.
 const MaxOrigins = 100
 
-// ParseOrigin parses an origin written by a user. It returns the origin in the browsers' form
-// (https://www.example.com): scheme, host and, unless it is the default, port. It also accepts AnyOrigin. The error
-// describes the fault and the expected form.
+// ParseOrigin parses an origin written by a user and returns it in the form browsers send (https://www.example.com):
+// scheme, host and any non-default port. It also accepts AnyOrigin. The error says what is wrong and what form is
+// expected.
 func ParseOrigin(text string) (string, error) {
 	const wanted = "write scheme, host and optional port, such as https://www.example.com, or * for any origin"
 	text = strings.TrimSpace(text)
@@ -51,7 +51,7 @@ func ParseOrigin(text string) (string, error) {
 	return u.Scheme + "://" + host, nil
 }
 
-// hostOf returns a host name in the browsers' form.
+// hostOf returns a host name in the form browsers send.
 func hostOf(name string) (string, error) {
 	if ip, err := netip.ParseAddr(name); err == nil {
 		if ip.Is6() {

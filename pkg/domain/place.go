@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Place is where a datastore's rows are: an engine and the embedding model of the vectors.
+// Place is where a datastore's rows are stored: an engine and the embedding model that produced the vectors.
 type Place struct {
 	Engine Engine `json:"engine"`
 	Model  string `json:"model"`
@@ -16,12 +16,12 @@ func (p Place) IsZero() bool { return p == Place{} }
 
 func (p Place) String() string { return string(p.Engine) + " with " + p.Model }
 
-// Move is the move of a datastore to another place, where replays rebuild the datastore's content. The old place serves
-// readers until the new one is complete.
+// Move describes a datastore's move to another place, where replays rebuild the datastore's content. The old place
+// serves readers until the new one is complete.
 type Move struct {
 	ID string
 	To Place
-	// Since is the highest generation at the start of the move. Rows up to this generation in the new place are leftovers
+	// Since is the highest generation when the move started. Rows up to this generation in the new place are leftovers
 	// and are swept.
 	Since     uint64
 	StartedAt time.Time
@@ -31,8 +31,8 @@ type Move struct {
 type MoveProgress struct {
 	Total  int64  // datasources with active content
 	Done   int64  // datasources whose content is also in the new place
-	Failed int64  // datasources that could not be rebuilt; they block the move until they are resynced or deleted, or the move is cancelled
-	Cause  string // error of one of the failed datasources
+	Failed int64  // datasources that could not be rebuilt; they block the move until they are resynced or deleted or the move is cancelled
+	Cause  string // error from one of the failed datasources
 }
 
 // Lane is a job queue with its own durable consumer.
@@ -44,7 +44,7 @@ const (
 	LaneIngest Lane = "ingest" // ingestors in any process
 	LaneLocal  Lane = "local"  // the ingestor in the api process that has the embedded index
 
-	// Scan jobs have lanes of their own, so that other documents never wait for them.
+	// Scan jobs have their own lanes, so that other documents never wait for them.
 	LaneScan      Lane = "scan"       // like LaneIngest
 	LaneLocalScan Lane = "local-scan" // like LaneLocal
 )
@@ -86,7 +86,7 @@ func (j Job) usesEmbedded() bool {
 		j.Previous != nil && j.Previous.Place.Engine == EngineEmbedded
 }
 
-// Event returns an event of this type about the job, with the fields that come from the job.
+// Event returns an event of this type about the job, with all fields that are copied from the job filled in.
 func (j Job) Event(t EventType, at time.Time) Event {
 	ev := Event{
 		Type:         t,

@@ -17,7 +17,7 @@ const (
 	MinRefresh = 10 * time.Minute
 	// MaxRefresh is the maximum interval between two refreshes.
 	MaxRefresh = 366 * 24 * time.Hour
-	// Maximum length of a refresh in bytes.
+	// Maximum length in bytes of a refresh schedule.
 	maxRefreshLength = 256
 )
 
@@ -27,7 +27,7 @@ type Refresh struct {
 	cron  string        // six fields, seconds first
 }
 
-// ParseRefresh parses a refresh. It accepts these forms:
+// ParseRefresh parses a refresh schedule. It accepts these forms:
 //
 //   - an interval in whole seconds, from MinRefresh to MaxRefresh: "30m", "24h", "7d", "1d12h", or "@every 6h";
 //   - five cron fields in UTC (minute, hour, day of month, month, day of week): "0 3 * * 1-5";
@@ -36,8 +36,9 @@ type Refresh struct {
 //   - "", which is the zero Refresh.
 //
 // Cron fields may contain numbers, month and day names, lists, ranges and steps. If both day fields are restricted, a
-// day needs to match only one of them. The fields must match at least one day, and at most one time per MinRefresh. For
-// any other text, ParseRefresh returns a CodeInvalid error that describes the fault and the expected form.
+// day has to match only one of them. The fields must match at least one day, and runs must be at least MinRefresh
+// apart. For any other text, ParseRefresh returns a CodeInvalid error that says what is wrong and what form is
+// expected.
 func ParseRefresh(text string) (Refresh, error) {
 	if len(text) > maxRefreshLength {
 		return Refresh{}, refreshFault("it has %d characters; the limit is %d", len(text), maxRefreshLength)
@@ -78,11 +79,11 @@ var namedRefreshes = map[string]string{
 	"@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@hourly": "0 * * * *",
 }
 
-// IsZero reports whether r is the zero Refresh: content is never fetched again.
+// IsZero reports whether r is the zero Refresh, which means that content is never fetched again.
 func (r Refresh) IsZero() bool { return r == Refresh{} }
 
 // Schedule returns the refresh as a JetStream message schedule: "@every 24h0m0s" or six cron fields in UTC, seconds
-// first. It returns "" for the zero Refresh. Equivalent refreshes may have different schedules.
+// first. It returns "" for the zero Refresh. Equivalent refreshes may yield different schedules.
 func (r Refresh) Schedule() string {
 	if r.every > 0 {
 		return "@every " + r.every.String()
@@ -94,7 +95,7 @@ func refreshFault(format string, args ...any) error {
 	return Invalid("config.refresh", format, args...)
 }
 
-// parseInterval parses a Go duration with optional days in front.
+// parseInterval parses a Go duration, optionally preceded by days.
 func parseInterval(text string) (time.Duration, error) {
 	malformed := refreshFault("%q is neither an interval such as \"30m\", \"24h\" or \"7d\" nor a cron expression of five fields such as \"0 3 * * *\"", text)
 	var every time.Duration
@@ -140,7 +141,7 @@ func shortDuration(d time.Duration) string {
 type cronField struct {
 	name     string
 	min, max int
-	names    string // description of accepted names, if any
+	names    string // description of the accepted names, if any
 	bits     func(*cron.SpecSchedule) uint64
 }
 
@@ -155,7 +156,7 @@ var cronFields = [5]cronField{
 // cronParser accepts the same expressions as the NATS server, which has a copy of this parser.
 var cronParser = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
 
-// cronPart matches one item of a field's list. The parser would accept more forms, some with surprising meanings.
+// cronPart matches one item in a field's list. The parser would accept more forms, some with surprising meanings.
 var cronPart = regexp.MustCompile(`^(?:\*|([0-9a-zA-Z]+)(?:-([0-9a-zA-Z]+))?)(?:/([0-9]+))?$`)
 
 // everyValue is the bit that the parser sets for a field written as "*".
@@ -164,7 +165,7 @@ const everyValue = 1 << 63
 // restricted reports whether a day field was written as anything other than "*".
 func restricted(bits uint64) bool { return bits&everyValue == 0 }
 
-// checkCron returns an error unless the five fields are a valid refresh.
+// checkCron returns an error unless the five fields form a valid refresh schedule.
 func checkCron(fields []string) error {
 	var sets [5]uint64
 	for i, f := range cronFields {
@@ -186,7 +187,7 @@ func checkCron(fields []string) error {
 	return nil
 }
 
-// parse parses one item in the list of field i. It returns the permitted values as a bit set.
+// parse parses one item in field i's list. It returns the permitted values as a bit set.
 func (f cronField) parse(i int, part string) (uint64, error) {
 	found := cronPart.FindStringSubmatch(part)
 	if found == nil {
@@ -220,8 +221,7 @@ func (f cronField) schedule(i int, part string) (*cron.SpecSchedule, error) {
 	return parsed.(*cron.SpecSchedule), nil
 }
 
-// shortestGap returns the shortest time between two runs of a schedule with these minutes and hours, if it runs every
-// day.
+// shortestGap returns the shortest time between two runs of a daily schedule with these minutes and hours.
 func shortestGap(minutes, hours uint64) time.Duration {
 	const day = 24 * 60
 	shortest, first, last := day, -1, 0
@@ -242,8 +242,8 @@ func shortestGap(minutes, hours uint64) time.Duration {
 	return time.Duration(shortest) * time.Minute
 }
 
-// hasMatchingDay reports whether the fields match any existing day. If both day fields are restricted, a day of the
-// week is enough.
+// hasMatchingDay reports whether the fields match any day that exists. If both day fields are restricted, matching the
+// weekday is enough.
 func hasMatchingDay(days, months, weekdays uint64) bool {
 	if !restricted(days) || restricted(weekdays) {
 		return true

@@ -2,10 +2,10 @@ package domain
 
 import "time"
 
-// ResponseStatus is a response's status, by OpenAI's name.
+// ResponseStatus is a response's status, as named by OpenAI.
 type ResponseStatus string
 
-// Statuses of a response. A queued response or one in progress is answered in the background.
+// Response statuses. A response that is queued or in progress is being answered in the background.
 const (
 	ResponseQueued     ResponseStatus = "queued"
 	ResponseInProgress ResponseStatus = "in_progress"
@@ -18,10 +18,10 @@ const (
 // Ended reports whether the response will no longer change.
 func (s ResponseStatus) Ended() bool { return s != ResponseQueued && s != ResponseInProgress }
 
-// ResponseRetention is the time that responses are kept.
+// ResponseRetention is how long responses are kept.
 const ResponseRetention = 30 * 24 * time.Hour
 
-// StoredResponse is a stored response of OpenAI's Responses API.
+// StoredResponse is a stored response from the OpenAI-compatible Responses API.
 type StoredResponse struct {
 	ID          string
 	WorkspaceID string
@@ -29,19 +29,19 @@ type StoredResponse struct {
 	Status      ResponseStatus
 	Background  bool
 
-	// Holder is the id of the process that answers the response in the background. If that process does not extend
-	// HeldUntil in time, it counts as dead.
+	// Holder is the id of the process answering the response in the background. If that process does not extend
+	// HeldUntil in time, it is considered dead.
 	Holder    string
 	HeldUntil time.Time
 
 	Input     string // the input items, as JSON
-	Body      string // the response in the API's form without its status, as JSON
-	Trace     string // how the output was divided into pieces, as JSON
+	Body      string // the response as the API returns it, without its status, as JSON
+	Trace     string // how the output was split up for streaming, as JSON
 	CreatedAt time.Time
 }
 
-// ItemConversation is a conversation of OpenAI's Conversations API. Unlike a Conversation, it has no agent, and its
-// items include tool calls and their results.
+// ItemConversation is a conversation in the OpenAI-compatible Conversations API. Unlike a Conversation, it has no
+// agent, and its items include tool calls and their results.
 type ItemConversation struct {
 	ID          string
 	WorkspaceID string
@@ -54,5 +54,5 @@ type ItemConversation struct {
 // ConversationItem is an item of an ItemConversation.
 type ConversationItem struct {
 	ID   string
-	Item string // the item in the API's form, as JSON
+	Item string // the item as the API returns it, as JSON
 }

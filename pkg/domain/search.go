@@ -10,23 +10,23 @@ const (
 	SearchDense   SearchMode = "dense"   // only the query's vector
 )
 
-// Facets holds the values of metadata keys with the number of documents for each. Each page of a web site is a
+// Facets holds the values of metadata keys and how many documents have each. Every page of a web site counts as a
 // document.
 type Facets struct {
 	Documents int // documents whose values were counted
 	Facets    []Facet
 }
 
-// Facet holds the values of one key.
+// Facet holds one key's values.
 type Facet struct {
 	Key      string
 	Distinct int          // number of different values
 	Values   []FacetValue // the most frequent values first
 }
 
-// FacetValue is a value of a metadata key with the number of documents that have it. If a document's value is a list,
-// each item counts.
+// FacetValue is a metadata value and the number of documents that have it. If a document's value is a list, each item
+// counts.
 type FacetValue struct {
-	Value any // string, float64 or bool; long texts are cut
+	Value any // string, float64 or bool; long strings are truncated
 	Count int
 }

@@ -12,29 +12,29 @@ import (
 type Crawl struct {
 	StartedAt    time.Time      `json:"started_at"`
 	Removed      int64          `json:"removed"`             // pages removed from the datastore
-	LeftOut      map[string]int `json:"left_out,omitempty"`  // skipped addresses by reason; an address may count once for every page that links to it
-	MissingPages MissingPolicy  `json:"rest,omitempty"`      // handling of pages that the crawl did not find
-	StoppedAt    time.Time      `json:"stopped_at,omitzero"` // when the site's owner stopped the crawl and the waiting pages were skipped; zero if not stopped
-	Widened      bool           `json:"widened,omitempty"`   // the settings came to include more pages after discovery had started
+	LeftOut      map[string]int `json:"left_out,omitempty"`  // skipped addresses by reason; an address may be counted once per page that links to it
+	MissingPages MissingPolicy  `json:"rest,omitempty"`      // what to do with pages the crawl did not find
+	StoppedAt    time.Time      `json:"stopped_at,omitzero"` // when the site's owner stopped the crawl and its waiting pages were skipped; zero if not stopped
+	Widened      bool           `json:"widened,omitempty"`   // a settings change made the site include more pages after discovery had started
 }
 
 // Stopped reports whether a user has stopped the crawl. It returns false if c is nil.
 func (c *Crawl) Stopped() bool { return c != nil && !c.StoppedAt.IsZero() }
 
-// MissingPolicy says what happens to pages that a site's newest crawl did not find, once discovery is complete.
+// MissingPolicy says what happens, once discovery is complete, to pages that a site's newest crawl did not find.
 type MissingPolicy string
 
 // Values of MissingPolicy.
 const (
 	RestKept      MissingPolicy = ""        // keep them, because the list of pages was incomplete
-	RestRefetched MissingPolicy = "asked"   // fetch them again, because the pages that link to them may be unchanged and thus have reported no links
+	RestRefetched MissingPolicy = "asked"   // fetch them again, because the pages that link to them may be unchanged and so have reported no links
 	RestRemoved   MissingPolicy = "removed" // remove them, because the sitemap lists all pages
 )
 
 // Maximum number of different reasons in Crawl.LeftOut.
 const maxLeftOut = 50
 
-// addLeftOut adds numbers of skipped addresses by reason. Beyond maxLeftOut reasons, new ones are dropped.
+// addLeftOut adds counts of skipped addresses by reason. Once there are maxLeftOut reasons, new ones are dropped.
 func (c *Crawl) addLeftOut(counts map[string]int) {
 	for _, reason := range slices.Sorted(maps.Keys(counts)) {
 		if _, known := c.LeftOut[reason]; !known && len(c.LeftOut) >= maxLeftOut {
@@ -47,7 +47,7 @@ func (c *Crawl) addLeftOut(counts map[string]int) {
 	}
 }
 
-// AddLeftOut adds numbers of skipped addresses by reason to the site's crawl. It returns false if counts is empty.
+// AddLeftOut adds counts of skipped addresses by reason to the site's crawl. It returns false if counts is empty.
 func (d *Datasource) AddLeftOut(counts map[string]int) bool {
 	if len(counts) == 0 {
 		return false
@@ -61,8 +61,8 @@ func (d *Datasource) BeginCrawl(at time.Time) {
 	d.Crawl, d.DiscoveryDone = &Crawl{StartedAt: at}, false
 }
 
-// crawl returns the site's newest crawl for modification, or a new one if none is stored (older versions stored none).
-// It copies d.Crawl first, because copies of the datasource share the original.
+// crawl returns the site's newest crawl for modification, or a new one if none is stored, as in older versions. It
+// copies d.Crawl first, because copies of the datasource share it.
 func (d *Datasource) crawl(at time.Time) *Crawl {
 	c := Crawl{StartedAt: at}
 	if d.Crawl != nil {
@@ -76,10 +76,10 @@ func (d *Datasource) crawl(at time.Time) *Crawl {
 // Removed records that some of the site's pages were removed from the datastore.
 func (d *Datasource) Removed(pages int64) { d.crawl(d.UpdatedAt).Removed += pages }
 
-// CrawlWidened records that the site's settings came to include more pages after its newest crawl had started.
+// CrawlWidened records that a settings change made the site include more pages after its newest crawl had started.
 func (d *Datasource) CrawlWidened() { d.crawl(d.UpdatedAt).Widened = true }
 
-// CrawlStopped stops the crawl of a site: no more pages are added, and events from a running discovery are ignored.
+// CrawlStopped stops a site's crawl: no more pages are added, and events from a discovery still running are ignored.
 func (d *Datasource) CrawlStopped(at time.Time) {
 	d.crawl(at).StoppedAt = at
 	if !d.DiscoveryDone && !d.Status.Terminal() {
@@ -104,7 +104,7 @@ func (d *Datasource) RestorePage(at time.Time) {
 // SiteProgress counts a site's pages by state.
 type SiteProgress struct {
 	Discovered int64 // all of the site's pages
-	Waiting    int64 // waiting to be fetched or read
+	Waiting    int64 // waiting to be fetched or processed
 	Fetched    int64 // with content processed after the newest fetch
 	Unchanged  int64 // with content that the newest fetch found unchanged
 	Skipped    int64 // skipped on purpose
@@ -112,8 +112,8 @@ type SiteProgress struct {
 	Removed    int64 // removed from the datastore by the newest crawl; not included in Discovered
 }
 
-// WarnSitemap sets a warning on a site with a sitemap after its scope was widened: new pages are found only when the
-// sitemap is read again.
+// WarnSitemap adds a warning to a site with a sitemap after its scope was widened, because new pages are found only
+// when the sitemap is read again.
 func (d *Datasource) WarnSitemap() {
 	if !slices.Contains(d.Warnings, rereadSitemapWarning) {
 		d.Warnings = append(slices.Clone(d.Warnings), rereadSitemapWarning)
@@ -122,17 +122,17 @@ func (d *Datasource) WarnSitemap() {
 
 const rereadSitemapWarning = "The site now includes more pages than before. Refresh it to find new pages in its sitemap." //nolint:gosec // G101: a warning, no credential
 
-// Warnings that SettlePages adds, and later recognises in order to replace them.
+// Warnings added by SettlePages. It also recognises them later in order to replace them.
 const (
 	pagesFailed     = " pages could not be read; each shows its error"
 	crawlStopped    = "The crawl was stopped before all pages were fetched."
 	onlyRootWarning = "Apart from the root, no page matches the site's include and exclude patterns."
 )
 
-// SettlePages sets the status of a site whose discovery is complete and whose pages are all processed: error if no page
-// could be read, and otherwise synched, with a warning if some pages failed or the patterns exclude all pages but the
-// root. `cause` is the error of a failed page or the reason for skipping a page. SettlePages reports whether anything
-// changed.
+// SettlePages sets the status of a site whose discovery is complete and whose pages are all processed. The status is
+// error if no page could be read. Otherwise it is synched, with a warning if some pages failed or the patterns exclude
+// every page but the root. `cause` is a failed page's error or the reason why a page was skipped. SettlePages reports
+// whether anything changed.
 func (d *Datasource) SettlePages(pages SiteProgress, cause string, at time.Time) bool {
 	status, message := StatusSynched, ""
 	warnings := slices.DeleteFunc(slices.Clone(d.Warnings), func(w string) bool {
@@ -171,14 +171,14 @@ func (d *Datasource) SettlePages(pages SiteProgress, cause string, at time.Time)
 	return true
 }
 
-// Alive reports whether a site's page has content or may still get it, so that duplicates can be skipped in favour of
-// it.
+// Alive reports whether a site's page has content or may still get some, so that duplicates can be skipped in its
+// favour.
 func (d *Datasource) Alive() bool {
 	return d.Status != StatusSkipped && (d.Status != StatusError || d.ActiveGeneration > 0)
 }
 
-// TextName identifies the page's content: it is the hash of its text or, if that is unknown, of its bytes. Pages with
-// the same name have the same content. The name is "" if the page was never fetched.
+// TextName identifies the page's content by the hash of its text or, if that is unknown, of its bytes. Pages with the
+// same name have the same content. The name is "" if the page was never fetched.
 func (d *Datasource) TextName() string {
 	switch {
 	case d.Original == nil:
@@ -190,8 +190,8 @@ func (d *Datasource) TextName() string {
 	}
 }
 
-// Refuses returns the reason why a site's settings exclude an address, or "". `depth` is the number of links from the
-// root to the address; it is ignored if a sitemap lists the pages.
+// Refuses returns the reason why a site's settings exclude an address, or "" if they don't. `depth` is the number of
+// links from the root to the address; it is ignored if the pages come from a sitemap.
 func (s SiteScope) Refuses(p Patterns, address string, depth int) string {
 	why := p.RefusesURL(address)
 	if why != LeftExcluded && s.Follow && depth > s.MaxDepth {
@@ -200,8 +200,8 @@ func (s SiteScope) Refuses(p Patterns, address string, depth int) string {
 	return why
 }
 
-// ReadsLinksOnly reports whether a page refused for this reason is still read for its links. This requires that the
-// site follows links, and that the page is the root or matches no include pattern.
+// ReadsLinksOnly reports whether a page refused for this reason is still read for its links. That is the case if the
+// site follows links and the page is the root or matches no include pattern.
 func (s SiteScope) ReadsLinksOnly(why, address string) bool {
 	return s.Follow && (why == LeftNotIncluded || SameAddress(address, s.Root))
 }
@@ -215,8 +215,8 @@ func (s SiteScope) LeftOutReason(why, address string) string {
 }
 
 // IsBetterThan reports whether to keep this page rather than another one with the same content. A page fetched without
-// a redirect is better than a page that redirects, and the target of a redirect is better than its source. Otherwise
-// the page with fewer links from the root is better, or else the page with the shorter address.
+// a redirect is better than one that redirects, and a redirect's target is better than its source. Otherwise, the page
+// with fewer links from the root is better; if they have equally many, the one with the shorter address is.
 func (c DatasourceConfig) IsBetterThan(than DatasourceConfig) bool {
 	leads, target := c.FinalURL == than.SourceURL, than.FinalURL == c.SourceURL
 	switch {
@@ -233,7 +233,7 @@ func (c DatasourceConfig) IsBetterThan(than DatasourceConfig) bool {
 	}
 }
 
-// SameScope reports whether two configurations of a site have the same scope settings.
+// SameScope reports whether two configurations for a site have the same scope settings.
 func (c DatasourceConfig) SameScope(other DatasourceConfig) bool {
 	return slices.Equal(c.Include, other.Include) && slices.Equal(c.Exclude, other.Exclude) &&
 		c.MaxPages == other.MaxPages && c.MaxDepth == other.MaxDepth

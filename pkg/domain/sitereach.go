@@ -1,6 +1,6 @@
 package domain
 
-// SiteReach decides which links become pages of a site, depending on its scope and number of pages.
+// SiteReach decides which links become pages of a site, based on the site's scope and number of pages.
 type SiteReach struct {
 	Scope    *SiteScope
 	Limit    int   // maximum number of searchable pages
@@ -10,9 +10,9 @@ type SiteReach struct {
 	patterns *Patterns
 }
 
-// Judge decides whether a link becomes a page of the site. If not, `why` is the reason. If so, `why` is "" and the
+// Judge decides whether a link becomes a page of the site. If not, `why` is the reason. If so, `why` is "", and the
 // second result is the new page's Lead (see DatasourceConfig.Lead): 0 for the root and for a page that matches an
-// include pattern, and otherwise `lead`.
+// include pattern, and `lead` for all others.
 func (r *SiteReach) Judge(l Link, lead int) (why string, _ int) {
 	if SameAddress(l.URL, r.Scope.Root) {
 		return "", 0 // the root is always read for its links

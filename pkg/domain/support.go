@@ -2,21 +2,21 @@ package domain
 
 import "bytes"
 
-// AnswerSentence is a sentence of an answer with the passages that support it. Code blocks, list items and table rows
-// also count as sentences. Answers are stored with the JSON form of their sentences.
+// AnswerSentence is a sentence in an answer, with the passages that support it. Code blocks, list items and table rows
+// also count as sentences. Answers are stored with their sentences as JSON.
 type AnswerSentence struct {
 	Start       int          `json:"start"` // first byte in the answer
 	End         int          `json:"end"`
-	Support     *float64     `json:"support,omitempty"`     // 0 to 1; nil for text that states nothing, and in answers without sources
-	Unsupported bool         `json:"unsupported,omitempty"` // whether the agent marks the sentence because of its low support
+	Support     *float64     `json:"support,omitempty"`     // 0 to 1; nil for text that makes no claim and in answers without sources
+	Unsupported bool         `json:"unsupported,omitempty"` // whether the agent flags the sentence because of its low support
 	Spans       []SourceSpan `json:"spans,omitempty"`
 }
 
-// SourceSpan is a part of a source that supports a sentence. Its JSON form has only the fields that RestoreSpans cannot
-// derive.
+// SourceSpan is a passage in a source that supports a sentence. Its JSON form has only the fields that RestoreSpans
+// cannot derive.
 type SourceSpan struct {
 	Source   int       `json:"source"` // index in the answer's sources
-	Citation int       `json:"-"`      // number of the source in the answer; 0 if the answer cites nothing
+	Citation int       `json:"-"`      // the source's citation number in the answer; 0 if the answer cites nothing
 	In       TextRange `json:"in"`     // bytes in Fragment.Text
 
 	// Original is the span's location in the document's text, in bytes. It is nil if the location is unknown, as in chunks
@@ -24,13 +24,14 @@ type SourceSpan struct {
 	Original *TextRange `json:"-"`
 	Text     string     `json:"-"` // the document's text at Original or, if that is nil, the fragment's text
 
-	// Page and Rectangles locate the span on a page of a PDF. They are empty for other formats and unless requested.
+	// Page and Rectangles locate the span on a PDF page. They are empty for other formats and unless requested.
 	Page       int             `json:"-"`
 	Rectangles []PageRectangle `json:"-"`
 }
 
-// SourceSpans returns a range of a source's text as spans. Each span is contiguous in the document's text. If the
-// location in the document is unknown, there is a single span. `index` is the source's index in the answer's sources.
+// SourceSpans converts a range in a source's text to spans. Each span is contiguous in the document's text. If the
+// location in the document is unknown, there is a single span. `index` is the source's index among the answer's
+// sources.
 func SourceSpans(source Fragment, index int, in TextRange) []SourceSpan {
 	span := SourceSpan{Source: index, Citation: source.Citation, In: in, Text: source.Text[in.Start:in.End]}
 	located := source.Runs.Locate(source.Text, in)
@@ -45,8 +46,8 @@ func SourceSpans(source Fragment, index int, in TextRange) []SourceSpan {
 	return out
 }
 
-// RestoreSpans sets the fields of spans that their JSON form lacks. It drops spans whose source or range does not
-// exist.
+// RestoreSpans fills in the span fields that are missing from their JSON form. It drops spans whose source or range
+// does not exist.
 func RestoreSpans(sentences []AnswerSentence, sources []Fragment) {
 	for i := range sentences {
 		kept := make([]SourceSpan, 0, len(sentences[i].Spans))
@@ -63,16 +64,16 @@ func RestoreSpans(sentences []AnswerSentence, sources []Fragment) {
 // TextRange is the half-open range [Start, End) of a text, in bytes.
 type TextRange struct{ Start, End int }
 
-// PageRectangle is an upright rectangle on a page of a PDF as displayed: cut to its crop box and rotated. X and Y are
-// the upper left corner, measured from the page's upper left corner. The unit is a point (1/72 inch); UserUnit is not
-// applied.
+// PageRectangle is an axis-aligned rectangle on a PDF page as displayed, that is, clipped to its crop box and rotated.
+// X and Y are its upper left corner, measured from the page's upper left corner. The unit is a point (1/72 inch);
+// UserUnit is not applied.
 type PageRectangle struct {
 	Page                int // from 1
 	X, Y, Width, Height float64
 }
 
-// UnsupportedSentences is the agent setting for sentences that no source supports. Like RestrictKnowledge, it is stored
-// in Agent.Extra.
+// UnsupportedSentences names the agent setting for sentences that no source supports. Like RestrictKnowledge, it is
+// stored in Agent.Extra.
 const UnsupportedSentences = "unsupportedSentences"
 
 // UnsupportedMode says how an agent treats sentences that no source supports.
@@ -80,7 +81,7 @@ type UnsupportedMode string
 
 // Values of UnsupportedMode.
 const (
-	MarkUnsupported UnsupportedMode = "mark" // default: mark the sentence in the response
+	MarkUnsupported UnsupportedMode = "mark" // default: flag the sentence in the response
 	DropUnsupported UnsupportedMode = "drop" // remove the sentence from the answer
 	KeepUnsupported UnsupportedMode = "keep" // treat the sentence like any other
 )

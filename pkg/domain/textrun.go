@@ -7,23 +7,23 @@ import (
 	"unicode"
 )
 
-// TextRun is a part of a chunk's or fragment's text that occurs unchanged in the document's text.
+// TextRun is a section of a chunk's or fragment's text that occurs unchanged in the document's text.
 type TextRun struct {
 	Text     int // first byte in the chunk's text
 	Document int // first byte in the document's text
 	Length   int // bytes
 }
 
-// TextRuns locate a chunk's text in the document's text. They are ordered by their position in the chunk and do not
-// overlap there. A chunk has several runs if it repeats a table header, or if it has one line break where the
-// document's text has BlockSeparator: between table rows and list items.
+// TextRuns map a chunk's text to the document's text. They are ordered by their position in the chunk and do not
+// overlap there. A chunk has several runs if it repeats a table header, or if it has a single line break where the
+// document's text has BlockSeparator, as between table rows and list items.
 type TextRuns []TextRun
 
-// Maximum length of encoded runs in bytes. Longer ones are not stored.
+// Maximum length in bytes of encoded runs. Longer ones are not stored.
 const maxEncodedRuns = 16 << 10
 
-// Add appends a run that begins at the offset `text` in the chunk's text and `document` in the document's text. The
-// previous run ends there. If the new run merely continues it, Add does nothing. Call End after the last Add.
+// Add appends a run that begins at offset `text` in the chunk's text and at offset `document` in the document's text.
+// The previous run ends there. If the new run merely continues it, Add does nothing. Call End after the last Add.
 func (r *TextRuns) Add(text, document int) {
 	if n := len(*r); n > 0 {
 		last := &(*r)[n-1]
@@ -50,7 +50,7 @@ func (r TextRuns) End(length int) TextRuns {
 	return r
 }
 
-// Clip returns the runs within text[start:end] for another text that contains this part `moved` bytes later.
+// Clip returns the runs within text[start:end], adjusted to another text that contains this range `moved` bytes later.
 func (r TextRuns) Clip(start, end, moved int) TextRuns {
 	var out TextRuns
 	for _, run := range r {
@@ -62,15 +62,15 @@ func (r TextRuns) Clip(start, end, moved int) TextRuns {
 	return out
 }
 
-// Located is a part of a chunk's text with its positions in the chunk and in the document.
+// Located is a section of a chunk's text with its positions in the chunk and in the document.
 type Located struct {
 	In       TextRange // in the chunk's text
 	Document TextRange // in the document's text
 	Text     string    // the document's text at Document
 }
 
-// Locate returns the parts of text[in.Start:in.End] that occur in the document's text, without surrounding white space.
-// `text` is the chunk's text. Text that is contiguous in the document is one part.
+// Locate returns the sections of text[in.Start:in.End] that occur in the document's text, without surrounding white
+// space. `text` is the chunk's text. Text that is contiguous in the document forms one section.
 func (r TextRuns) Locate(text string, in TextRange) []Located {
 	var out []Located
 	for _, run := range r.Clip(in.Start, min(in.End, len(text)), 0) {
@@ -105,7 +105,7 @@ func (l *Located) trim() {
 }
 
 // Encode encodes the runs as text to store with the chunk. `offset` is the chunk's offset in the document. The result
-// is "" without runs, or if it would be longer than maxEncodedRuns.
+// is "" if there are no runs or if it would be longer than maxEncodedRuns.
 func (r TextRuns) Encode(offset int) string {
 	var out strings.Builder
 	before := TextRun{Document: offset}
@@ -125,10 +125,9 @@ func (r TextRuns) Encode(offset int) string {
 	return out.String()
 }
 
-// impliedShift is the shift that Encode omits because it is the most common one. A run has an offset in the document
-// and one in the text. Its shift is how much the difference of the two has grown since the previous run. This is
-// usually 0 for the first run and 1 for the others, because most runs follow a BlockSeparator that was shortened by one
-// line break.
+// impliedShift is the most common shift, which Encode omits. A run's shift is how much the difference between its
+// offset in the document and its offset in the text has grown since the previous run. It is usually 0 for the first run
+// and 1 for the others, because most runs follow a BlockSeparator that was shortened by one line break.
 func impliedShift(run int) int { return min(run, 1) }
 
 // DecodeTextRuns decodes runs from Encode, or returns nil if `encoded` is empty or damaged. `offset` and `length` are

@@ -11,23 +11,23 @@ type Sweep struct {
 	WorkspaceID  string
 	DatastoreID  string
 	DatasourceID string   // "" means the whole datastore
-	Place        Place    // zero means every place of the datastore or, if the whole datastore is deleted, every place that exists
-	From, Below  uint64   // rows of generations [From, Below) are deleted; Below 0 means no rows; From 0 and Below AllGenerations mean all rows
+	Place        Place    // zero means all of the datastore's places or, if the whole datastore is deleted, every place that exists
+	From, Below  uint64   // rows with generations in [From, Below) are deleted; Below 0 means no rows; From 0 and Below AllGenerations mean all rows
 	Originals    []string // keys in the original store
 	Jobs         bool     // whether the datasource's messages are deleted from the job stream
-	// Crawls, unless 0, is the generation below which the datasource's crawl jobs are deleted from the stream. These jobs
-	// were withdrawn and their results would be rejected, so deleting them saves requests.
+	// Crawls, unless 0, is the generation below which the datasource's crawl jobs are deleted from the stream. These
+	// jobs were withdrawn and their results would be rejected, so deleting them saves requests.
 	Crawls uint64
 }
 
 // AllGenerations as Sweep.Below deletes every row of the datasource.
 const AllGenerations uint64 = math.MaxUint64
 
-// Outcome holds the consequences of an event, apart from the changed datasource. They must be stored in the same
+// Outcome holds an event's consequences apart from changes to the datasource. They must be stored in the same
 // transaction as the datasource.
 type Outcome struct {
 	Changed bool // the datasource's row must be written
-	Next    *Job // job to put into the outbox
+	Next    *Job // job to add to the outbox
 	// NotBefore is the earliest time to publish Next. Zero means at once.
 	NotBefore time.Time
 	Begins    bool           // Next starts a crawl, because a page has become a site
@@ -35,7 +35,7 @@ type Outcome struct {
 	Sweeps    []Sweep        // sweeps to queue
 	Links     []Link         // pages to add to the site (the datasource itself or its group)
 	LeftOut   map[string]int // addresses missing from Links, by reason
-	Settled   bool           // the job in flight has ended, so that another may be published
+	Settled   bool           // the job in flight has ended, so another may be published
 }
 
 func (o *Outcome) sweep(d *Datasource, p Place, from, below uint64) {
@@ -48,17 +48,17 @@ func (o *Outcome) sweepOriginal(d *Datasource, key string) {
 
 // Apply changes the datasource according to the event and returns the other consequences. `store` is the datasource's
 // datastore in its current state: no move may start or end before the outcome is stored. Once a datasource is accepted,
-// only Apply changes its status, with a few exceptions in which the catalog changes several rows itself: it sets a
+// only Apply changes its status, except in a few cases where the catalog changes several rows itself: it sets a
 // datasource to pending when its job is published, a duplicate page to skipped, and a site to synched when no pages are
 // waiting, and it stops crawls.
 //
-// Events may be delivered several times or late, and may come from a job that a newer job has overtaken. These rules
+// Events may be delivered more than once or late, and may come from a job that a newer job has overtaken. These rules
 // make them harmless:
 //   - Content only moves forward: a generation becomes active only if it is higher than the active one, and only in
 //     the place that serves readers or the place that the datastore is moving to. Rows written elsewhere are swept.
-//   - When a job fails, the jobs that it overtook fail with it: no older generation becomes active afterwards.
+//   - When a job fails, the jobs it overtook fail with it: no older generation becomes active afterwards.
 //   - Status belongs to the newest accepted job: events from other jobs never change it.
-//   - A job that has ended is not reopened by its own late events, except for content that it fetched before it was
+//   - A job that has ended is not reopened by its own late events, except for content it fetched before it was
 //     abandoned.
 func Apply(d *Datasource, store Datastore, ev Event) Outcome {
 	current := ev.JobID == d.JobID
@@ -93,8 +93,8 @@ func Apply(d *Datasource, store Datastore, ev Event) Outcome {
 	return Outcome{}
 }
 
-// OrphanSweeps returns the sweeps that delete the results of a job whose datasource no longer exists, given an event of
-// that job. They keep later generations, because a datasource with the same id, such as a page of a site, may have been
+// OrphanSweeps returns the sweeps that delete a job's results if its datasource no longer exists. ev is an event from
+// that job. Later generations are kept, because a datasource with the same id, such as a site's page, may have been
 // created since.
 func OrphanSweeps(ev Event) []Sweep {
 	base := Sweep{WorkspaceID: ev.WorkspaceID, DatastoreID: ev.DatastoreID, DatasourceID: ev.DatasourceID}
@@ -141,7 +141,7 @@ func applyScanned(d *Datasource, store Datastore, ev Event, current bool) Outcom
 	return Outcome{Changed: true, Settled: true, Next: &next}
 }
 
-// next makes j the datasource's newest job. The previous one has ended.
+// next makes j the datasource's newest job, because the previous one has ended.
 func (o *Outcome) next(d *Datasource, j Job) {
 	d.JobID = j.ID
 	d.Runs++
@@ -162,7 +162,7 @@ func applyUnchanged(d *Datasource, ev Event, current bool) Outcome {
 	return Outcome{Changed: true, Settled: true}
 }
 
-// finishUnchanged ends a job that found the active content up to date.
+// finishUnchanged ends a job that found the active content to be up to date.
 func (d *Datasource) finishUnchanged(at time.Time) {
 	d.finish(StatusSynched, at)
 	d.LastSynch = &at
@@ -171,12 +171,12 @@ func (d *Datasource) finishUnchanged(at time.Time) {
 
 func applySynched(d *Datasource, store Datastore, ev Event, current bool) Outcome {
 	var out Outcome
-	serves := false // the job has written the content that readers see
+	serves := false // the job wrote the content that readers see
 	for _, p := range ev.Places {
 		switch {
 		case d.isCurrentIn(store, p, ev.Generation):
-			// The event was already applied, and its rows are in use. Keep them even if a later job has failed since and raised
-			// d.Fence above this generation.
+			// The event was already applied, and its rows are in use. Keep them even if a later job has since failed
+			// and raised d.Fence above this generation.
 			serves = serves || p == store.Serving()
 		case ev.Generation <= d.Fence, !current && d.Status == StatusSkipped:
 			out.sweep(d, p, ev.Generation, ev.Generation+1)
@@ -206,15 +206,15 @@ func applySynched(d *Datasource, store Datastore, ev Event, current bool) Outcom
 		d.Warnings = ev.Warnings
 		out.Changed, out.Settled = true, true
 	default:
-		// The datastore has moved during the job, so the job's rows are not where readers look.
+		// The datastore moved while the job was running, so the job's rows are not where readers look.
 		d.finish(StatusUnsynched, ev.At)
 		out.next(d, NewIngestJob(*d, store))
 	}
 	return out
 }
 
-// isCurrentIn reports whether a generation must be kept in place p: the active generation where readers are served, and
-// the generation of d.Target where the datastore is moving to.
+// isCurrentIn reports whether a generation must be kept in place p. That applies to the active generation in the place
+// that serves readers, and to d.Target's generation in the place the datastore is moving to.
 func (d *Datasource) isCurrentIn(store Datastore, p Place, generation uint64) bool {
 	switch {
 	case p == store.Serving():
@@ -226,7 +226,7 @@ func (d *Datasource) isCurrentIn(store Datastore, p Place, generation uint64) bo
 	}
 }
 
-// activate makes the event's generation active unless a newer one is.
+// activate makes the event's generation active unless a newer one already is.
 func (o *Outcome) activate(d *Datasource, store Datastore, ev Event) {
 	switch {
 	case ev.Generation > d.ActiveGeneration:
@@ -254,7 +254,7 @@ func (o *Outcome) activate(d *Datasource, store Datastore, ev Event) {
 	}
 }
 
-// recordMoved records that the event's generation is in the place that the datastore is moving to.
+// recordMoved records that the event's generation is in the place the datastore is moving to.
 func (o *Outcome) recordMoved(d *Datasource, p Place, ev Event) {
 	switch {
 	case d.Target == nil || ev.Generation > d.Target.Generation:
@@ -275,7 +275,7 @@ func applyError(d *Datasource, store Datastore, ev Event, current bool) Outcome 
 	out := Outcome{Changed: true, Settled: true}
 	d.Unchanged = false
 	if d.Fence = max(d.Fence, ev.Generation); ev.Generation > 0 {
-		// Sweep the rows from this run and from earlier runs that it overtook.
+		// Sweep the rows from this run and from earlier runs it overtook.
 		for _, p := range ev.Places {
 			from := d.ActiveGeneration + 1
 			if store.Move != nil && p == store.Move.To {
@@ -297,8 +297,8 @@ func applyError(d *Datasource, store Datastore, ev Event, current bool) Outcome 
 			d.Progress.Stage = ev.Progress.Stage
 		}
 	case store.Move != nil && store.Move.ID == ev.Move:
-		// A failed move job takes nothing away from readers, but the datastore's move cannot be completed without this
-		// datasource. Keep Resume, so that cancelling the move can restore the datasource's state.
+		// A failed move job takes nothing away from readers, but without this datasource the datastore's move cannot be
+		// completed. Keep Resume, so that cancelling the move can restore the datasource's state.
 		d.finish(StatusError, ev.At)
 		d.Error = "The document could not be moved to " + store.Move.To.String() + ": " + ev.Error
 	default:
@@ -308,8 +308,8 @@ func applyError(d *Datasource, store Datastore, ev Event, current bool) Outcome 
 }
 
 // sweepOvertaken sweeps the rows written by a failed job that a newer job has overtaken. It does nothing if the
-// datasource is waiting for a job or has content, because a later job sweeps these rows with all older generations when
-// it ends.
+// datasource is waiting for a job or has content, because a later job will then sweep these rows together with all
+// older generations.
 func sweepOvertaken(d *Datasource, ev Event, current bool) (out Outcome) {
 	if current || !d.Status.Terminal() || d.ActiveGeneration > 0 || d.Target != nil {
 		return out

@@ -20,7 +20,7 @@ func source(change func(*Datasource)) Datasource {
 	return d
 }
 
-// here serves readers, there is where the datastore moves to, and gone is from an earlier move.
+// `here` serves readers, `there` is where the datastore is moving to, and `gone` is from an earlier move.
 var (
 	here  = Place{Engine: EngineEmbedded, Model: "model"}
 	there = Place{Engine: EngineMilvus, Model: "model"}
@@ -37,7 +37,7 @@ func moving() Datastore {
 	return d
 }
 
-// rows returns the sweep of the datasource's rows in a place.
+// rows returns the sweep that deletes the datasource's rows in a place.
 func rows(p Place, from, below uint64) Sweep {
 	return Sweep{WorkspaceID: "ws", DatastoreID: "store", DatasourceID: "src", Place: p, From: from, Below: below}
 }

@@ -13,17 +13,17 @@ const (
 	MetricEmbedTokens      Metric = "embed_tokens"      // tokens sent to an embedding model
 )
 
-// Metrics of a workspace's current content.
+// Metrics about a workspace's current content.
 const (
 	MetricStoredChunks Metric = "stored_chunks" // searchable chunks
 	MetricStoredBytes  Metric = "stored_bytes"  // bytes of accepted content, as uploaded or fetched
 )
 
-// LimitRequests is the maximum number of requests per second with a key in each api process. Unlike other metrics, it
-// is not counted as usage.
+// LimitRequests is the maximum number of requests per second that each api process accepts for a key. Unlike other
+// metrics, it is not counted as usage.
 const LimitRequests Metric = "requests_per_second"
 
-// Limits maps metrics to maximum values. An absent or zero metric is unlimited.
+// Limits maps each metric to its maximum value. An absent or zero metric is unlimited.
 type Limits map[Metric]int64
 
 // Stricter returns the lower of the two limits for each metric.
@@ -52,5 +52,5 @@ func (l Limits) Limited() bool {
 // Account is the workspace and key that usage is charged to.
 type Account struct {
 	WorkspaceID string
-	KeyID       string // id of the API key, if it belongs to the workspace; otherwise ""
+	KeyID       string // id of the API key if it belongs to the workspace; otherwise ""
 }

@@ -11,12 +11,12 @@ const stageCrawling = "crawling"
 // Maximum number of redirects stored with a page.
 const maxRedirects = 10
 
-// MaxPostponed is the longest time that a job can be postponed.
+// MaxPostponed is the longest time a job can be postponed.
 const MaxPostponed = 24 * time.Hour
 
-// applyDiscovered returns an Outcome with the event's links. Links of a site count only if the event comes from the
-// site's newest job. Links of a page are always accepted; the catalog later drops them unless the crawl that requested
-// the page is still the site's current one.
+// applyDiscovered returns an Outcome with the event's links. A site's links count only if the event comes from the
+// site's newest job. A page's links are always accepted here; the catalog drops them later unless the crawl that
+// requested the page is still the site's current one.
 func applyDiscovered(d *Datasource, ev Event, current bool) Outcome {
 	if d.Type != TypeWebSite {
 		return Outcome{Links: ev.Links, LeftOut: ev.LeftOut}
@@ -91,12 +91,12 @@ func applyFetched(d *Datasource, store Datastore, ev Event) Outcome {
 	return out
 }
 
-// Accepts reports whether the datasource is still waiting for the fetch reported by the event.
+// Accepts reports whether the datasource is still waiting for the fetch that the event reports.
 func (d *Datasource) Accepts(ev Event) bool {
 	return ev.JobID == d.JobID && d.Status != StatusSynched && d.Status != StatusSkipped
 }
 
-// refuse discards a fetched page that nobody wants any more.
+// refuse discards a fetched page that is no longer wanted.
 func refuse(d *Datasource, ev Event) (out Outcome) {
 	key := ev.Fetched.Original.Key
 	if d.Original == nil || d.Original.Key != key { // otherwise the same fetch was already applied
@@ -105,7 +105,7 @@ func refuse(d *Datasource, ev Event) (out Outcome) {
 	return out
 }
 
-// storeFetch stores a fetch's results in the page's configuration.
+// storeFetch stores the results of a fetch in the page's configuration.
 func (d *Datasource) storeFetch(f *Fetched) {
 	c := &d.Config
 	c.ETag, c.LastModified = f.ETag, f.LastModified
@@ -115,7 +115,7 @@ func (d *Datasource) storeFetch(f *Fetched) {
 	c.TextHash, c.Sketch, c.LinksKnown = f.TextHash, slices.Clone(f.Sketch), f.LinksKnown
 }
 
-// SetFinalURL records a fetch's final address if it was redirected.
+// SetFinalURL records the address at which a fetch ended if it was redirected.
 func (c *DatasourceConfig) SetFinalURL(address string) {
 	c.FinalURL = ""
 	if address != c.SourceURL {
@@ -154,7 +154,7 @@ func applySkipped(d *Datasource, ev Event, current bool) Outcome {
 }
 
 // Exclude ends a page's crawl and removes its content. `reason` is for users. `keeper` is the id of the page kept
-// instead, or "". Generations up to the given one can no longer become active.
+// instead, or "". Generations up to and including `generation` can no longer become active.
 func (d *Datasource) Exclude(reason, keeper string, generation uint64, at time.Time) Outcome {
 	out := Outcome{Changed: true, Settled: true}
 	out.removeContent(d, generation)
@@ -163,8 +163,8 @@ func (d *Datasource) Exclude(reason, keeper string, generation uint64, at time.T
 	return out
 }
 
-// ExcludeFetched excludes a page that was fetched and found to duplicate keeper. ev reported the fetch, and the page
-// must accept it; see Accepts.
+// ExcludeFetched excludes a page that turned out to be a duplicate of keeper when it was fetched. ev reported the
+// fetch, and the page must accept it; see Accepts.
 func (d *Datasource) ExcludeFetched(reason, keeper string, ev Event) Outcome {
 	out := d.Exclude(reason, keeper, ev.Generation, ev.At)
 	d.storeFetch(ev.Fetched)
@@ -207,8 +207,8 @@ func applySitemap(d *Datasource, store Datastore, ev Event, current bool) Outcom
 	return out
 }
 
-// removeContent removes the datasource's active content and its original. The given generation, all lower ones and all
-// those known so far can then no longer become active. Rows that later jobs write are not removed.
+// removeContent removes the datasource's active content and its original. Afterwards, the given generation and all
+// lower or already known ones can no longer become active. Rows written by later jobs are not removed.
 func (o *Outcome) removeContent(d *Datasource, generation uint64) {
 	last := max(generation, d.ActiveGeneration, d.Fence)
 	if d.Target != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// crawled returns a page whose newest job is a crawl job, while readers see its earlier content.
+// crawled returns a page whose newest job is a crawl job while readers still see its earlier content.
 func crawled(change ...func(*Datasource)) Datasource {
 	d := source(func(d *Datasource) {
 		d.Type, d.Name = TypeWebPage, "Pumps"
@@ -260,8 +260,8 @@ func TestTheEndOfACrawlCountsOnceAndOnlyForItsNewestJob(t *testing.T) {
 	}
 }
 
-// withoutRemoval returns the outcome, or an empty one if the datasource is removed, because no event applies to it
-// again.
+// withoutRemoval returns the outcome, or an empty one if it removes the datasource, because no event applies to a
+// removed datasource.
 func (o Outcome) withoutRemoval() Outcome {
 	if o.Removed {
 		return Outcome{}
