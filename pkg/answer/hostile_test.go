@@ -18,7 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// hostile reads documents that contain the answer to a question, "7 years", and also instructions to say EVIL, or links
+// hostile reads documents that contain the answer to a question, "7 years", but also instructions to say EVIL, or links
 // to evil.example.
 func hostile(t *testing.T) map[string]domain.Fragment {
 	t.Helper()
@@ -92,7 +92,7 @@ func TestAnImageOfADocumentIsNotRepeated(t *testing.T) {
 				if n := strings.Count(p.System, "\n----- "); n != 2+strings.Count(f.Text, "\n----- ") {
 					t.Errorf("%d fences in %q", n, p.System)
 				}
-				for _, r := range f.Text { // include the secret that the document asks for
+				for _, r := range f.Text { // include the secret the document asks for
 					if err := emit(strings.ReplaceAll(string(r), "q=", "q=secret")); err != nil {
 						return chat.Completion{}, err
 					}

@@ -5,7 +5,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Judge compares the answer with its sources. It sets the answer's Sentences, and the Highlights of each source.
+// Judge compares the answer with its sources. It sets the answer's Sentences and each source's Highlights.
 func (a *Answer) Judge(agent domain.Agent) {
 	result := support.Judge(a.Text, a.Sources)
 	a.Sentences = result.Sentences

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// The questions of a conversation are answered one at a time: within a process in order of arrival, and across
+// The questions in a conversation are answered one at a time: within a process in order of arrival, and across
 // processes with a lease in the catalog.
 
 // How long a lock outlives its process. A running process renews the lock well before it expires.
 const defaultLockTime = 15 * time.Second
 
-// Limits on the delay between attempts to take a lock that another process holds.
+// Limits on the delay between attempts to take a lock held by another process.
 const (
 	minLockWait = 20 * time.Millisecond
 	maxLockWait = 500 * time.Millisecond
@@ -23,7 +23,7 @@ const (
 // Time limit for each catalog request that renews or releases a lock.
 const lockTimeout = 5 * time.Second
 
-// lockConversation waits until no other process is answering a question of the conversation, and takes the
+// lockConversation waits until no other process is answering a question in the conversation, then takes the
 // conversation's lock. The caller must call `end` once to release it.
 func (a *Answerer) lockConversation(ctx context.Context, conversationID string) (end func(), err error) {
 	holder := a.deps.NewID()

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// promptDraft holds the parts of a prompt before a model is chosen.
+// promptDraft holds what goes into a prompt, before a model is chosen.
 type promptDraft struct {
 	prompt       chat.Prompt // without System and Messages
 	style        promptStyle
@@ -20,7 +20,7 @@ type promptDraft struct {
 	declined     bool                       // whether to skip the model because nothing relevant was found
 	embedTokens  int64                      // estimated tokens embedded for the searches
 	onCall       func(chat.CallDelta) error // as in Request.OnCall
-	ignored      func([]string)             // receives the names of parameters that the model does not support
+	ignored      func([]string)             // receives the names of parameters the model does not support
 	rewriting    chat.Completion            // usage of the model that rewrote the query
 }
 
@@ -36,8 +36,8 @@ func (d promptDraft) write(fragments []domain.Fragment, history []chat.Turn) cha
 	return p
 }
 
-// Share of the context window to use, in tenths. The rest is a margin: token counts are estimates, and tokenisers
-// differ for code, numbers and rare scripts.
+// Share of the context window to use, in tenths. The remaining tenth is a margin: token counts are estimates, and
+// tokenisers differ for code, numbers and rare scripts.
 const usableTenths = 9
 
 // pack composes a prompt that fits the context window together with the answer. To make it fit, pack drops the history
@@ -77,7 +77,7 @@ func (d promptDraft) pack(m chat.Model, window int) (chat.Prompt, error) {
 }
 
 // answerTokens returns the number of tokens to reserve for the answer: the request's limit, but at most half of the
-// context window. Without such a limit, it is the model's default, but at most a quarter of the window.
+// context window. If the request has no limit, it is the model's default, but at most a quarter of the window.
 func (d promptDraft) answerTokens(m chat.Model, window int) int {
 	if n := d.prompt.Params.MaxTokens; n != nil {
 		return min(*n, window/2)
@@ -85,7 +85,7 @@ func (d promptDraft) answerTokens(m chat.Model, window int) int {
 	return min(m.Answer, window/4)
 }
 
-// withoutOldest removes the first exchange, so that the rest starts with a question.
+// withoutOldest removes the first exchange, so that the remaining history starts with a question.
 func withoutOldest(history []chat.Turn) []chat.Turn {
 	rest := history[1:]
 	i := slices.IndexFunc(rest, func(t chat.Turn) bool { return t.Role == domain.RoleUser })

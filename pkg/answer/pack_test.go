@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// words returns n words of one token each.
+// words returns n one-token words.
 func words(n int) string { return strings.TrimSpace(strings.Repeat("weir ", n)) }
 
 // packable returns a draft with five fragments and three exchanges of 100 tokens each.
@@ -93,7 +93,7 @@ func TestATooLargePromptIsRefusedWithTheRemedy(t *testing.T) {
 func TestTheWindowReservesTokensForTheAnswer(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		asked  int // requested length of the answer; 0: none
+		asked  int // requested answer length; 0 means none
 		window int
 		want   int // tokens reserved for the answer
 		sent   int
@@ -125,8 +125,8 @@ func TestTheWindowReservesTokensForTheAnswer(t *testing.T) {
 	}
 }
 
-// failing is a model that fails with the next error at each call, or answers if that error is nil. Once there are no
-// more errors, it repeats the last one.
+// failing is a model that fails with the next error on each call, or answers if that error is nil. Once it runs out of
+// errors, it repeats the last one.
 type failing struct {
 	steps   []error
 	prompts []chat.Prompt
@@ -141,7 +141,7 @@ func (f *failing) Complete(_ context.Context, p chat.Prompt, emit func(string) e
 	return chat.Completion{Model: p.Model, PromptTokens: 3, CompletionTokens: 4}, errors.Join(emit("At six [1]."), step)
 }
 
-// errMidway makes the model fail after the first piece.
+// errMidway makes the model fail after its first output.
 var errMidway = domain.Errorf(domain.CodeUnavailable, "broke in the middle")
 
 type listed []chat.Model
@@ -154,7 +154,7 @@ func TestModelsAreTriedUntilOneStartsToAnswer(t *testing.T) {
 	tooLong := &domain.Error{Code: domain.CodeInvalid, Message: "too long", Err: chat.ErrTooLong}
 	tests := map[string]struct {
 		first, second []error
-		asked         string // calls of each model
+		asked         string // calls to each model
 		want          error
 		fallback      bool
 	}{

@@ -13,16 +13,16 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// plan has a model divide a question that the search has not covered, and searches for the sub-questions. `found` is
-// the result of the search for the whole question. If the model fails or its plan is invalid, plan returns found.
+// plan has a model split a question that the search has not covered, and searches for the sub-questions. `found` is the
+// result of searching for the whole question. If the model fails or its plan is invalid, plan returns found.
 func (a *Answerer) plan(ctx context.Context, req Request, stores []domain.Datastore, d *promptDraft, models []chat.Model, found retrieve.Result) (retrieve.Result, error) {
 	if len(models) == 0 || !req.Agent.PlansQueries() || !a.foundSome(found) {
 		return found, nil
 	}
 	asked := d.prompt.Search
 	reason := planner.Needed(asked, found)
-	// Do not plan for missing words if the query contains words of earlier questions: the fragments need not cover
-	// those words.
+	// Do not plan for missing words if the query contains words from earlier questions, because the fragments don't
+	// have to cover those.
 	if reason == "" || reason == domain.PlanCoverage && asked != language.WithoutClientText(req.Query) {
 		return found, nil
 	}
@@ -70,7 +70,7 @@ func (a *Answerer) plan(ctx context.Context, req Request, stores []domain.Datast
 	return found, nil
 }
 
-// foundSome reports whether the search found a fragment that is relevant enough for the prompt.
+// foundSome reports whether the search found a fragment relevant enough for the prompt.
 func (a *Answerer) foundSome(found retrieve.Result) bool {
 	for i := range found.Fragments {
 		if found.Relevance(i) >= a.opts.MinScore {

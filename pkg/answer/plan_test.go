@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// divided is a retriever whose explanation contains the parts of the query.
+// divided is a retriever whose explanation contains the query's parts.
 type divided struct{ *fixture }
 
 func (d divided) Retrieve(ctx context.Context, req retrieve.Request) (retrieve.Result, error) {

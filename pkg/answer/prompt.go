@@ -39,7 +39,7 @@ const supportInstructions = `You are a customer support agent: friendly, brief a
 // promptStyle holds a prompt's templates: the agent's, with the request's overrides.
 type promptStyle struct {
 	system string
-	user   string // "": just the question
+	user   string // "" means just the question
 	raw    bool   // nothing is added to the user prompt
 }
 
@@ -82,7 +82,7 @@ func (s promptStyle) grounded() bool {
 	return !s.raw || strings.Contains(s.user, placeholderContext)
 }
 
-// materials fill the placeholders of a promptStyle.
+// materials fill in a promptStyle's placeholders.
 type materials struct {
 	question  string
 	fragments []domain.Fragment
@@ -91,7 +91,7 @@ type materials struct {
 }
 
 // prompt composes the instructions, the documents, the history and the question, in this order unless placeholders
-// change it. The question is always included: without a placeholder it comes last.
+// change it. The question is always included: if it has no placeholder, it comes last.
 func (s promptStyle) prompt(m materials) (system string, messages []chat.Turn) {
 	both := s.system + s.user
 	replace := strings.NewReplacer(

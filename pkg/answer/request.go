@@ -17,7 +17,7 @@ import (
 const (
 	MaxVisitorIDCharacters = 200
 	MaxPromptCharacters    = 32_000   // per prompt or template
-	MaxInstructionBytes    = 64 << 10 // of the caller's instructions
+	MaxInstructionBytes    = 64 << 10 // for the caller's instructions
 	MaxAnswerTokens        = 128_000  // largest value of maxTokens
 	MaxStops               = 4        // stop sequences
 	MaxStopBytes           = 1000     // per stop sequence
@@ -27,41 +27,41 @@ const (
 type Request struct {
 	Agent          domain.Agent
 	Query          string // 1 to retrieve.MaxQueryCharacters characters
-	ConversationID string // "": a new conversation
+	ConversationID string // "" means a new conversation
 	CallerID       string // conversation id chosen by the caller, if it is not a UUID
-	VisitorID      string // "": the conversation's visitor, or a new one
+	VisitorID      string // "" means the conversation's visitor, or a new one
 	Filters        domain.Filters
 	Where          *filter.Filter // in addition to Filters; nil matches everything
 	Explain        bool           // whether to fill Answer.Explanation
 
-	Fragments int               // number of fragments to retrieve, at most retrieve.MaxTopK; 0: Options.Fragments
-	MinScore  *float64          // minimum score of a fragment, in addition to Options.MinScore
+	Fragments int               // number of fragments to retrieve, at most retrieve.MaxTopK; 0 means Options.Fragments
+	MinScore  *float64          // minimum fragment score, in addition to Options.MinScore
 	Mode      domain.SearchMode // "" means hybrid
 
-	NewConversationID string // id for a new conversation; "": a generated id
+	NewConversationID string // id for a new conversation; "" means a generated id
 
 	// History is the earlier messages, oldest first, if the caller stores the conversation itself. ConversationID must
-	// then be empty, because the messages of a stored conversation are read from the catalog.
+	// then be empty, because the messages in a stored conversation are read from the catalog.
 	History []domain.Message
-	// HistoryTokens is the maximum number of tokens of History in a prompt. 0: Options.HistoryTokens.
+	// HistoryTokens is the maximum number of History tokens in a prompt. 0 means Options.HistoryTokens.
 	HistoryTokens int
 	// Whole rejects the request if the model's context window is too small for all of History.
 	Whole bool
 	// Ephemeral keeps the question and the answer out of the catalog. ConversationID must be empty.
 	Ephemeral bool
-	// Instructions are added after the system prompt as they are, without replacing placeholders.
+	// Instructions are added verbatim after the system prompt, without replacing placeholders.
 	Instructions string
 
-	// Ignored, if not nil, is called before the first piece of the answer if any of the request's parameters were
-	// changed or not passed on to the model. It receives their names.
+	// Ignored, if not nil, is called before the answer's first text if any of the request's parameters were changed or
+	// not passed on to the model. It receives their names.
 	Ignored func(names []string)
 
-	// OnSearch, if not nil, is called after the search, before the first piece of the answer. It receives the search
-	// query and the fragments found, best first. Only the relevant ones are used for the answer. Without a search,
+	// OnSearch, if not nil, is called after the search, before the answer's first text. It receives the search query
+	// and the fragments found, best first. Only the relevant ones are used for the answer. If there is no search,
 	// OnSearch is not called.
 	OnSearch func(query string, found []domain.Fragment) error
 
-	// OnCall, if not nil, receives the tool calls as the model writes them; joined, the pieces are Answer.ToolCalls.
+	// OnCall, if not nil, receives the tool calls as the model writes them; joined, the deltas are Answer.ToolCalls.
 	OnCall func(chat.CallDelta) error
 
 	Temperature      *float64
@@ -81,7 +81,7 @@ type Request struct {
 	PromptTemplate   *string            // deprecated
 }
 
-// check lists every fault of the request.
+// check lists every fault in the request.
 func (r Request) check() error {
 	var faults []domain.FieldError
 	fault := func(field, format string, args ...any) {
@@ -178,7 +178,7 @@ func (r Request) checkModel() error {
 	return nil
 }
 
-// model returns the API's name of the model for the answer.
+// model returns the API's name for the model that will answer.
 func (r Request) model() string {
 	switch {
 	case r.ModelName != nil:
@@ -190,7 +190,7 @@ func (r Request) model() string {
 	}
 }
 
-// reportIgnored calls r.Ignored with the names of the ignored parameters, except for those that the agent sets and the
+// reportIgnored calls r.Ignored with the ignored parameters' names, except for those that the agent sets and the
 // request does not.
 func (r Request) reportIgnored(names []string) {
 	set := map[string]bool{
@@ -204,7 +204,7 @@ func (r Request) reportIgnored(names []string) {
 	}
 }
 
-// modelParameters are the API names of the parameters that have no effect without a language model.
+// modelParameters are the API names of parameters that have no effect without a language model.
 var modelParameters = []string{"temperature", "topP", "presencePenalty", "frequencyPenalty", "maxTokens"}
 
 func (r Request) params() chat.Params {

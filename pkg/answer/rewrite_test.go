@@ -30,7 +30,7 @@ func TestAModelRewritesAFollowUpAsAStandaloneQuestion(t *testing.T) {
 		history  []chat.Turn
 		question string
 		writes   string
-		want     string // "": the same query as without a model
+		want     string // "" means the same query as without a model
 	}{
 		"a pronoun gets its name":                         {gate, "And when does it close?", "When does the North Gate close?", "When does the North Gate close?"},
 		"what was left out is added":                      {trial, "How long is the trial?", "How long is the trial of the Pro plan?", "How long is the trial of the Pro plan?"},
@@ -103,7 +103,7 @@ func TestAModelRewritesAFollowUpAsAStandaloneQuestion(t *testing.T) {
 	}
 }
 
-// messagesOf converts turns to the messages of a caller that stores the conversation itself.
+// messagesOf converts turns to messages from a caller that stores the conversation itself.
 func messagesOf(turns []chat.Turn) []domain.Message {
 	var out []domain.Message
 	for _, t := range turns {

@@ -17,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// search finds the relevant fragments and adds them to the draft. It returns the explanation of the search if the
+// search finds the relevant fragments and adds them to the draft. It returns an explanation of the search if the
 // request asks for one.
 func (a *Answerer) search(ctx context.Context, req Request, stores []domain.Datastore, d *promptDraft) (*domain.Explanation, error) {
 	var models []chat.Model
@@ -68,8 +68,8 @@ func (a *Answerer) search(ctx context.Context, req Request, stores []domain.Data
 	return found.Explanation, nil
 }
 
-// searchInConversation searches for the question alone and, if it may be a follow-up, at the same time for the question
-// in context. It returns the result that fits the question better, and sets the search query in the draft.
+// searchInConversation searches for the question alone and, if it may be a follow-up, concurrently for the question in
+// context. It returns the result that fits the question better and sets the search query in the draft.
 func (a *Answerer) searchInConversation(ctx context.Context, req Request, stores []domain.Datastore, d *promptDraft, models []chat.Model) (retrieve.Result, error) {
 	asked := followup.New(req.Query, d.history)
 	d.prompt.Search = asked.Alone
@@ -107,7 +107,7 @@ func (a *Answerer) searchInConversation(ctx context.Context, req Request, stores
 	return inContext, nil
 }
 
-// retrieve searches for one query. `parts` means the same as retrieve.Request.Parts.
+// retrieve searches for one query. `parts` is as in retrieve.Request.Parts.
 func (a *Answerer) retrieve(ctx context.Context, req Request, stores []domain.Datastore, d *promptDraft, query string, parts []string) (retrieve.Result, error) {
 	for _, text := range append([]string{query}, parts...) {
 		d.embedTokens += int64(chunk.Tokens(text))
@@ -146,11 +146,11 @@ func (a *Answerer) datastores(ctx context.Context, agent domain.Agent) ([]domain
 }
 
 // A fragment is relevant to a follow-up question at this fraction of MinScore. That is enough, because the search
-// includes words from earlier questions, and a fragment need not contain all of them.
+// includes words from earlier questions and a fragment doesn't have to contain all of them.
 const followUpShare = 0.6
 
 // If no fragment is relevant, the built-in answerer still gets those with this fraction of MinScore. That is enough,
-// because it checks that its quotations contain the words of the question. See ADR 43.
+// because it checks that its quotations contain the question's words. See ADR 43.
 const quotableShare = 0.4
 
 // relevant returns the relevant fragments, best first, within the token budget. A fragment is relevant if it contains

@@ -11,10 +11,10 @@ import (
 
 // AddressesModel reports whether text gives orders to a language model: to ignore its instructions, to assume an
 // identity, or to say something. Such sentences are not answers, and the built-in answerer does not quote them. This
-// does not protect language models, which understand more variants than any list contains. For them, documents are
-// fenced and the output is checked.
+// does not protect language models, because they understand more variants than any list contains. For them, documents
+// are fenced and the output is checked.
 //
-// Lookalike letters count as the letters that they resemble, and invisible characters are ignored.
+// Lookalike letters count as the letters they resemble, and invisible characters are ignored.
 func AddressesModel(text string) bool {
 	plain := skeleton(text)
 	if strings.ContainsAny(plain, "<[#:") && templateMarks.MatchString(plain) {
@@ -26,14 +26,14 @@ func AddressesModel(text string) bool {
 	return orders(plain) && orders(reminders.ReplaceAllString(plain, " "))
 }
 
-// templateMarks match the message separators of chat templates, which mean nothing to people.
+// templateMarks match the message separators in chat templates. These mean nothing to people.
 var templateMarks = skeletons(
 	`<\s?\|\s?[a-z_]{2,20}\s?\|\s?>`, `\[/?inst\]`, `<<?/?sys>?>`, `</?(?:system|assistant|instructions?|tool_call|function_calls?)>`,
 	`<(?:start|end)_of_turn>`, `#{2,} ?(?:system|instructions?|assistant|prompt) ?:?(?:$| )`,
 	`^\W*(?:system|assistant|developer) (?:message|prompt|note)\s?:`, `^\W*(?:system|assistant)\s?:(?: [^\s;]+){4}`,
 )
 
-// command is a way to give orders to a model. Its pattern is tried only on texts with one of the hints.
+// command is a way to give orders to a model. Its pattern is tried only on texts containing one of the hints.
 type command struct {
 	hints   []string
 	pattern *regexp.Regexp
@@ -104,21 +104,21 @@ func newCommand(hints, pattern string) command {
 	return command{hints: strings.Split(replaceLookalikes(hints), "|"), pattern: skeletons(pattern)}
 }
 
-// reminders match orders not to forget something, which do not address a model.
+// reminders match orders not to forget something. These do not address a model.
 var reminders = skeletons(`(?:not|n't|never|nicht|ne pas|n'|no|nunca|non|nao|niet|nu|nie|не|不要|别|勿) ?(?:sie )?(?:forget|vergessen|oublie\w*|olvid\w*|dimentica\w*|esque\w*|vergeet|vergeten|uita\w*|zapomn\w*|забудь\w*|забыва\w*|忘记|忘記)`)
 
-// skeletons compiles patterns for skeletons of texts.
+// skeletons compiles patterns for use on skeletons of texts.
 func skeletons(patterns ...string) *regexp.Regexp {
 	return regexp.MustCompile(replaceLookalikes(strings.Join(patterns, "|")))
 }
 
-// replaceLookalikes prepares a pattern for skeletons of texts: it removes accents and invisible characters, as skeleton
-// does.
+// replaceLookalikes prepares a pattern for use on skeletons of texts: like skeleton, it removes accents and invisible
+// characters.
 func replaceLookalikes(text string) string {
 	return norm.NFC.String(strings.Map(visibleRune, norm.NFKD.String(text)))
 }
 
-// Maximum number of bytes of a text that are checked for orders to a model. No quoted sentence is longer.
+// Maximum number of bytes in a text that are checked for orders to a model. No quoted sentence is longer.
 const maxSkeletonBytes = 8 << 10
 
 // skeleton returns text as a reader sees it, in lower case: without accents and invisible characters, and with white
@@ -143,8 +143,8 @@ func skeleton(text string) string {
 	return norm.NFC.String(out.String())
 }
 
-// visibleRune returns -1 if r is invisible or an accent of a European script, so that strings.Map drops it. It turns
-// similar quotation marks into apostrophes, and returns other characters unchanged.
+// visibleRune returns -1 if r is invisible or an accent in a European script, so that strings.Map drops it. It turns
+// similar quotation marks into apostrophes and returns other characters unchanged.
 func visibleRune(r rune) rune {
 	switch {
 	case r == '\u00ad', unicode.Is(unicode.Cf, r), unicode.Is(unicode.Variation_Selector, r), r >= '\u0300' && r <= '\u036f':
@@ -155,7 +155,7 @@ func visibleRune(r rune) rune {
 	return r
 }
 
-// lookalikes maps lower-case Cyrillic, Greek, Armenian and phonetic letters to the Latin letters that they resemble.
+// lookalikes maps lower-case Cyrillic, Greek, Armenian and phonetic letters to the Latin letters they resemble.
 var lookalikes = map[rune]rune{
 	'а': 'a', 'в': 'b', 'с': 'c', 'ԁ': 'd', 'е': 'e', 'һ': 'h', 'н': 'h', 'і': 'i', 'ј': 'j', 'к': 'k', 'ӏ': 'l', 'м': 'm', 'о': 'o',
 	'р': 'p', 'ԛ': 'q', 'ѕ': 's', 'т': 't', 'у': 'y', 'ԝ': 'w', 'х': 'x', 'г': 'r', 'п': 'n', 'ь': 'b',

@@ -15,16 +15,16 @@ import (
 
 // Question is a question in a conversation, with its search queries.
 type Question struct {
-	Alone     string // the question without text that clients add
-	InContext string // the question with the subject that it may refer to; "": no such subject
+	Alone     string // the question without text added by clients
+	InContext string // the question with the subject it may refer to; "" if there is no such subject
 
 	history   []chat.Turn
 	refers    bool // whether its syntax refers back
 	rewritten bool // whether a model wrote InContext
 }
 
-// New returns a question with its search queries. A question that refers to earlier messages also gets a query in
-// context, and so does a short question without names, which may be about the previous question's subject.
+// New returns a question with its search queries. If a question refers to earlier messages, it also gets a query in
+// context. So does a short question without names, because it may be about the previous question's subject.
 func New(asked string, history []chat.Turn) Question {
 	q := Question{Alone: language.WithoutClientText(asked), history: history}
 	previous := previousQuestion(history)
@@ -66,7 +66,7 @@ func (q Question) HasTopic() bool {
 }
 
 // Parts returns the value of retrieve.Request.Parts for the query InContext. If the question has only one part and
-// words of an earlier question were added to it, Parts returns an empty list, so that the search does not split the
+// words from an earlier question were added to it, Parts returns an empty list, so that the search does not split the
 // query. Otherwise it returns nil.
 func (q Question) Parts() []string {
 	if q.rewritten || question.Parts(q.Alone) != nil {
@@ -75,14 +75,14 @@ func (q Question) Parts() []string {
 	return []string{}
 }
 
-// Thresholds for choosing between the search results for the question alone and in context. The coverage of a text is
-// the share of its content words, by weight, that a fragment contains.
+// Thresholds for choosing between the search results for the question alone and in context. A fragment's coverage of a
+// text is the share of the text's content words, by weight, that it contains.
 const (
 	sameFragment = 0.5  // minimum coverage of the earlier subject by a fragment about that subject
 	tolerance    = 0.15 // how much lower the coverage of the question may be in the result in context
 	wellCovered  = 0.6  // minimum coverage of the question by a result that answers it without a subject
-	uncovered    = 0.4  // a result with a lower coverage of the question does not answer it
-	fewer        = 0.5  // the result in context covers too little if it has at most this fraction of the other's coverage
+	uncovered    = 0.4  // a result that covers less of the question does not answer it
+	fewer        = 0.5  // the result in context covers too little if its coverage is at most this fraction of the other's
 )
 
 // PrefersContext chooses between the search results for the question alone (`alone`) and in context. It reports whether
@@ -92,8 +92,8 @@ const (
 // `alone` covers the question's content words. If the question may have a subject of its own ("and what does JIT
 // mean?"), inContext fits better in two cases:
 //
-//   - One of its fragments is about the earlier subject, and covers the question's content words about as well as the
-//     best fragment of `alone`.
+//   - One of its fragments is about the earlier subject and covers the question's content words about as well as
+//     `alone`'s best fragment does.
 //   - The question refers back or was rewritten, and `alone` does not cover its content words.
 func (q Question) PrefersContext(alone, inContext retrieve.Result) bool {
 	a, c := coverage.Read(alone), coverage.Read(inContext)

@@ -1,6 +1,6 @@
 // Package followup determines two search queries for a question in a conversation: the question alone, and the question
-// in context. A model writes the query in context, or it consists of the question and words from earlier questions. The
-// package also decides which of the two search results to use. Package answer uses it.
+// in context. The query in context is either written by a model, or consists of the question and words from earlier
+// questions. The package also decides which of the two search results to use. Package answer uses it.
 package followup
 
 import (
@@ -23,7 +23,7 @@ const (
 	followUpCharacters = 16
 )
 
-// Maximum number of earlier questions to search for the topic of a follow-up.
+// Maximum number of earlier questions to search for a follow-up's topic.
 const maxLinks = 5
 
 // searchQuery returns a search query made of the earlier questions' topic and the question. Without the topic, a search
@@ -40,9 +40,9 @@ func searchQuery(question string, history []chat.Turn) string {
 	return strings.TrimSpace(topic + " " + question)
 }
 
-// topicOf returns the topic of a follow-up question. It goes back to the last question that stands alone or contains a
-// name, and takes the part of it that still applies (see contextOf). It adds the questions asked since then that do not
-// refer back.
+// topicOf returns a follow-up question's topic. It goes back to the last question that stands alone or contains a name,
+// and uses as much of it as still applies (see contextOf). It adds the questions asked since then that do not refer
+// back.
 func topicOf(history []chat.Turn, question string) string {
 	topic, links := "", 0
 	for _, t := range slices.Backward(history) {
@@ -61,8 +61,8 @@ func topicOf(history []chat.Turn, question string) string {
 	return strings.TrimSpace(topic)
 }
 
-// contextOf returns the part of an earlier question that applies to a follow-up. A new name in the follow-up replaces
-// the earlier question's names, so contextOf returns that question without them. A pronoun stands for the names, so
+// contextOf returns as much of an earlier question as applies to a follow-up. A new name in the follow-up replaces the
+// earlier question's names, so contextOf returns that question without them. A pronoun stands for the names, so
 // contextOf returns only these. Otherwise it returns the whole earlier question.
 func contextOf(previous, question string) string {
 	old := language.Names(previous)
@@ -93,7 +93,7 @@ func hasReference(question string) bool {
 }
 
 // refersBack reports whether a question is short and either refers to earlier messages or continues them. `previous` is
-// the language of the previous question, which helps because the language of a few words is often unclear.
+// the previous question's language. It helps because the language of a few words is often unclear.
 func refersBack(question string, previous analysis.Language) bool {
 	words := language.Words(question)
 	if len(words) == 0 || len(words) > followUpWords {
@@ -120,11 +120,11 @@ func refersBack(question string, previous analysis.Language) bool {
 	return false
 }
 
-// Maximum number of topic words of a question that begins with "and" and continues the previous question. With more of
-// them, it has a subject of its own: "And what does trace-based compilation mean?"
+// Maximum number of topic words in a question that begins with "and" and continues the previous question. If it has
+// more, it has its own subject: "And what does trace-based compilation mean?"
 const borrowingTopics = 2
 
-// countTopicWords returns the number of words that are not question words, framing words, or function words of the
+// countTopicWords returns the number of words that are not question words, framing words, or function words in the
 // given languages.
 func countTopicWords(words []string, langs ...analysis.Language) int {
 	n := 0
@@ -147,14 +147,14 @@ func countsWithoutNoun(words []string) bool {
 	return false
 }
 
-// hasNoTopic reports whether a question consists of function, question and framing words: "what should I do".
+// hasNoTopic reports whether a question consists only of function, question and framing words: "what should I do".
 func hasNoTopic(words []string, lang analysis.Language) bool {
 	return lang != analysis.Unknown && !slices.ContainsFunc(words, func(w string) bool {
 		return !language.FramingWords[w] && language.QuestionWords[w] == nil && !analysis.IsFunctionWord(w, lang)
 	})
 }
 
-// verbsAfterCount maps each word for "how many" to the verbs that follow it directly if there is no noun.
+// verbsAfterCount maps each word for "how many" to the verbs that directly follow it if there is no noun.
 var verbsAfterCount = func() map[string]map[string]bool {
 	out := make(map[string]map[string]bool)
 	for counts, verbs := range map[string]string{
@@ -172,7 +172,7 @@ var verbsAfterCount = func() map[string]map[string]bool {
 	return out
 }()
 
-// isReference reports whether a word of a question refers to earlier messages. "That" in "the stadium that the teams
+// isReference reports whether a word in a question refers to earlier messages. "That" in "the stadium that the teams
 // played in" and "there" in "is there a vaccine" do not.
 func isReference(words []string, i int, lang analysis.Language) bool {
 	switch w := words[i]; {
@@ -196,7 +196,7 @@ var (
 	frenchArticles = wordset.Of(`le la les l un une des du mon ma mes notre nos votre vos`)
 )
 
-// existenceVerbs are verbs that say, together with "there", that something exists: "there is".
+// existenceVerbs are verbs that, together with "there", say that something exists: "there is".
 var existenceVerbs = wordset.Of(`is are was were be been will isn aren`)
 
 // includesLanguage reports whether langs contains lang. An unknown lang counts as included, unless langs is empty.
@@ -217,7 +217,7 @@ var referenceWords = byWord(map[analysis.Language]string{
 	"ru": `он она оно они его её ее их ему ей им это этот эта эти там тогда`,
 })
 
-// continuationWords show, at the start of a question, that it continues earlier messages.
+// continuationWords, at the start of a question, show that it continues earlier messages.
 var continuationWords = byWord(map[analysis.Language]string{
 	"en": `and but or also`, "de": `und aber oder auch`, "fr": `et mais ou aussi`, "es": `y pero o también`, "it": `e ma o anche`, "pt": `e mas ou também`, "nl": `en maar of ook`,
 	"ru": `а и но или`,

@@ -47,7 +47,7 @@ func TestSearchQuery(t *testing.T) {
 	}
 }
 
-// bySyntax returns the query for a question according to its syntax alone.
+// bySyntax returns the query for a question, based on its syntax alone.
 func bySyntax(question string, history []chat.Turn) string {
 	if q := New(question, history); q.refers {
 		return q.InContext

@@ -16,11 +16,11 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// Limits on a rewrite by a model, which are tight because a user is waiting.
+// Limits on a rewrite by a model. They are tight because a user is waiting.
 const (
 	rewriteTimeout   = 6 * time.Second
 	rewriteTokens    = 200 // maximum tokens in the model's output
-	rewriteMessages  = 6   // messages of the conversation in the prompt
+	rewriteMessages  = 6   // number of conversation messages in the prompt
 	maxMessageTokens = 600 // maximum length of each of these messages, in characters
 	rewriteBytes     = 4 << 10
 
@@ -36,7 +36,7 @@ Write the question alone, on one line, in the language in which it was asked.`
 
 // Rewrite has the first model rewrite a question that may be a follow-up so that it stands alone. It sets InContext to
 // the result, or to "" if the model repeats the question unchanged. InContext does not change if the model fails, takes
-// too long, or writes a question with another meaning. modelName is sent for a model without a name of its own. Rewrite
+// too long, or writes a question with another meaning. modelName is sent if the model has no name of its own. Rewrite
 // returns the model's usage.
 func (q *Question) Rewrite(ctx context.Context, modelName string, models []chat.Model, log *slog.Logger) chat.Completion {
 	if len(models) == 0 || !q.Rewritable() {
@@ -76,7 +76,7 @@ func mayBeFollowUp(question string) bool {
 	return chunk.Tokens(question) <= maxFollowUpTokens || hasReference(question)
 }
 
-// cleanQuestion removes the label and the quotation marks that models often add.
+// cleanQuestion removes the label and quotation marks that models often add.
 func cleanQuestion(text string) string {
 	text = strings.TrimSpace(text)
 	for _, label := range []string{"Question:", "question:"} {
@@ -97,9 +97,9 @@ const (
 	minRetainedShare = 0.5 // minimum share of the original question's words that it retains
 )
 
-// isFaithful reports whether a question that a model has rewritten may still mean the same as the original. The
-// rewritten question must be one line of similar length, made of words from the conversation. It must contain the
-// original's names, numbers and most of its words, and no words that refer back.
+// isFaithful reports whether a question rewritten by a model may still mean the same as the original. The rewritten
+// question must be one line of similar length, made of words from the conversation. It must contain the original's
+// names, numbers and most of its words, and no words that refer back.
 func isFaithful(written, question string, history []chat.Turn) bool {
 	length := max(utf8.RuneCountInString(written), analysis.NormalLength(written, retrieve.MaxQueryCharacters))
 	if length == 0 || length > min(retrieve.MaxQueryCharacters, 3*utf8.RuneCountInString(question)+300) || strings.ContainsAny(written, "\n\r") {
@@ -137,7 +137,7 @@ func isFaithful(written, question string, history []chat.Turn) bool {
 	return Share(now, known) >= minKnownShare && Share(asked, in) >= minRetainedShare
 }
 
-// Share returns the fraction of the units that `in` contains, or 1 if there are no units.
+// Share returns what fraction of the units is in `in`, or 1 if there are no units.
 func Share(units []string, in map[string]bool) float64 {
 	if len(units) == 0 {
 		return 1
@@ -151,9 +151,9 @@ func Share(units []string, in map[string]bool) float64 {
 	return float64(n) / float64(len(units))
 }
 
-// Units splits text into units that show whether two texts are about the same things: prefixes of words, so that
-// endings do not matter, and single characters in scripts without spaces. It omits short words, question words and
-// words that refer back.
+// Units splits text into units that show whether two texts are about the same things: word prefixes, so that endings do
+// not matter, and single characters in scripts without spaces. It omits short words, question words and words that
+// refer back.
 func Units(text string) []string {
 	const beginning = 5
 	var out []string

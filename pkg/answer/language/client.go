@@ -20,8 +20,8 @@ var (
 		`(?:rispondi|rispondere) in|antwoord in(?: het)?|(?:отвечай|отвечайте|ответь|ответьте) (?:по-|на ))\s*\pL+(?: (?:only|language|языке|please|bitte))?\s*[.!]?\)?\s*$`)
 )
 
-// WithoutClientText returns a question without the text that chat clients add: the current date, the language of the
-// answer, and Open WebUI's template. A message that consists only of such text is returned unchanged.
+// WithoutClientText returns a question without the text chat clients add: the current date, the answer's language, and
+// Open WebUI's template. If a message consists only of such text, it is returned unchanged.
 func WithoutClientText(question string) string {
 	out := question
 	if m := userQuery.FindStringSubmatch(out); m != nil {
@@ -29,7 +29,7 @@ func WithoutClientText(question string) string {
 	}
 	out = statedDate.ReplaceAllString(out, "")
 	if at := answerLanguage.FindStringIndex(out); at != nil && at[0] > 0 {
-		out = out[:at[0]+1] // keep the full stop of the previous sentence
+		out = out[:at[0]+1] // keep the previous sentence's full stop
 	}
 	if out = strings.TrimSpace(out); out == "" {
 		return question

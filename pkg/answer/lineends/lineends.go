@@ -1,5 +1,5 @@
-// Package lineends normalises the line breaks of answers, so that the stored text, the text that clients receive, and
-// the positions of its sentences agree.
+// Package lineends normalises line breaks in answers, so that the stored text, the text received by clients, and the
+// sentence positions agree.
 package lineends
 
 import (
@@ -7,13 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// Normalizer normalises text that arrives in pieces. It converts every line break to LF, because event streams support
-// no other. It removes what clients of an event stream cannot receive: line breaks at the very start of the text, and
-// byte order marks, which decoders drop. It joins characters whose bytes arrive in different pieces. The zero value is
-// ready for use.
+// Normalizer normalises text as it arrives. It converts every line break to LF, because event streams support no other.
+// It removes what clients of an event stream cannot receive: line breaks at the very start of the text, and byte order
+// marks, which decoders drop. It joins characters whose bytes are split between two calls. The zero value is ready for
+// use.
 type Normalizer struct {
 	begun   bool   // whether some text has been returned
-	afterCR bool   // whether the last piece ended with a CR, so that an LF after it must be skipped
+	afterCR bool   // whether the previous text ended with a CR, so that an LF after it must be skipped
 	partial string // first bytes of an incomplete character
 }
 
@@ -25,7 +25,7 @@ func Normalize(text string) string {
 	return n.Next(text) + n.Close()
 }
 
-// Next processes the next piece and returns the text that can be sent.
+// Next processes more text and returns what can be sent.
 func (l *Normalizer) Next(piece string) string {
 	piece = l.partial + piece
 	whole := len(piece) - partialRuneLen(piece)
@@ -33,7 +33,7 @@ func (l *Normalizer) Next(piece string) string {
 	return l.normalise(piece)
 }
 
-// Close returns the rest of the text.
+// Close returns any text held back.
 func (l *Normalizer) Close() string {
 	rest := l.partial
 	l.partial = ""
@@ -59,7 +59,7 @@ func (l *Normalizer) normalise(piece string) string {
 	return piece
 }
 
-// partialRuneLen returns the number of bytes at the end of s that are the start of an incomplete character.
+// partialRuneLen returns the number of bytes at the end of s that start an incomplete character.
 func partialRuneLen(s string) int {
 	for n := 1; n < utf8.UTFMax && n <= len(s); n++ {
 		if tail := s[len(s)-n:]; utf8.RuneStart(tail[0]) {

@@ -18,16 +18,16 @@ import (
 
 // Options configure a Provider.
 type Options struct {
-	BaseURL string // with the version path, such as "https://api.openai.com/v1"; default: OpenAI's
+	BaseURL string // with the version path, such as "https://api.openai.com/v1"; defaults to OpenAI's
 	APIKey  string // "" for servers that need none
 
 	// Azure means that BaseURL is the address of an Azure OpenAI resource ("https://name.openai.azure.com"). Azure
-	// expects the API key in a different header than OpenAI, and identifies models by the names of their deployments.
+	// expects the API key in a different header than OpenAI does, and identifies models by their deployment names.
 	Azure        bool
-	AzureVersion string // value of the api-version parameter, a date; "": the v1 API, which needs none
+	AzureVersion string // value of the api-version parameter, a date; "" means the v1 API, which needs none
 
 	Limits     remote.Limits
-	HTTPClient *http.Client // default: remote.Client()
+	HTTPClient *http.Client // defaults to remote.Client()
 }
 
 // Provider is a chat.Provider. It is safe for concurrent use.
@@ -64,8 +64,8 @@ func New(opts Options) (*Provider, error) {
 	return p, nil
 }
 
-// address returns the URL for completions of a model. It keeps the query parameters of the base URL, because some
-// gateways expect the key there.
+// address returns the completions URL for a model. It keeps the base URL's query parameters, because some gateways
+// expect the key there.
 func (p *Provider) address(model string) string {
 	switch {
 	case p.options.Azure && p.options.AzureVersion != "":
@@ -95,7 +95,7 @@ func (p *Provider) Complete(ctx context.Context, prompt chat.Prompt, emit func(s
 	})
 }
 
-// body returns the request for a prompt, without parameters that the model is known to reject.
+// body returns the request for a prompt, without parameters the model is known to reject.
 func (p *Provider) body(prompt chat.Prompt) (map[string]any, remote.Parameters) {
 	sent := p.allowed(prompt)
 	instructions := prompt.System
@@ -112,8 +112,8 @@ func (p *Provider) body(prompt chat.Prompt) (map[string]any, remote.Parameters) 
 	return body, sent
 }
 
-// mergeRoles merges consecutive turns with the same role, because the templates of many models require alternating
-// roles. For a model without a system role, the instructions come before the first user turn.
+// mergeRoles merges consecutive turns with the same role, because many models' templates require alternating roles. If
+// a model has no system role, the instructions come before the first user turn.
 func mergeRoles(turns []chat.Turn, instructions string) []chat.Turn {
 	if instructions != "" {
 		turns = append([]chat.Turn{{Role: domain.RoleUser, Text: instructions}}, turns...)
@@ -129,7 +129,7 @@ func mergeRoles(turns []chat.Turn, instructions string) []chat.Turn {
 	return out
 }
 
-// event holds the fields that the provider uses, of an event in a stream or of a response that is not streamed.
+// event holds the fields the provider uses, from a stream event or from a response that is not streamed.
 type event struct {
 	Model   string `json:"model"`
 	Choices []struct {
@@ -145,14 +145,14 @@ type event struct {
 	Error json.RawMessage `json:"error"`
 }
 
-// failed reports whether the event is an error. Some servers send a null error with every piece.
+// failed reports whether the event is an error. Some servers send a null error with every event.
 func (e *event) failed() bool { return len(e.Error) > 0 && string(e.Error) != "null" }
 
 type message struct {
 	Content   remote.Text `json:"content"`
 	Refusal   string      `json:"refusal"`
-	Reasoning string      `json:"reasoning_content"` // field of DeepSeek, vLLM and llama.cpp
-	Thinking  string      `json:"reasoning"`         // field of Ollama and OpenRouter
+	Reasoning string      `json:"reasoning_content"` // used by DeepSeek, vLLM and llama.cpp
+	Thinking  string      `json:"reasoning"`         // used by Ollama and OpenRouter
 	Calls     []callPiece `json:"tool_calls"`
 }
 
@@ -209,7 +209,7 @@ func (p *Provider) ask(ctx context.Context, model string, body map[string]any, r
 type answerWriter struct {
 	joined    remote.Joiner
 	reasoning reasoningFilter
-	arguments map[int]*remote.Joiner // arguments of the tool calls, by index
+	arguments map[int]*remote.Joiner // tool call arguments, by index
 }
 
 func (s *answerWriter) write(m message) (text string, thought bool) {
@@ -222,7 +222,7 @@ func (s *answerWriter) close() string {
 	return text + s.reasoning.close()
 }
 
-// read passes the content of an event to r and returns the finish reason.
+// read passes an event's content to r and returns the finish reason.
 func read(e event, r *remote.Reply, said *answerWriter) (finish string, err error) {
 	if e.Model != "" {
 		r.Model = e.Model

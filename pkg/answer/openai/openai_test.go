@@ -27,7 +27,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const secret = "sk-very-secret-key"
 
-// server answers each request with the next step, repeats the last step once there are no more, and records the bodies.
+// server answers each request with the next step and records the bodies. When it runs out of steps, it repeats the last
+// one.
 type server struct {
 	mu     sync.Mutex
 	bodies []map[string]any
@@ -59,8 +60,8 @@ func (s *server) requests() []map[string]any {
 	return slices.Clone(s.bodies)
 }
 
-// started returns a provider for a new server with the given steps, the server, and the list of pauses that the
-// provider makes.
+// started returns a provider for a new server with the given steps, the server itself, and a list that records the
+// provider's pauses.
 func started(t *testing.T, mod func(*Options), steps ...http.HandlerFunc) (*Provider, *server, *[]time.Duration) {
 	t.Helper()
 	s := &server{steps: steps}
@@ -305,7 +306,7 @@ func TestCompleteFails(t *testing.T) {
 	}
 }
 
-// writeChunked writes the start of a chunked response. The caller then cuts the connection.
+// writeChunked writes the start of a chunked response. The caller then closes the connection.
 func writeChunked(rw *bufio.ReadWriter, chunk string) {
 	fmt.Fprint(rw, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
 	fmt.Fprintf(rw, "%x\r\n%s\r\n", len(chunk), chunk)

@@ -27,8 +27,8 @@ const (
 	inAnswer
 )
 
-// write processes the next piece of the model's output. It returns the part that belongs to the answer, and whether the
-// piece contains reasoning.
+// write processes more of the model's output. It returns what belongs to the answer, and whether `piece` contains
+// reasoning.
 func (t *reasoningFilter) write(piece string) (text string, thought bool) {
 	if t.state == inAnswer {
 		return piece, false
@@ -39,7 +39,7 @@ func (t *reasoningFilter) write(piece string) (text string, thought bool) {
 		switch {
 		case strings.HasPrefix(begun, reasoningBegin):
 			t.state, t.buffered = inReasoning, begun[len(reasoningBegin):]
-		case strings.HasPrefix(reasoningBegin, begun) && len(t.buffered) <= maxBlanks: // the begin mark may be incomplete
+		case strings.HasPrefix(reasoningBegin, begun) && len(t.buffered) <= maxBlanks: // the begin marker may be incomplete
 			return "", false
 		default:
 			return t.answer(t.buffered), false
@@ -48,7 +48,7 @@ func (t *reasoningFilter) write(piece string) (text string, thought bool) {
 	if t.state == inReasoning {
 		end := strings.Index(t.buffered, reasoningEnd)
 		if end < 0 {
-			t.buffered = t.buffered[max(0, len(t.buffered)-len(reasoningEnd)+1):] // the end mark may be split
+			t.buffered = t.buffered[max(0, len(t.buffered)-len(reasoningEnd)+1):] // the end marker may be split
 			return "", true
 		}
 		t.state, t.buffered = afterReasoning, t.buffered[end+len(reasoningEnd):]

@@ -76,7 +76,7 @@ func setTools(body map[string]any, p chat.Params) {
 	}
 }
 
-// callPiece is a piece of a tool call in a response.
+// callPiece is a tool call delta in a response.
 type callPiece struct {
 	Index    int    `json:"index"`
 	ID       string `json:"id"`
@@ -86,7 +86,7 @@ type callPiece struct {
 	} `json:"function"`
 }
 
-// call passes pieces of tool calls to r.
+// call passes tool call deltas to r.
 func (s *answerWriter) call(pieces []callPiece, r *remote.Reply) error {
 	for _, c := range pieces {
 		joined := s.arguments[c.Index]

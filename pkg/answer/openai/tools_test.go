@@ -144,7 +144,7 @@ func TestToolCallsArePassedOnWhileTheModelWritesThem(t *testing.T) {
 			_ = http.NewResponseController(w).Flush()
 		}
 		send(callDelta(`{"index":0,"id":"a","type":"function","function":{"name":"look_up","arguments":"{\"q\""}}`))
-		<-next // wait until the first piece has been passed on
+		<-next // wait until the first delta has been passed on
 		send(callDelta(`{"index":0,"function":{"arguments":":1}"}}`))
 		send(toolCallsEnd)
 		send("[DONE]")

@@ -48,7 +48,7 @@ func readWhole(body io.Reader, r *remote.Reply) error {
 	if err != nil {
 		return err
 	}
-	if finish == "" { // some servers omit it; parsed JSON is complete
+	if finish == "" { // some servers omit it, but parsed JSON is complete
 		finish = "stop"
 	}
 	return finishError(finish, r)

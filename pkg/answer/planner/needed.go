@@ -14,7 +14,7 @@ import (
 )
 
 // Limits that decide whether a question needs a plan. It needs none if the best fragment covers a large enough share of
-// its content words, by weight. The share depends on the kind of question.
+// its content words, by weight. How large depends on the kind of question.
 const (
 	minWords      = 3    // questions with fewer content words are not planned
 	coversCompare = 0.9  // for a comparison
@@ -23,10 +23,10 @@ const (
 )
 
 // Needed returns the reason why the model should plan the searches for a question, or "" if no plan is needed. `found`
-// is the result of a search for the question and, if its syntax divides it, for its parts.
+// is the result of searching for the question and, if its syntax splits it, for its parts.
 //
-// Most questions need no plan: a single fragment contains all their words, or their syntax divides them into parts. A
-// question in another language than the documents gets no plan either, because its words cannot be compared with theirs.
+// Most questions need no plan: a single fragment contains all their words, or their syntax splits them into parts. If a
+// question is not in the documents' language, it gets no plan either, because its words cannot be compared with theirs.
 func Needed(asked string, found retrieve.Result) domain.PlanReason {
 	page := coverage.Read(found)
 	words := page.Words(asked, nil)
@@ -81,7 +81,7 @@ var unspacedComparisons = []string{"比较", "区别", "差异", "違い", "比�
 const minBeforeRelative = 3
 
 // hasRelativeClause reports whether a question contains a relative clause ("the company that built the lock"). Such a
-// question often takes two searches: one for the thing that the clause describes, and one for the rest.
+// question often takes two searches: one for the thing the clause describes, and one for everything else.
 func hasRelativeClause(asked string, lang analysis.Language) bool {
 	pronouns, known := relatives[lang]
 	if !known {
@@ -108,6 +108,6 @@ var relatives = map[analysis.Language]map[string]bool{
 	"ru": wordset.Of(`который которая которое которые которого которой которым`),
 }
 
-// needsComma lists the languages in which a comma precedes a relative clause. Without a comma, their relative pronouns
-// have another meaning, such as that of an article.
+// needsComma lists the languages in which a comma precedes a relative clause. Without the comma, their relative
+// pronouns have another meaning, such as that of an article.
 var needsComma = map[analysis.Language]bool{"de": true, "ru": true}

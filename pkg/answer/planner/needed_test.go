@@ -25,7 +25,7 @@ func TestAPlanIsNeededOnlyIfTheSearchCoversTheQuestionBadly(t *testing.T) {
 		"Which company built the Halden lock in 1902?":                          {[]string{lock, berg}, ""},
 		"How long is the warranty of the pump that weighs 14 kilograms?":        {[]string{pump}, ""},
 		"Wie lange gilt die Garantie der Pumpe Aurora, die 14 Kilogramm wiegt?": {[]string{pumpe}, ""},
-		// The question's syntax divides it.
+		// The question's syntax splits it.
 		"How long is the warranty of the Aurora pump, and who built the Halden lock?": {[]string{pump, lock}, ""},
 		// The question is too simple for a plan.
 		"Summarize the documents.":   {[]string{pump}, ""},

@@ -1,5 +1,5 @@
-// Package remote contains what the providers for model servers share: it retries requests until the first piece of an
-// answer has arrived, limits the time and size of responses, counts tokens, and explains errors.
+// Package remote contains what the providers for model servers have in common: it retries requests until the answer has
+// begun, limits the time and size of responses, counts tokens, and explains errors.
 package remote
 
 import (
@@ -13,13 +13,13 @@ import (
 	"github.com/sluice/sluice/pkg/modelhttp"
 )
 
-// Limits are the time-outs and retries for a server. Zero fields select the defaults.
+// Limits are a server's time-outs and retries. Zero fields select the defaults.
 type Limits struct {
-	FirstToken time.Duration // time limit for the first piece of an answer, over all attempts; default 60 s
-	NextToken  time.Duration // time limit between pieces; default 30 s
-	Attempts   int           // maximum attempts until the first piece; default 3
+	FirstToken time.Duration // time limit for an answer's first token, over all attempts; default 60 s
+	NextToken  time.Duration // time limit between tokens; default 30 s
+	Attempts   int           // maximum attempts until the first token; default 3
 
-	Wait func(ctx context.Context, d time.Duration) error // waits between attempts; default: a timer
+	Wait func(ctx context.Context, d time.Duration) error // waits between attempts; defaults to a timer
 }
 
 func (l Limits) orDefaults() Limits {
@@ -38,12 +38,12 @@ func (l Limits) orDefaults() Limits {
 	return l
 }
 
-// Server identifies a model server in error messages, by its name and by the settings that an operator can change.
+// Server identifies a model server in error messages, by its name and by the settings an operator can change.
 type Server struct {
 	Name           string // name within a sentence: "the model server"
 	KeySetting     string
 	AddressSetting string
-	Secret         string // API key, which is removed from everything that is logged
+	Secret         string // API key, removed from everything that is logged
 }
 
 // Caller sends questions to one server. It is safe for concurrent use.
@@ -70,12 +70,11 @@ var (
 	ErrCut = errors.New("the model server ended the stream before the answer was complete")
 	// ErrFiltered means that the server's content filter withheld or truncated the answer.
 	ErrFiltered = errors.New("the model server's content filter cut off the answer")
-	// ErrTool means that the model called a tool instead of answering, although none was offered.
+	// ErrTool means that the model called a tool instead of answering, even though none was offered.
 	ErrTool = errors.New("the model called a tool instead of answering")
 	// ErrNoTools means that the server rejected the request because of its tools.
 	ErrNoTools = errors.New("the model server does not support tools")
-	// ErrAdjusted asks for an immediate retry, because the provider has learned which part of the request the server
-	// rejects.
+	// ErrAdjusted asks for an immediate retry, because the provider has learned what the server rejects in the request.
 	ErrAdjusted = errors.New("the model server rejected the request")
 	// ErrNoModel means that the response is not from a model server.
 	ErrNoModel = errors.New("the server answered with something other than a chat completion")
@@ -85,12 +84,12 @@ var (
 	errTokensExhausted = errors.New("the model used all tokens before it began the answer")
 )
 
-// Maximum number of retries of a question after ErrAdjusted, one per parameter.
+// Maximum number of retries for a question after ErrAdjusted, one per parameter.
 const maxAdjustments = 10
 
-// Complete calls `ask` until a piece of the answer has arrived or a retry is pointless. It retries temporary errors
+// Complete calls `ask` until the answer has begun to arrive or a retry is pointless. It retries temporary errors
 // (connection, 408, 409, 429, 5xx) after a growing delay, or after the delay that the server asks for. ask passes the
-// response to the Reply and returns nil at the regular end of the answer. Complete returns errors from emit and ctx
+// response to the Reply and returns nil when the answer ends normally. Complete returns errors from emit and ctx
 // unchanged, and others as *domain.Error.
 func (c *Caller) Complete(ctx context.Context, prompt chat.Prompt, emit func(string) error, ask func(context.Context, *Reply) error) (chat.Completion, error) {
 	outer := ctx
@@ -145,7 +144,7 @@ func (c *Caller) Complete(ctx context.Context, prompt chat.Prompt, emit func(str
 
 // Reply collects the response of one attempt.
 type Reply struct {
-	// Values that the server may report.
+	// Values the server may report.
 	Model            string
 	PromptTokens     int64
 	CompletionTokens int64
@@ -158,10 +157,10 @@ type Reply struct {
 	stallTimer *time.Timer
 	next       time.Duration
 	emit       func(string) error
-	begin      func(ignored []string) // called before the first piece; may be nil
+	begin      func(ignored []string) // called before the first text; may be nil
 	onCall     func(chat.CallDelta) error
 	emitErr    error
-	begun      bool // whether a piece has been passed on
+	begun      bool // whether any of the answer has been passed on
 	estimated  int64
 }
 
@@ -172,13 +171,13 @@ func (r *Reply) Event() {
 	}
 }
 
-// Thought records a piece of the model's reasoning. Like a piece of the answer, it restarts the time-out.
+// Thought records more of the model's reasoning. Like text in the answer, it restarts the time-out.
 func (r *Reply) Thought() { r.stallTimer.Reset(r.next) }
 
-// Begun reports whether a piece of the answer has reached the caller.
+// Begun reports whether any of the answer has reached the caller.
 func (r *Reply) Begun() bool { return r.begun }
 
-// Pass passes a piece to emit. If it returns an error, which comes from emit, the caller must return that error, too.
+// Pass passes text to emit. If it returns an error, which comes from emit, the caller must return that error, too.
 func (r *Reply) Pass(text string) error {
 	if text == "" {
 		return nil
@@ -186,8 +185,8 @@ func (r *Reply) Pass(text string) error {
 	return r.deliver(text, func() error { return r.emit(text) })
 }
 
-// deliver calls pass to hand a piece of the answer to the caller. `text` is the part of the piece that counts as output
-// of the model. The stall timer is stopped meanwhile, because the caller's time does not count.
+// deliver calls pass to hand more of the answer to the caller. `text` is what counts as the model's output. The stall
+// timer is stopped meanwhile, because the caller's time does not count.
 func (r *Reply) deliver(text string, pass func() error) error {
 	r.stallTimer.Stop()
 	if !r.begun && r.begin != nil {
@@ -212,8 +211,8 @@ func (r *Reply) emptyError() error {
 	}
 }
 
-// completion returns the result with the server's token counts, or with estimates if it reported none. A response
-// without any part of an answer gets no estimates, because servers do not charge for failed requests.
+// completion returns the result with the server's token counts, or with estimates if it reported none. If the response
+// contains nothing of an answer, nothing is estimated, because servers do not charge for failed requests.
 func (r *Reply) completion(prompt chat.Prompt) chat.Completion {
 	c := chat.Completion{
 		Model: r.Model, PromptTokens: r.PromptTokens, CompletionTokens: r.CompletionTokens, Cut: r.Cut, Ignored: r.Ignored,

@@ -17,14 +17,14 @@ import (
 // Delays between attempts.
 const (
 	minBackoff = 500 * time.Millisecond
-	maxBackoff = 10 * time.Second // also limits the delay that the server asks for, because a user is waiting
+	maxBackoff = 10 * time.Second // also limits the delay the server asks for, because a user is waiting
 )
 
 // statusOverloaded is Anthropic's status for an overloaded service.
 const statusOverloaded = 529
 
-// retryDelay reports whether a retry after err may succeed, and returns the delay before it. `attempt` is the number of
-// the failed attempt, from 1.
+// retryDelay reports whether a retry after err may succeed, and returns how long to wait first. `attempt` is the number
+// of the failed attempt, from 1.
 func retryDelay(err error, attempt int) (time.Duration, bool) {
 	for _, final := range []error{errStalled, errTokensExhausted, ErrFiltered, ErrAdjusted, ErrNoModel, ErrNoTools, bounded.ErrTooLarge} {
 		if errors.Is(err, final) {
@@ -50,8 +50,8 @@ func retryDelay(err error, attempt int) (time.Duration, bool) {
 
 func (s *Status) outOfQuota() bool { return s.Code == "insufficient_quota" }
 
-// tooLong matches messages with which servers reject a request that exceeds the model's context window. Only OpenAI has
-// an error code for it.
+// tooLong matches the messages servers send to reject a request that exceeds the model's context window. Only OpenAI
+// has an error code for it.
 var tooLong = regexp.MustCompile(`(?i)context[ _]length|context[ _]window|context[ _]size|prompt is too long|exceed\w* context|too many tokens|maximum number of tokens|must be <= \d+`)
 
 // TooLong reports whether the request exceeded the model's context window.
@@ -70,9 +70,9 @@ func (s *Status) Filtered() bool {
 	return s.HTTP == http.StatusBadRequest && (s.Code == "content_filter" || s.Code == "content_policy_violation")
 }
 
-// explain converts an error into one that may be shown to callers. It wraps the server's message, for the log, without
-// the API key, which servers quote when they reject it. `begun` means that the answer had begun when the error
-// occurred.
+// explain converts an error to one that may be shown to callers. It wraps the server's message, for the log, without
+// the API key, because servers quote the key when they reject it. `begun` means that the answer had begun when the
+// error occurred.
 func (c *Caller) explain(err error, begun bool) error {
 	out := &domain.Error{Code: domain.CodeUnavailable, Err: c.redacted(err)}
 	name := c.server.Name
@@ -145,11 +145,11 @@ func (c *Caller) explainStatus(s *Status, out *domain.Error) {
 	}
 }
 
-// redacted returns a new error with the text of err, but without the API key. It does not wrap err, which may contain
+// redacted returns a new error with err's text, but without the API key. It does not wrap err, because that may contain
 // the request.
 func (c *Caller) redacted(err error) error {
 	text := err.Error()
-	if c.server.Secret != "" { // before truncating, which could leave part of the key
+	if c.server.Secret != "" { // before truncating, because that could leave some of the key
 		text = strings.ReplaceAll(text, c.server.Secret, "[key]")
 	}
 	if len(text) > 1000 {

@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// Parameters are the parameters of one request, by their names in the server's API.
+// Parameters are one request's parameters, by their names in the server's API.
 type Parameters map[string]float64
 
 // ModelLimits records which parameters models reject: reasoning models reject temperature, older servers do not know
@@ -21,7 +21,7 @@ type ModelLimits struct {
 	byModel map[string]ModelLimit
 }
 
-// ModelLimit holds the known restrictions of one model.
+// ModelLimit holds one model's known restrictions.
 type ModelLimit struct {
 	refused   map[string]bool
 	maxTokens float64
@@ -30,7 +30,7 @@ type ModelLimit struct {
 // Maximum number of models in ModelLimits. In practice, these are the configured models.
 const maxModels = 1000
 
-// Of returns the known restrictions of a model.
+// Of returns a model's known restrictions.
 func (q *ModelLimits) Of(model string) ModelLimit {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -51,11 +51,11 @@ func (q ModelLimit) MaxTokens(n int) float64 {
 // maxTokensPattern matches the output limit in an error message.
 var maxTokensPattern = regexp.MustCompile(`(?i)(?:at most|less than or equal to|> ?) ?(\d+)`)
 
-// SystemRole is a pseudo-parameter that stands for a message with the role system, which the chat templates of some
-// models reject.
+// SystemRole is a pseudo-parameter that stands for a message with the system role, because some models' chat templates
+// reject such messages.
 const SystemRole = "system role"
 
-// refusesSystem matches the messages with which servers and model templates reject a system message.
+// refusesSystem matches the messages servers and model templates send to reject a system message.
 var refusesSystem = regexp.MustCompile(`(?i)\bsystem['"]? (?:role|message|prompt|instruction)s?\b.{0,60}\b(?:not|unsupported|invalid|must alternate)\b` +
 	`|\b(?:not|unsupported|invalid|unexpected|unknown)\b.{0,40}(?:['"]system['"]|\bsystem (?:role|message|prompt|instruction)|\brole\W+system\b)` +
 	`|['"]system['"] is not` +
@@ -100,7 +100,7 @@ func (q *ModelLimits) Learn(model string, s *Status, sent Parameters) bool {
 }
 
 // rejectedParameter returns the parameter that the server rejected: the one in the error's Param field or, if that is
-// not a parameter of the request, the first one that the error message mentions.
+// not one of the request's parameters, the first one mentioned in the error message.
 func rejectedParameter(s *Status, sent Parameters) string {
 	if _, ok := sent[s.Param]; ok {
 		return s.Param

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/modelhttp"
 )
 
-// Maximum number of bytes read from the body of an error response.
+// Maximum number of bytes read from an error response's body.
 const maxErrorBytes = 64 << 10
 
 // sentInStream is the status of an error that arrived as an event in a stream, without an HTTP status.
@@ -22,8 +22,8 @@ const sentInStream = 0
 
 // Status is an error response from a server, with the details in its body.
 type Status struct {
-	HTTP    int    // 0: the error arrived as an event in a stream
-	Code    string // the error's code or, without one, its type
+	HTTP    int    // 0 if the error arrived as an event in a stream
+	Code    string // the error's code or, if it has none, its type
 	Param   string // the invalid parameter, if the server names it
 	Message string // message for the log
 	After   time.Duration
@@ -45,7 +45,7 @@ func (s *Status) Error() string {
 	return text
 }
 
-// Post sends a request and returns the response, whose body the caller must close. It returns a *Status for an
+// Post sends a request and returns the response. The caller must close its body. Post returns a *Status for an
 // unsuccessful response, and ErrNoModel for a web page.
 func Post(ctx context.Context, client *http.Client, address string, header http.Header, body any) (*http.Response, error) {
 	res, err := modelhttp.Post(ctx, client, address, header, body)
@@ -60,15 +60,15 @@ func Post(ctx context.Context, client *http.Client, address string, header http.
 		return nil, ErrNoModel
 	}
 	defer res.Body.Close()
-	text, _ := bounded.ReadAll(res.Body, maxErrorBytes) // use the part that could be read
+	text, _ := bounded.ReadAll(res.Body, maxErrorBytes) // use as much as could be read
 	s := ReadStatus(res.StatusCode, text)
 	s.After, s.HasWait = modelhttp.RetryAfter(res.Header, time.Now())
 	return nil, s
 }
 
-// ReadStatus parses an error's body. code is 0 if the error arrived as an event in a stream. It supports the formats of
-// OpenAI, Anthropic, Azure, vLLM, llama.cpp, Ollama and LiteLLM. For other bodies, such as a proxy's HTML page, the
-// message is the start of the body.
+// ReadStatus parses an error's body. code is 0 if the error arrived as an event in a stream. It supports the formats
+// used by OpenAI, Anthropic, Azure, vLLM, llama.cpp, Ollama and LiteLLM. For other bodies, such as a proxy's HTML page,
+// the message is the start of the body.
 func ReadStatus(code int, body []byte) *Status {
 	type details struct {
 		Code    any    `json:"code"`
@@ -100,7 +100,7 @@ func ReadStatus(code int, body []byte) *Status {
 	return s
 }
 
-// truncateBody returns the start of an unknown body for the log.
+// truncateBody returns the start of an unrecognised body for the log.
 func truncateBody(body []byte) string {
 	body = bytes.Join(bytes.Fields(body), []byte(" "))
 	if len(body) > 300 {

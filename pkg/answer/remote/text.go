@@ -8,12 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// Text is the text of one piece of an answer, still encoded as JSON. Servers that split an answer by tokens may split
-// it within a character: one event ends with the first half of a surrogate pair or UTF-8 sequence, and the next begins
-// with the second half. Decoding each piece alone would lose both halves, so they stay encoded until Joiner has both.
+// Text is text from one event, still encoded as JSON. Servers that split an answer by tokens may split it within a
+// character: one event ends with the first half of a surrogate pair or UTF-8 sequence, and the next begins with the
+// second half. Decoding each text alone would lose both halves, so they stay encoded until Joiner has both.
 type Text struct {
 	encoded []byte // content of the JSON string, without its quotes
-	Thought bool   // whether the piece also contained reasoning, which is omitted
+	Thought bool   // whether the event also contained reasoning, which is omitted
 }
 
 // UnmarshalJSON implements json.Unmarshaler. It accepts a string, null, and the list of parts that some gateways send.
@@ -38,8 +38,8 @@ func (t *Text) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// addPart adds the text of one part of a list. Only parts of type text have text; others, such as Mistral's references,
-// are ignored.
+// addPart adds the text from one part of a list. Only parts of type text have text; others, such as Mistral's
+// references, are ignored.
 func (t *Text) addPart(raw []byte) error {
 	if raw[0] != '{' {
 		return t.UnmarshalJSON(raw)
@@ -57,7 +57,7 @@ func (t *Text) addPart(raw []byte) error {
 	return nil
 }
 
-// Joiner decodes the Texts of one answer in order. The zero value is ready for use.
+// Joiner decodes one answer's Texts in order. The zero value is ready for use.
 type Joiner struct {
 	partial []byte // first half of a character, still encoded as JSON
 }
@@ -102,14 +102,14 @@ func partialCharacter(s []byte) int {
 	return 0
 }
 
-// decoded decodes the content of a JSON string. Invalid bytes become U+FFFD.
+// decoded decodes a JSON string's content. Invalid bytes become U+FFFD.
 func decoded(inside []byte) string {
 	if len(inside) == 0 {
 		return ""
 	}
 	quoted := append(append(append(make([]byte, 0, len(inside)+2), '"'), inside...), '"')
 	var text string
-	if json.Unmarshal(quoted, &text) != nil { // cannot happen: the content comes from a valid string
+	if json.Unmarshal(quoted, &text) != nil { // cannot happen, because the content comes from a valid string
 		return ""
 	}
 	return text

@@ -70,7 +70,7 @@ func TestANumberIsNoText(t *testing.T) {
 	}
 }
 
-// FuzzJoiner cuts an encoded text anywhere, with its characters both as bytes and as escapes.
+// FuzzJoiner splits an encoded text anywhere, with its characters both as bytes and as escapes.
 func FuzzJoiner(f *testing.F) {
 	f.Add("größe 日本 😀 \\ud83d", uint8(3))
 	f.Fuzz(func(t *testing.T, text string, at uint8) {
@@ -81,7 +81,7 @@ func FuzzJoiner(f *testing.F) {
 		}
 		inside := encoded[1 : len(encoded)-1]
 		cut := min(int(at), len(inside))
-		for i := max(0, cut-6); i < cut; i++ { // do not cut through an escape
+		for i := max(0, cut-6); i < cut; i++ { // do not split an escape
 			if inside[i] == '\\' {
 				return
 			}

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/bounded"
 )
 
-// Limits on the tool calls in one response.
+// Limits on tool calls in one response.
 const (
 	maxToolCalls     = 128
 	maxToolCallBytes = 1 << 20
@@ -22,19 +22,19 @@ type toolCalls struct {
 	calls   []*toolCall
 	at      map[int]*toolCall // calls by the server's index
 	bytes   int
-	started int // number of calls that onCall has received
+	started int // number of calls passed to onCall
 }
 
 type toolCall struct {
 	id, name    string
 	arguments   strings.Builder
-	sent        int  // bytes of the arguments that onCall has received
-	generatedID bool // whether id was generated because the server sent none with the first piece
-	number      int  // number among the calls that onCall has received, from 1; 0: none yet
+	sent        int  // bytes of the arguments passed to onCall
+	generatedID bool // whether id was generated because the server sent none with the first delta
+	number      int  // number among the calls passed to onCall, from 1; 0 if not passed yet
 }
 
-// Call records a piece of a tool call. The first piece of a call has its id and name, as in OpenAI's API. If a server
-// sends no index, each new id begins a new call.
+// Call records a tool call delta. A call's first delta has its id and name, as in OpenAI's API. If a server sends no
+// index, each new id begins a new call.
 func (r *Reply) Call(index int, id, name, arguments string) error {
 	r.stallTimer.Reset(r.next)
 	t := &r.calls
@@ -65,8 +65,8 @@ func (r *Reply) Call(index int, id, name, arguments string) error {
 	return r.passCall(call, false)
 }
 
-// passCall passes the new piece of a call to onCall, once the name of the called tool is known. `last` means that the
-// answer has ended; a call without arguments then gets an empty object.
+// passCall passes what is new in a call to onCall, once the called tool's name is known. `last` means that the answer
+// has ended; a call without arguments then gets an empty object.
 func (r *Reply) passCall(call *toolCall, last bool) error {
 	if r.onCall == nil || call.name == "" {
 		return nil
@@ -90,7 +90,7 @@ func (r *Reply) passCall(call *toolCall, last bool) error {
 	return r.deliver(arguments, func() error { return r.onCall(piece) })
 }
 
-// finishCalls passes what remains of the calls to onCall at the end of the answer.
+// finishCalls passes whatever is left of the calls to onCall at the end of the answer.
 func (r *Reply) finishCalls() error {
 	for _, call := range r.calls.calls {
 		if err := r.passCall(call, true); err != nil {
@@ -100,7 +100,7 @@ func (r *Reply) finishCalls() error {
 	return nil
 }
 
-// noArguments are the arguments of a call for which the model wrote none.
+// noArguments are the arguments of a call if the model wrote none.
 const noArguments = "{}"
 
 // callID returns the id of the n-th tool call (from 1) if the server sends none.
@@ -109,7 +109,7 @@ func callID(n int) string { return fmt.Sprintf("call_%d", n) }
 // Called reports whether the response has tool calls.
 func (r *Reply) Called() bool { return len(r.calls.calls) > 0 }
 
-// complete returns the calls, and gives an id to those without one.
+// complete returns the calls, adding ids to those without one.
 func (t *toolCalls) complete() []chat.ToolCall {
 	var out []chat.ToolCall
 	for i, c := range t.calls {
@@ -128,7 +128,7 @@ func (t *toolCalls) complete() []chat.ToolCall {
 	return out
 }
 
-// refusesTools matches errors of servers whose model does not support tools.
+// refusesTools matches errors from servers whose model does not support tools.
 var refusesTools = regexp.MustCompile(`(?i)\btools?\b|\btool[ _](?:choice|call)`)
 
 // ToolError returns ErrNoTools if err says that the request was rejected because of its tools, and otherwise err.

@@ -19,25 +19,25 @@ type comparison struct {
 	chosen  []chosenUnit
 	covered []bool    // words in the chosen units
 	partly  []float64 // credit for words found elsewhere in the sources
-	negated bool      // whether only the sentence or only its source negates
+	negated bool      // whether only the sentence or only its source contains a negation
 }
 
-// chosenUnit is a unit of a source that supports the sentence.
+// chosenUnit is a source's unit that supports the sentence.
 type chosenUnit struct {
 	source, unit int
-	first, last  int // range of the source's matching words
+	first, last  int // range of matching words in the source
 }
 
 // Maximum number of units that support a sentence.
 const maxChosen = 4
 
-// Weights of words for choosing units, and credit for a word that occurs only outside the chosen units.
+// Word weights for choosing units, and credit for a word that occurs only outside the chosen units.
 const (
 	figureWeight  = 2.0
 	nameWeight    = 1.5
 	contextCredit = 1.0 // in the headings or the document's name
 	elsewhere     = 0.5 // elsewhere in the cited sources
-	minGain       = 0.1 // share of the sentence that a further unit must add
+	minGain       = 0.1 // share of the sentence that another unit must add
 )
 
 func weightOf(w *word) float64 {
@@ -52,8 +52,8 @@ func weightOf(w *word) float64 {
 	return 0
 }
 
-// compare compares a sentence with the sources whose indexes are in `among`, and chooses the units of these sources
-// that contain most of the sentence's words.
+// compare compares a sentence with the sources whose indexes are in `among`, and chooses those of their units that
+// contain most of the sentence's words.
 func (j *Judger) compare(sentence string, words []word, among []int) *comparison {
 	c := &comparison{judger: j, words: words, among: among, covered: make([]bool, len(words)), partly: make([]float64, len(words))}
 	type key struct{ source, unit int }
@@ -118,14 +118,14 @@ func (j *Judger) compare(sentence string, words []word, among []int) *comparison
 	return c
 }
 
-// isPlausible reports whether a match is more than a coincidence. A figure counts only if another word of the sentence
-// matches near it in the source.
+// isPlausible reports whether a match is more than a coincidence. A figure counts only if another word from the
+// sentence matches near it in the source.
 func (c *comparison) isPlausible(m match, all []match) bool {
 	const reach = 8 // words
 	if c.words[m.word].numbers == nil {
 		return true
 	}
-	other := false // whether the unit has another word of the sentence
+	other := false // whether the unit has another word from the sentence
 	for _, n := range all {
 		if c.words[n.word].numbers == nil {
 			if max(n.at-m.at, m.at-n.at) <= reach {
@@ -142,10 +142,10 @@ func (c *comparison) onlyFigures() bool {
 	return !slices.ContainsFunc(c.words, func(w word) bool { return w.isContent() })
 }
 
-// match is a pair of equal words: the index of a word in the sentence, and that of a word in a source.
+// match is a pair of equal words: a word's index in the sentence, and its index in a source.
 type match struct{ word, at int }
 
-// occurrences returns the places where a source contains a word of a sentence.
+// occurrences returns where a word from a sentence occurs in a source.
 func (s *source) occurrences(w *word) []at {
 	if w.numbers != nil {
 		var out []at
@@ -172,7 +172,7 @@ func (s *source) occurrences(w *word) []at {
 	return out
 }
 
-// inContext reports whether a word occurs in the headings or the name of the source.
+// inContext reports whether a word occurs in the source's headings or name.
 func (s *source) inContext(w *word) bool {
 	for _, v := range w.numbers {
 		if s.context["#"+v] {
@@ -187,7 +187,7 @@ func (s *source) inContext(w *word) bool {
 	return false
 }
 
-// If an answer seems to be in another language than its sources, a sentence that shares less than this fraction of its
+// If an answer seems to be in another language than its sources, a sentence sharing less than this fraction of its
 // words with them counts as a translation.
 const foreignShare = 0.4
 
@@ -272,18 +272,18 @@ func negated(words []word) (negative bool, restricting int) {
 	return negative, restricting
 }
 
-// Numbers for computing a sentence's score: factors for faults, the exponent of the share of content words found, and
-// the score of translations.
+// Numbers for computing a sentence's score: factors for errors, the exponent for the share of content words found, and
+// the score for translations.
 const (
 	wrongFigure  = 0.3
 	wrongName    = 0.4
 	wrongNoun    = 0.6 // in German, where a name may just be a noun
 	wrongPolar   = 0.35
 	shareCurve   = 0.8
-	foreignScore = 0.8 // maximum score of a translation, of which only names and figures are compared
+	foreignScore = 0.8 // maximum score of a translation, because only its names and figures are compared
 )
 
-// score returns the support of the sentence, or nil if it contains nothing that can be compared.
+// score returns the sentence's support, or nil if it contains nothing that can be compared.
 func (c *comparison) score() *float64 {
 	comparesFacts, states := false, false // whether the sentence has figures or names; whether it has content at all
 	figures, names := 1.0, 1.0
@@ -325,7 +325,7 @@ func (c *comparison) score() *float64 {
 	return &score
 }
 
-// places returns the parts of the sources that support the sentence.
+// places returns the source passages that support the sentence.
 func (c *comparison) places() []sourceRange {
 	var out []sourceRange
 	for _, u := range c.chosen {

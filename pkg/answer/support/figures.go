@@ -10,7 +10,7 @@ import (
 const maxFigureBytes = 40
 
 // readFigure reads a figure and its unit: "1,500.00", "1 900 W", "81,5 cm", "30d". If the letters after a figure are
-// not a unit, the two are a code: "4471-K". It returns the offset after the text that it has read.
+// not a unit, the two are a code: "4471-K". It returns the offset after the text it has read.
 func (r *reader) readFigure(out *[]word, text string, i, to int) int {
 	end := i
 	for end < to {
@@ -53,7 +53,7 @@ func startsWithLetter(s string) bool {
 	return unicode.IsLetter(c) && !unspaced(c)
 }
 
-// isThinSpace reports whether a character may separate thousands.
+// isThinSpace reports whether a character may be a thousands separator.
 func isThinSpace(r rune) bool { return r == ' ' || r == '\u00a0' || r == '\u202f' || r == '\u2009' }
 
 func beginsWithThreeDigits(s string) bool { return leadingDigits(s) == 3 }
@@ -70,8 +70,8 @@ func leadingDigits(s string) int {
 	return n
 }
 
-// values returns the possible values of a figure in canonical form: with a decimal point, without thousands separators,
-// without leading zeros, and without trailing zeros of the fraction. "1,500" has two values, because its comma may be a
+// values returns a figure's possible values in canonical form: with a decimal point, without thousands separators,
+// without leading zeros, and without trailing zeros in the fraction. "1,500" has two values, because its comma may be a
 // thousands separator or a decimal comma.
 func values(figure string) []string {
 	figure = figure[:min(len(figure), maxFigureBytes)]
@@ -121,7 +121,7 @@ func values(figure string) []string {
 	return []string{decimal}
 }
 
-// digitValue returns the value of a decimal digit of any script.
+// digitValue returns the value of a decimal digit in any script.
 func digitValue(r rune) int {
 	for zero := r; ; zero-- {
 		if !unicode.IsDigit(zero-1) || r-zero == 9 {
@@ -130,7 +130,7 @@ func digitValue(r rune) int {
 	}
 }
 
-// canonical returns a number without leading zeros and without trailing zeros of the fraction.
+// canonical returns a number without leading zeros and without trailing zeros in the fraction.
 func canonical(whole, fraction string) string {
 	if whole = strings.TrimLeft(whole, "0"); whole == "" {
 		whole = "0"
@@ -150,8 +150,8 @@ var hanPowers = map[rune]int{'十': 10, '百': 100, '千': 1000, '万': 10_000, 
 // word.
 const counters = "年月日時时分秒天週周円元块個个人名台台回次件枚本冊割歳岁度号號条條章階层層倍間间ヶか箇点"
 
-// hanNumber parses a Chinese numeral with a counter after it. It returns the numeral's length in bytes and its value,
-// or 0 and nil if the text does not start with such a numeral.
+// hanNumber parses a Chinese numeral followed by a counter. It returns the numeral's length in bytes and its value, or
+// 0 and nil if the text does not start with such a numeral.
 func hanNumber(text string) (length int, numbers []string) {
 	total, section, digit, n := 0, 0, 0, 0
 	for i, r := range text {

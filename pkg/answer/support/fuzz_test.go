@@ -31,7 +31,7 @@ var hostile = map[string]string{
 	"unequal":         strings.Repeat("ab", 50_000) + strings.Repeat("ba", 50_000),
 }
 
-// TestHostileTextIsJudged uses answers and sources in which every part resembles every other part. If judging one of
+// TestHostileTextIsJudged uses answers and sources in which everything resembles everything else. If judging one of
 // them took quadratic time, the test would take minutes.
 func TestHostileTextIsJudged(t *testing.T) {
 	if testing.Short() {
@@ -106,7 +106,7 @@ func BenchmarkJudge(b *testing.B) {
 	}
 }
 
-// BenchmarkGate passes the same answer through a gate, in pieces of a few bytes.
+// BenchmarkGate passes the same answer through a gate, a few bytes at a time.
 func BenchmarkGate(b *testing.B) {
 	answer := strings.Repeat("The Aurora X2 costs 1500 euros [1]. Damage by frost is not covered [2]. Lena Berg repairs the pump. ", 4)
 	sources := []domain.Fragment{{Text: manual}, {Text: manual}}

@@ -12,19 +12,19 @@ import (
 )
 
 // Gate removes unsupported sentences from an answer while it is being written. It reads the model's own text, before
-// citation marks are renumbered, so that the citations of removed sentences do not count. It holds back each sentence
+// citation markers are renumbered, so that citations in removed sentences do not count. It holds back each sentence
 // until the next one begins or the line ends, but at most maxHeld bytes. Code passes unchanged.
 type Gate struct {
 	judger    func() *Judger // prepared while the model begins its answer
 	fragments []domain.Fragment
 	marker    citation.Marker
-	seen      strings.Builder // start of the answer, from which its language is detected
-	detected  int             // number of bytes of seen at the last detection
+	seen      strings.Builder // start of the answer, used to detect its language
+	detected  int             // length of `seen` at the last detection, in bytes
 	closed    bool
 	held      string
-	fence     string // marks that opened a block of code; "" outside code
-	begun     bool   // whether part of the current line has been passed on or removed
-	passed    string // last byte of the current line that was passed on
+	fence     string // markers that opened a code block; "" outside code
+	begun     bool   // whether any of the current line has been passed on or removed
+	passed    string // last byte passed on from the current line
 }
 
 // Maximum number of bytes that a Gate holds back.
@@ -42,7 +42,7 @@ func NewGate(fragments []domain.Fragment) *Gate {
 	return g
 }
 
-// Write processes the next piece of the answer and returns the text to pass on.
+// Write processes more of the answer and returns the text to pass on.
 func (g *Gate) Write(piece string) string {
 	if piece == "" {
 		return ""
@@ -73,7 +73,7 @@ func mayFollowSentence(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
-// Close returns the rest of the text and releases the gate's memory.
+// Close returns any text held back and releases the gate's memory.
 func (g *Gate) Close() string {
 	var out strings.Builder
 	if g.held != "" {
@@ -87,8 +87,8 @@ func (g *Gate) Close() string {
 	return out.String()
 }
 
-// line passes on the rest of a line without unsupported sentences. If nothing of the line remains, its line break is
-// removed, too.
+// line passes on what is left of a line, without unsupported sentences. If no text remains, the line break is removed,
+// too.
 func (g *Gate) line(out *strings.Builder, line string) {
 	body := strings.TrimRight(line, "\r\n")
 	fence := fenceLine.FindStringSubmatch(body)
@@ -114,7 +114,7 @@ func (g *Gate) line(out *strings.Builder, line string) {
 	g.begun, g.passed = false, ""
 }
 
-// sentences passes on the complete sentences of an unfinished line, without the unsupported ones.
+// sentences passes on the complete sentences in an unfinished line, without the unsupported ones.
 func (g *Gate) sentences(out *strings.Builder) {
 	masked := maskMarks(g.held, g.marker.Marks(g.held))
 	spans := chunk.Sentences(masked)
@@ -144,7 +144,7 @@ func (g *Gate) judged(text string) string {
 	}
 	pieces := Split(text, g.marker.Marks(text))
 	var out strings.Builder
-	at := 0 // end of the text that has been passed on or removed
+	at := 0 // end of the text passed on or removed so far
 	for _, p := range pieces {
 		v := judger.Judge(text, p, cited(g.fragments, p.Cited))
 		if v.Support == nil || *v.Support >= Threshold {
@@ -167,7 +167,7 @@ func (g *Gate) judged(text string) string {
 	return out.String()
 }
 
-// maskMarks replaces citation marks with spaces.
+// maskMarks replaces citation markers with spaces.
 func maskMarks(text string, marks []citation.Mark) string {
 	if len(marks) == 0 {
 		return text

@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// gated passes an answer through a gate, in pieces of `size` bytes, and returns the output.
+// gated passes an answer through a gate, `size` bytes at a time, and returns the output.
 func gated(answer string, size int) (text string, pieces []string) {
 	g := NewGate([]domain.Fragment{{Text: manual}, {Text: "Synthetic oil is recommended for the gear."}})
 	for rest := answer; rest != ""; {

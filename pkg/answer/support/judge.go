@@ -15,12 +15,12 @@ import (
 type Judger struct {
 	fragments []domain.Fragment
 	sources   []*source // nil until needed
-	left      int       // bytes of the sources that may still be prepared
+	left      int       // how many more bytes of the sources may be prepared
 	reader    reader
-	lang      analysis.Language // of the answer; Unknown if it is too short to tell
+	lang      analysis.Language // the answer's language; Unknown if it is too short to tell
 }
 
-// NewJudger returns a Judger for an answer from these sources. The caller must close it.
+// NewJudger returns a Judger for an answer based on these sources. The caller must close it.
 func NewJudger(sources []domain.Fragment) *Judger {
 	j := &Judger{fragments: sources, sources: make([]*source, len(sources)), left: maxSourcesBytes}
 	j.reader = reader{analyzer: analysis.Borrow(), terms: make(map[string][]string)}
@@ -37,17 +37,17 @@ func NewJudger(sources []domain.Fragment) *Judger {
 	return j
 }
 
-// Limits on detecting languages.
+// Limits on language detection.
 const (
 	maxDetectBytes  = 2000
 	maxLanguages    = 3
-	minDetectLetter = 40 // the language of shorter answers is uncertain
+	minDetectLetter = 40 // a shorter answer's language is uncertain
 )
 
 // Close returns the judger's memory to the pool.
 func (j *Judger) Close() { j.reader.analyzer.Return() }
 
-// Language sets the language of the answer.
+// Language sets the answer's language.
 func (j *Judger) Language(answer string) {
 	answer = validPrefix(answer, maxDetectBytes)
 	if utf8.RuneCountInString(answer) < minDetectLetter && !strings.ContainsFunc(answer, unspaced) {
@@ -104,12 +104,12 @@ type sourceRange struct {
 	in     domain.TextRange
 }
 
-// Minimum length of a sentence that is searched for word for word, in bytes of letters and digits. A shorter one may
-// occur in a source by chance.
+// Minimum length, in bytes of letters and digits, for searching for a sentence word for word. A shorter one may occur
+// in a source by chance.
 const minExact = 8
 
-// findExact returns the part of a source that contains a sentence word for word, or false if no source does. It
-// searches the sources whose indexes are in `among`.
+// findExact returns the source passage that contains a sentence word for word, or false if there is none. It searches
+// the sources whose indexes are in `among`.
 func (j *Judger) findExact(sentence string, among []int) (sourceRange, bool) {
 	plain := condense(sentence).text
 	if len(plain) < minExact {
@@ -164,7 +164,7 @@ func (s *source) isNegatedBefore(r domain.TextRange) bool {
 	return false
 }
 
-// addSpans adds a part of a source to out.Spans. If the part comes from several places in the document, it adds a span
+// addSpans adds a source passage to out.Spans. If the passage comes from several places in the document, it adds a span
 // for each place.
 func (j *Judger) addSpans(out *domain.AnswerSentence, r sourceRange) {
 	f := j.fragments[r.source]
@@ -180,8 +180,8 @@ func trimmed(text string, r domain.TextRange) domain.TextRange {
 	return r
 }
 
-// statesNothing reports whether a sentence says nothing about the subject of the documents: it announces something,
-// asks a question, or says that the documents lack something.
+// statesNothing reports whether a sentence says nothing about the documents' subject: it announces something, asks a
+// question, or says that the documents lack something.
 func statesNothing(sentence string) bool {
 	body := strings.TrimRightFunc(sentence, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`*_"'”’»)`, r) })
 	last, _ := utf8.DecodeLastRuneInString(body)
@@ -216,5 +216,5 @@ func deniesDocuments(sentence string) bool {
 	return strings.Contains(lower, "n't ") || strings.Contains(lower, "n’t ") || strings.ContainsFunc(sentence, unspaced) && unspacedNegated(sentence)
 }
 
-// documentWords are the beginnings of phrases with which an answer refers to its documents.
+// documentWords are the beginnings of phrases an answer uses to refer to its documents.
 var documentWords = []string{"the document", "the provided", "the context", "the given", "the sources", "dokumente", "quellen", "les documents", "los documentos", "i documenti", "os documentos", "de documenten", "документ", "文档", "文書", "資料", "문서"}

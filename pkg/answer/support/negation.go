@@ -53,7 +53,7 @@ var restricting = wordset.Of(`
 	запрещено запрещается запрещён исключено кроме
 `)
 
-// negationOf classifies a word in lower case. langs are the languages of the text, the most likely one first.
+// negationOf classifies a lower-case word. langs are the text's languages, the most likely one first.
 func negationOf(lower string, langs []analysis.Language) negation {
 	if strings.HasSuffix(lower, "n't") || strings.HasSuffix(lower, "n’t") {
 		return negates

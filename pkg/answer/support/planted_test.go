@@ -20,19 +20,19 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// statement is a sentence that a source supports, or one with a planted error.
+// statement is a sentence supported by a source, or one with a planted error.
 type statement struct {
 	kind     string // "right", or the kind of the planted error: "figure", "name" or "negation"
 	language analysis.Language
-	held     bool // whether it belongs to the held-out half, on which the result is measured
+	held     bool // whether it belongs to the held-out half used for measuring the result
 	text     string
 	source   domain.Fragment
 	score    float64
 	scored   bool
 }
 
-// TestPlantedErrorsAreFound changes figures, names and negations in sentences of the test documents and in paraphrases,
-// and compares the support of the right sentences with that of the wrong ones. The threshold is fitted on one half of
+// TestPlantedErrorsAreFound changes figures, names and negations in sentences from the test documents and in
+// paraphrases, and compares the correct sentences' support with the wrong ones'. The threshold is fitted on one half of
 // the documents; the other half shows how well it separates them. Sentences copied word for word have support 1 and do
 // not count. With -v, the test prints the figures for docs/answers.md.
 func TestPlantedErrorsAreFound(t *testing.T) {
@@ -84,7 +84,7 @@ func TestPlantedErrorsAreFound(t *testing.T) {
 	}
 }
 
-// fit returns the threshold that best separates the right and wrong statements of the first half.
+// fit returns the threshold that best separates the first half's correct and wrong statements.
 func fit(statements []statement) float64 {
 	best, most := 0.0, -1.0
 	for i := 1; i < 100; i++ {
@@ -108,8 +108,8 @@ func fit(statements []statement) float64 {
 	return best
 }
 
-// measured returns the area under the ROC curve of the held-out statements, the numbers of right and wrong statements,
-// and the shares of the wrong and the right ones below the threshold.
+// measured returns the area under the ROC curve for the held-out statements, the numbers of correct and wrong
+// statements, and the shares of wrong and correct ones below the threshold.
 func measured(statements []statement, kind string, lang analysis.Language) (area float64, right, wrong int, found, marked float64) {
 	var rights, wrongs []float64
 	for _, s := range statements {
@@ -143,7 +143,7 @@ func measured(statements []statement, kind string, lang analysis.Language) (area
 	return area / float64(max(1, len(rights)*len(wrongs))), len(rights), len(wrongs), below(wrongs), below(rights)
 }
 
-// paraphrases returns the statements of testdata/paraphrases.txt.
+// paraphrases returns the statements in testdata/paraphrases.txt.
 func paraphrases(t *testing.T) []statement {
 	t.Helper()
 	data, err := os.ReadFile("testdata/paraphrases.txt")
@@ -198,14 +198,14 @@ func documentStatements(t *testing.T) []statement {
 	return out
 }
 
-// according contains introductions to a sentence, by language.
+// according contains phrases that introduce a sentence, by language.
 var according = map[analysis.Language]string{
 	"en": "According to the manual, ", "de": "Laut Anleitung gilt: ", "fr": "Selon la notice, ", "es": "Según el documento, ", "it": "Secondo il documento, ", "pt": "Segundo o documento, ", "nl": "Volgens het document: ", "ru": "Согласно документу, ",
 }
 
 var wordsOf = regexp.MustCompile(`\S+`)
 
-// reworded returns variants of a sentence that say the same, or part of it, in other words.
+// reworded returns variants of a sentence that say all or some of the same in other words.
 func reworded(sentence string, lang analysis.Language) []string {
 	if itemLine.MatchString(sentence) || strings.ContainsAny(sentence, "\t\n|") || len(wordsOf.FindAllString(sentence, -1)) < 6 && !strings.ContainsFunc(sentence, unspaced) || utf8.RuneCountInString(sentence) < 15 {
 		return nil
@@ -222,7 +222,7 @@ func reworded(sentence string, lang analysis.Language) []string {
 		if lang != "de" && unicode.IsLower(second) {
 			first = unicode.ToLower(first)
 		}
-		// Leave out function words, as people do in notes.
+		// Omit function words, as people do in notes.
 		var kept []string
 		for _, w := range strings.Fields(string(first) + body[size:]) {
 			if negationOf(strings.ToLower(w), []analysis.Language{lang}) != none || !analysis.IsFunctionWord(strings.ToLower(w), lang) {
@@ -234,7 +234,7 @@ func reworded(sentence string, lang analysis.Language) []string {
 	return out
 }
 
-// planted returns a right statement and, for each kind of error that can be planted in it, a copy with that error.
+// planted returns a correct statement and, for each kind of error that can be planted in it, a copy with that error.
 func planted(text string, lang analysis.Language, held bool, source domain.Fragment) []statement {
 	h := fnv.New64a()
 	h.Write([]byte(text))
@@ -250,8 +250,8 @@ func planted(text string, lang analysis.Language, held bool, source domain.Fragm
 
 var figurePattern = regexp.MustCompile(`\d+(?:[.,]\d+)*`)
 
-// wrongFigureIn replaces a figure with one that the source does not contain: with a different digit, ten times as
-// large, or with its decimal point elsewhere.
+// wrongFigureIn replaces a figure with one missing from the source: with a different digit, ten times as large, or with
+// its decimal point elsewhere.
 func wrongFigureIn(text string, _ analysis.Language, source string, random *rand.Rand) string {
 	found := figurePattern.FindAllStringIndex(text, -1)
 	if len(found) == 0 {
@@ -281,8 +281,7 @@ func wrongFigureIn(text string, _ analysis.Language, source string, random *rand
 	return ""
 }
 
-// otherNames are replacements for names: under false for names in Latin script, under true for names in Cyrillic
-// script.
+// otherNames are replacement names: under false for names in Latin script, under true for names in Cyrillic script.
 var otherNames = map[bool][]string{
 	false: {"Brennholm", "Castellan", "Dunmore", "Esterhaz", "Quillfeather", "Vandermeer", "Wolcott", "Zellweger"},
 	true:  {"Воронцов", "Кузнецова", "Лебедев", "Сорокин"},
@@ -291,7 +290,7 @@ var otherNames = map[bool][]string{
 var namePattern = regexp.MustCompile(`\p{Lu}\p{Ll}{2,}`)
 
 // wrongNameIn replaces a name. Names are capitalised words, except function words and the first word. In German, they
-// must also stand next to another capitalised word.
+// must also be next to another capitalised word.
 func wrongNameIn(text string, lang analysis.Language, source string, random *rand.Rand) string {
 	r := reader{analyzer: new(analysis.Analyzer), langs: []analysis.Language{lang}, terms: map[string][]string{}}
 	var names []word

@@ -11,13 +11,13 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// source is a fragment prepared for comparisons.
+// source is a fragment prepared for comparison.
 type source struct {
 	fragment domain.Fragment
-	text     string // text that is compared
+	text     string // text to compare
 	lang     analysis.Language
 	units    []unit
-	words    []word          // of the text, in order
+	words    []word          // words in the text, in order
 	byTerm   map[string][]at // words by term
 	byPrefix map[string][]at // words by their beginning; see prefixOf
 	byNumber map[string][]at // figures by possible value
@@ -25,19 +25,19 @@ type source struct {
 	plain    condensed
 }
 
-// unit is a part of a source that is compared as a whole: a sentence or a line.
+// unit is a stretch of a source that is compared as a whole: a sentence or a line.
 type unit struct {
 	start, end int // in bytes
 	from, to   int // range in source.words
 }
 
-// at locates a word of a source.
+// at locates a word in a source.
 type at struct{ unit, word int }
 
-// Maximum number of places where a source's occurrences of a term are compared. More would hardly change the result.
+// Maximum number of a term's occurrences in a source that are compared. More would hardly change the result.
 const maxPlaces = 64
 
-// Maximum number of words of a source that are compared.
+// Maximum number of words in a source that are compared.
 const maxSourceWords = 12_000
 
 // newSource prepares up to `limit` bytes of a fragment's text for comparison.
@@ -79,7 +79,7 @@ func newSource(f domain.Fragment, r *reader, limit int) *source {
 	return s
 }
 
-// rowRange matches the row numbers in the heading of a part of a table, such as "rows 1 to 20".
+// rowRange matches the row numbers in the heading of a partial table, such as "rows 1 to 20".
 var rowRange = regexp.MustCompile(`\brows? \d+(?: to \d+)?$`)
 
 func appendPlace(list []at, p at) []at {
@@ -89,7 +89,7 @@ func appendPlace(list []at, p at) []at {
 	return append(list, p)
 }
 
-// validPrefix returns at most n bytes of a text, cut between characters.
+// validPrefix returns at most n bytes of a text without splitting a character.
 func validPrefix(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -100,7 +100,7 @@ func validPrefix(text string, n int) string {
 	return text[:n]
 }
 
-// unitsOf divides a source's text into sentences. Each table row is a unit of its own.
+// unitsOf splits a source's text into sentences. Each table row is a unit of its own.
 func unitsOf(text string) []analysis.Span {
 	var out []analysis.Span
 	flush := func(from, to int) {
@@ -125,8 +125,8 @@ func unitsOf(text string) []analysis.Span {
 	return out
 }
 
-// condensed is a text reduced to its letters and digits, in lower case. `at` holds the position of each of its bytes in
-// the original text.
+// condensed is a text reduced to its letters and digits, in lower case. `at` holds each byte's position in the original
+// text.
 type condensed struct {
 	text string
 	at   []int32
@@ -170,14 +170,14 @@ func (s *source) find(sentence string) (domain.TextRange, bool) {
 	}
 }
 
-// isSameWord reports whether the neighbouring character `beside` belongs to the same word as the first character of
+// isSameWord reports whether the neighbouring character `beside` belongs to the same word as the first character in
 // text. In scripts without spaces, it returns false.
 func isSameWord(beside rune, text string) bool {
 	first, _ := utf8.DecodeRuneInString(text)
 	return (unicode.IsLetter(beside) || unicode.IsDigit(beside)) && !unspaced(beside) && !unspaced(first)
 }
 
-// widen extends a range to the marks that belong to its words: a currency symbol before, a percent sign or full stop
+// widen extends a range to the symbols that belong to its words: a currency symbol before, a percent sign or full stop
 // after.
 func (s *source) widen(r domain.TextRange) domain.TextRange {
 	const most = 3 // characters

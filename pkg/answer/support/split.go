@@ -19,15 +19,15 @@ const (
 	Code
 )
 
-// Piece is a sentence of an answer, a list item, a table row or a code block.
+// Piece is a sentence in an answer, a list item, a table row or a code block.
 type Piece struct {
-	Start, End int // in bytes, including the citation marks after the sentence
+	Start, End int // in bytes, including the citation markers after the sentence
 	Text       string
 	Kind       Kind
-	Cited      []int // citation numbers of the sentence or, without any, of the next cited sentence in its paragraph
+	Cited      []int // the sentence's citation numbers or, if it has none, those of the next cited sentence in its paragraph
 }
 
-// Split divides an answer in Markdown into pieces. `marks` are its citation marks.
+// Split splits a Markdown answer into pieces. `marks` are its citation markers.
 func Split(text string, marks []citation.Mark) []Piece {
 	text = text[:min(len(text), maxAnswerBytes)]
 	s := splitter{text: maskMarks(text, marks), marks: marks}
@@ -36,9 +36,9 @@ func Split(text string, marks []citation.Mark) []Piece {
 }
 
 type splitter struct {
-	text  string // with citation marks replaced by spaces
+	text  string // with citation markers replaced by spaces
 	marks []citation.Mark
-	next  int // first mark that no piece includes yet
+	next  int // first marker not yet included in a piece
 	out   []Piece
 }
 
@@ -52,7 +52,7 @@ var (
 	ruleLine      = regexp.MustCompile(`^ {0,3}(?:(?:- *){3,}|(?:\* *){3,}|(?:_ *){3,}|=+)$`)
 )
 
-// line is a line of the text, without its line break.
+// line is a line in the text, without its line break.
 type line struct{ start, end int }
 
 func (s *splitter) split() {
@@ -122,7 +122,7 @@ func (s *splitter) paragraph(start, end int) {
 		}
 		s.addUntil(start+span.Start, start+span.End, until, Prose)
 	}
-	var numbers []int // of the next sentence that has any
+	var numbers []int // those of the next sentence that has any
 	for i := len(s.out) - 1; i >= first; i-- {
 		if len(s.out[i].Cited) == 0 {
 			s.out[i].Cited = numbers
@@ -135,13 +135,13 @@ func (s *splitter) paragraph(start, end int) {
 // add adds text[start:end] as one piece.
 func (s *splitter) add(start, end int, kind Kind) { s.addUntil(start, end, end, kind) }
 
-// addUntil adds text[start:end] as one piece, with the citation marks that begin before the offset `until`.
+// addUntil adds text[start:end] as one piece, with the citation markers that begin before the offset `until`.
 func (s *splitter) addUntil(start, end, until int, kind Kind) {
 	p := Piece{Start: start, End: end, Kind: kind}
 	for ; s.next < len(s.marks) && s.marks[s.next].Start < until; s.next++ {
 		m := s.marks[s.next]
 		if m.Start < start && strings.Contains(s.text[m.End:start], "\n") {
-			continue // the mark is on a line above the piece
+			continue // the marker is on a line above the piece
 		}
 		p.Start, p.End = min(p.Start, m.Start), max(p.End, m.End)
 		for _, n := range m.Numbers {

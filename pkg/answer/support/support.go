@@ -1,9 +1,9 @@
-// Package support finds, for each sentence of an answer, the text in its sources that supports it, and rates the
-// support from 0 to 1. It uses no model, but compares the sentence's content words, figures, names and negations with
-// those of the sources. A sentence that a source contains word for word is fully supported.
+// Package support finds, for each sentence in an answer, the source text that supports it, and rates the support from 0
+// to 1. It uses no model, but compares the sentence's content words, figures, names and negations with the sources'. A
+// sentence that a source contains word for word is fully supported.
 //
 // The comparison detects wrong figures, wrong names, a missing or additional "not", and statements about other things.
-// It does not detect a sentence that combines the words of its sources into a false statement.
+// It does not detect a sentence that combines its sources' words into a false statement.
 package support
 
 import (
@@ -19,24 +19,24 @@ import (
 // with planted errors, and measured on the other half; see docs/history/answers.md.
 const Threshold = 0.55
 
-// Limits on what is compared. The rest is ignored, because answers and sources come from outside.
+// Limits on what is compared. Anything beyond is ignored, because answers and sources are untrusted.
 const (
 	MaxSentences     = 500       // per answer
-	maxAnswerBytes   = 256 << 10 // bytes of an answer that are divided into sentences
-	maxSentenceBytes = 2000      // bytes of a sentence that are compared
-	maxSentenceWords = 200       // words of a sentence that are compared
-	maxSourceBytes   = 64 << 10  // bytes of a source that are compared
+	maxAnswerBytes   = 256 << 10 // bytes of an answer that are split into sentences
+	maxSentenceBytes = 2000      // bytes compared per sentence
+	maxSentenceWords = 200       // words compared per sentence
+	maxSourceBytes   = 64 << 10  // bytes compared per source
 	maxSourcesBytes  = 192 << 10 // total bytes of all sources
 	maxSpans         = 8         // per sentence
 )
 
-// Result is the result of Judge.
+// Result is what Judge returns.
 type Result struct {
 	Sentences  []domain.AnswerSentence
-	Highlights [][]domain.TextRange // for each source, the parts that support the answer, in order
+	Highlights [][]domain.TextRange // for each source, the passages that support the answer, in order
 }
 
-// Judge compares the sentences of an answer with its sources. Without sources, the sentences have no scores.
+// Judge compares an answer's sentences with its sources. If there are no sources, the sentences have no scores.
 func Judge(text string, sources []domain.Fragment) Result {
 	marks := citation.NewMarker(sources).Marks(text[:min(len(text), maxAnswerBytes)])
 	pieces := Split(text, marks)
@@ -74,7 +74,7 @@ func cited(sources []domain.Fragment, numbers []int) []int {
 	return out
 }
 
-// merged sorts ranges of a text and joins those that overlap or are separated only by white space.
+// merged sorts a text's ranges and joins those that overlap or are separated only by white space.
 func merged(text string, ranges []domain.TextRange) []domain.TextRange {
 	slices.SortFunc(ranges, func(a, b domain.TextRange) int { return cmp.Or(a.Start-b.Start, a.End-b.End) })
 	var out []domain.TextRange

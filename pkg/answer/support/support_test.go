@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// judged returns the judged sentences of an answer with a single source.
+// judged returns the judged sentences from an answer with a single source.
 func judged(t *testing.T, answer, text string) []domain.AnswerSentence {
 	t.Helper()
 	return Judge(answer, []domain.Fragment{{Text: text, Citation: 1, DatasourceName: "pump.pdf"}}).Sentences
@@ -91,8 +91,8 @@ func TestSentencesThatStateNothingHaveNoScore(t *testing.T) {
 	}
 }
 
-// TestSpansRoundTrip quotes every chunk of every test document, and each of its sentences. The quotation must be found
-// at its span in the document's text.
+// TestSpansRoundTrip quotes every chunk of every test document, and each sentence in it. The quotation must be found at
+// its span in the document's text.
 func TestSpansRoundTrip(t *testing.T) {
 	t.Parallel()
 	var files []string
@@ -156,7 +156,7 @@ func TestSpansRoundTrip(t *testing.T) {
 	}
 }
 
-// stored encodes and decodes sentences as for storage.
+// stored encodes and decodes sentences as storing them would.
 func stored(t *testing.T, sentences []domain.AnswerSentence, sources ...domain.Fragment) (out []domain.AnswerSentence) {
 	t.Helper()
 	data, err := json.Marshal(sentences)

@@ -47,7 +47,7 @@ var units = table(`
 	gb: gb
 `)
 
-// symbolUnits are units written as one character.
+// symbolUnits are units written as a single character.
 var symbolUnits = map[rune]string{
 	'%': "percent", '％': "percent", '€': "euro", '$': "dollar", '£': "pound", '¥': "yen", '￥': "yen", '₽': "ruble",
 	'円': "yen", '元': "yuan", '年': "year", '日': "day", '天': "day", '月': "month", '週': "week", '周': "week", '時': "hour", '时': "hour", '分': "minute", '秒': "second",
@@ -84,7 +84,7 @@ func unitOf(rest string) (unit string, length int) {
 	return units[strings.ToLower(rest[:end])], end
 }
 
-// numberWords maps words for numbers to values. It omits words for 1, which are articles in most languages.
+// numberWords maps number words to values. It omits words for 1, because these are articles in most languages.
 var numberWords = table(`
 	2: two zwei deux dos due dois duas twee два две двух
 	3: three drei trois tres tre três drie три трёх трех
@@ -116,8 +116,8 @@ var numberWords = table(`
 // language.
 var numberIn = map[string]analysis.Language{"due": "it", "sei": "it", "dos": "es", "cent": "fr", "elf": "de"}
 
-// table parses lines of the form "value: word word …" to a map from words to values. For a word on several lines, the
-// first one applies.
+// table parses lines formatted as "value: word word …" into a map from words to values. If a word is on several lines,
+// the first one applies.
 func table(text string) map[string]string {
 	out := make(map[string]string)
 	for l := range strings.Lines(text) {

@@ -10,27 +10,27 @@ import (
 	"github.com/sluice/sluice/pkg/answer/language"
 )
 
-// word is a word of a text. In scripts without spaces, each pair of adjacent characters is a word.
+// word is a word in a text. In scripts without spaces, each pair of adjacent characters is a word.
 type word struct {
 	start, end int // in bytes
 	lower      string
-	terms      []string // the word itself and its stems, in the languages of the comparison
+	terms      []string // the word itself and its stems, in the languages being compared
 	function   bool     // whether it is a function word, which carries no content
-	name       bool     // whether it is a proper name, or a code of letters and digits
-	initial    bool     // whether it is capitalised at the start of a sentence, where that does not mean a name
-	numbers    []string // possible values of a figure, in canonical form; nil for other words
-	unit       string   // canonical unit of a figure; "": none, or unknown
+	name       bool     // whether it is a proper name, or a code with letters and digits
+	initial    bool     // whether it is capitalised at the start of a sentence, where that doesn't make it a name
+	numbers    []string // a figure's possible values, in canonical form; nil for other words
+	unit       string   // a figure's canonical unit; "" if it has none or it is unknown
 	negation   negation
 }
 
 // isContent reports whether the word carries content and is neither a figure nor a negation.
 func (w *word) isContent() bool { return !w.function && w.numbers == nil && w.negation == none }
 
-// reader reads the words of texts. The zero value is not usable.
+// reader reads the words in texts. The zero value is not usable.
 type reader struct {
 	analyzer *analysis.Analyzer
-	langs    []analysis.Language // of the answer and its sources
-	terms    map[string][]string // by word in lower case
+	langs    []analysis.Language // the languages of the answer and its sources
+	terms    map[string][]string // by lower-case word
 }
 
 // Maximum number of words whose terms a reader caches.
@@ -39,7 +39,7 @@ const maxKeptTerms = 20_000
 // read returns the words of text[from:to], at most `limit`.
 func (r *reader) read(text string, from, to, limit int) []word {
 	var out []word
-	begins := true // whether a sentence begins here, so that a capital letter does not mean a name
+	begins := true // whether a sentence begins here, so that a capital letter doesn't make a word a name
 	for i := from; i < to && len(out) < limit; {
 		c, size := utf8.DecodeRuneInString(text[i:to])
 		switch {
@@ -61,14 +61,14 @@ func (r *reader) read(text string, from, to, limit int) []word {
 	return out
 }
 
-// unspaced reports whether a character belongs to a script whose words are compared as pairs of characters, like the
-// index's.
+// unspaced reports whether a character belongs to a script whose words are compared as character pairs, as in the
+// index.
 func unspaced(r rune) bool {
 	return r >= 0x0E00 && (language.IsUnspaced(r) || r == 'ー' || unicode.In(r, unicode.Hangul, unicode.Lao, unicode.Khmer, unicode.Myanmar))
 }
 
-// readUnspaced reads a word in a script without spaces, and returns the offset of the next word. Words that are pairs
-// of characters overlap.
+// readUnspaced reads a word in a script without spaces and returns the offset of the next word. Words that are pairs of
+// characters overlap.
 func (r *reader) readUnspaced(out *[]word, text string, i, to int) int {
 	if n, numbers := hanNumber(text[i:to]); n > 0 {
 		*out = append(*out, word{start: i, end: i + n, lower: text[i : i+n], numbers: numbers, unit: unitAt(text[i+n : to])})
@@ -83,7 +83,7 @@ func (r *reader) readUnspaced(out *[]word, text string, i, to int) int {
 	next, width := utf8.DecodeRuneInString(text[end:to])
 	if n, _ := hanNumber(text[end:to]); !unspaced(next) || n > 0 || katakanaRun(text[end:to]) > 0 {
 		if before := len(*out) - 1; before >= 0 && (*out)[before].end >= end && (*out)[before].numbers == nil && !(*out)[before].name {
-			return end // the last character of the previous pair
+			return end // the previous pair's last character
 		}
 		*out = append(*out, word{start: i, end: end, lower: text[i:end], terms: []string{text[i:end]}, function: unicode.In(c, unicode.Hiragana)})
 		return end
@@ -95,7 +95,7 @@ func (r *reader) readUnspaced(out *[]word, text string, i, to int) int {
 	return end
 }
 
-// Minimum length in characters of a run of katakana that counts as a name or loanword.
+// Minimum length in characters for a run of katakana to count as a name or loanword.
 const minKatakana = 3
 
 // katakanaRun returns the length in bytes of the run of katakana at the start of a text, or 0 if it is too short.
@@ -110,8 +110,8 @@ func katakanaRun(text string) int {
 	return end
 }
 
-// readWord reads a word, including the digits in it, and returns the offset after it. `begins` means that the word is
-// the first one of a sentence.
+// readWord reads a word, including the digits in it, and returns the offset after it. `begins` means that it is the
+// first word in a sentence.
 func (r *reader) readWord(out *[]word, text string, i, to int, begins bool) int {
 	end, digits, letters, upper := i, 0, 0, 0
 	for end < to {
@@ -151,7 +151,7 @@ func (r *reader) readWord(out *[]word, text string, i, to int, begins bool) int 
 	return end
 }
 
-// fill sets the fields of a word that do not depend on other words.
+// fill fills in the fields of a word that do not depend on other words.
 func (r *reader) fill(w *word) {
 	if value := numberWords[w.lower]; value != "" && (numberIn[w.lower] == "" || numberIn[w.lower] == r.langs[0]) {
 		w.numbers, w.name = []string{value}, false
@@ -185,8 +185,8 @@ func (r *reader) termsOf(lower string) []string {
 		if len(found) == 0 {
 			continue
 		}
-		// A word may consist of several terms: an elided article and a noun (l'eau), or the parts of a code and the
-		// whole code.
+		// A word may consist of several terms: an elided article and a noun (l'eau), or a code's parts and the whole
+		// code.
 		term := found[0]
 		for _, t := range found[1:] {
 			if len(t) > len(term) {
@@ -237,8 +237,7 @@ const (
 	maxEnding = 3
 )
 
-// prefixOf returns the first minStem characters of a word, by which its other forms are found, or "" for a shorter
-// word.
+// prefixOf returns the first minStem characters of a word, used to find its other forms, or "" for a shorter word.
 func prefixOf(term string) string {
 	n := 0
 	for i := range term {
