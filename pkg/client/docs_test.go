@@ -1,9 +1,14 @@
 package client_test
 
 import (
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -22,6 +27,64 @@ func block(t *testing.T, heading, language string) string {
 	return code
 }
 
+// The Python example with a file and two questions, the second of which refers to the first, and parts of its output.
+var (
+	pythonExample = []string{
+		"python3", "docs/examples/client.py", "testdata/documents/aurora-x2-manual.pdf",
+		"How long is the warranty?", "And when does it end early?",
+	}
+	pythonSays = []string{
+		"warranty of 7 years", "[1] aurora-x2-manual.pdf#page=1", "> And when does it end early?", "run dry for more than 30 seconds",
+	}
+)
+
+// TestThePythonExampleRepeatsRequests runs the Python example behind a proxy that rejects the first attempt of each
+// request as a busy service does.
+func TestThePythonExampleRepeatsRequests(t *testing.T) {
+	t.Parallel()
+	service, err := url.Parse(os.Getenv("SLUICE_URL"))
+	must(t, err)
+	forward := httputil.NewSingleHostReverseProxy(service)
+	var mu sync.Mutex
+	keys := map[string]int{} // attempts by path and idempotency key
+	busy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		key := r.URL.Path + " " + r.Header.Get("Idempotency-Key")
+		keys[key]++
+		first := keys[key] == 1
+		mu.Unlock()
+		if first {
+			w.Header().Set("Retry-After", "0")
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		forward.ServeHTTP(w, r)
+	}))
+	t.Cleanup(busy.Close)
+	cmd := exec.CommandContext(t.Context(), pythonExample[0], pythonExample[1:]...)
+	cmd.Dir = "../.."
+	cmd.Env = append(os.Environ(), "SLUICE_URL="+busy.URL)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, want := range pythonSays {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("the output lacks %q:\n%s", want, out)
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	for key, n := range keys {
+		if strings.HasPrefix(key, "/datasources ") && n != 2 {
+			t.Errorf("the upload was sent %d times with one key, want 2", n)
+		}
+	}
+	if len(keys) != 7 { // a datastore, an upload, its status, a search, an agent, two questions
+		t.Errorf("requests by path and key: %v, want 7", keys)
+	}
+}
+
 func TestTheExamplesOfTheDocumentationRun(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -29,7 +92,7 @@ func TestTheExamplesOfTheDocumentationRun(t *testing.T) {
 		says    []string
 	}{
 		"curl":      {[]string{"bash", "-euo", "pipefail", "-c", block(t, "curl", "sh")}, []string{`"status":"unsynched"`, "7 years", "event: answer", "data: [DONE]"}},
-		"client.py": {[]string{"python3", "docs/examples/client.py"}, []string{"Warranty: The warranty", "thirty months", "[1] Warranty"}},
+		"client.py": {pythonExample, pythonSays},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
