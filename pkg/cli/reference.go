@@ -48,7 +48,8 @@ func writeConnection(b *strings.Builder, root *cobra.Command) {
 
 // writeReference writes the sections for a command and its subcommands.
 func writeReference(b *strings.Builder, cmd *cobra.Command) {
-	if cmd.Name() == "completion" {
+	switch cmd.Name() {
+	case "completion", "serve", "ingestor", "crawler":
 		return // covered by the introduction
 	}
 	own := pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -60,7 +61,7 @@ func writeReference(b *strings.Builder, cmd *cobra.Command) {
 	if own.HasFlags() || cmd.Long != "" || cmd.HasExample() {
 		fmt.Fprintf(b, "\n### %s\n\n```text\n", cmd.CommandPath())
 		writeHelp(b, cmd)
-		if cmd.Name() != "serve" && cmd.Name() != "healthcheck" { // the settings have their own page
+		if cmd.Name() != "healthcheck" { // the settings have their own page
 			writeFlags(b, "Flags", own)
 		}
 		b.WriteString("```\n")
