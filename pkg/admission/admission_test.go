@@ -238,8 +238,8 @@ func TestACallerBeyondTheQueueLimitIsRefused(t *testing.T) {
 	})
 }
 
-// TestGapsDoNotEndOverload leaves the queue empty for a while after a refusal. Only a gap of a full second may end
-// overload mode.
+// TestGapsDoNotEndOverload leaves the queue empty for a while after a refusal. Overload mode may end only after a gap
+// of a full second.
 func TestGapsDoNotEndOverload(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ gap, waited time.Duration }{

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/admission"
 )
 
-// queue is a gate whose callers record the order in which they were admitted.
+// queue is a gate whose callers record the order they were admitted in.
 type queue struct {
 	gate *admission.Gate
 	all  sync.WaitGroup
@@ -64,7 +64,7 @@ func TestFlowsTakeTurns(t *testing.T) {
 	})
 }
 
-// TestFlowsShareTimeNotCallers has one flow whose callers hold a slot ten times as long as another flow's.
+// TestFlowsShareTimeNotCallers has one flow whose callers hold a slot ten times as long as the other flow's.
 func TestFlowsShareTimeNotCallers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -22,7 +22,7 @@ const (
 	minSweep = 256
 	// Minimum charge per caller. Otherwise flows with zero-cost callers would not take turns.
 	minCost = time.Microsecond
-	// Weight of the old estimate when a flow's estimated cost per caller is updated. The latest caller's cost has
+	// Weight given to the old estimate when updating a flow's estimated cost per caller. The latest caller's cost has
 	// weight 1.
 	estimateWeight = 7
 )

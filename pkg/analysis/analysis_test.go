@@ -226,7 +226,7 @@ func TestSentencesSplitsAtLongRunsOfMarks(t *testing.T) {
 	brackets, spaces := strings.Repeat(")", 10_000), strings.Repeat(" ", 10_000)
 	for name, c := range map[string]struct {
 		text string
-		want []string // sentences without their end marks
+		want []string // sentences without their final punctuation
 	}{
 		"brackets and spaces between sentences": {"One." + brackets + spaces + "Two. Three.", []string{"One.", "Two.", "Three."}},
 		"brackets and spaces in turns":          {"One." + strings.Repeat(") ", 10_000) + "Two.", []string{"One.", "", "Two."}},

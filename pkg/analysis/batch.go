@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// Batch counts the terms of texts that are stored in one write. It numbers the terms so that later steps need no string
+// Batch counts the terms in texts stored in a single write. It numbers the terms so that later steps need no string
 // lookups. It is not safe for concurrent use.
 type Batch struct {
 	analyzer *Analyzer
@@ -35,7 +35,7 @@ type Part struct {
 	Weight uint32
 }
 
-// TermCount is the weighted count of a term in a row. Term is its number in the batch.
+// TermCount is a term's weighted count in a row. Term is its number in the batch.
 type TermCount struct {
 	Term  uint32
 	Count uint32
@@ -217,7 +217,7 @@ func (k *knownWord) idsIn(a *Analyzer, lang Language) []uint32 {
 }
 
 // detect returns the same language as Detect. For all-ASCII text, it also returns the analysis of each run of letters
-// and digits, which saves the caller from looking them up again.
+// and digits, so that the caller doesn't have to look them up again.
 func (a *Analyzer) detect(text string) (Language, []*knownWord) {
 	if len(text) > maxDetectWords*32 {
 		return Detect(text), nil

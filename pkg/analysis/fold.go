@@ -14,8 +14,8 @@ var letterFolds = map[rune]string{
 	'ŋ': "n", 'ə': "e", 'ɓ': "b", 'ɗ': "d", 'ƙ': "k",
 }
 
-// fold removes the diacritics of Latin and Greek letters from a lower-case word, and replaces ё with е. It keeps the
-// marks of other scripts, where they distinguish words.
+// fold removes diacritics from the Latin and Greek letters in a lower-case word and replaces ё with е. It keeps
+// combining marks in other scripts, because there they distinguish words.
 func fold(word string) string {
 	ascii := true
 	for i := 0; i < len(word); i++ {

@@ -90,7 +90,7 @@ func distinct(words []string, lang Language) int {
 
 // voteByFunctionWords detects the language by function words. Each function word in the text has one vote, split evenly
 // among the languages that use it. The winner needs a minimum share of all words and a clear lead over the other
-// languages; without a winner, the second result is false.
+// languages. If there is no winner, the second result is false.
 func voteByFunctionWords(words []string, among functionWordVotes) (Language, bool) {
 	return among.elect(among.votesOf(words))
 }

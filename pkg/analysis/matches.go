@@ -22,7 +22,7 @@ func Matches(text string, lang Language, query []QueryTerm, limit int) []Match {
 			out = append(out, Match{start, end})
 		}
 	}
-	previous, from := "", 0 // the preceding character of an unspaced script, and its offset
+	previous, from := "", 0 // the preceding character if its script has no spaces, and its offset
 	for i := 0; i < len(text) && len(out) <= limit; {
 		r, size := utf8.DecodeRuneInString(text[i:])
 		switch classOf(r) {

@@ -45,7 +45,7 @@ func NewRules(synonyms []Synonym, stop, keep []string) *Rules {
 	return &Rules{synonyms: synonyms, stop: wordsIn(stop), keep: wordsIn(keep), phrases: make(map[Language]*phrases)}
 }
 
-// wordsIn returns the texts that are single words, in the form returned by Word. It ignores other texts.
+// wordsIn returns those of the texts that are single words, in the form returned by Word.
 func wordsIn(texts []string) map[string]bool {
 	out := make(map[string]bool)
 	for _, text := range texts {
@@ -88,7 +88,7 @@ func Folded(text string) string {
 	return strings.Join(words, " ")
 }
 
-// drops reports whether queries drop a word. `stop` holds the function words of the query's language.
+// drops reports whether queries drop a word. `stop` holds the function words in the query's language.
 func (r *Rules) drops(word string, stop map[string]bool) bool {
 	if r == nil {
 		return stop[word]
@@ -152,13 +152,13 @@ func (r *Rules) in(lang Language) *phrases {
 // expansion collects a query's words and finds their synonyms. A nil expansion does nothing.
 type expansion struct {
 	phrases []*phrases
-	langs   []Language // languages in which synonyms get forms
-	terms   [][]string // per element of phrases, the terms of the query's words in its language
+	langs   []Language // languages to look up synonym forms in
+	terms   [][]string // the query words' terms in the language of each element of phrases
 	names   []string   // query terms' names
 }
 
-// expansion returns an expansion for a query in `lang`, or nil if there are no synonyms. The synonyms get forms in each
-// of `langs`.
+// expansion returns an expansion for a query in `lang`, or nil if there are no synonyms. It finds the synonyms' forms
+// in each of `langs`.
 func (r *Rules) expansion(lang Language, langs []Language) *expansion {
 	if r == nil || len(r.synonyms) == 0 {
 		return nil

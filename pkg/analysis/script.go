@@ -9,7 +9,7 @@ const (
 	classOther    runeClass = iota // separates words
 	classWord                      // part of a word
 	classUnspaced                  // a character in a script without spaces between words
-	classMark                      // combining mark, which belongs to the preceding character
+	classMark                      // combining mark; belongs to the preceding character
 	classIgnored                   // invisible (joiner, variation selector, soft hyphen), tatweel, or Arabic or Hebrew vowel point
 )
 

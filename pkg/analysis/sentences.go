@@ -33,8 +33,8 @@ func Sentences(text string) []Span {
 	return out
 }
 
-// appendSentences appends the sentences in text[from:to], which must not contain more than maxGap characters in a row
-// that are neither letters nor digits.
+// appendSentences appends the sentences in text[from:to]. That range must not contain more than maxGap characters in a
+// row that are neither letters nor digits.
 func appendSentences(out []Span, text string, from, to int) []Span {
 	open := false // whether the next span may continue the last one
 	iter := sentences.FromString(text[from:to])
@@ -56,8 +56,8 @@ func appendSentences(out []Span, text string, from, to int) []Span {
 	return out
 }
 
-// Maximum length of a run of characters that are neither letters nor digits. A longer run always ends a sentence, and
-// the Unicode rules are not applied beyond this length: they look back over closing brackets and spaces, so a hundred
+// Maximum length of a run of characters that are neither letters nor digits. A longer run always ends a sentence. The
+// Unicode rules are not applied beyond this length: they look back over closing brackets and spaces, so a hundred
 // thousand brackets would take them half a minute.
 const maxGap = 64
 
@@ -180,7 +180,7 @@ var germanArticles = map[string]bool{
 	"der": true, "das": true, "dem": true, "des": true, "im": true, "zum": true, "zur": true, "vom": true, "beim": true, "ins": true,
 }
 
-// ordinal reports whether the full stop at the end of s belongs to a German ordinal number of one or two digits.
+// ordinal reports whether the full stop at the end of s belongs to a German ordinal number with one or two digits.
 // `after` is the text that follows.
 func ordinal(s, after string) bool {
 	body, ok := strings.CutSuffix(s, ".")
@@ -197,7 +197,7 @@ func ordinal(s, after string) bool {
 	return germanArticles[strings.ToLower(lastWord(body[:len(body)-number]))]
 }
 
-// Maximum length in bytes of the words that firstWord and lastWord return in full. ordinal looks for no longer words.
+// firstWord and lastWord return words of up to this many bytes in full. ordinal looks for no longer words.
 const longestWord = 16
 
 // firstWord returns the word at the start of a text, ignoring leading white space, or "" if there is none. Words much

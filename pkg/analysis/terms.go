@@ -39,7 +39,7 @@ func Borrow() *Analyzer { return analyzers.Get().(*Analyzer) }
 // Return puts a borrowed Analyzer back into the pool. The caller must not use it afterwards.
 func (a *Analyzer) Return() { analyzers.Put(a) }
 
-// Maximum number of stems an Analyzer caches per language, which takes a few megabytes.
+// Maximum number of stems cached per language. They take a few megabytes.
 const maxStems = 20_000
 
 // Terms is like the Terms function, but uses the Analyzer's caches.
@@ -94,7 +94,7 @@ func termOf(t token, lang Language) string {
 	return term(t.text, lang)
 }
 
-// termBefore is termOf as in version 1 of this package.
+// termBefore is termOf as it was in version 1 of this package.
 func termBefore(t token, lang Language) string {
 	switch t.kind {
 	case kindUnspaced:

@@ -30,7 +30,7 @@ type wordRun struct {
 // Maximum number of words in a joined token, such as "192.168.10.1" or "snake_case_name".
 const maxJoined = 8
 
-// tokens calls emit for each token of the text, in reading order, until emit returns false.
+// tokens calls emit for each token in the text, in reading order, until emit returns false.
 func tokens(text string, emit func(token) bool) {
 	text = normalised(text)
 	s := splitter{emit: emit}
@@ -251,7 +251,7 @@ func boundary(before, prev, r rune, rest string) bool {
 	return unicode.IsUpper(prev) && before != 0 && unicode.IsLower(next) && next != 's'
 }
 
-// unspaced emits each character of a run in a script without spaces, and each pair of adjacent characters. It returns
+// unspaced emits each character in a run in a script without spaces, and each pair of adjacent characters. It returns
 // the end of the run.
 func (s *splitter) unspaced(text string, i int) int {
 	prev := ""

@@ -62,7 +62,7 @@ func (t *wordTable) find(key wordKey) *wordSlot {
 	}
 }
 
-// add adds a word, which must not be in the table.
+// add adds a word that is not in the table yet.
 func (t *wordTable) add(key wordKey, word *knownWord) *wordSlot {
 	if t.count++; 2*t.count > len(t.slots) {
 		t.grow()

@@ -115,7 +115,7 @@ func toQuery[T any](caller access.Caller, kind, id string, own, public func() (T
 }
 
 // storedAnswer returns the answer that an earlier run of this request stored in the conversation, or nil. If the same
-// question was asked again since, it may return the answer to that, which is just as good.
+// question was asked again since, it may return that later answer, which is just as good.
 func (s *server) storedAnswer(ctx context.Context, agent domain.Agent, body AgentQuery) (*answer.Answer, error) {
 	if !idempotency.IsRepeated(ctx) {
 		return nil, nil

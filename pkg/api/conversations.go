@@ -19,8 +19,8 @@ import (
 
 // ConversationStore reads and deletes conversations.
 type ConversationStore interface {
-	// Conversation returns one of the workspace's conversations. Unless agentID is empty, it must be a conversation
-	// with that agent.
+	// Conversation returns one of the workspace's conversations. If agentID is set, it must be a conversation with that
+	// agent.
 	Conversation(ctx context.Context, ws, agentID, id string) (domain.Conversation, error)
 	// FindConversation returns the conversation with the id; if there is none, `exists` is false. If it belongs to
 	// another workspace or agent, the error is domain.CodeNotFound.

@@ -75,8 +75,8 @@ func (s *server) CreateKey(ctx context.Context, r CreateKeyRequestObject) (Creat
 	}, nil
 }
 
-// replaceUnseenKey revokes the key created by an earlier run of the request, because the client may not have received
-// its secret, which cannot be read again. The new key gets the same id.
+// replaceUnseenKey revokes the key created by an earlier run of the request: the client may not have received its
+// secret, and the secret cannot be read again. The new key gets the same id.
 func (s *server) replaceUnseenKey(ctx context.Context, key domain.APIKey) error {
 	if !idempotency.IsRepeated(ctx) {
 		return nil

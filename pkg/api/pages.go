@@ -19,7 +19,7 @@ import (
 //go:embed docs.html
 var docsHTML string
 
-// serveConsole serves a file of the web interface.
+// serveConsole serves a file for the web interface.
 func (s *server) serveConsole(c *gin.Context) {
 	if !console.Serve(c.Writer, c.Request) {
 		s.notFound(c)

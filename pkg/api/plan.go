@@ -20,7 +20,7 @@ const (
 	maxPlans         = 4   // maximum number of concurrent plans
 )
 
-// Planner shows what a crawl of a site would do. crawl.Crawler implements it.
+// Planner shows what crawling a site would do. crawl.Crawler implements it.
 type Planner interface {
 	// Plan visits a site as a crawl would, but stores nothing. It calls `emit` once per address.
 	Plan(ctx context.Context, r crawl.PlanRequest, emit func(crawl.PlanEntry) error) (crawl.PlanSummary, error)

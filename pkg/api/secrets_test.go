@@ -18,9 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// TestKeysAreNotDisclosed sends a key in every part of every operation's requests, and in places in HTTP messages where
-// some clients put it. The service's output must not contain the key, except in values that a caller deliberately
-// stores.
+// TestKeysAreNotDisclosed sends a key in every part of every operation's requests, and wherever some clients put it in
+// HTTP messages. The service's output must not contain the key, except in values that a caller deliberately stores.
 func TestKeysAreNotDisclosed(t *testing.T) {
 	t.Parallel()
 	doc := openAPI(t)

@@ -35,7 +35,7 @@ func listed(name string) []undescribedCall {
 	return tries(undescribedCall{}, undescribedCall{query: "?after={" + name + "}"}, undescribedCall{query: "?before={" + name + "}"})
 }
 
-// filters returns a search with a filter, which may contain any text.
+// filters returns a search with a filter. The filter may contain any text.
 func filters(body object) undescribedCall { return undescribedCall{body: body, accepts: "file"} }
 
 // answers returns a call that creates a response.

@@ -151,7 +151,7 @@ var (
 	varyingText = regexp.MustCompile(uuidPattern.String() + `|sk_[0-9a-f]+|"version":\d+|"hint":"[0-9a-f]{4}"|2026-05-04T12:00:00[.0-9]*Z|is not valid JSON[^"]*|` + unusedMark + `[-a-z]*`)
 )
 
-// withoutVaryingText returns the response without the requested value v and without text that differs between
+// withoutVaryingText returns the response without the requested value v and without any text that differs between
 // responses.
 func withoutVaryingText(a *response, v string) string {
 	text := strings.ReplaceAll(string(a.body), v, "§")

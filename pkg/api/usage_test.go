@@ -182,7 +182,7 @@ func TestAKeyHasItsOwnRateLimit(t *testing.T) {
 		s.call("GET", "/agents", nil).want(200)
 	}
 	s.call("PUT", "/keys/"+made.id()+"/limits", object{"requests_per_second": 100}).want(200)
-	for range 5 { // the new limit applies at once, although the key has just been used
+	for range 5 { // the new limit applies at once, even though the key has just been used
 		slow.call("GET", "/agents", nil).want(200)
 	}
 }

@@ -32,7 +32,7 @@ func (r recordingRetriever) Retrieve(ctx context.Context, req retrieve.Request) 
 	return r.next.Retrieve(ctx, req)
 }
 
-// Facets calls the next retriever. Like Retrieve, it records the use of the datastore.
+// Facets calls the next retriever. Like Retrieve, it records the datastore's use.
 func (r recordingRetriever) Facets(ctx context.Context, req retrieve.FacetRequest) (domain.Facets, error) {
 	r.use(ctx, []string{req.Datastore.ID})
 	return r.next.Facets(ctx, req)

@@ -207,7 +207,7 @@ func TestABackupNamesOriginalsThatAreLost(t *testing.T) {
 	}
 }
 
-// deleteOriginalOf deletes the originals of a datasource. The program must not be running.
+// deleteOriginalOf deletes a datasource's originals. The program must not be running.
 func (p *program) deleteOriginalOf(id string) {
 	p.t.Helper()
 	store, closes, err := operate.OpenOriginals(p.t.Context(), filepath.Join(p.dir, datadir.NATS), true)

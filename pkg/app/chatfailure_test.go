@@ -31,7 +31,7 @@ type failure struct {
 	after  string // expected Retry-After
 }
 
-// failures returns all the ways in which a provider may fail.
+// failures returns all the ways a provider may fail.
 func failures() map[string]failure {
 	opening := func(then func(*wire)) scenario {
 		return func(w *wire) { w.text("It opens"); then(w) }
@@ -134,7 +134,7 @@ type received struct {
 	status  int
 	answer  string
 	done    bool
-	failed  string // data of the stream's error event
+	failed  string // data from the stream's error event
 	after   string
 	took    time.Duration
 	problem struct {

@@ -94,8 +94,7 @@ func (s *Service) catchUp(ctx context.Context) error {
 	if report.Adopted == 0 {
 		return nil
 	}
-	// Jobs that were unfinished in the copied catalog may have finished since, but the events that reported this are
-	// gone.
+	// Jobs unfinished in the copied catalog may have finished since, but the events that reported this are gone.
 	s.rescuer.ExpectLostJobs()
 	if _, err := s.rescuer.Rescue(ctx, 0); err != nil {
 		return fmt.Errorf("recreating jobs that the older catalog lists as unfinished: %w", err)

@@ -141,7 +141,7 @@ func listed(v any) []any {
 	return []any{v}
 }
 
-// passesFilters is a literal implementation of the documented filters.
+// passesFilters implements the filters literally as documented.
 func passesFilters(id, customID string, metadata, filters map[string]any) bool {
 	for field, mine := range map[string]string{"datasource_ids": id, "custom_ids": customID} {
 		if ids, _ := filters[field].([]any); len(ids) > 0 && !slices.Contains(ids, any(mine)) {

@@ -299,7 +299,7 @@ func (p *program) newDatastore() string {
 	return store.ID
 }
 
-// sources returns all datasources of a datastore, or those that match a search.
+// sources returns all of a datastore's datasources, or those matching a search.
 func (p *program) sources(storeID, search string) ([]source, error) {
 	var all []source
 	q := url.Values{"datastoreId": {storeID}, "limit": {"200"}}

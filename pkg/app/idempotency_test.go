@@ -187,7 +187,7 @@ func killUnderRequests(t testing.TB, store string, rounds int, ring ...*program)
 	return all
 }
 
-// settleAll retries all requests until they are answered, for at most the length of a claim's lease plus a few seconds.
+// settleAll retries all requests until they are answered, for up to a claim's lease plus a few seconds.
 func (p *program) settleAll(all []*once) {
 	p.t.Helper()
 	answered := map[string]bool{}

@@ -58,7 +58,7 @@ func (e *embedders) addLocal(where transformer.Config, log *slog.Logger) error {
 }
 
 // modelDirs returns the directories in parent, sorted by name, or none if parent does not exist. It skips hidden
-// directories, which are unfinished downloads, and lost+found, a directory created by ext file systems.
+// directories, because they are unfinished downloads, and lost+found, which ext file systems create.
 func modelDirs(parent string) ([]string, error) {
 	entries, err := os.ReadDir(parent)
 	if errors.Is(err, fs.ErrNotExist) {

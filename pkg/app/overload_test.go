@@ -143,7 +143,7 @@ func (p *program) apart() {
 	})
 }
 
-// overloadContent returns an upsert body with documents that share many words, which gives searches something to rank.
+// overloadContent returns an upsert body with documents that share many words, so that searches have something to rank.
 func overloadContent(from, n int) map[string]any {
 	subjects := strings.Fields("harbour lighthouse orchard railway cathedral mill quarry garden bridge observatory")
 	docs := make([]map[string]any, n)
@@ -168,7 +168,7 @@ type asker struct {
 	mu       sync.Mutex
 	statuses map[string]int
 	wrong    []string // rejections with the wrong status or message
-	accepted []string // one word of each accepted upload
+	accepted []string // one word from each accepted upload
 }
 
 func newAsker(p *program, store string) *asker {

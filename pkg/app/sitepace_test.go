@@ -43,7 +43,7 @@ func TestTwoCrawlersShareOnePace(t *testing.T) {
 	}
 	requests := s.Requests()
 	slices.SortFunc(requests, func(a, b crawltest.Request) int { return a.Start.Compare(b.Start) })
-	// The time from the grant of a slot to the request's arrival varies, so a few requests may be closer together than
+	// The time between granting a slot and the request's arrival varies, so a few requests may be closer together than
 	// the delay, but not on average. Uncoordinated crawlers would send twice as many requests.
 	const slack = 4 * delay
 	shortest := time.Hour
@@ -67,7 +67,7 @@ func TestTwoCrawlersShareOnePace(t *testing.T) {
 		len(requests), took.Round(time.Millisecond), float64(len(requests))/took.Seconds(), float64(time.Second/delay), shortest.Round(time.Millisecond))
 }
 
-// timetable lists the times of the requests, for error messages.
+// timetable lists the request times, for error messages.
 func timetable(requests []crawltest.Request) string {
 	var b strings.Builder
 	for _, r := range requests {

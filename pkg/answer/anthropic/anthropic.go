@@ -114,7 +114,7 @@ type contentBlock struct {
 	Name  string          `json:"name,omitempty"`
 	Input json.RawMessage `json:"input,omitempty"`
 
-	ToolUseID string `json:"tool_use_id,omitempty"` // id of the tool call that this is the result of
+	ToolUseID string `json:"tool_use_id,omitempty"` // id of the tool call that produced this result
 	Content   string `json:"content,omitempty"`
 }
 

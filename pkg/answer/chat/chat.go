@@ -103,10 +103,10 @@ type Turn struct {
 	Text string
 
 	Calls    []ToolCall // the assistant's tool calls
-	ResultOf string     // id of the tool call this is the result of; Role is then domain.RoleUser
+	ResultOf string     // id of the tool call that produced this result; Role is then domain.RoleUser
 }
 
-// Params are a language model's parameters. For those that are nil, the provider uses its defaults.
+// Params are a language model's parameters. The provider uses its default for any that is nil.
 type Params struct {
 	Temperature      *float64 // 0 to 1
 	TopP             *float64 // 0 to 1

@@ -219,8 +219,8 @@ func (c *citationFilter) plainLength(s string) int {
 // mayOpen reports whether b may be the first byte of a marker's opening bracket.
 func mayOpen(b byte) bool { return b == '[' || b == "【"[0] || b == "［"[0] }
 
-// isSpace reports whether b is white space that is removed together with the marker after it. A space always is. A tab
-// may separate table cells, so it is removed only if all markers are removed.
+// isSpace reports whether b is white space to remove together with the marker after it. A space always is. A tab may
+// separate table cells, so it is removed only if all markers are.
 func (c *citationFilter) isSpace(b byte) bool { return b == ' ' || b == '\t' && c.action == remove }
 
 func (c *citationFilter) isFragmentNumber(n int) bool { return n >= 1 && n <= c.fragments }
@@ -298,7 +298,7 @@ var labels = []string{"document", "doc", "source", "fragment", "citation", "ref"
 type mark struct {
 	numbers []int
 	length  int  // length of the marker in bytes
-	plain   bool // only numbers in square brackets, which may be a subscript
+	plain   bool // only numbers in square brackets, so possibly a subscript
 	ranged  bool // contains a range, such as 2-4
 }
 

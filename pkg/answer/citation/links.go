@@ -114,8 +114,8 @@ func (f *linkFilter) next(s string, last bool) (text string, taken int) {
 	return s, len(s)
 }
 
-// separate emits the first character in s. If the string `on` follows, which would mean something in Markdown or HTML
-// together with that character, separate adds a space. It returns the same values as next.
+// separate emits the first character in s. If that character is followed by `on`, the two together would mean something
+// in Markdown or HTML, so separate adds a space in between. It returns the same values as next.
 func separate(s string, last bool, on string) (text string, taken int) {
 	switch {
 	case len(s) == 1 && !last:

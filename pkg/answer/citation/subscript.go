@@ -14,8 +14,7 @@ const (
 )
 
 var (
-	// arrayName matches names that are common for arrays in code and are not English words: arr, argv, snake_case,
-	// $name.
+	// arrayName matches names common for arrays in code that are not English words: arr, argv, snake_case, $name.
 	arrayName = regexp.MustCompile(`(?:^|[^\p{L}\p{M}\p{N}_$])(?:arr|argv|args|buf|cols|dict|elems|idx|lst|mat|nums|params|ptr|regs|str|tmp|tup|vals|vec|[a-z][0-9a-z]*_[0-9a-z_]*|\$[0-9A-Za-z_]+)$`)
 	// letterName matches a one-letter name, such as x, but not the s in "gate's".
 	letterName = regexp.MustCompile(`(?:^|[^\p{L}\p{M}\p{N}_$'’./-])[a-z]$`)
@@ -110,21 +109,21 @@ func isSubscriptPrefix(before string) bool {
 	return nameBefore.MatchString(before) || callBefore.MatchString(before)
 }
 
-// lastBytes returns as much of the text's end as isSubscript examines.
+// lastBytes returns as much of the end of the text as isSubscript examines.
 func lastBytes(text string) string { return text[max(0, len(text)-maxNameBytes):] }
 
-// firstBytes returns as much of the text's start as isSubscript examines.
+// firstBytes returns as much of the start of the text as isSubscript examines.
 func firstBytes(text string) string { return text[:min(followerBytes, len(text))] }
 
 // CodeTracker reads Markdown byte by byte and tracks which parts are code.
 type CodeTracker struct {
-	ticks int // length of the run of backticks being read
+	ticks int // length of the current run of backticks
 	code  int // length of the run that opened the code; 0 outside code
 
 	inLine bool // whether the line contains more than white space
 	after  bool // whether the previous line contained more than white space
 	indent int  // columns of leading white space on the line
-	tildes int  // length of the run of tildes being read at the start of the line
+	tildes int  // length of the current run of tildes at the start of the line
 	fenced int  // length of the run of tildes that opened a code block; 0 outside one
 }
 

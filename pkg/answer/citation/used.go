@@ -17,8 +17,8 @@ const (
 )
 
 // usedFragments returns the fragments that an answer without citations is based on, in the order of `fragments`. A
-// sentence is based on the fragment with the largest share of its words, if that share is at least usedShare. A
-// sentence saying that the documents have no answer is based on none.
+// sentence is based on the fragment that contains the largest share of its words, if that share is at least usedShare.
+// A sentence saying that the documents have no answer is based on none.
 func usedFragments(text string, fragments []domain.Fragment) []domain.Fragment {
 	if len(fragments) == 0 {
 		return nil

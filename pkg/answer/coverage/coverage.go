@@ -71,7 +71,7 @@ func (p *Page) termsOf(fragment int) map[string]bool {
 	return p.terms[fragment]
 }
 
-// documentName returns the words in the name of a fragment's document, separated by spaces.
+// documentName returns the words in a document's name, separated by spaces.
 func documentName(f domain.Fragment) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -132,7 +132,7 @@ func (p *Page) weight(t analysis.QueryTerm) float64 {
 // Len returns the number of words.
 func (w Words) Len() int { return len(w.terms) }
 
-// Without returns the words that are not among the others.
+// Without returns the words that are not in `others`.
 func (w Words) Without(others Words) Words {
 	var out Words
 	has := make(map[string]bool)
@@ -173,7 +173,7 @@ func (p *Page) Covers(words Words, share float64) bool {
 	return false
 }
 
-// shareIn returns what share of the words, by weight, is among a fragment's terms.
+// shareIn returns the share of the words, by weight, found among a fragment's terms.
 func (w Words) shareIn(terms map[string]bool) float64 {
 	if w.total == 0 {
 		return 0
@@ -206,8 +206,8 @@ func matchDegree(terms map[string]bool, t analysis.QueryTerm) float64 {
 	return 0
 }
 
-// isRelated reports whether the longer of two stems begins with the shorter one, which must have at least minCommonStem
-// characters.
+// isRelated reports whether the longer of two stems begins with the shorter one. The shorter one must have at least
+// minCommonStem characters.
 func isRelated(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a

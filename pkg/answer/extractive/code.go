@@ -110,7 +110,7 @@ func firstCode(code string) (text string, cut bool) {
 	return strings.TrimRight(strings.Join(out, "\n"), "\n"), false
 }
 
-// backticks matches runs of backticks, which could close a code block.
+// backticks matches runs of backticks, because they could close a code block.
 var backticks = regexp.MustCompile("`+")
 
 // block puts code between fences that its content cannot close.

@@ -21,12 +21,12 @@ func (q question) withoutNames(about topics) topics {
 	return out
 }
 
-// A topic with at least this share of the total topic weight, not counting names, is indispensable: if no page contains
-// it, the documents do not answer the question.
+// Minimum share of the total topic weight, not counting names, that makes a topic indispensable: if no page contains
+// such a topic, the documents do not answer the question.
 const unheardShare = 0.3
 
-// lacksSubject reports whether the document that pages[at] belongs to lacks what the question is about. It returns true
-// in each of these cases:
+// lacksSubject reports whether the document containing pages[at] lacks what the question is about. It returns true in
+// each of these cases:
 //
 //   - The document does not mention the month named in the question.
 //   - The document mentions none of the names in the question.
@@ -69,7 +69,7 @@ func (q question) lacksSubject(pages []page, at int, about topics) bool {
 	})
 }
 
-// isMentioned reports whether any of the pages or its headings contains the question's i-th term.
+// isMentioned reports whether the question's i-th term occurs in any of the pages or their headings.
 func (q question) isMentioned(i int, pages []page) bool {
 	return slices.ContainsFunc(pages, func(p page) bool { return q.matchDegree(p.own, i)+q.matchDegree(p.title, i) > 0 })
 }

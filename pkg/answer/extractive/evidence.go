@@ -7,9 +7,9 @@ import (
 // evidence holds the features that indicate whether a sentence is the answer: how many of the question's words it
 // contains, weighted by rarity, and how well its fragment matched.
 type evidence struct {
-	own    float64 // share of the words in the sentence itself or a heading
-	before float64 // share of the words only in the previous sentence, which often names the subject of the answer
-	near   float64 // share of neighbouring word pairs that are close together in the sentence, too
+	own    float64 // share of the question's words that are in the sentence itself or a heading
+	before float64 // share that is only in the previous sentence, which often names the subject
+	near   float64 // share of neighbouring word pairs that are also close together in the sentence
 	names  float64 // share of the question's names missing from the fragment and its heading, negated: -1 to 0
 	score  float64 // the fragment's score
 	rank   float64 // the fragment's score relative to the best one

@@ -123,8 +123,8 @@ func containsFragment(fragments []domain.Fragment, f domain.Fragment) bool {
 	return slices.ContainsFunc(fragments, func(other domain.Fragment) bool { return other.ChunkID == f.ChunkID && other.Text == f.Text })
 }
 
-// unansweredNotes returns a piece for each unanswered part of the question. Using a language's phrases, it says that
-// the documents do not answer this part.
+// unansweredNotes returns a piece for each unanswered part of the question. In the given language's phrases, it says
+// that the documents do not answer this part.
 func unansweredNotes(unanswered []string) []func(phrases) string {
 	var out []func(phrases) string
 	for _, part := range unanswered {

@@ -17,7 +17,7 @@ const (
 	maxTakenCharacters = 400
 )
 
-// Minimum length of a line of wrapped prose in characters. Shorter lines are treated as code, list entries or verse.
+// Minimum length in characters of a line of wrapped prose. Shorter lines are treated as code, list entries or verse.
 const shortLine = 40
 
 // Markup that a browser would fetch or follow, and its replacement in quotations.

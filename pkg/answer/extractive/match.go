@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// evidenceOf computes how well the question's words match part of a fragment. `own` are that part's own words, `before`
-// those in the previous sentence, and `heading` those in all headings above it.
+// evidenceOf computes how well the question's words match part of a fragment. `own` are the words in that part,
+// `before` those in the previous sentence, and `heading` those in all headings above it.
 func (q question) evidenceOf(own, before, heading wording) (e evidence) {
 	for i, w := range q.weights {
 		w /= q.total

@@ -15,7 +15,7 @@ const (
 	partEntry                   // a list entry
 	partRow                     // a table row, with the column names
 	partCode                    // a code block, with the sentence that announces it
-	partHeading                 // a heading, which is never an answer
+	partHeading                 // a heading, never an answer
 )
 
 // part is the unit in which a fragment is ranked and quoted.

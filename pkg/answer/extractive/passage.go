@@ -256,8 +256,8 @@ const (
 	formCharacters = 1200 // maximum length of an excerpt from a form, receipt or table
 
 	// A passage is quoted if it and its headings contain at least minCover of the topics, or loneCover if no sentence
-	// is probably an answer. If there is no such passage, a fragment's sentences are quoted if the fragment and its
-	// headings contain at least keptCover of the topics.
+	// is probably an answer. If there is no such passage, sentences are quoted from a fragment that, with its headings,
+	// contains at least keptCover of the topics.
 	minCover  = 0.5
 	loneCover = 0.6
 	keptCover = 0.3
@@ -325,7 +325,7 @@ func (q question) passagesFor(clauses []string, pages []page, supported bool, ch
 		limit := characters
 		switch {
 		case !pages[at].isProse():
-		case len(clauses) > 1: // a single part of a question says little about what answers it
+		case len(clauses) > 1: // a single part of a question says little about its answer
 			limit = min(limit, partCharacters)
 		default:
 			limit = min(limit, longPassageCharacters)

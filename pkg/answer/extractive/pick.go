@@ -100,8 +100,8 @@ func afterOrders(fragments []domain.Fragment) func(sentence) bool {
 	}
 }
 
-// speaksToModel returns the position of the first part of a fragment that addresses a language model. If there is none,
-// the returned position is after all parts.
+// speaksToModel returns the position of the first part of a fragment that addresses a language model, or a position
+// after the last part if there is none.
 func speaksToModel(f domain.Fragment) int {
 	for n, p := range partsOf(f) {
 		if fence.AddressesModel(p.words()) {

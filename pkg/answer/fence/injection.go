@@ -118,7 +118,7 @@ func replaceLookalikes(text string) string {
 	return norm.NFC.String(strings.Map(visibleRune, norm.NFKD.String(text)))
 }
 
-// Maximum number of bytes in a text that are checked for orders to a model. No quoted sentence is longer.
+// Maximum number of bytes in a text to check for orders to a model. No quoted sentence is longer.
 const maxSkeletonBytes = 8 << 10
 
 // skeleton returns text as a reader sees it, in lower case: without accents and invisible characters, and with white

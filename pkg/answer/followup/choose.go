@@ -78,10 +78,10 @@ func (q Question) Parts() []string {
 // Thresholds for choosing between the search results for the question alone and in context. A fragment's coverage of a
 // text is the share of the text's content words, by weight, that it contains.
 const (
-	sameFragment = 0.5  // minimum coverage of the earlier subject by a fragment about that subject
-	tolerance    = 0.15 // how much lower the coverage of the question may be in the result in context
+	sameFragment = 0.5  // minimum coverage of the earlier subject by a fragment about it
+	tolerance    = 0.15 // how much less of the question the result in context may cover
 	wellCovered  = 0.6  // minimum coverage of the question by a result that answers it without a subject
-	uncovered    = 0.4  // a result that covers less of the question does not answer it
+	uncovered    = 0.4  // below this coverage, a result does not answer the question
 	fewer        = 0.5  // the result in context covers too little if its coverage is at most this fraction of the other's
 )
 

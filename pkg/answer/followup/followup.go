@@ -26,8 +26,8 @@ const (
 // Maximum number of earlier questions to search for a follow-up's topic.
 const maxLinks = 5
 
-// searchQuery returns a search query made of the earlier questions' topic and the question. Without the topic, a search
-// for a short question that refers back ("and how does it close?") rarely finds the right passage.
+// searchQuery returns a search query combining the earlier questions' topic with the question. Without the topic, a
+// search for a short question that refers back ("and how does it close?") rarely finds the right passage.
 func searchQuery(question string, history []chat.Turn) string {
 	topic := topicOf(history, question)
 	// Count the characters after normalisation, because Retrieve applies its limit to the normalised query. The

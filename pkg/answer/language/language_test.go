@@ -63,7 +63,7 @@ func TestAFragmentWithTheCodeOfTheQuestionIsRelevant(t *testing.T) {
 	t.Parallel()
 	for question, want := range map[string]bool{
 		"What does BX-4471-K cost?":  true,
-		"What does BX-4471 cost?":    true, // the part that the codes of all variants have in common
+		"What does BX-4471 cost?":    true, // a prefix shared by the codes of all variants
 		"What does BX-447 cost?":     false,
 		"What does it cost in 2024?": false,
 		"What does an X1 cost?":      false,

@@ -114,7 +114,7 @@ func IsFunctionWord(w string) bool {
 	return ok || utf8.RuneCountInString(w) == 1
 }
 
-// Words returns the words of the text in lower case.
+// Words returns the text's words in lower case.
 func Words(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)

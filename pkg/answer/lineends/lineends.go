@@ -8,9 +8,8 @@ import (
 )
 
 // Normalizer normalises text as it arrives. It converts every line break to LF, because event streams support no other.
-// It removes what clients of an event stream cannot receive: line breaks at the very start of the text, and byte order
-// marks, which decoders drop. It joins characters whose bytes are split between two calls. The zero value is ready for
-// use.
+// It removes what event stream clients cannot receive: line breaks at the very start of the text, and byte order marks,
+// which decoders drop. It joins characters whose bytes are split between two calls. The zero value is ready for use.
 type Normalizer struct {
 	begun   bool   // whether some text has been returned
 	afterCR bool   // whether the previous text ended with a CR, so that an LF after it must be skipped

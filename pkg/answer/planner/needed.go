@@ -22,11 +22,12 @@ const (
 	coversPlain   = 0.34 // for any other question or part of a question
 )
 
-// Needed returns the reason why the model should plan the searches for a question, or "" if no plan is needed. `found`
-// is the result of searching for the question and, if its syntax splits it, for its parts.
+// Needed returns why the model should plan the searches for a question, or "" if no plan is needed. `found` is the
+// result of searching for the question and, if its syntax splits it, for its parts.
 //
-// Most questions need no plan: a single fragment contains all their words, or their syntax splits them into parts. If a
-// question is not in the documents' language, it gets no plan either, because its words cannot be compared with theirs.
+// Most questions need no plan: a single fragment contains all their words, or their syntax splits them into parts. A
+// question that is not in the documents' language doesn't get a plan either, because its words cannot be compared with
+// theirs.
 func Needed(asked string, found retrieve.Result) domain.PlanReason {
 	page := coverage.Read(found)
 	words := page.Words(asked, nil)

@@ -177,7 +177,7 @@ func (r *Reply) Thought() { r.stallTimer.Reset(r.next) }
 // Begun reports whether any of the answer has reached the caller.
 func (r *Reply) Begun() bool { return r.begun }
 
-// Pass passes text to emit. If it returns an error, which comes from emit, the caller must return that error, too.
+// Pass passes text to emit. If emit returns an error, Pass returns it, and so must its caller.
 func (r *Reply) Pass(text string) error {
 	if text == "" {
 		return nil
@@ -211,8 +211,8 @@ func (r *Reply) emptyError() error {
 	}
 }
 
-// completion returns the result with the server's token counts, or with estimates if it reported none. If the response
-// contains nothing of an answer, nothing is estimated, because servers do not charge for failed requests.
+// completion returns the result with the server's token counts, or with estimates if it reported none. If no answer
+// arrived, nothing is estimated, because servers do not charge for failed requests.
 func (r *Reply) completion(prompt chat.Prompt) chat.Completion {
 	c := chat.Completion{
 		Model: r.Model, PromptTokens: r.PromptTokens, CompletionTokens: r.CompletionTokens, Cut: r.Cut, Ignored: r.Ignored,

@@ -65,7 +65,7 @@ func (r *Reply) Call(index int, id, name, arguments string) error {
 	return r.passCall(call, false)
 }
 
-// passCall passes what is new in a call to onCall, once the called tool's name is known. `last` means that the answer
+// passCall passes the new part of a call to onCall, once the called tool's name is known. `last` means that the answer
 // has ended; a call without arguments then gets an empty object.
 func (r *Reply) passCall(call *toolCall, last bool) error {
 	if r.onCall == nil || call.name == "" {

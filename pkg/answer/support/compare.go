@@ -52,8 +52,8 @@ func weightOf(w *word) float64 {
 	return 0
 }
 
-// compare compares a sentence with the sources whose indexes are in `among`, and chooses those of their units that
-// contain most of the sentence's words.
+// compare compares a sentence with the sources whose indexes are in `among`, and chooses the units in them that contain
+// most of the sentence's words.
 func (j *Judger) compare(sentence string, words []word, among []int) *comparison {
 	c := &comparison{judger: j, words: words, among: among, covered: make([]bool, len(words)), partly: make([]float64, len(words))}
 	type key struct{ source, unit int }
@@ -241,8 +241,8 @@ func (c *comparison) compareNegation(sentence string) {
 	c.negated = own != other && ownRestricts == otherRestricts
 }
 
-// extend returns the index of a word a few words after the word `from`, or before it if `step` is -1. It stops at the
-// word `limit` and at the end of the clause.
+// extend returns the index of a word a few words after `from`, or before it if `step` is -1. It stops at `limit` and at
+// the end of the clause.
 func (s *source) extend(from, limit, step int) int {
 	const around = 4 // words
 	for n := 0; n < around && from != limit; n++ {

@@ -152,7 +152,7 @@ func (g *Gate) judged(text string) string {
 		}
 		start := p.Start
 		if before := itemLine.FindString(text); at == 0 && len(before) == start && len(pieces) == 1 {
-			start = 0 // the only sentence of an item
+			start = 0 // the only sentence in an item
 		}
 		out.WriteString(text[at:start])
 		at = p.End

@@ -67,7 +67,7 @@ func (j *Judger) source(i int) *source {
 	return j.sources[i]
 }
 
-// Judge compares a piece of the answer `text` with the sources whose indexes are in `among`.
+// Judge compares a piece of an answer with the sources whose indexes are in `among`. `text` is the whole answer.
 func (j *Judger) Judge(text string, p Piece, among []int) domain.AnswerSentence {
 	out := domain.AnswerSentence{Start: p.Start, End: p.End, Spans: []domain.SourceSpan{}}
 	if len(j.fragments) == 0 || p.Kind == Heading {

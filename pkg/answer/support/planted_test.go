@@ -22,7 +22,7 @@ import (
 
 // statement is a sentence supported by a source, or one with a planted error.
 type statement struct {
-	kind     string // "right", or the kind of the planted error: "figure", "name" or "negation"
+	kind     string // "right", or the kind of error planted: "figure", "name" or "negation"
 	language analysis.Language
 	held     bool // whether it belongs to the held-out half used for measuring the result
 	text     string
@@ -205,7 +205,7 @@ var according = map[analysis.Language]string{
 
 var wordsOf = regexp.MustCompile(`\S+`)
 
-// reworded returns variants of a sentence that say all or some of the same in other words.
+// reworded returns variants of a sentence that say the same, or some of it, in other words.
 func reworded(sentence string, lang analysis.Language) []string {
 	if itemLine.MatchString(sentence) || strings.ContainsAny(sentence, "\t\n|") || len(wordsOf.FindAllString(sentence, -1)) < 6 && !strings.ContainsFunc(sentence, unspaced) || utf8.RuneCountInString(sentence) < 15 {
 		return nil

@@ -108,7 +108,7 @@ func (s *splitter) split() {
 	flush(len(s.text))
 }
 
-// paragraph adds the sentences of text[start:end].
+// paragraph adds the sentences in text[start:end].
 func (s *splitter) paragraph(start, end int) {
 	first := len(s.out)
 	spans := chunk.Sentences(s.text[start:end])

@@ -15,7 +15,7 @@ type word struct {
 	start, end int // in bytes
 	lower      string
 	terms      []string // the word itself and its stems, in the languages being compared
-	function   bool     // whether it is a function word, which carries no content
+	function   bool     // whether it is a function word and so carries no content
 	name       bool     // whether it is a proper name, or a code with letters and digits
 	initial    bool     // whether it is capitalised at the start of a sentence, where that doesn't make it a name
 	numbers    []string // a figure's possible values, in canonical form; nil for other words
@@ -230,8 +230,7 @@ func (r *reader) finish(words []word, text string) {
 	}
 }
 
-// Words longer than minStem count as forms of the same word if they differ only in the last characters, at most
-// maxEnding of them.
+// Words longer than minStem count as forms of the same word if they differ only in the last maxEnding characters.
 const (
 	minStem   = 5
 	maxEnding = 3

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Caller is who sent a request: the holder of a key, or an anonymous user of a public resource.
+// Caller is the sender of a request: a key holder, or an anonymous user of a public resource.
 type Caller struct {
 	Key       domain.APIKey
 	Anonymous bool

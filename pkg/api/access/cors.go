@@ -103,8 +103,7 @@ func (p *CORS) publicAgent(ctx context.Context, id string) (domain.Agent, error)
 	return p.Agents.PublicAgent(ctx, id)
 }
 
-// originError returns the error for an origin whose pages may not query the agent. Its message says how to allow the
-// origin.
+// originError returns the error for an origin that may not query the agent. Its message says how to allow the origin.
 func originError(origin string, agent domain.Agent) error {
 	return &domain.Error{
 		Code: domain.CodeUnauthorized, Err: problem.ErrForbidden,

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Maximum number of keys and public resources whose workspaces Flows remembers.
+// Maximum number of keys and public resources for which Flows remembers the workspace.
 const maxKnown = 20_000
 
 // Flows assigns each request to the flow of a workspace or of the sender's address. Flows share the capacity before
@@ -53,7 +53,7 @@ func (f *Flows) Of(r *http.Request) string {
 // WorkspaceFlow returns the flow for all requests with a key from the workspace.
 func WorkspaceFlow(id string) string { return "workspace " + id }
 
-// VisitorFlow returns the flow for all requests without a key to the workspace's public resources. It is separate from
+// VisitorFlow returns the flow for all keyless requests to the workspace's public resources. It is separate from
 // WorkspaceFlow, so that visitors cannot crowd out the workspace's owner.
 func VisitorFlow(id string) string { return "visitors of " + id }
 

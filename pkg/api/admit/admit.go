@@ -46,7 +46,7 @@ type Options struct {
 	CheckStorage func(ctx context.Context) error
 }
 
-// Server holds the settings of the HTTP server that runs the handler.
+// Server holds settings of the HTTP server that runs the handler.
 type Server struct {
 	ReadTimeout time.Duration // time limit for reading the body of a rejected request
 	// WriteTimeout is the time limit for sending a response, or for one write to a stream.

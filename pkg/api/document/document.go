@@ -67,8 +67,8 @@ type Limits struct {
 	QueryChars, Documents, PagesOfSite int
 }
 
-// loaded caches documents by their limits. It is for tests, which start hundreds of servers: reading the document takes
-// longer than everything else in a server's start.
+// loaded caches documents by their limits. It exists for tests: they start hundreds of servers, and reading the
+// document takes longer than the rest of a server's start.
 var loaded sync.Map
 
 // Load reads the document. All callers must pass the same yaml, because the cache key consists of the limits only.

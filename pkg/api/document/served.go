@@ -88,7 +88,7 @@ func dropStreamSchemas(all *openapi3.Responses) {
 	}
 }
 
-// allowEmptyParameters documents that query parameters may be empty, which counts as omitted.
+// allowEmptyParameters documents that query parameters may be empty, which is the same as omitting them.
 func allowEmptyParameters(all openapi3.Parameters) {
 	for _, p := range all {
 		if p.Value.In != openapi3.ParameterInQuery {

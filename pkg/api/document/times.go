@@ -42,7 +42,7 @@ func timeFault(name, text string) domain.FieldError {
 }
 
 // rangeFaults returns a fault for a time range that ends before it begins. `given` holds the parameters as received,
-// and `out` the parsed ones.
+// and `out` holds them parsed.
 func rangeFaults(given, out url.Values) []domain.FieldError {
 	from, fromErr := time.Parse(time.RFC3339Nano, out.Get("from"))
 	to, toErr := time.Parse(time.RFC3339Nano, out.Get("to"))

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/api/transfer"
 )
 
-// FuzzFingerprint checks the fingerprints to which idempotency keys are bound. A request must have the same fingerprint
-// under both base paths, and one with another path, query or body a different fingerprint.
+// FuzzFingerprint checks the fingerprints that bind idempotency keys to requests. A request must have the same
+// fingerprint under both base paths. A request with another path, query or body must have a different one.
 func FuzzFingerprint(f *testing.F) {
 	f.Add("agents", "", `{"name":"a"}`, "datastores", "", `{"name":"a"}`)
 	f.Add("agents", "explain=true", "{}", "agents", "", "explain=true{}")

@@ -49,7 +49,7 @@ func (o Object) Fields() map[string]any { return o.fields }
 // Names returns the names of all fields, sorted.
 func (o Object) Names() []string { return slices.Sorted(maps.Keys(o.fields)) }
 
-// wrong adds a fault if the field is present and `ok` is false, which means that its value has the wrong type. `want`
+// wrong adds a fault if the field is present but `ok` is false, that is, if its value has the wrong type. `want`
 // describes the correct type. wrong returns true if the caller cannot use the value, because it is missing or has the
 // wrong type.
 func (o Object) wrong(name string, ok bool, want string) bool {

@@ -46,7 +46,7 @@ func Parse(raw []byte) (any, []domain.FieldError) {
 	return v, p.faults
 }
 
-// Fault returns a single fault that concerns the whole body.
+// Fault returns a single fault for the whole body.
 func Fault(format string, args ...any) []domain.FieldError {
 	return []domain.FieldError{{Field: "body", Message: fmt.Sprintf(format, args...)}}
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Maximum number of parts in a form that are searched for a file.
+// Maximum number of parts to search for a file in a form.
 const maxParts = 20
 
 // converted is a file's text.

@@ -1,6 +1,6 @@
-// Package neighbours implements small APIs from other projects, so that these can use Sluice without an adapter: Dify's
-// external knowledge API, Open WebUI's external document loader, and the endpoints of Apache Tika's server that return
-// text. Their own documentation describes these endpoints, so the OpenAPI document does not.
+// Package neighbours implements small APIs from other projects, so that those projects can use Sluice without an
+// adapter: Dify's external knowledge API, Open WebUI's external document loader, and the text endpoints of Apache
+// Tika's server. Their own documentation describes these endpoints, so the OpenAPI document does not.
 package neighbours
 
 import (
@@ -49,7 +49,7 @@ type Query struct {
 	Where *filter.Filter // nil means no filter
 }
 
-// Deps are the dependencies of a Handler. All fields are required.
+// Deps are a Handler's dependencies. All fields are required.
 type Deps struct {
 	Converter Converter
 	// Search returns a datastore's best fragments, or domain.CodeNotFound if there is no such datastore or the caller

@@ -74,7 +74,7 @@ func Refuse(w http.ResponseWriter, code domain.Code, detail string) {
 	writeProblem(w, "", &domain.Error{Code: code, Message: detail})
 }
 
-// statusFor returns an error's status for clients of other protocols: 401 for a missing or invalid key, and 403 for a
+// statusFor returns an error's status for other protocols' clients: 401 for a missing or invalid key, and 403 for a
 // valid key without permission. This API itself uses 403 in all these cases.
 func statusFor(e *domain.Error) int {
 	if e.Code == domain.CodeUnauthorized && !errors.Is(e, ErrForbidden) {

@@ -43,8 +43,8 @@ var load = sync.OnceValues(func() (table, error) {
 	return t, nil
 })
 
-// Decode returns the tokens' text. It drops incomplete characters, which occur where a client has split a text between
-// two tokens. It fails if a token does not exist.
+// Decode returns the tokens' text. If a client has split a text in the middle of a character, Decode drops the
+// incomplete character. It fails if a token does not exist.
 func Decode(tokens []int) (string, error) {
 	t, err := load()
 	if err != nil {

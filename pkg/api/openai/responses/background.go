@@ -201,7 +201,7 @@ func (r *run) executeGuarded(ctx context.Context, send func(steps ...events.Step
 	return r.execute(ctx, send)
 }
 
-// interrupted returns the outcome of a response that was cancelled, or unfinished when the process stopped.
+// interrupted returns the outcome for a response that was cancelled, or unfinished when the process stopped.
 func (r *run) interrupted(done outcome, cause error) outcome {
 	done.err, done.response.Error = cause, nil
 	done.response.Status = domain.ResponseCancelled
@@ -213,7 +213,7 @@ func (r *run) interrupted(done outcome, cause error) outcome {
 }
 
 // finish stores a response's result and returns the outcome. If the response was cancelled or deleted meanwhile,
-// nothing is stored, and the outcome is that of a cancelled response.
+// nothing is stored, and the outcome is that it was cancelled.
 func (s *Service) finish(ctx context.Context, r *run, row domain.StoredResponse, done outcome) outcome {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTimeout)
 	defer cancel()

@@ -123,7 +123,7 @@ func (s *Service) streamStored(ctx context.Context, w http.ResponseWriter, calle
 	return stream.Send("", endOfStream)
 }
 
-// Number of a stored response's steps that are sent at once.
+// Number of steps sent at once when replaying a stored response.
 const replayBatch = 200
 
 type deleted struct {

@@ -19,7 +19,7 @@ type call struct {
 	ws     string // the caller's workspace
 }
 
-// serve adapts a method of the handler to Gin.
+// serve adapts a handler method to Gin.
 func (h *handler) serve(f func(*call) error) func(*gin.Context) error {
 	return func(c *gin.Context) error {
 		ctx, caller := access.CallerOf(c)

@@ -59,7 +59,7 @@ type output struct {
 	call     int // the function call's number
 }
 
-// Apply sends all events of the steps at once.
+// Apply sends all of the steps' events at once.
 func (w *Writer) Apply(steps ...Step) error {
 	w.pending = w.pending[:0]
 	for _, s := range steps {
