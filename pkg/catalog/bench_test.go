@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// opener opens an empty catalog with the durability used in production. Call settle after filling it.
+// opener opens an empty catalog configured for the durability used in production. Call settle after filling it.
 type opener func(b *testing.B) (c *catalog.Catalog, settle func())
 
 func onEngines(b *testing.B, f func(b *testing.B, empty opener)) {
@@ -28,7 +28,7 @@ func onEngines(b *testing.B, f func(b *testing.B, empty opener)) {
 		f(b, func(b *testing.B) (*catalog.Catalog, func()) {
 			address := postgres(b)
 			return open(b, catalog.Options{URL: address}), func() {
-				// The server does this itself every minute. Its query plans depend on the statistics.
+				// The server does this itself every minute, and its query plans depend on the statistics.
 				if err := sqlExec(address, `VACUUM ANALYZE`); err != nil {
 					b.Fatal(err)
 				}
@@ -39,7 +39,7 @@ func onEngines(b *testing.B, f func(b *testing.B, empty opener)) {
 
 const benchWorkspaces = 10
 
-// filled fills a catalog's outbox with n jobs of ten workspaces, some of them replays, and returns the first
+// filled fills a catalog's outbox with n jobs from ten workspaces, some of them replays, and returns the first
 // datasources.
 func filled(b *testing.B, c *catalog.Catalog, n int) []domain.Datasource {
 	b.Helper()
@@ -139,8 +139,8 @@ func bySize(b *testing.B, f func(b *testing.B, c *catalog.Catalog, ds []domain.D
 	})
 }
 
-// BenchmarkCatalog measures the operations that the service performs all the time. With -short it skips the large
-// catalog.
+// BenchmarkCatalog measures the operations the service performs all the time. It skips the large catalog if -short is
+// set.
 func BenchmarkCatalog(b *testing.B) {
 	ctx := context.Background()
 	bySize(b, func(b *testing.B, c *catalog.Catalog, ds []domain.Datasource) {
@@ -255,7 +255,7 @@ func BenchmarkCatalog(b *testing.B) {
 	})
 }
 
-// BenchmarkLargeDatastore measures operations on all datasources of a datastore. Each iteration moves the datastore
+// BenchmarkLargeDatastore measures operations on all of a datastore's datasources. Each iteration moves the datastore
 // (issues the jobs, applies their events, switches readers) and then deletes it.
 func BenchmarkLargeDatastore(b *testing.B) {
 	const n = 20_000

@@ -22,28 +22,28 @@ import (
 
 // Options configure a Catalog.
 type Options struct {
-	Path string // path of the SQLite database; its folder must exist
-	// URL is the address of a PostgreSQL database: postgres://user:password@host:port/database. If it is set, Path is not
-	// used. The first use creates the schema. Several processes can share the database and may start concurrently.
+	Path string // path to the SQLite database; its folder must exist
+	// URL is the address of a PostgreSQL database: postgres://user:password@host:port/database. If it is set, Path is
+	// ignored. The schema is created on first use. Several processes can share the database and may start concurrently.
 	URL string
-	// Connections limits the PostgreSQL connections for requests and background loops. One or two more listen for
-	// notifications. 0 means db.DefaultConnections.
+	// Connections limits the number of PostgreSQL connections for requests and background loops. One or two more listen
+	// for notifications. 0 means db.DefaultConnections.
 	Connections int
-	// StartTimeout is the time to wait for a PostgreSQL server that cannot be reached yet. 0 means not to wait.
+	// StartTimeout is how long to wait for a PostgreSQL server that is not reachable yet. 0 means don't wait.
 	StartTimeout time.Duration
 	Log          *slog.Logger // nil: slog.Default()
 	// Now is the clock for stored times; nil means time.Now.
 	Now func() time.Time
-	// GuardedNow is the clock for deciding whether rows are old enough to be deleted. After a forward jump of the system
-	// clock it may lag behind Now, so that nothing is deleted too early. If it is nil, Now is used.
+	// GuardedNow is the clock for deciding whether rows are old enough to delete. It may lag behind Now after the
+	// system clock has jumped forward, so that nothing is deleted too early. If nil, Now is used instead.
 	GuardedNow func() time.Time
-	// MaxPagesPerSite limits the pages of a web site. A site's own setting can only lower this limit. 0 means
+	// MaxPagesPerSite limits the number of pages per web site. A site's own setting can only lower this limit. 0 means
 	// DefaultMaxPagesPerSite.
 	MaxPagesPerSite int
-	// CacheBytes limits the cache of data that queries need. The cache is used only if no other process shares the
+	// CacheBytes limits the cache for data that queries need. The cache is used only if no other process shares the
 	// database. 0 means DefaultCacheBytes.
 	CacheBytes int64
-	// Limits apply to every workspace, on top of those set with SetLimits. They may be nil.
+	// Limits apply to every workspace, in addition to those set with SetLimits. They may be nil.
 	Limits domain.Limits
 }
 
@@ -53,7 +53,7 @@ const DefaultCacheBytes = 16 << 20
 // DefaultMaxPagesPerSite is the default of Options.MaxPagesPerSite.
 const DefaultMaxPagesPerSite = 10_000
 
-// Catalog stores metadata. It combines several stores in one database. All methods are safe for concurrent use.
+// Catalog stores metadata. It combines several stores that share one database. All methods are safe for concurrent use.
 type Catalog struct {
 	*accounts.Accounts
 	*conversations.Store
@@ -66,8 +66,8 @@ type Catalog struct {
 	db *db.DB
 }
 
-// Open opens the database at Options.Path or Options.URL, creates it if necessary, and migrates its schema. It fails if
-// the database was written by a newer version. Errors never contain the password of a URL.
+// Open opens the database at Options.Path or Options.URL, creating it if necessary, and migrates its schema. It fails
+// if a newer version wrote the database. Errors never contain the URL's password.
 func Open(ctx context.Context, o Options) (*Catalog, error) {
 	cache := resources.NewReadCache(cmp.Or(o.CacheBytes, DefaultCacheBytes))
 	d, err := db.Open(ctx, database(o, cache))
@@ -92,20 +92,20 @@ func database(o Options, cache *resources.ReadCache) db.Options {
 }
 
 // Close stores buffered usage, stops listening for notifications, releases everything acquired with Hold, and closes
-// the database. It may be called twice.
+// the database. It may be called more than once.
 func (c *Catalog) Close() error {
 	c.Accounts.Close()
 	return c.db.Close()
 }
 
-// Ready returns nil if the database answers and accepts writes, and the process still has everything it acquired with
+// Ready returns nil if the database responds and accepts writes and the process still has everything it acquired with
 // Hold.
 func (c *Catalog) Ready(ctx context.Context) error { return c.db.Ready(ctx) }
 
 // ID returns the catalog's id; see db.DB.ID.
 func (c *Catalog) ID(ctx context.Context) (string, error) { return c.db.ID(ctx) }
 
-// Hold acquires a resource that only one process at a time may have; see db.DB.Hold.
+// Hold acquires a resource that only one process may have at a time; see db.DB.Hold.
 func (c *Catalog) Hold(ctx context.Context, name string) (release func(), err error) {
 	return c.db.Hold(ctx, name)
 }

@@ -24,19 +24,19 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(engines.Stopping(m))
 }
 
-// mayWalk lists fragments of the statements that may scan a table or sort, with the reason.
+// mayWalk lists fragments of statements that may scan a table or sort, with the reason.
 var mayWalk = []string{
 	"SELECT COUNT(*) FROM api_keys",                                      // a small table, counted only at startup
-	"original_key FROM datasources WHERE original_key <> ''",             // scanning is its purpose
-	"WHERE place <> 1 AND status IN",                                     // a partial index of the datasources in flight
-	"SELECT agent_id, datastore_id FROM agent_datastores WHERE agent_id", // sorts the datastores of one page of agents
-	"SELECT d.status, COUNT(*) FROM batch_files",                         // counts the files of one batch, which has a maximum size
+	"original_key FROM datasources WHERE original_key <> ''",             // has to scan
+	"WHERE place <> 1 AND status IN",                                     // partial index of datasources in flight
+	"SELECT agent_id, datastore_id FROM agent_datastores WHERE agent_id", // sorts the datastores for one page of agents
+	"SELECT d.status, COUNT(*) FROM batch_files",                         // counts one batch's files, whose number is limited
 }
 
 // mayScan lists query plan steps that scan something small.
 var mayScan = []string{
-	"SCAN waiting",    // a subquery of at most one row, which finds a waiting page
-	"SCAN unfinished", // a subquery of a few rows, which finds unfinished files
+	"SCAN waiting",    // subquery for at most one row: a waiting page
+	"SCAN unfinished", // subquery for a few rows: unfinished files
 	"SCAN CONSTANT ROW",
 	"SCAN datastores USING INDEX datastores_deleted", // datastores being removed
 	"SCAN datastores USING INDEX datastores_moving",  // datastores being moved
@@ -100,7 +100,7 @@ func open(t testing.TB, o catalog.Options) *catalog.Catalog {
 	return c
 }
 
-// migrated returns the file of an empty catalog. Every test starts with a copy, because running the migrations is
+// migrated returns the file of an empty catalog. Every test starts with a copy, because running the migrations would be
 // slower.
 func migrated(t testing.TB) []byte {
 	t.Helper()
@@ -196,7 +196,7 @@ func TestOpen(t *testing.T) {
 	})
 }
 
-// TestAJobThatIsBackInTheLogIsRemovedAgain adopts a job of a deleted datasource. The log may still have it after a
+// TestAJobThatIsBackInTheLogIsRemovedAgain adopts a deleted datasource's job, which the log may still contain after a
 // crash.
 func TestAJobThatIsBackInTheLogIsRemovedAgain(t *testing.T) {
 	t.Parallel()
@@ -219,7 +219,7 @@ func TestAJobThatIsBackInTheLogIsRemovedAgain(t *testing.T) {
 			[]any{sweeps[0].DatastoreID, sweeps[0].DatasourceID, sweeps[0].Below, sweeps[0].Jobs})
 	}
 	w.ClearSweeps()
-	job.Generation++ // newer than the catalog, which was restored from a copy
+	job.Generation++ // newer than the catalog, which was restored from an older copy
 	what, err := w.Adopt(w.Ctx, job)
 	world.OK(t, err)
 	world.Equal(t, catalog.AdoptedUnknown, what)

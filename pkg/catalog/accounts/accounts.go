@@ -1,4 +1,4 @@
-// Package accounts stores workspaces, their API keys, limits and usage, and the responses kept for idempotency keys. It
+// Package accounts stores workspaces, their API keys, limits and usage, and responses kept for idempotency keys. It
 // imports db.
 package accounts
 
@@ -19,11 +19,11 @@ type Accounts struct {
 	deferred deferredUsage
 }
 
-// New returns a store of accounts in the given database. The limits apply to every workspace, on top of those set with
-// SetLimits.
+// New returns an account store that uses the given database. `limits` apply to every workspace, in addition to those
+// set with SetLimits.
 func New(d *db.DB, limits domain.Limits) *Accounts {
 	return &Accounts{db: d, limits: limits, deferred: deferredUsage{lock: make(chan struct{}, 1)}}
 }
 
-// Close stores the usage that CountDeferred has buffered. CountDeferred does nothing afterwards.
+// Close stores the usage buffered by CountDeferred, which has no effect afterwards.
 func (a *Accounts) Close() { a.closeDeferred() }

@@ -16,16 +16,16 @@ import (
 // Time limit for storing one batch.
 const batchTimeout = 10 * time.Second
 
-// usageQueue stores the usage reported by concurrent callers in one transaction. Callers that arrive while a batch is
+// usageQueue stores usage reported by concurrent callers in a single transaction. Callers that arrive while a batch is
 // being stored form the next batch.
 type usageQueue struct {
 	lock sync.Mutex // held while a batch is stored
 
 	mu   sync.Mutex
-	next *usageBatch // the batch to store next; nil if there is none
+	next *usageBatch // the batch to be stored next; nil if there is none
 }
 
-// usageBatch is the usage that one transaction stores. usageQueue.lock guards the fields `done` and `errs`.
+// usageBatch is usage to be stored in one transaction. usageQueue.lock guards `done` and `errs`.
 type usageBatch struct {
 	sums map[domain.Account]map[domain.Metric]int64
 	done bool
@@ -38,7 +38,7 @@ type accountUses struct {
 	uses    map[domain.Metric]int64
 }
 
-// count adds uses to the counters of an account and returns once they are stored. It batches concurrent calls.
+// count adds uses to an account's counters and returns once they are stored. Concurrent calls are batched.
 func (y *usageQueue) count(ctx context.Context, a domain.Account, uses map[domain.Metric]int64, store func(context.Context, []accountUses) error) error {
 	own := y.join(a, uses)
 	y.lock.Lock()
@@ -49,14 +49,14 @@ func (y *usageQueue) count(ctx context.Context, a domain.Account, uses map[domai
 	y.mu.Lock()
 	y.next = nil
 	y.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), batchTimeout) // the batch also contains the uses of other callers
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), batchTimeout) // the batch also contains other callers' uses
 	defer cancel()
 	own.store(ctx, store)
 	return own.errs[a]
 }
 
-// store calls its `store` parameter once with the whole batch. If that fails, it calls `store` separately for each
-// account, so that an error with one account does not lose the usage of the others.
+// store passes the whole batch to its `store` parameter. If that fails, it calls `store` for each account separately,
+// so that an error with one account does not lose the others' usage.
 func (t *usageBatch) store(ctx context.Context, store func(context.Context, []accountUses) error) {
 	t.done = true
 	all := t.ordered()
@@ -100,8 +100,8 @@ func (t *usageBatch) add(a domain.Account, uses map[domain.Metric]int64) {
 	}
 }
 
-// ordered returns the usage per account, sorted by workspace and key. All transactions lock workspaces in this order,
-// which prevents deadlocks.
+// ordered returns the usage per account, sorted by workspace and key. All transactions lock workspaces in this order to
+// avoid deadlocks.
 func (t *usageBatch) ordered() []accountUses {
 	accounts := slices.SortedFunc(maps.Keys(t.sums), func(a, b domain.Account) int {
 		return cmp.Or(strings.Compare(a.WorkspaceID, b.WorkspaceID), strings.Compare(a.KeyID, b.KeyID))

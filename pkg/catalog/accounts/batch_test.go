@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// TestUsesOfABatchFailSeparately counts uses of three accounts while an earlier batch is being stored. One account's
+// TestUsesOfABatchFailSeparately counts uses for three accounts while an earlier batch is being stored. One account's
 // uses cannot be stored.
 func TestUsesOfABatchFailSeparately(t *testing.T) {
 	t.Parallel()

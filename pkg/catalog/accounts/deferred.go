@@ -9,12 +9,12 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Time that usage may stay in memory before it is stored. If the process is killed, this usage is lost.
+// How long usage may stay in memory before it is stored. If the process is killed, this usage is lost.
 const deferDelay = 100 * time.Millisecond
 
 // deferredUsage buffers usage in memory and stores it in one transaction.
 type deferredUsage struct {
-	lock chan struct{} // full while uses are being stored; a mutex could not be waited for with a context
+	lock chan struct{} // full while uses are being stored; waiting for a mutex could not be cancelled
 
 	mu     sync.Mutex
 	next   *usageBatch // uses to store next; nil if there are none
@@ -22,9 +22,9 @@ type deferredUsage struct {
 	timer  *time.Timer
 }
 
-// CountDeferred is like Count, but does not wait for the database. It buffers the uses and stores them within 100
-// milliseconds, or in Close if that comes first. Use it only for metrics without a limit, because a killed process
-// loses its buffer. Usage and KeyUsage of this process include the uses immediately. Errors are logged.
+// CountDeferred is like Count but does not wait for the database. It buffers the uses and stores them within 100
+// milliseconds, or in Close if that happens sooner. Use it only for metrics that have no limit, because a killed
+// process loses its buffer. In this process, Usage and KeyUsage include the uses immediately. Errors are logged.
 func (c *Accounts) CountDeferred(a domain.Account, uses map[domain.Metric]int64) {
 	c.deferred.mu.Lock()
 	defer c.deferred.mu.Unlock()
@@ -38,9 +38,9 @@ func (c *Accounts) CountDeferred(a domain.Account, uses map[domain.Metric]int64)
 	c.deferred.next.add(a, uses)
 }
 
-// flushDeferred stores the buffered usage and waits for the result. Database errors are logged, not returned. If ctx
-// ends first, flushDeferred returns an error, but the usage is still stored, because other callers may be waiting for
-// it.
+// flushDeferred stores the buffered usage and waits until that is done. Database errors are logged, not returned. If
+// ctx is done first, flushDeferred returns an error, but the usage is still stored, because other callers may be
+// waiting for it.
 func (c *Accounts) flushDeferred(ctx context.Context) error {
 	select {
 	case c.deferred.lock <- struct{}{}:
@@ -73,7 +73,7 @@ func (c *Accounts) flushDeferred(ctx context.Context) error {
 	}
 }
 
-// takeDeferred removes and returns the buffered usage, or nil if there is none.
+// takeDeferred removes and returns the buffered usage, or returns nil if there is none.
 func (c *Accounts) takeDeferred() *usageBatch {
 	c.deferred.mu.Lock()
 	defer c.deferred.mu.Unlock()

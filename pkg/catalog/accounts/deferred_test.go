@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// open returns an Accounts with an SQLite file as its database, and a function that closes both.
+// open returns an Accounts that uses an SQLite file, and a function that closes both.
 func open(t *testing.T, path string) (c *Accounts, end func()) {
 	t.Helper()
 	d, err := db.Open(t.Context(), db.Options{Path: path, Schema: migrations.FS})
@@ -32,7 +32,7 @@ func open(t *testing.T, path string) (c *Accounts, end func()) {
 	}
 }
 
-// TestCloseStoresDeferredUsage counts a use, closes immediately, and reopens the database like another process.
+// TestCloseStoresDeferredUsage counts a use, closes immediately, and reopens the database as another process would.
 func TestCloseStoresDeferredUsage(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "catalog.db")

@@ -18,42 +18,42 @@ type StoredResponse struct {
 }
 
 const (
-	// Time that a response is kept.
+	// How long a response is kept.
 	idempotencyExpiry = 24 * time.Hour
-	// IdempotencyLease is the maximum time between calls of KeepIdempotent while a request runs. After that, its process
-	// is assumed to be dead, and another process may execute the request. The clocks of processes that share a catalog
-	// must agree to within a fraction of this time.
+	// IdempotencyLease is the maximum time between calls to KeepIdempotent while a request is running. After that, its
+	// process is assumed dead, and another process may execute the request. The clocks of processes that share a
+	// catalog must agree to within a fraction of this time.
 	IdempotencyLease = 10 * time.Second
-	// Retry-After for a repeated request whose first execution is still in progress.
+	// Retry-After for a repeated request that is still being executed for the first time.
 	idempotencyRetry = 2 * time.Second
 )
 
-// Claim is the right to execute the request with an idempotency key. If the holder does not renew its claim in time,
-// another process may take it over. Executing the request twice is harmless, because the ids of new objects are derived
-// from the request, so each object is created only once. An execution that has lost its claim cannot commit anything;
-// see WithClaim. Otherwise, a paused process could undo a later request: replace newer content, or recreate objects
-// that have been deleted since.
+// Claim is the right to execute the request with an idempotency key. If the holder does not renew it in time, another
+// process may take it over. Executing the request twice is harmless, because the ids of new objects are derived from
+// the request, so each object is created only once. An execution that has lost its claim cannot commit anything; see
+// WithClaim. Otherwise, a paused process could undo a later request by replacing newer content or recreating objects
+// deleted since.
 type Claim struct {
-	// Repeated says whether an earlier execution of the request ended without a response. It may have done all, some or
+	// Repeated is true if an earlier execution of the request ended without a response. It may have done all, some or
 	// none of the work.
 	Repeated bool
-	// Begun is the start of the first execution.
+	// Begun is when the first execution started.
 	Begun time.Time
 
 	ws, key, requestHash string
-	expires              int64  // in microseconds since 1970; with ws, key and requestHash it identifies the request
+	expires              int64  // in microseconds since 1970; identifies the request together with ws, key and requestHash
 	holder               string // the execution that may renew, release or abandon the claim
 }
 
-// ID returns the id of an object that the request creates. A request that creates several objects passes different
-// arguments for each. Repeating the request gives the same ids; another request never gets them.
+// ID returns the id of an object created by the request. A request that creates several objects must pass different
+// arguments for each. Repeating the request yields the same ids, and no other request ever gets them.
 func (c *Claim) ID(parts ...string) string {
 	return domain.DerivedID(append([]string{"idempotent", c.ws, c.key, c.requestHash, strconv.FormatInt(c.expires, 10)}, parts...)...)
 }
 
-// WithClaim returns a context whose transactions commit only while the claim is held. If another execution of the
-// request has taken it over, they fail with domain.CodeConflict. The claim's row stays locked until the commit, so that
-// the claim cannot be taken over in between.
+// WithClaim returns a context whose transactions commit only while the claim is held. They fail with
+// domain.CodeConflict if another execution of the request has taken it over. The claim's row stays locked until the
+// commit, so the claim cannot be taken over in between.
 func WithClaim(ctx context.Context, claim *Claim) context.Context {
 	return db.WithFence(ctx, func(ctx context.Context, t *db.Tx) error {
 		var holder string
@@ -67,14 +67,14 @@ func WithClaim(ctx context.Context, claim *Claim) context.Context {
 	})
 }
 
-// WithoutClaim returns a context whose transactions need no claim.
+// WithoutClaim returns a context whose transactions don't need a claim.
 func WithoutClaim(ctx context.Context) context.Context { return db.WithFence(ctx, nil) }
 
 // BeginIdempotent claims an idempotency key for the request with the given hash. If it returns a claim, the caller
 // executes the request, calls KeepIdempotent at intervals well below IdempotencyLease, and finally calls
-// FinishIdempotent, ReleaseIdempotent or AbandonIdempotent. Otherwise, it returns the stored response to the same
+// FinishIdempotent, ReleaseIdempotent or AbandonIdempotent. Otherwise, it returns the response stored for the same
 // request. Responses are kept for 24 hours from the start of the request. BeginIdempotent fails with
-// domain.CodeConflict if the key was used for another request, or if the request is still in progress.
+// domain.CodeConflict if the key was used for a different request or if the request is still in progress.
 func (c *Accounts) BeginIdempotent(ctx context.Context, ws, key, requestHash string) (*Claim, *StoredResponse, error) {
 	var claim *Claim
 	var have *StoredResponse
@@ -101,9 +101,9 @@ func (c *Accounts) BeginIdempotent(ctx context.Context, ws, key, requestHash str
 }
 
 // take claims the key if it is free or if its holder has not renewed the claim in time. A renewal time in the future
-// means that the clock was set back; such a claim is taken over too. Each of the two SQL statements checks and claims
-// in one step, so only one of several concurrent requests succeeds, even in different processes. While a row has status
-// 0 (no response yet), its body column contains the holder of the claim.
+// means that the clock was set back; such a claim is taken over, too. Each of the two SQL statements checks and claims
+// in a single step, so only one of several concurrent requests succeeds, even across processes. While a row's status is
+// 0 (no response yet), its body column contains the claim's holder.
 func (c *Claim) take(ctx context.Context, t *db.Tx, now time.Time) (bool, error) {
 	fresh, err := t.Exec(ctx, `INSERT INTO idempotency_keys (workspace_id, key, request_hash, status, body, begun_at, expires_at)
 		VALUES (?, ?, ?, 0, ?, ?, ?) ON CONFLICT DO NOTHING`, c.ws, c.key, c.requestHash, c.holder, db.Micros(now), c.expires)
@@ -123,7 +123,7 @@ func (c *Claim) take(ctx context.Context, t *db.Tx, now time.Time) (bool, error)
 	return err == nil, err
 }
 
-// storedResponse returns the stored response to a request that could not claim its key, or an error that explains why
+// storedResponse returns the stored response for a request that could not claim its key, or an error that explains why
 // there is none.
 func storedResponse(ctx context.Context, t *db.Tx, ws, key, requestHash string) (*StoredResponse, error) {
 	var hash string
@@ -144,7 +144,7 @@ func storedResponse(ctx context.Context, t *db.Tx, ws, key, requestHash string) 
 	return nil, busy
 }
 
-// claimedByHolder selects the row of a claim that its holder still has.
+// claimedByHolder selects a claim's row if its holder still has it.
 const claimedByHolder = `workspace_id = ? AND key = ? AND status = 0 AND body = ?`
 
 // KeepIdempotent renews the claim and reports whether the caller still has it. If not, another process may already be
@@ -158,8 +158,8 @@ func (c *Accounts) KeepIdempotent(ctx context.Context, claim *Claim) (holds bool
 	return holds && err == nil, err
 }
 
-// FinishIdempotent stores the response to the request, for 24 hours from the start of the request. If the request was
-// executed several times, the response of the execution that finishes first is kept, even if it has lost its claim.
+// FinishIdempotent stores the response to the request for 24 hours from the start of the request. If the request was
+// executed several times, the first execution to finish determines the response, even if it has lost its claim.
 func (c *Accounts) FinishIdempotent(ctx context.Context, claim *Claim, r StoredResponse) error {
 	return c.db.Update(ctx, "storing the response to an idempotent request", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE idempotency_keys SET status = ?, body = ? WHERE workspace_id = ? AND key = ? AND status = 0
@@ -169,7 +169,7 @@ func (c *Accounts) FinishIdempotent(ctx context.Context, claim *Claim, r StoredR
 }
 
 // ReleaseIdempotent ends an execution that has no response to store but may have changed something. The key stays
-// reserved for the same request, which can be repeated immediately; the next claim then has Repeated set.
+// reserved for the same request, which can be retried immediately. The next claim then has Repeated set.
 func (c *Accounts) ReleaseIdempotent(ctx context.Context, claim *Claim) error {
 	return c.db.Update(ctx, "releasing the claim to an idempotency key", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE idempotency_keys SET begun_at = 0, body = '' WHERE `+claimedByHolder, claim.ws, claim.key, claim.holder)
@@ -177,7 +177,7 @@ func (c *Accounts) ReleaseIdempotent(ctx context.Context, claim *Claim) error {
 	})
 }
 
-// AbandonIdempotent ends an execution that has changed nothing, and frees the key. If claim.Repeated is set, an earlier
+// AbandonIdempotent ends an execution that changed nothing and frees the key. If claim.Repeated is set, an earlier
 // execution may have changed something, so the key stays reserved, as after ReleaseIdempotent.
 func (c *Accounts) AbandonIdempotent(ctx context.Context, claim *Claim) error {
 	if claim.Repeated {

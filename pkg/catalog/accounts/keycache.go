@@ -6,19 +6,19 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Maximum number of keys in memory. A full cache is cleared.
+// Maximum number of cached keys. A full cache is cleared.
 const maxCachedKeys = 10_000
 
-// keyCache holds the keys read since the last commit of any process. Every commit invalidates the cache, so a key that
-// another process revokes is refused at the next request.
+// keyCache holds keys read since the last commit by any process. Every commit invalidates the cache, so a key revoked
+// by another process is rejected at the next request.
 type keyCache struct {
 	mu      sync.Mutex
-	version int64 // version of the database
+	version int64 // database version
 	byHash  map[string]domain.APIKey
 }
 
-// get returns the cached key with this hash of its secret. It returns false if the key is not cached or if the cache
-// belongs to another version of the database.
+// get returns the cached key whose secret has this hash. It returns false if the key is not cached or if the cache
+// belongs to a different database version.
 func (c *keyCache) get(version int64, hash string) (domain.APIKey, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -29,7 +29,7 @@ func (c *keyCache) get(version int64, hash string) (domain.APIKey, bool) {
 	return k, ok
 }
 
-// put caches a key under the hash of its secret. The key must have been read at this version of the database or later.
+// put caches a key under its secret's hash. The key must have been read at this database version or later.
 func (c *keyCache) put(version int64, hash string, k domain.APIKey) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -46,8 +46,8 @@ var (
 
 var scanKey = db.ScanRow(keyRow)
 
-// CreateKey stores a key and returns it with CreatedAt set. It fails with domain.CodeConflict if the id or hash exists,
-// and with domain.NotFound if the workspace does not exist.
+// CreateKey stores a key and returns it with CreatedAt set. It fails with domain.CodeConflict if the id or hash already
+// exists, and with domain.NotFound if the workspace does not exist.
 func (c *Accounts) CreateKey(ctx context.Context, k domain.APIKey) (domain.APIKey, error) {
 	k.LastUsedAt, k.ExpiresAt = db.Stored(k.LastUsedAt), db.Stored(k.ExpiresAt)
 	err := c.db.Update(ctx, "storing a key", func(t *db.Tx) error {
@@ -89,12 +89,13 @@ func (c *Accounts) Keys(ctx context.Context, ws string) ([]domain.APIKey, error)
 	return keys, nil
 }
 
-// keyAndLimits selects a key with its limits, one row per limit. Every request needs both, so one query reads both.
+// keyAndLimits selects a key with its limits, one row per limit. Every request needs both, so they are read in one
+// query.
 var keyAndLimits = `SELECT ` + keyRow(new(domain.APIKey)).Columns("k.") + `, COALESCE(l.metric, ''), COALESCE(l.value, 0)
 	FROM api_keys k LEFT JOIN limits l ON l.workspace_id = k.workspace_id AND l.key_id = k.id WHERE k.hash = ?`
 
-// KeyByHash returns the key whose secret has this hash; see domain.HashKey. It does not find expired keys. The result
-// is shared: callers must not change its scopes and limits.
+// KeyByHash returns the key whose secret has this hash (see domain.HashKey) unless it has expired. The result is
+// shared, so callers must not modify its scopes or limits.
 func (c *Accounts) KeyByHash(ctx context.Context, hash string) (domain.APIKey, error) {
 	version, cacheable := c.db.Version(ctx)
 	k, cached := domain.APIKey{}, false
@@ -163,10 +164,10 @@ func (c *Accounts) RevokeKey(ctx context.Context, ws, id string) (domain.APIKey,
 	return k, err
 }
 
-// Precision of the stored time of a key's last use. Storing every use would cost more than the request itself.
+// How precisely the time of a key's last use is stored. Storing every use would cost more than the request itself.
 const touchInterval = time.Minute
 
-// TouchKey stores the time of the key's last use, to the minute. It ignores unknown keys.
+// TouchKey stores when the key was last used, to the minute. Unknown keys are ignored.
 func (c *Accounts) TouchKey(ctx context.Context, id string, at time.Time) error {
 	if last, ok := c.lastUses.Load(id); ok && at.Before(last.(time.Time).Add(touchInterval)) {
 		return nil
@@ -179,7 +180,7 @@ func (c *Accounts) TouchKey(ctx context.Context, id string, at time.Time) error 
 	})
 }
 
-// CountKeys counts the keys of all workspaces, including expired ones.
+// CountKeys counts the keys in all workspaces, including expired ones.
 func (c *Accounts) CountKeys(ctx context.Context) (int64, error) {
 	var n int64
 	if err := c.db.Read.QueryRow(ctx, `SELECT COUNT(*) FROM api_keys`).Scan(&n); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Limits returns the limits stored by SetLimits for the account: those of the key if a.KeyID is set, otherwise those of
-// the workspace. It does not include Options.Limits. The key does not have to exist.
+// Limits returns the limits that SetLimits stored for the account: the key's if a.KeyID is set, and the workspace's
+// otherwise. Options.Limits are not included. The key does not have to exist.
 func (c *Accounts) Limits(ctx context.Context, a domain.Account) (domain.Limits, error) {
 	return readLimits(ctx, c.db.Read, a)
 }
@@ -31,8 +31,8 @@ func readLimits(ctx context.Context, q db.Querier, a domain.Account) (domain.Lim
 	return out, nil
 }
 
-// SetLimits replaces the limits of the workspace or, if a.KeyID is set, of that key. It fails with domain.NotFound if
-// the workspace or key does not exist. Options.Limits still apply: if both limit a metric, the lower limit counts.
+// SetLimits replaces the workspace's limits or, if a.KeyID is set, that key's limits. It fails with domain.NotFound if
+// the workspace or key does not exist. Options.Limits still apply; if both limit a metric, the lower limit counts.
 func (c *Accounts) SetLimits(ctx context.Context, a domain.Account, limits domain.Limits) error {
 	return c.db.Update(ctx, "setting limits", func(t *db.Tx) error {
 		if a.KeyID == "" {
@@ -67,7 +67,7 @@ func setLimits(ctx context.Context, t *db.Tx, a domain.Account, limits domain.Li
 	return nil
 }
 
-// accountLimits returns the limits of the workspace, combined with Options.Limits, and those of the key.
+// accountLimits returns the key's limits and the workspace's limits, the latter combined with Options.Limits.
 func (c *Accounts) accountLimits(ctx context.Context, q db.Querier, a domain.Account) (ofWorkspace, ofKey domain.Limits, err error) {
 	set, err := readLimits(ctx, q, domain.Account{WorkspaceID: a.WorkspaceID})
 	if err != nil {
@@ -81,14 +81,14 @@ func (c *Accounts) accountLimits(ctx context.Context, q db.Querier, a domain.Acc
 	return c.limits.Stricter(set), ofKey, nil
 }
 
-// LimitsInForce returns the limits that apply to the workspace: for each metric, the lower of Options.Limits and the
-// workspace's own limit.
+// LimitsInForce returns the limits that apply to the workspace. For each metric, that is the lower of Options.Limits
+// and the workspace's own limit.
 func (c *Accounts) LimitsInForce(ctx context.Context, ws string) (domain.Limits, error) {
 	limits, _, err := c.accountLimits(ctx, c.db.Read, domain.Account{WorkspaceID: ws})
 	return limits, err
 }
 
-// Stored returns the number of searchable chunks in the workspace, and the size of its content in bytes.
+// Stored returns the workspace's number of searchable chunks and the size of its content in bytes.
 func (c *Accounts) Stored(ctx context.Context, ws string) (chunks, bytes int64, err error) {
 	return readStored(ctx, c.db.Read, ws)
 }
@@ -110,7 +110,7 @@ func readStored(ctx context.Context, q db.Querier, ws string) (chunks, bytes int
 
 // CheckStorage fails with domain.CodeUsageLimit if the workspace has reached a storage limit. Call it before a client
 // uploads content that would only be rejected. WithinStorage checks again when the content is stored, because other
-// uploads may have come first.
+// uploads may have finished first.
 func (c *Accounts) CheckStorage(ctx context.Context, ws string) error {
 	limits, _, err := c.accountLimits(ctx, c.db.Read, domain.Account{WorkspaceID: ws})
 	if err != nil || !limitsStorage(limits) {
@@ -131,7 +131,7 @@ func limitsStorage(limits domain.Limits) bool {
 }
 
 // checkChunks fails if the workspace has reached its chunk limit. A workspace below the limit may add content of any
-// size, even if that exceeds the limit, because the number of chunks is unknown until the content has been read.
+// size, even if it then exceeds the limit, because the number of chunks is unknown until the content has been read.
 func checkChunks(limits domain.Limits, chunks int64) error {
 	if limit := limits[domain.MetricStoredChunks]; limit > 0 && chunks >= limit {
 		return limitReached("chunks", limit, chunks)
@@ -144,10 +144,10 @@ func limitReached(noun string, limit, has int64) error {
 		limit, noun, has)
 }
 
-// WithinStorage runs f, which stores content in the workspace. If the workspace then exceeds a storage limit, it fails
-// with domain.CodeUsageLimit. A call that adds no content is never rejected. Calls for one workspace run one after
-// another, so the limit also holds for concurrent uploads. WithinStorage must be the first call in its transaction; see
-// the lock order in record/locks.go.
+// WithinStorage runs f, which stores content in the workspace. If the workspace exceeds a storage limit afterwards, it
+// fails with domain.CodeUsageLimit. A call that adds no content is never rejected. Calls for the same workspace run one
+// after another, so the limit holds for concurrent uploads as well. WithinStorage must be the first call in its
+// transaction; see the lock order in record/locks.go.
 func (c *Accounts) WithinStorage(ctx context.Context, t *db.Tx, ws string, f func() error) error {
 	limits, _, err := c.accountLimits(ctx, t, domain.Account{WorkspaceID: ws})
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// MonthOf returns the month (UTC) that uses at the time t count towards.
+// MonthOf returns the month (UTC) in which a use at time t is counted.
 func MonthOf(t time.Time) string { return t.UTC().Format("2006-01") }
 
-// Count adds uses to the account's counters for the current month (UTC), either all or none. Negative numbers take back
-// uses that did not happen after all. Concurrent calls share a transaction.
+// Count adds uses to the account's counters for the current month (UTC), either all of them or none. Negative numbers
+// undo uses that did not happen after all. Concurrent calls share a transaction.
 func (c *Accounts) Count(ctx context.Context, a domain.Account, uses map[domain.Metric]int64) error {
 	uses = maps.Clone(uses)
 	maps.DeleteFunc(uses, func(_ domain.Metric, n int64) bool { return n == 0 })
@@ -40,8 +40,8 @@ func (c *Accounts) storeUses(ctx context.Context, sums []accountUses) error {
 	})
 }
 
-// Count adds uses to the counters of a workspace and of a key. All transactions lock the counters in the same order,
-// which prevents deadlocks.
+// Count adds uses to the counters of a workspace and a key. All transactions lock the counters in the same order to
+// avoid deadlocks.
 func Count(ctx context.Context, t *db.Tx, a domain.Account, month string, uses map[domain.Metric]int64) error {
 	metrics := slices.Sorted(maps.Keys(uses))
 	for _, m := range metrics {
@@ -63,9 +63,10 @@ func Count(ctx context.Context, t *db.Tx, a domain.Account, month string, uses m
 	return nil
 }
 
-// Admit counts one agent query. If the workspace or the key has reached its query limit or token limit, Admit counts
-// nothing and fails with domain.CodeUsageLimit. Admit checks and counts in one step, so the query limit also holds for
-// concurrent callers. A query may exceed the token limit, because its number of tokens is unknown until it is answered.
+// Admit counts one agent query. If the workspace or the key has reached its query or token limit, it counts nothing and
+// fails with domain.CodeUsageLimit. It checks and counts in a single step, so the query limit holds for concurrent
+// callers as well. A query may exceed the token limit, because how many tokens it takes is unknown until it is
+// answered.
 func (c *Accounts) Admit(ctx context.Context, a domain.Account) error {
 	return c.db.Update(ctx, "counting a query", func(t *db.Tx) error {
 		month := MonthOf(c.db.Now())
@@ -145,7 +146,7 @@ type counter struct {
 
 var scanUse = db.Scan(func(u *counter) []any { return []any{&u.key, &u.metric, &u.value} })
 
-// Usage returns the workspace's counters for the month (UTC) that contains the given time. Metrics without uses are
+// Usage returns the workspace's counters for the month (UTC) that contains the given time. Metrics with no uses are
 // absent.
 func (c *Accounts) Usage(ctx context.Context, ws string, month time.Time) (map[domain.Metric]int64, error) {
 	if err := c.flushDeferred(ctx); err != nil {
@@ -162,7 +163,7 @@ func (c *Accounts) Usage(ctx context.Context, ws string, month time.Time) (map[d
 	return out, nil
 }
 
-// KeyUsage returns the same counters as Usage for each key id, including revoked keys. The key id "" stands for uses
+// KeyUsage returns the same counters as Usage, but per key id, including revoked keys. The key id "" stands for uses
 // without a key.
 func (c *Accounts) KeyUsage(ctx context.Context, ws string, month time.Time) (map[string]map[domain.Metric]int64, error) {
 	if err := c.flushDeferred(ctx); err != nil {

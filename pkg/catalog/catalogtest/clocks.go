@@ -11,7 +11,7 @@ import (
 )
 
 // testClocks tests every operation that depends on the clock. Each test makes the clock jump between two steps of an
-// operation. Despite the jump, no work may be lost or done twice, and a dead process must not keep a lease or claim
+// operation. The jump must not cause work to be lost or done twice, and a dead process must not keep a lease or claim
 // longer than usual.
 func testClocks(t *testing.T, open world.Open) {
 	jumps := []time.Duration{-24 * time.Hour, -time.Hour, time.Hour, 24 * time.Hour}
@@ -84,7 +84,7 @@ func testRequestInAJump(t *testing.T, w *world.World, jump time.Duration) {
 	w.Clock.Advance(jump)
 	world.Equal(t, true, keepClaim(w, lost)) // the process is alive and renews the claim
 	requireBusy(w, "key", "hash")
-	w.Clock.Advance(-jump) // now the process dies; the next jump must end within the day that the claim is kept
+	w.Clock.Advance(-jump) // now the process dies; the next jump must end within the day for which the claim is kept
 	w.Clock.Advance(min(jump, 23*time.Hour))
 	w.Clock.Advance(catalog.IdempotencyLease + time.Second)
 	again := claimKey(w, "key", "hash")

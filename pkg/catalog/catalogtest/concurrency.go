@@ -23,12 +23,12 @@ type concurrentService struct {
 	*world.World
 	processes []*catalog.Catalog
 	site      domain.Datasource
-	// stream passes published jobs to the workers. It has room for all jobs.
+	// stream passes published jobs to the workers. It has room for all of them.
 	stream  chan domain.Job
 	applied chan struct{} // signals a change
 
 	mu        sync.Mutex
-	published map[string]uint64 // job id → generation; the stream accepts each job once, whoever publishes it
+	published map[string]uint64 // maps each job id to its generation; the stream accepts each job once, whoever publishes it
 }
 
 const uploaders, uploads = 4, 15
@@ -71,7 +71,7 @@ func (b *concurrentService) run() {
 
 func (b *concurrentService) process(i int) *catalog.Catalog { return b.processes[i%len(b.processes)] }
 
-// upload adds datasources, deletes some of them, and reports new pages of the site.
+// upload adds datasources, deletes some of them, and reports new pages for the site.
 func (b *concurrentService) upload(u int) {
 	c := b.process(u)
 	for i := range uploads {
@@ -118,8 +118,8 @@ func (b *concurrentService) dispatch(c *catalog.Catalog, stop <-chan struct{}) {
 	}
 }
 
-// publish puts the job into the stream. As in production, the caller calls Published only afterwards; by then, a worker
-// may have finished the job.
+// publish adds the job to the stream. As in production, the caller calls Published only afterwards, and by then a
+// worker may already have finished the job.
 func (b *concurrentService) publish(j domain.Job) uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -151,7 +151,7 @@ func (b *concurrentService) work(c *catalog.Catalog) {
 	}
 }
 
-// waitSynched waits until the datastore has `want` datasources and all of them are synched.
+// waitSynched waits until the datastore has `want` datasources that are all synched.
 func waitSynched(w *world.World, applied <-chan struct{}, want int) {
 	w.T.Helper()
 	for {

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// newFile stores a file of 100 bytes.
+// newFile stores a 100-byte file.
 func newFile(w *world.World, keepFor time.Duration) domain.File {
 	w.T.Helper()
 	id := domain.NewID()
@@ -165,7 +165,7 @@ func testFiles(t *testing.T, open world.Open) {
 	})
 }
 
-// sorted sorts the keys, but puts the given owner's key first.
+// sorted sorts the keys but moves the given owner's key to the front.
 func sorted(keys []string, owner string) []string {
 	slices.SortFunc(keys, func(a, b string) int {
 		switch {
@@ -302,7 +302,7 @@ func testFileBatches(t *testing.T, open world.Open) {
 		cancelled := world.Must(w.CancelBatch(w.Ctx, w.WS, w.StoreID, late.ID))(t)
 		world.Equal(t, []any{true, int64(2)}, []any{cancelled.Cancelled, cancelled.Counts[domain.StatusSkipped]})
 		world.Equal(t, 0, len(w.PublishAll()))
-		world.Equal(t, 1, len(w.AllSweeps())) // the sweep of the job that was sent
+		world.Equal(t, 1, len(w.AllSweeps())) // the sweep for the job that was sent
 		w.ApplyEvent(running, domain.EventSynched, world.Chunks(2))
 		got := w.Get(running.ID)
 		world.Equal(t, []any{domain.StatusSkipped, uint64(0)}, []any{got.Status, got.ActiveGeneration})

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// claimKey claims the key for a request. The test fails if the request is in progress or has a response.
+// claimKey claims the key for a request. It fails the test if the request is in progress or already has a response.
 func claimKey(w *world.World, key, requestHash string) *catalog.Claim {
 	w.T.Helper()
 	claim, have, err := w.BeginIdempotent(w.Ctx, w.WS, key, requestHash)
@@ -218,8 +218,7 @@ func testSharedIdempotency(t *testing.T, open OpenShared) {
 	}
 }
 
-// testSharedLostRequest tests a process that stops renewing its claim. The clocks of the processes differ by a few
-// seconds.
+// testSharedLostRequest tests a process that stops renewing its claim. The processes' clocks differ by a few seconds.
 func testSharedLostRequest(t *testing.T, open OpenShared) {
 	w, others := newShared(t, open, 3, func(i int, o *catalog.Options) {
 		now := o.Now
@@ -240,7 +239,7 @@ func testSharedLostRequest(t *testing.T, open OpenShared) {
 	}
 }
 
-// claimedBy starts the same request in all processes at once and returns how many of them get the claim.
+// claimedBy starts the same request in all processes at once and returns how many of them obtain the claim.
 func claimedBy(w *world.World, all []*catalog.Catalog, key string) int {
 	w.T.Helper()
 	n := 0

@@ -10,13 +10,13 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// The test's datastores move to placeB (an engine and an embedding model). placeC is a third place.
+// The tests move datastores to placeB (an engine and an embedding model). placeC is a third place.
 var (
 	placeB = domain.Place{Engine: domain.EngineMilvus, Model: "model-2"}
 	placeC = domain.Place{Engine: domain.EngineMilvus, Model: "model-3"}
 )
 
-// setPlace patches the datastore's place and returns the changed datastore.
+// setPlace changes the datastore's place and returns the updated datastore.
 func setPlace(w *world.World, to domain.Place) domain.Datastore {
 	w.T.Helper()
 	d := world.Must(w.UpdateDatastore(w.Ctx, w.WS, w.StoreID, domain.DatastorePatch{Type: &to.Engine, EmbeddingModel: &to.Model}))(w.T)
@@ -29,7 +29,7 @@ func readDatastore(w *world.World) domain.Datastore {
 	return d
 }
 
-// issue queues the jobs of the move, publishes them and returns them.
+// issue queues the move's jobs, publishes them and returns them.
 func issue(w *world.World, move *domain.Move) []domain.Job {
 	w.T.Helper()
 	world.Must(w.IssueMoves(w.Ctx, w.StoreID, move.ID, 1000))(w.T)
@@ -48,7 +48,7 @@ func finish(w *world.World, moveID string) bool {
 	return switched
 }
 
-// sweptPlaces returns the queued sweeps of the whole datastore: for each place, the sweep's Below. The sweep deletes
+// sweptPlaces maps each place with a queued sweep of the whole datastore to the sweep's Below. The sweep deletes
 // generations lower than this.
 func sweptPlaces(w *world.World) map[domain.Place]uint64 {
 	w.T.Helper()

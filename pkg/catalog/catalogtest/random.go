@@ -13,7 +13,7 @@ import (
 )
 
 // testRandom runs random histories. Callers add, change and delete datasources. The dispatcher publishes jobs and
-// sometimes fails to record it. The stream delivers events late, twice, or after their job was replaced.
+// sometimes fails to record that. The stream delivers events late, twice, or after their job was replaced.
 func testRandom(t *testing.T, open world.Open) {
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprintf("whatever happens in history %d, every datasource is waited for in one place, and in the end none", seed), func(t *testing.T) {
@@ -44,7 +44,7 @@ type history struct {
 	alive  []string       // ids known to callers
 	events []domain.Event // in transit
 	jobs   []domain.Job   // published
-	// written lists the completely written generations of each datasource, with their places.
+	// written lists each datasource's completely written generations with their places.
 	written map[string][]version
 }
 
@@ -126,7 +126,7 @@ func (h *history) requeue() {
 	world.Must(h.Requeue(h.Ctx, h.WS, id, job, catalog.PriorityReplay))(h.T)
 }
 
-// publish sends some jobs to the stream. Sometimes it does not record them as published, like a dispatcher that dies.
+// publish sends some jobs to the stream. Like a dispatcher that dies, it sometimes does not record them as published.
 func (h *history) publish() {
 	h.T.Helper()
 	jobs := world.Must(h.Outbox(h.Ctx, 1+h.rand.IntN(4)))(h.T)
@@ -165,7 +165,7 @@ func (h *history) eventsOf(j domain.Job, seq uint64) []domain.Event {
 		end.Type = domain.EventSitemap
 	case j.Kind == domain.JobCrawl && j.Type == domain.TypeWebPage:
 		end.Type = domain.EventFetched
-		// Few different contents, so that some fetched pages are unchanged or duplicates.
+		// There are only a few different contents, so some fetched pages are unchanged or duplicates.
 		end.Fetched = &domain.Fetched{Original: domain.Original{Key: fmt.Sprint("page-", seq), SHA256: fmt.Sprint("content-", h.rand.IntN(4))}}
 		if h.rand.IntN(4) == 0 {
 			end.Fetched.Canonical = fmt.Sprint("https://pumps.example/", h.rand.IntN(6))
@@ -182,7 +182,7 @@ func (h *history) eventsOf(j domain.Job, seq uint64) []domain.Event {
 	return append(out, end)
 }
 
-// deliver applies a random event, so events arrive out of order. Sometimes it keeps the event for another delivery.
+// deliver applies a random event, so events arrive out of order. It sometimes keeps the event for redelivery.
 func (h *history) deliver() {
 	h.T.Helper()
 	if len(h.events) == 0 {
@@ -204,7 +204,7 @@ func (h *history) workOnce() {
 	}
 }
 
-// stop stops the crawl of a random datasource, if it has one.
+// stop stops a random datasource's crawl, if it has one.
 func (h *history) stop() {
 	h.T.Helper()
 	if id, any := pick(h, h.alive); any {
@@ -226,7 +226,7 @@ func (h *history) move() {
 }
 
 // arrive runs the mover until the datastore's move ends. Like a user, it queues another job for each datasource whose
-// move has failed.
+// move failed.
 func (h *history) arrive() {
 	h.T.Helper()
 	for range 100 {
@@ -257,8 +257,8 @@ func (h *history) content() (out []string) {
 	return out
 }
 
-// checkActive requires that all active content was completely written to the place that searches read, and that no
-// sweep will delete it.
+// checkActive requires that all active content was completely written to the place that searches use and that no sweep
+// will delete it.
 func (h *history) checkActive() {
 	h.T.Helper()
 	sweeps := h.AllSweeps()
@@ -299,7 +299,7 @@ func (h *history) drain() {
 }
 
 // checkPages requires that every site counts its pages correctly and has its final status only if no page is waiting.
-// No two pages on a site may have the same content. The page that replaces a duplicate must exist.
+// No two of a site's pages may have the same content, and the page that replaces a duplicate must exist.
 func (h *history) checkPages() {
 	h.T.Helper()
 	for _, id := range h.alive {
@@ -313,7 +313,7 @@ func (h *history) checkPages() {
 		world.Equal(h.T, int64(len(list)), h.ProgressOf(id).Discovered)
 		for _, p := range list {
 			world.Equal(h.T, true, p.Status.Terminal())
-			if p.DuplicateOf == "" || site.Crawl.Stopped() { // stopping the crawl also stopped the work on skipped pages
+			if p.DuplicateOf == "" || site.Crawl.Stopped() { // stopping the crawl also stopped the processing of skipped pages
 				continue
 			}
 			keeper := world.Must(h.Datasource(h.Ctx, h.WS, p.DuplicateOf))(h.T)
@@ -322,8 +322,8 @@ func (h *history) checkPages() {
 	}
 }
 
-// checkPlaces requires that every waiting datasource has its job in exactly one place: the outbox or in flight. A site
-// that is waiting for its pages has no job.
+// checkPlaces requires that every waiting datasource has its job in exactly one place, either the outbox or in flight.
+// A site waiting for its pages has no job.
 func (h *history) checkPlaces() {
 	h.T.Helper()
 	waiting := map[string]bool{}

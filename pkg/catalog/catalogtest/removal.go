@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// highestGeneration returns the highest generation known to the catalog.
+// highestGeneration returns the highest generation the catalog knows.
 func highestGeneration(w *world.World) uint64 {
 	w.T.Helper()
 	g := world.Must(w.MaxGeneration(w.Ctx))(w.T)
@@ -51,7 +51,8 @@ func testDeletion(t *testing.T, open world.Open) {
 		world.OK(t, err)
 		world.Equal(t, 0, len(left))
 		world.Equal(t, []string{}, w.OutboxIDs())
-		// Page A was already fetched, so only the jobs of the site and of page B are withdrawn. The first two sweeps do this.
+		// Page A was already fetched, so only the jobs for the site and page B are withdrawn. The first two sweeps do
+		// this.
 		swept, withdrawn, waiting := map[string][]string{}, []string{}, []string{site.ID, domain.ChildID(site.ID, world.PageB)}
 		sweeps := w.AllSweeps()
 		for _, s := range sweeps[:2] {
@@ -129,7 +130,7 @@ func testDeletion(t *testing.T, open world.Open) {
 		page := w.Synch(w.PageAt(site, world.PageA).ID)
 		world.Must(w.DeleteDatasource(w.Ctx, w.WS, page.ID))(t)
 		w.ApplyEvent(site, domain.EventDiscovered, world.Links(world.PageA))
-		w.IsGone(page.ID) // its owner does not want it; the next crawl may find it
+		w.IsGone(page.ID) // the site's owner does not want it; the next crawl may find it
 		site = w.FetchAgain(w.Get(site.ID))
 		w.PublishAll()
 		w.ApplyEvent(site, domain.EventDiscovered, world.Links(world.PageA))
@@ -269,7 +270,7 @@ func testDeletion(t *testing.T, open world.Open) {
 		world.Equal(t, 2, len(sweeps))
 		world.Equal(t, w.Seq+1, sweeps[0].Below)
 		world.Equal(t, []string{"late"}, sweeps[1].Originals)
-		for _, s := range sweeps { // they remove this job, but not that of a later datasource with the same id
+		for _, s := range sweeps { // they remove this job but not that of a later datasource with the same id
 			world.Equal(t, []any{true, w.Seq + 1}, []any{s.Jobs, s.Below})
 		}
 	})

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// replayAll runs a replay to its end and returns the number of queued datasources.
+// replayAll runs a replay to completion and returns the number of queued datasources.
 func replayAll(w *world.World, f catalog.ReplayFilter) int64 {
 	w.T.Helper()
 	var all int64

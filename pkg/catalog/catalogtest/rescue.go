@@ -16,7 +16,7 @@ func testRescue(t *testing.T, open world.Open) {
 	world.Run(t, open, "a job without a sign of life for too long is stuck", func(t *testing.T, w *world.World) {
 		silent, lively, ended := w.CreateFile(), w.CreateFile(), w.CreateFile()
 		w.PublishAll()
-		w.CreateFile() // never stuck: its job is in the outbox
+		w.CreateFile() // never stuck, because its job is in the outbox
 		w.Clock.Advance(time.Hour)
 		w.ApplyEvent(lively, domain.EventProgress, func(ev *domain.Event) { ev.Progress = &domain.Progress{Stage: "embedding"} })
 		w.ApplyEvent(ended, domain.EventSynched)

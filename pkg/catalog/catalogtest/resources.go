@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// NewAgent creates an agent that answers from the given datastores.
+// NewAgent creates an agent that answers from these datastores.
 func NewAgent(w *world.World, datastores ...string) domain.Agent {
 	w.T.Helper()
 	a := world.Must(w.CreateAgent(w.Ctx, domain.Agent{
@@ -179,7 +179,7 @@ func testLists(t *testing.T, open world.Open) {
 				break
 			}
 			page.Cursor = next
-			w.CreateFile() // newer than the pages already read, so not in the following ones
+			w.CreateFile() // newer than the pages already read, so the following pages don't contain it
 			world.Must(w.DeleteDatasource(w.Ctx, w.WS, ds[len(ds)-1].ID))(t)
 		}
 		world.Equal(t, want, got)

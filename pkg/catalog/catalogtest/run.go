@@ -1,5 +1,5 @@
-// Package catalogtest is the conformance suite of the catalog, run on every database engine. Each subtest is named
-// after the sentence of the contract that it tests.
+// Package catalogtest is the catalog's conformance suite, which runs on every database engine. Each subtest is named
+// after the sentence of the contract it tests.
 package catalogtest
 
 import (

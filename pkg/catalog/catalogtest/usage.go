@@ -23,7 +23,7 @@ func usageOf(w *world.World) map[domain.Metric]int64 {
 	return got
 }
 
-// KeyOf creates an API key for the test's workspace and returns its id.
+// KeyOf creates an API key in the test's workspace and returns its id.
 func KeyOf(w *world.World) string {
 	w.T.Helper()
 	k := newKey(w.WS)

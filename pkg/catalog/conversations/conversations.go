@@ -29,7 +29,7 @@ func conversationRow(v *domain.Conversation) db.Row {
 	}
 }
 
-// messageRow returns the columns of a message, including search and seq, which domain.Message lacks.
+// messageRow returns a message's columns, including search and seq, which domain.Message lacks.
 func messageRow(m *domain.Message, search *string, seq *int64) db.Row {
 	return db.Row{
 		db.Fixed("id", &m.ID),
@@ -60,7 +60,7 @@ func scanMessage(s db.Scanner) (m domain.Message, err error) {
 }
 
 // EnsureConversation stores v as a new conversation with its first messages and returns it with CreatedAt and UpdatedAt
-// set. If the conversation exists, it adds the messages and returns the stored conversation. It stores either
+// set. If the conversation already exists, it adds the messages and returns the stored conversation. It stores either
 // everything or nothing. It fails with domain.NotFound if the agent does not exist, if the conversation belongs to
 // another workspace or agent, or if there are messages and the conversation belongs to another visitor.
 func (c *Store) EnsureConversation(ctx context.Context, v domain.Conversation, first ...domain.Message) (have domain.Conversation, err error) {
@@ -92,8 +92,8 @@ func (c *Store) EnsureConversation(ctx context.Context, v domain.Conversation, f
 	return have, err
 }
 
-// FindConversation returns the conversation with this id and whether it exists. It fails with domain.NotFound if the
-// conversation belongs to another workspace or agent.
+// FindConversation returns the conversation with this id and reports whether it exists. It fails with domain.NotFound
+// if the conversation belongs to another workspace or agent.
 func (c *Store) FindConversation(ctx context.Context, ws, agentID, id string) (v domain.Conversation, exists bool, err error) {
 	v, err = scanConversation(c.db.Read.QueryRow(ctx, `SELECT `+conversationColumns+` FROM conversations WHERE id = ?`, id))
 	switch {
@@ -107,8 +107,8 @@ func (c *Store) FindConversation(ctx context.Context, ws, agentID, id string) (v
 	return v, true, nil
 }
 
-// Conversation returns a conversation of the workspace. If agentID is not empty, the conversation must belong to that
-// agent.
+// Conversation returns one of the workspace's conversations. If agentID is not empty, the conversation must belong to
+// that agent.
 func (c *Store) Conversation(ctx context.Context, ws, agentID, id string) (domain.Conversation, error) {
 	return readConversation(ctx, c.db.Read, ws, agentID, id)
 }
@@ -122,7 +122,7 @@ func readConversation(ctx context.Context, q db.Querier, ws, agentID, id string)
 	return v, db.MapNotFound(err, "conversation", id)
 }
 
-// ConversationsByCallerID returns up to `limit` conversations of the workspace with this CallerID, newest first. A
+// ConversationsByCallerID returns up to `limit` of the workspace's conversations with this CallerID, newest first. A
 // non-empty agentID or visitorID restricts the result.
 func (c *Store) ConversationsByCallerID(ctx context.Context, ws, agentID, visitorID, callerID string, limit int) ([]domain.Conversation, error) {
 	vs, err := db.Collect(ctx, c.db.Read, scanConversation, `SELECT `+conversationColumns+` FROM conversations
@@ -134,7 +134,7 @@ func (c *Store) ConversationsByCallerID(ctx context.Context, ws, agentID, visito
 	return vs, nil
 }
 
-// ConversationFilter selects conversations. An empty field matches everything.
+// ConversationFilter selects conversations. Empty fields match everything.
 type ConversationFilter struct {
 	AgentID   string
 	VisitorID string
@@ -143,8 +143,8 @@ type ConversationFilter struct {
 	Search    string    // text in a message, ignoring case
 }
 
-// Conversations returns a page of the workspace's conversations that match the filter, newest first, and the cursor of
-// the next page, or "" after the last page.
+// Conversations returns a page of those of the workspace's conversations that match the filter, newest first, and the
+// next page's cursor, or "" after the last page.
 func (c *Store) Conversations(ctx context.Context, ws string, f ConversationFilter, p db.Page) ([]domain.Conversation, string, error) {
 	l := db.List{Name: cursor.Conversations, Columns: conversationColumns, Table: `conversations`}
 	l.And(`workspace_id = ?`, ws)
@@ -178,8 +178,8 @@ func (c *Store) Conversations(ctx context.Context, ws string, f ConversationFilt
 	return items, next, nil
 }
 
-// DeleteConversation deletes the conversation with its messages and returns it. An answer in progress can no longer be
-// stored.
+// DeleteConversation deletes and returns the conversation, including its messages. An answer in progress can no longer
+// be stored.
 func (c *Store) DeleteConversation(ctx context.Context, ws, id string) (domain.Conversation, error) {
 	var v domain.Conversation
 	err := c.db.Update(ctx, "deleting a conversation", func(t *db.Tx) (err error) {
@@ -189,8 +189,8 @@ func (c *Store) DeleteConversation(ctx context.Context, ws, id string) (domain.C
 	return v, err
 }
 
-// AppendMessages appends messages to the conversation, all or none, and sets ConversationID and CreatedAt. If the
-// conversation has no title, its first question becomes the title.
+// AppendMessages appends either all or none of the messages to the conversation and sets their ConversationID and
+// CreatedAt. If the conversation has no title, its first question becomes the title.
 func (c *Store) AppendMessages(ctx context.Context, conversationID string, ms ...domain.Message) error {
 	return c.db.Update(ctx, "storing messages", func(t *db.Tx) error { return appendMessages(ctx, t, conversationID, ms) })
 }
@@ -201,7 +201,7 @@ func appendMessages(ctx context.Context, t *db.Tx, conversationID string, ms []d
 	if err != nil {
 		return db.MapNotFound(err, "conversation", conversationID)
 	}
-	var last int64 // may be in the future if another process with a fast clock stored it
+	var last int64 // may be in the future if it was stored by another process with a fast clock
 	err = t.QueryRow(ctx, `SELECT COALESCE(MAX(seq), 0) FROM messages WHERE conversation_id = ?`, conversationID).Scan(&last)
 	if err != nil {
 		return fmt.Errorf("looking for the last message: %w", err)
@@ -222,7 +222,7 @@ func appendMessages(ctx context.Context, t *db.Tx, conversationID string, ms []d
 	return err
 }
 
-// Messages returns the newest messages of the conversation, at most `limit`, in chronological order.
+// Messages returns up to `limit` of the conversation's newest messages, in chronological order.
 func (c *Store) Messages(ctx context.Context, conversationID string, limit int) ([]domain.Message, error) {
 	ms, err := db.Collect(ctx, c.db.Read, scanMessage, `SELECT `+messageColumns+` FROM messages
 		WHERE conversation_id = ? ORDER BY seq DESC LIMIT ?`, conversationID, limit)
@@ -233,10 +233,10 @@ func (c *Store) Messages(ctx context.Context, conversationID string, limit int) 
 	return ms, nil
 }
 
-// Number of messages that EachMessage reads per batch. It is small because messages can be long answers.
+// Number of messages EachMessage reads per batch. It is small because messages can be long answers.
 const messageBatch = 20
 
-// EachMessage calls f with every message of the conversation, oldest first. It stops at the first error from f and
+// EachMessage calls f with each of the conversation's messages, oldest first. It stops at the first error from f and
 // returns it. Only one batch is in memory at a time.
 func (c *Store) EachMessage(ctx context.Context, conversationID string, f func(domain.Message) error) error {
 	w := db.Walk[domain.Message]{

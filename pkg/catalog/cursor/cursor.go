@@ -1,4 +1,4 @@
-// Package cursor encodes and decodes the cursors of paginated lists. Callers treat them as opaque and return them
+// Package cursor encodes and decodes the cursors for paginated lists. Callers treat them as opaque and return them
 // unchanged.
 package cursor
 
@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// List is the list a cursor belongs to. Cursors of other lists are rejected, because their positions are meaningless.
+// List says which list a cursor belongs to. Other lists' cursors are rejected, because their positions are meaningless.
 type List string
 
 // The paginated lists.
@@ -22,22 +22,22 @@ const (
 	Replay        List = "replay"
 )
 
-// Position identifies the last item of a page. Lists are ordered by creation time, then by id, so a cursor stays valid
+// Position identifies the last item on a page. Lists are ordered by creation time, then by id, so a cursor stays valid
 // while rows are added and deleted.
 type Position struct {
-	At int64  // creation time of the last row, in microseconds since 1970
+	At int64  // when the last row was created, in microseconds since 1970
 	ID string // id of that row, never empty
 }
 
-// Write returns the cursor of a position in the list.
+// Write returns the cursor for a position in the list.
 func Write(list List, p Position) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(string(list) + "." + strconv.FormatInt(p.At, 36) + "." + p.ID))
 }
 
-// Read returns the position in a cursor of this list. If Write did not make the string for this list, Read fails with
-// domain.CodeInvalid for the field "cursor".
+// Read returns the position in one of this list's cursors. If the string was not made by Write for this list, Read
+// fails with domain.CodeInvalid for the "cursor" field.
 func Read(list List, s string) (Position, error) {
-	// Errors are ignored, because a malformed cursor fails the comparison below.
+	// Errors can be ignored, because a malformed cursor fails the comparison below.
 	raw, _ := base64.RawURLEncoding.DecodeString(s)
 	_, rest, _ := strings.Cut(string(raw), ".")
 	at, id, _ := strings.Cut(rest, ".")

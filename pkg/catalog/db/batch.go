@@ -9,9 +9,9 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// Write is a statement that a transaction can queue instead of waiting for its result.
+// Write is a statement that a transaction can queue without waiting for its result.
 type Write struct {
-	Action string // for the error message
+	Action string // for error messages
 	Text   string
 	Args   []any
 	Check  func(rows int64) error // nil accepts any number of rows
@@ -20,8 +20,8 @@ type Write struct {
 // Maximum number of buffered writes.
 const maxBatch = 256
 
-// Queue queues a write, which runs before the next query or the commit. All queued writes are sent in one round trip.
-// SQLite has no round trips, so there the write runs immediately.
+// Queue queues a write, which then runs before the next query or the commit. All queued writes are sent in one round
+// trip. SQLite has no round trips, so there the write runs immediately.
 func (t *Tx) Queue(ctx context.Context, w Write) error {
 	if t.conn == nil {
 		rows, err := t.Exec(ctx, w.Text, w.Args...)

@@ -9,11 +9,11 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// ErrDamaged means that the file of an SQLite catalog is damaged.
+// ErrDamaged means that an SQLite catalog's file is damaged.
 var ErrDamaged = errors.New("the catalog is damaged")
 
-// Damage converts SQLite's errors for a damaged file to ErrDamaged and those for a full disk to syscall.ENOSPC. It
-// returns any other error unchanged.
+// Damage converts SQLite's errors for a damaged file to ErrDamaged and those for a full disk to syscall.ENOSPC. All
+// other errors are returned unchanged.
 func Damage(err error) error {
 	var fault *sqlite.Error
 	if !errors.As(err, &fault) || errors.Is(err, ErrDamaged) {

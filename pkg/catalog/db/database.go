@@ -14,13 +14,13 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// dialect describes how the engines differ. All other code is common to both.
+// dialect describes how an engine differs from the others. All other code is shared.
 type dialect struct {
 	goose    goose.Dialect
 	numbered bool   // placeholders are $1, $2, … instead of ?
-	prepares bool   // whether this package prepares statements, rather than the driver per connection
-	shared   bool   // whether several processes write concurrently, so that rows must be locked
-	lock     string // suffix of a SELECT for rows that the same transaction will write
+	prepares bool   // whether this package prepares statements, rather than the driver doing so per connection
+	shared   bool   // whether several processes write concurrently, which means that rows must be locked
+	lock     string // suffix for a SELECT of rows that the same transaction will write
 }
 
 // topics maps each topic to the channel that signals it.
@@ -31,7 +31,7 @@ type DB struct {
 	Log          *slog.Logger
 	clock        func() time.Time
 	guardedClock func() time.Time
-	last         atomic.Int64 // last stamp
+	last         atomic.Int64 // the last stamp returned
 	topics       topics
 	notices      *notices // nil if no other process shares the database
 	holds        holds
@@ -43,9 +43,9 @@ type DB struct {
 	writer   *Pool
 	Read     *Pool
 	versions *versionReader // nil if the version cannot be read
-	// groups combines the commits of several transactions. It is nil if each transaction has its own connection.
+	// groups combines several transactions' commits. It is nil if each transaction has its own connection.
 	groups *groupCommit
-	// migrations opens a connection without the timeouts for requests.
+	// migrations opens a connection that does not have the timeouts for requests.
 	migrations func() (*sql.DB, error)
 	migrated   bool // whether the database has a schema, of any version
 	ready      func(ctx context.Context) error
@@ -56,7 +56,7 @@ type DB struct {
 
 func (d *DB) closePools() error {
 	if d.observer != nil {
-		d.observer.Forget() // free its memory, because the driver keeps a reference to it
+		d.observer.Forget() // free its memory, because the driver still references it
 	}
 	var err error
 	if d.versions != nil {
@@ -65,7 +65,7 @@ func (d *DB) closePools() error {
 	return errors.Join(err, d.Read.close(), d.writer.close())
 }
 
-// rebind replaces each ? placeholder outside quotes with $1, $2, … for engines with numbered placeholders.
+// rebind replaces ? placeholders outside quotes with $1, $2, … for engines with numbered placeholders.
 func rebind(d dialect, text string) string {
 	if !d.numbered {
 		return text

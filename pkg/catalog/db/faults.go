@@ -18,8 +18,9 @@ import (
 	"github.com/sluice/sluice/pkg/sleep"
 )
 
-// Fault adds the code domain.CodeUnavailable to temporary errors: the database is down or busy. Usually the failed
-// operation had no effect. But if the connection broke during a commit, the transaction may have been committed.
+// Fault adds the code domain.CodeUnavailable to temporary errors, which occur when the database is down or busy.
+// Usually the failed operation had no effect. However, if the connection broke during a commit, the transaction may
+// have been committed.
 func Fault(err error) error {
 	if err == nil || !isTransient(err) {
 		return err
@@ -34,12 +35,12 @@ func Fault(err error) error {
 	return &domain.Error{Code: domain.CodeUnavailable, Message: words, Err: Damage(err)}
 }
 
-// isTransient reports whether the database or the network caused the error, rather than the statement.
+// isTransient reports whether the error was caused by the database or the network rather than the statement.
 func isTransient(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false // the caller has given up
 	}
-	if fileFault(err) || errors.Is(err, errRolledBack) { // every attempt was undone because of another transaction
+	if fileFault(err) || errors.Is(err, errRolledBack) { // every attempt was rolled back because of another transaction
 		return true
 	}
 	if refusal, ok := errors.AsType[*pgconn.PgError](err); ok {
@@ -58,9 +59,9 @@ func isTransient(err error) bool {
 		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || pgconn.SafeToRetry(err)
 }
 
-// fileFault reports whether SQLite could not use its file: the disk is full or failing, there are too many open files,
-// memory is exhausted, or another process holds the lock. These faults are temporary. They leave the database as it was
-// before the transaction.
+// fileFault reports whether SQLite could not use its file: the disk is full or failing, too many files are open, memory
+// is exhausted, or another process holds the lock. These errors are temporary and leave the database as it was before
+// the transaction.
 func fileFault(err error) bool {
 	var fault *sqlite.Error
 	if !errors.As(err, &fault) {
@@ -80,23 +81,23 @@ func isContention(err error) bool {
 	return errors.As(err, &refusal) && (refusal.Code == "40001" || refusal.Code == "40P01")
 }
 
-// isForeignKeyFault reports whether a statement failed because another transaction deleted the row that it refers to. A
+// isForeignKeyFault reports whether a statement failed because another transaction deleted the row it refers to. A
 // retry finds the row missing and returns an error that says so.
 func isForeignKeyFault(err error) bool {
 	var refusal *pgconn.PgError
 	return errors.As(err, &refusal) && refusal.Code == "23503"
 }
 
-// Maximum number of attempts at a transaction that conflicts with others.
+// Maximum number of times a transaction that conflicts with others is attempted.
 const maxRuns = 8
 
-// backOff waits before a retry. The delays grow to about half a second.
+// backOff waits before a retry. Delays grow to about half a second.
 func backOff(ctx context.Context, run int) error {
 	return sleep.For(ctx, time.Duration(1+rand.IntN(4<<min(run, 7)))*time.Millisecond)
 }
 
-// clean removes NUL characters from text and replaces invalid UTF-8. PostgreSQL cannot store them, and both engines
-// must store and find the same text.
+// clean removes NUL characters from text and replaces invalid UTF-8, which PostgreSQL cannot store. Both engines must
+// store and find the same text.
 func clean(args []any) []any {
 	for i, a := range args {
 		if s, ok := a.(string); ok {

@@ -9,12 +9,12 @@ type fenceKey struct{}
 // cannot change before the commit.
 type Fence func(ctx context.Context, t *Tx) error
 
-// WithFence returns a context whose transactions run the fence. A nil fence removes the fence of ctx.
+// WithFence returns a context whose transactions run the fence. A nil fence removes the fence from ctx.
 func WithFence(ctx context.Context, f Fence) context.Context {
 	return context.WithValue(ctx, fenceKey{}, f)
 }
 
-// fenced returns f followed by the context's fence.
+// fenced returns a function that runs f and then the context's fence.
 func fenced(ctx context.Context, f func(*Tx) error) func(*Tx) error {
 	fence, _ := ctx.Value(fenceKey{}).(Fence)
 	if fence == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// TestATransactionThatFailsOnAFullDiskLeavesNothing fills a database to a size limit. SQLite then reports the same
+// TestATransactionThatFailsOnAFullDiskLeavesNothing fills a database up to a size limit. SQLite then reports the same
 // error as for a full disk.
 func TestATransactionThatFailsOnAFullDiskLeavesNothing(t *testing.T) {
 	t.Parallel()

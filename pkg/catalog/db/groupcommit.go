@@ -12,26 +12,26 @@ import (
 const (
 	// Maximum number of transactions per commit.
 	maxGroupSize = 32
-	// How long a commit accepts more transactions, and therefore how long its transactions may wait.
+	// How long a commit accepts more transactions, and so how long its transactions may wait.
 	maxGroupDelay = 5 * time.Millisecond
 )
 
-// errRolledBack means that a transaction was undone because of another one and must be retried.
+// errRolledBack means that a transaction was rolled back because of another one and must be retried.
 var errRolledBack = errors.New("rolled back together with another transaction")
 
 // groupCommit lets several transactions share one commit on the only writing connection. Each transaction runs in a
-// savepoint, so that it can be undone on its own. The last transaction, with no other waiting to join, commits for all.
-// No transaction returns before that commit.
+// savepoint, so it can be rolled back separately. The last transaction commits for all once no other is waiting to
+// join. No transaction returns before that commit.
 type groupCommit struct {
 	lock     chan struct{} // full while a goroutine uses the fields below
 	open     *commit       // the commit in progress; nil if there is none
 	waiting  atomic.Int64  // number of goroutines about to take the lock
-	observer observer      // called around commits; may be nil
+	observer observer      // called before and after commits; may be nil
 
-	committed func() // called after each commit by the holder of the lock; may be nil
+	committed func() // called after each commit by the lock's holder; may be nil
 }
 
-// commit is a database transaction shared by several transactions (Tx).
+// commit is a database transaction shared by several Tx transactions.
 type commit struct {
 	tx      *sql.Tx
 	began   time.Time
@@ -76,12 +76,12 @@ func (g *groupCommit) acquire(ctx context.Context) error {
 	select { // the previous holder may have left the commit to this goroutine
 	case g.lock <- struct{}{}:
 		g.release()
-	default: // the holder looks for waiting goroutines again after releasing the lock
+	default: // the holder checks for waiting goroutines again after releasing the lock
 	}
 	return ctx.Err()
 }
 
-// release releases the lock, which the caller holds. Before that, it commits unless another goroutine is waiting to
+// release releases the lock, which the caller must hold. Before that, it commits unless another goroutine is waiting to
 // join. If that goroutine gives up, it calls release itself, so no commit stays open.
 func (g *groupCommit) release() {
 	for {
@@ -99,10 +99,10 @@ func (g *groupCommit) release() {
 	}
 }
 
-// join adds the transaction to the open commit, or to a new one. The caller holds the lock.
+// join adds the transaction to the open commit, or to a new one. The caller must hold the lock.
 func (g *groupCommit) join(ctx context.Context, t *Tx) (*commit, error) {
 	if g.open == nil {
-		// The commit must survive the cancellation of its first member's context.
+		// The commit must survive cancellation of its first member's context.
 		begun, err := t.db.write.BeginTx(context.WithoutCancel(ctx), nil)
 		if err != nil {
 			return nil, err
@@ -117,7 +117,7 @@ func (g *groupCommit) join(ctx context.Context, t *Tx) (*commit, error) {
 func (g *groupCommit) runMember(ctx context.Context, c *commit, t *Tx, f func(*Tx) error) (err error) {
 	ran := false
 	defer func() {
-		if !ran { // f has panicked, so the connection is in an unknown state
+		if !ran { // f panicked, so the connection is in an unknown state
 			g.abandon(c, errRolledBack)
 		}
 		g.release()
@@ -135,7 +135,7 @@ func (g *groupCommit) runMember(ctx context.Context, c *commit, t *Tx, f func(*T
 }
 
 // savepoint runs f in a savepoint, so that a failing f has no effect. It returns errRolledBack if the whole commit was
-// undone.
+// rolled back.
 func (c *commit) savepoint(ctx context.Context, f func() error) error {
 	steady := context.WithoutCancel(ctx)
 	if _, err := c.tx.ExecContext(steady, `SAVEPOINT member`); err != nil {
@@ -143,7 +143,7 @@ func (c *commit) savepoint(ctx context.Context, f func() error) error {
 	}
 	err := f()
 	if err != nil {
-		// An interrupted statement may have ended the whole transaction, and the savepoint with it.
+		// An interrupted statement may have ended the whole transaction, including the savepoint.
 		if _, undo := c.tx.ExecContext(steady, `ROLLBACK TO member`); undo != nil {
 			return fmt.Errorf("%w: %w", errRolledBack, errors.Join(err, undo))
 		}
@@ -155,7 +155,7 @@ func (c *commit) savepoint(ctx context.Context, f func() error) error {
 }
 
 // commitIfLast ends the open commit if no transaction is waiting to join, or if the commit is full or too old. The
-// caller holds the lock.
+// caller must hold the lock.
 func (g *groupCommit) commitIfLast() {
 	c := g.open
 	if c == nil || g.waiting.Load() > 0 && c.members < maxGroupSize && time.Since(c.began) < maxGroupDelay {
@@ -178,7 +178,7 @@ func (g *groupCommit) commitIfLast() {
 	}
 }
 
-// abandon gives up a commit, so its transactions must be retried. The caller holds the lock.
+// abandon gives up a commit, so its transactions must be retried. The caller must hold the lock.
 func (g *groupCommit) abandon(c *commit, cause error) {
 	if g.open != c {
 		return

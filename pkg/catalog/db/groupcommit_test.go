@@ -35,7 +35,7 @@ func insert(ctx context.Context, n int) func(*Tx) error {
 	}
 }
 
-// numbers counts the stored numbers between first and last, inclusive.
+// numbers returns how many numbers from first to last, inclusive, are stored.
 func numbers(t *testing.T, d *DB, first, last int) (n int) {
 	t.Helper()
 	if err := d.Read.QueryRow(t.Context(), `SELECT COUNT(*) FROM numbers WHERE n BETWEEN ? AND ?`, first, last).Scan(&n); err != nil {

@@ -13,14 +13,14 @@ import (
 	"github.com/sluice/sluice/pkg/sleep"
 )
 
-// holds is the set of resources that this process has acquired with Hold.
+// holds contains the resources this process has acquired with Hold.
 type holds struct {
 	mu  sync.Mutex
 	all map[*hold]bool
 }
 
-// hold is this process's exclusive use of one resource. It is lost when the database connection that acquired it
-// breaks. The process then tries to acquire it again and is not ready until that succeeds.
+// hold is this process's exclusive use of one resource. It is lost if the database connection that acquired it breaks.
+// The process then tries to acquire it again and is not ready until that succeeds.
 type hold struct {
 	name    string
 	session *session
@@ -32,8 +32,8 @@ var errHeld = errors.New("another process holds it")
 
 // Hold acquires a resource that only one of the processes sharing the database may use, such as the embedded index. The
 // process keeps it until it calls `release` or closes the database. Hold fails with domain.CodeConflict if another
-// process has the resource. If the connection breaks, the hold is lost and is acquired again; Ready returns an error
-// until that succeeds. With SQLite, Hold does nothing, because the data directory is locked anyway.
+// process has the resource. If the connection breaks, the hold is lost and acquired again; Ready returns an error until
+// that succeeds. On SQLite, Hold does nothing, because the data directory is locked anyway.
 func (d *DB) Hold(ctx context.Context, name string) (release func(), err error) {
 	if d.session == nil {
 		return func() {}, nil
@@ -72,8 +72,8 @@ func (d *DB) Hold(ctx context.Context, name string) (release func(), err error) 
 	return func() { d.holds.release(h) }, nil
 }
 
-// Maximum time to wait for a hold, and the pause between attempts. When a process exits, a busy server takes a moment
-// to notice this and release its locks.
+// How long to wait for a hold, and how long to pause between attempts. When a process exits, a busy server takes a
+// moment to notice and release its locks.
 const (
 	holdTimeout = 2 * time.Second
 	holdPause   = 50 * time.Millisecond
@@ -97,7 +97,7 @@ func takeHold(ctx context.Context, conn *pgx.Conn, key int64) error {
 	}
 }
 
-// set records why the resource is not held (nil if it is held), and returns the previous error.
+// set records why the resource is not held (nil if it is) and returns the previous error.
 func (h *hold) set(fault error) (was error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

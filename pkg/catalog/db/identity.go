@@ -7,11 +7,11 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// IdentityLease is the name of a lease that never ends. Its holder is the catalog's id.
+// IdentityLease is the name of a lease that never expires. Its holder is the catalog's id.
 const IdentityLease = "catalog"
 
-// ID returns the catalog's id, which the first call creates. The id shows whether a job stream belongs to this catalog.
-// A copy of the database has the same id.
+// ID returns the catalog's id, which is created by the first call. The id shows whether a job stream belongs to this
+// catalog. A copy of the database has the same id.
 func (d *DB) ID(ctx context.Context) (id string, err error) {
 	err = d.Update(ctx, "reading the catalog's id", func(t *Tx) error {
 		if _, err := t.Exec(ctx, `INSERT INTO leases (name, holder, until) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`,

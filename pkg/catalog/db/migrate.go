@@ -10,7 +10,7 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// migrate updates the schema. If several processes start at once, one updates it and the others wait.
+// migrate updates the schema. If several processes start at once, one of them updates it while the others wait.
 func (d *DB) migrate(ctx context.Context) (err error) {
 	if d.migrated {
 		if _, pending, err := migrator(ctx, d.dialect.goose, d.write, d.schema); err != nil || !pending {
@@ -82,7 +82,7 @@ func Versions(schema fs.FS) (oldest, newest int64, err error) {
 	return oldest, newest, nil
 }
 
-// CheckVersion returns a NewerError or an OlderError if the migrations cannot update a database of this version.
+// CheckVersion returns a NewerError or an OlderError if the migrations cannot update a database with this version.
 // Version 0 means an empty database.
 func CheckVersion(schema fs.FS, have int64) error {
 	oldest, newest, err := Versions(schema)
@@ -97,7 +97,7 @@ func CheckVersion(schema fs.FS, have int64) error {
 	return nil
 }
 
-// lockSchema takes a lock that ends with its connection, so that a dead process does not leave it behind.
+// lockSchema takes a lock tied to its connection, so that a dead process does not leave it behind.
 func (d *DB) lockSchema(ctx context.Context, db *sql.DB) (unlock func() error, err error) {
 	if !d.dialect.shared {
 		return func() error { return nil }, nil

@@ -18,8 +18,8 @@ import (
 const noticePause = 20 * time.Millisecond
 
 // notices tells other processes that this process has queued work, and receives their notices. Notices are sent after
-// the commit, because PostgreSQL serialises commits that contain notices. If a process dies in between, the notice is
-// lost and the work starts later.
+// the commit, because PostgreSQL serialises commits that contain them. If a process dies in between, the notice is lost
+// and the work starts later.
 type notices struct {
 	db        *DB
 	processID string // identifies this process's own notices
@@ -32,8 +32,8 @@ type notices struct {
 	sending   sync.WaitGroup
 }
 
-// startNotices starts to send and receive notices. It returns once this process is listening, or once the first attempt
-// to connect has failed.
+// startNotices starts sending and receiving notices. It returns once this process is listening or the first attempt to
+// connect has failed.
 func startNotices(ctx context.Context, d *DB) *notices {
 	if d.session == nil {
 		return nil
@@ -115,7 +115,7 @@ func (n *notices) send(ctx context.Context) {
 	}
 }
 
-// stop may be called twice.
+// stop may be called more than once.
 func (n *notices) stop() {
 	if n == nil {
 		return

@@ -12,42 +12,43 @@ import (
 
 // Options configure a database.
 type Options struct {
-	Path string // path of the SQLite database; its folder must exist
-	// URL is the address of a PostgreSQL database: postgres://user:password@host:port/database. If it is set, Path is not
-	// used. The first use creates the schema. Several processes can share the database and may start concurrently.
+	Path string // path to the SQLite database; its folder must exist
+	// URL is the address of a PostgreSQL database: postgres://user:password@host:port/database. If it is set, Path is
+	// ignored. The schema is created on first use. Several processes can share the database and may start concurrently.
 	URL string
-	// Connections limits the PostgreSQL connections for requests and background loops. One or two more listen for notices.
-	// 0 means DefaultConnections.
+	// Connections limits the number of PostgreSQL connections for requests and background loops. One or two more listen
+	// for notices. 0 means DefaultConnections.
 	Connections int
-	// StartTimeout is the time to wait for a PostgreSQL server that cannot be reached yet. 0 means not to wait.
+	// StartTimeout is how long to wait for a PostgreSQL server that is not reachable yet. 0 means don't wait.
 	StartTimeout time.Duration
 	Log          *slog.Logger // nil: slog.Default()
 	// Now is the clock for stored times; nil means time.Now.
 	Now func() time.Time
-	// GuardedNow is the clock for deciding whether rows are old enough to be deleted. After a forward jump of the system
-	// clock it may lag behind Now, so that nothing is deleted too early. If it is nil, Now is used.
+	// GuardedNow is the clock for deciding whether rows are old enough to delete. It may lag behind Now after the
+	// system clock has jumped forward, so that nothing is deleted too early. If nil, Now is used instead.
 	GuardedNow func() time.Time
 	// Schema holds the migrations.
 	Schema fs.FS
-	// Topics lists what transactions can announce; see Tx.Notify.
+	// Topics lists the topics transactions can announce; see Tx.Notify.
 	Topics []string
-	// Observer follows row changes if no other process shares the database. It may be nil.
+	// Observer is notified of row changes if no other process shares the database. It may be nil.
 	Observer observer
 }
 
-// observer follows the changes made on the writing connection of an SQLite database.
+// observer is notified of changes made on an SQLite database's writing connection.
 type observer interface {
-	// Change is called before a row is inserted, changed or deleted. `added` is true for an insertion. For an existing
-	// row, id() returns the value of the first column, or an error.
+	// Change is called before a row is inserted, changed or deleted. `added` is true if it is inserted. For an existing
+	// row, id() returns the first column's value or an error.
 	Change(table string, added bool, id func() (string, error))
-	// Committing is called before each commit, and the function that it returns after the commit. Commits never overlap.
+	// Committing is called before each commit; the function it returns is called after the commit. Commits never
+	// overlap.
 	Committing() (done func())
 	// Forget is called when the database is closed.
 	Forget()
 }
 
-// Open opens the database at Options.Path or Options.URL, creates it if necessary, and migrates its schema. It fails if
-// the database was written by a newer version. Errors never contain the password of a URL.
+// Open opens the database at Options.Path or Options.URL, creating it if necessary, and migrates its schema. It fails
+// if a newer version wrote the database. Errors never contain the URL's password.
 func Open(ctx context.Context, o Options) (*DB, error) {
 	d, err := connect(ctx, o)
 	if err != nil {
@@ -89,15 +90,15 @@ func connect(ctx context.Context, o Options) (d *DB, err error) {
 	return d, nil
 }
 
-// Close closes the listening connections, gives up everything acquired with Hold, and closes the database. It may be
-// called twice.
+// Close closes the listening connections, releases everything acquired with Hold, and closes the database. It may be
+// called more than once.
 func (d *DB) Close() error {
 	d.notices.stop()
 	d.holds.releaseAll()
 	return d.closePools()
 }
 
-// Ready returns nil if the database answers and accepts writes, and this process still has everything it acquired with
+// Ready returns nil if the database responds and accepts writes and this process still has everything it acquired with
 // Hold.
 func (d *DB) Ready(ctx context.Context) error {
 	if err := d.ready(ctx); err != nil {
@@ -109,15 +110,15 @@ func (d *DB) Ready(ctx context.Context) error {
 // IsShared reports whether other processes may write concurrently.
 func (d *DB) IsShared() bool { return d.dialect.shared }
 
-// Now returns the time on the database's clock.
+// Now returns the current time on the database's clock.
 func (d *DB) Now() time.Time { return d.clock() }
 
-// GuardedNow returns the time on the clock used for deleting old rows; see Options.
+// GuardedNow returns the current time on the clock used for deleting old rows; see Options.
 func (d *DB) GuardedNow() time.Time { return d.guardedClock() }
 
-// Stamp returns the time in microseconds. Within a process, every result is greater than the one before, so that lists
-// and queues keep the order of creation. Do not compare stamps from different processes, because they depend on the
-// processes' clocks.
+// Stamp returns the current time in microseconds. Within a process, every result is greater than the previous one, so
+// lists and queues keep the order of creation. Do not compare stamps from different processes, because they depend on
+// the processes' clocks.
 func (d *DB) Stamp() int64 {
 	for {
 		last := d.last.Load()
@@ -129,8 +130,8 @@ func (d *DB) Stamp() int64 {
 }
 
 // Topic returns a channel that receives a value after each commit that announces the topic, and once after the database
-// was opened. With PostgreSQL, topics announced with Tx.Notify also reach other processes. Several signals may be
-// combined into one, and signals from other processes may be lost, so callers must poll as well.
+// is opened. On PostgreSQL, topics announced with Tx.Notify also reach other processes. Several signals may be combined
+// into one, and signals from other processes may be lost, so callers must also poll.
 func (d *DB) Topic(name string) <-chan struct{} { return d.topics[name] }
 
 func (t topics) wakeAll() {
@@ -146,8 +147,8 @@ func signal(ch chan struct{}) {
 	}
 }
 
-// Update runs f in a write transaction. After the commit, it signals the topics that f has announced. If the
-// transaction conflicts with others, f runs again, so f must reset all variables that it shares with the caller.
+// Update runs f in a write transaction. After the commit, it signals the topics announced by f. If the transaction
+// conflicts with others, f runs again, so it must reset all variables it shares with the caller.
 func (d *DB) Update(ctx context.Context, action string, f func(*Tx) error) error {
 	t, err := d.transact(ctx, fenced(ctx, f))
 	if err != nil {

@@ -7,16 +7,16 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// LikeLiteral escapes the wildcards of LIKE. The escape character is "!".
+// LikeLiteral escapes LIKE wildcards. The escape character is "!".
 var LikeLiteral = strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")
 
-// Page requests a page of a list, newest first.
+// Page requests one page of a list, newest first.
 type Page struct {
 	Limit  int    // 1 to MaxPageSize; 0 means DefaultPageSize
 	Cursor string // cursor returned with the previous page; "" for the first page
 }
 
-// DefaultPageSize and MaxPageSize are the default and maximum of Page.Limit.
+// Default and maximum for Page.Limit.
 const (
 	DefaultPageSize = 50
 	MaxPageSize     = 200
@@ -32,8 +32,8 @@ func (p Page) limit() (int, error) {
 	return p.Limit, nil
 }
 
-// List builds a SELECT for one page of a list. The SQL of the conditions must be constant, with placeholders for
-// values, to keep the number of prepared statements small.
+// List builds a SELECT for one page of a list. The conditions' SQL must be constant, with placeholders for values, to
+// keep the number of prepared statements small.
 type List struct {
 	Name           cursor.List
 	Columns, Table string
@@ -47,7 +47,7 @@ func (l *List) And(condition string, args ...any) {
 	l.Args = append(l.Args, args...)
 }
 
-// Page completes the SELECT. It selects one row more than the page may contain, to see whether another page follows.
+// Page completes the SELECT. It selects one row more than fits on the page, to see whether another page follows.
 func (l *List) Page(p Page) (text string, args []any, limit int, err error) {
 	if limit, err = p.limit(); err != nil {
 		return "", nil, 0, err
@@ -64,8 +64,8 @@ func (l *List) Page(p Page) (text string, args []any, limit int, err error) {
 	return text, append(l.Args, limit+1), limit, nil
 }
 
-// CutPage drops the extra row that Page has selected, and returns the cursor of the next page, or "" after the last
-// page. `at` returns the position of an item.
+// CutPage drops the extra row selected by Page and returns the next page's cursor, or "" after the last page. `at`
+// returns an item's position.
 func CutPage[T any](l List, items []T, limit int, at func(T) cursor.Position) ([]T, string) {
 	if len(items) <= limit {
 		return items, ""

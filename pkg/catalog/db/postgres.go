@@ -27,30 +27,30 @@ const MinPostgres = 13
 // DefaultConnections is the default of Options.Connections.
 const DefaultConnections = 16
 
-// Timeouts for a PostgreSQL connection. The URL can override those that the server enforces.
+// Timeouts for a PostgreSQL connection. The URL can override those enforced by the server.
 const (
 	connectTimeout   = 10 * time.Second
-	statementTimeout = time.Minute      // of one statement
-	lockTimeout      = 20 * time.Second // of one wait for a lock; the server detects deadlocks after a second
-	idleTimeout      = time.Minute      // of an idle transaction
-	connectionLife   = 30 * time.Minute // connections are replaced after this time, to spread them over restarted servers again
+	statementTimeout = time.Minute      // for one statement
+	lockTimeout      = 20 * time.Second // for one wait for a lock; the server detects deadlocks after a second
+	idleTimeout      = time.Minute      // for an idle transaction
+	connectionLife   = 30 * time.Minute // connections are replaced after this long, so that they are spread over restarted servers again
 	connectionIdle   = 5 * time.Minute
 )
 
 // keepAlive makes a connection fail within half a minute if the other machine goes down.
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 4}
 
-// openPostgres opens a database on a PostgreSQL server, which other processes may share.
+// openPostgres opens a database on a PostgreSQL server, which may be shared with other processes.
 func openPostgres(ctx context.Context, o Options) (*DB, error) {
 	cfg, err := pgx.ParseConfig(o.URL)
 	if err != nil {
-		// Drop the library's error: it hides the password only if the text is a valid URL.
+		// Drop the library's error, because it hides the password only if the text is a valid URL.
 		return nil, errors.New("DATABASE_URL is invalid: it must have the form postgres://user:password@host:port/database, with special characters in the password percent-encoded")
 	}
 	cfg.ConnectTimeout = cmp.Or(cfg.ConnectTimeout, connectTimeout)
 	cfg.DialFunc = (&net.Dialer{Timeout: cfg.ConnectTimeout, KeepAliveConfig: keepAlive}).DialContext
 	setParam(cfg, "application_name", "sluice")
-	// The server needs keep-alives too. Otherwise, if a client machine goes down, the server would hold that client's
+	// The server needs keep-alives, too. Otherwise, if a client machine goes down, the server would hold that client's
 	// locks for hours.
 	setParam(cfg, "tcp_keepalives_idle", "10")
 	setParam(cfg, "tcp_keepalives_interval", "5")
@@ -69,7 +69,7 @@ func openPostgres(ctx context.Context, o Options) (*DB, error) {
 		db.SetConnMaxIdleTime(connectionIdle)
 		return db
 	}
-	// Reads have their own pool, so that they do not have to wait when transactions use all connections.
+	// Reads have their own pool, so they don't have to wait when transactions use all connections.
 	write, read := open(conns/2), open(conns-conns/2)
 	d := &DB{
 		dialect: postgresDialect,
@@ -91,11 +91,11 @@ func openPostgres(ctx context.Context, o Options) (*DB, error) {
 	return d, nil
 }
 
-// connectPause is the pause between attempts to reach a server that does not answer yet.
+// connectPause is the pause between attempts to reach a server that does not respond yet.
 const connectPause = 250 * time.Millisecond
 
-// Times of log messages while the server does not answer. The first message may come during the first attempt to
-// connect, because an attempt can take twice connectTimeout.
+// When to log that the server does not respond. The first message may appear during the first connection attempt,
+// because an attempt can take twice connectTimeout.
 const (
 	firstReport = 2 * time.Second
 	reportEvery = 10 * time.Second
@@ -184,7 +184,7 @@ func explain(err error, cfg *pgx.ConnConfig) error {
 		}
 		return refusal
 	}
-	// The driver joins the errors of all addresses it tried, with and without TLS. The first is enough.
+	// The driver joins the errors from all addresses it tried, with and without TLS. The first one is enough.
 	if dial := new(net.OpError); errors.As(err, &dial) {
 		err = dial
 	} else if lookup := new(net.DNSError); errors.As(err, &lookup) {

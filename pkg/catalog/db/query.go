@@ -25,7 +25,7 @@ func MapNotFound(err error, kind, id string) error {
 	return nil
 }
 
-// MapConflict returns the error for an insert. If it succeeded without inserting a row (rows is 0), the id already
+// MapConflict returns the error for an insert. If err is nil but no row was inserted (rows is 0), the id already
 // exists, and the error has domain.CodeConflict. Otherwise, it returns err.
 func MapConflict(rows int64, err error, kind, id string) error {
 	if err == nil && rows == 0 {
@@ -38,16 +38,16 @@ func MapConflict(rows int64, err error, kind, id string) error {
 type Querier interface {
 	query(ctx context.Context, text string, args ...any) (*sql.Rows, error)
 	QueryRow(ctx context.Context, text string, args ...any) Scanner
-	// engine returns the dialect of the database.
+	// engine returns the database's dialect.
 	engine() dialect
-	// limit adds the timeout of one statement to a context.
+	// limit adds the timeout for one statement to a context.
 	limit(ctx context.Context) (context.Context, context.CancelFunc)
 }
 
-// Scanner is one row of a query's result.
+// Scanner is one row in a query's result.
 type Scanner interface{ Scan(dest ...any) error }
 
-// failedRow stands for the result of a query that could not be sent. Its Scan returns the error.
+// failedRow represents the result of a query that could not be sent. Its Scan returns the error.
 type failedRow struct{ err error }
 
 func (r failedRow) Scan(...any) error { return Fault(r.err) }

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// textOf returns a text for the seed. Texts for different seeds share no words.
+// textOf returns a text derived from the seed. Texts with different seeds have no words in common.
 func textOf(seed string) string {
 	return strings.Join(strings.Split(strings.Repeat(seed, 40), ""), seed+" ")
 }

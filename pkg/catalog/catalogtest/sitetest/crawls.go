@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// crawlAgain starts another crawl of the site and simulates the discovery of the urls. `change` may modify the event
-// that ends the crawl job.
+// crawlAgain starts another crawl of the site and simulates discovering the urls. `change` may modify the event that
+// ends the crawl job.
 func crawlAgain(w *world.World, site domain.Datasource, change func(*domain.Event), urls ...string) domain.Datasource {
 	w.T.Helper()
 	world.Must(w.Requeue(w.Ctx, w.WS, site.ID, domain.NewCrawlJob(site, w.Settled()), catalog.PriorityReplay))(w.T)

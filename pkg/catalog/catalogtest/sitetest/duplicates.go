@@ -14,7 +14,7 @@ const (
 	pageX = "https://pumps.example/long/way/x"
 )
 
-// activePages reports, for each address, whether the page there has active content.
+// activePages maps each address to whether the page there has active content.
 func activePages(w *world.World, site domain.Datasource, urls ...string) map[string]bool {
 	w.T.Helper()
 	out := map[string]bool{}
@@ -35,7 +35,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 				[]any{x.Status, x.DuplicateOf, x.Error})
 			world.Equal(t, []any{domain.StatusSynched, 0}, []any{site.Status, len(site.Warnings)})
 			world.Equal(t, int64(0), w.CountInFlight())
-			// The next crawl has the same result, and no page is indexed again.
+			// The next crawl yields the same result, and no page is indexed again.
 			crawlAgain(w, site, complete, order...)
 			fetches, ingests := w.RunWorkers(p)
 			world.Equal(t, []int{2, 0}, []int{fetches, ingests})
@@ -140,7 +140,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 		world.Equal(t, []any{domain.StatusSkipped, "Its canonical address is " + world.PageA + ".", w.PageAt(site, world.PageA).ID},
 			[]any{x.Status, x.Error, x.DuplicateOf})
 		world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, activePages(w, site, world.PageA, pageX))
-		// The sitemap now lists only pageX. The canonical page still stays in the site.
+		// The sitemap now lists only pageX, but the canonical page stays in the site.
 		crawlAgain(w, site, complete, pageX)
 		_, ingests := w.RunWorkers(p)
 		world.Equal(t, 0, ingests)
@@ -165,7 +165,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 		world.Equal(t, domain.StatusSkipped, w.PageAt(site, pageX).Status)
 		w.Crawl(w.PublishAll()[0], p) // 404
 		w.WorkOnSites()
-		again := w.PublishAll() // a new job, because the stream would drop one that it knows
+		again := w.PublishAll() // a new job, because the stream would drop one it already knows
 		world.Equal(t, []any{1, w.PageAt(site, pageX).ID, false}, []any{len(again), again[0].DatasourceID, again[0].ID == first.ID})
 		w.Crawl(again[0], p)
 		w.RunWorkers(p)
@@ -183,7 +183,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 			for _, j := range w.PublishAll() {
 				w.Crawl(j, p)
 			}
-			readable := func() { // must hold after every step
+			readable := func() { // must be true after every step
 				t.Helper()
 				world.Equal(t, true, activePages(w, site, pageX)[pageX] || activePages(w, site, world.PageA)[world.PageA])
 			}

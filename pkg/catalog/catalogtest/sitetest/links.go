@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// linked returns a site's pages and their addresses. The root links to the first page, and each page to the next.
+// linked returns a site's pages and their addresses. The root links to the first page and each page links to the next.
 func linked(paths ...string) (world.Pages, []string) {
 	p, urls := world.Pages{}, []string{root}
 	for _, path := range paths {
@@ -35,7 +35,7 @@ func searchable(w *world.World, site domain.Datasource, p world.Pages) []string 
 	return out
 }
 
-// change patches a site's settings, runs all resulting jobs, and counts the fetches.
+// change patches a site's settings, runs all resulting jobs, and returns the number of fetches.
 func change(w *world.World, site domain.Datasource, patch domain.WebPatch, p world.Pages) (fetches int) {
 	w.T.Helper()
 	world.Must(w.UpdateWebConfig(w.Ctx, w.WS, site.ID, patch))(w.T)
@@ -275,7 +275,7 @@ func testScopes(t *testing.T, open world.Open) {
 	})
 }
 
-// leads returns Config.Lead of the page at each url; see domain.DatasourceConfig.
+// leads returns Config.Lead for the page at each url; see domain.DatasourceConfig.
 func leads(w *world.World, site domain.Datasource, urls []string) (out []int) {
 	w.T.Helper()
 	for _, u := range urls {

@@ -15,7 +15,7 @@ import (
 
 const pageC = "https://pumps.example/c"
 
-// twoBatches returns a site with so many pages that the work on them takes more than two batches.
+// twoBatches returns a site with so many pages that processing them takes more than two batches.
 func twoBatches() (p world.Pages, urls []string) {
 	p = world.Pages{}
 	for i := range 450 {
@@ -25,7 +25,7 @@ func twoBatches() (p world.Pages, urls []string) {
 	return p, urls
 }
 
-// listed creates a site, simulates the discovery of the urls, and crawls until no jobs are left.
+// listed creates a site, simulates discovering the urls, and crawls until no jobs are left.
 func listed(w *world.World, p world.Pages, urls []string) domain.Datasource {
 	w.T.Helper()
 	site := w.CreateSite(domain.DatasourceConfig{})
@@ -227,7 +227,7 @@ func testStops(t *testing.T, open world.Open) {
 		}
 		stopped := w.PageAt(site, urls[1])
 		world.Equal(t, []any{domain.StatusSynched, "", true}, []any{stopped.Status, stopped.JobID, stopped.ActiveGeneration > 0})
-		world.Equal(t, int64(1), w.CountInFlight()) // the page being read
+		world.Equal(t, int64(1), w.CountInFlight()) // the page being processed
 		swept := map[string]domain.Sweep{}
 		for _, s := range w.AllSweeps() {
 			s.ID = ""
@@ -318,7 +318,8 @@ func testStops(t *testing.T, open world.Open) {
 		world.Equal(t, true, err != nil)
 		world.Equal(t, 249, len(w.OutboxIDs()))
 		world.Equal(t, domain.StatusRunning, w.Get(site.ID).Status)
-		// The crawl was stopped, but this page is not processed yet. Postponing its fetch now ends its wait.
+		// The crawl was stopped, but this page has not been processed yet. Postponing its fetch now stops it from
+		// waiting.
 		at := slices.IndexFunc(running, func(j domain.Job) bool { return j.Type == domain.TypeWebPage })
 		world.Equal(t, domain.StatusPending, w.PageAt(site, urls[0]).Status)
 		w.End(running[at], domain.EventPostponed, func(ev *domain.Event) { ev.Until = w.Clock.Now().Add(time.Hour) })

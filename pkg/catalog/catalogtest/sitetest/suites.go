@@ -1,5 +1,5 @@
-// Package sitetest contains the catalog's conformance tests for web sites: pages, crawls and settings. catalogtest runs
-// them.
+// Package sitetest contains the catalog's conformance tests for web sites: pages, crawls and settings. They are run by
+// catalogtest.
 package sitetest
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/catalogtest/world"
 )
 
-// Suites maps names to the test suites of this package.
+// Suites contains this package's test suites, keyed by name.
 var Suites = map[string]func(*testing.T, world.Open){
 	"sites":      testSites,
 	"crawls":     testCrawls,

@@ -18,7 +18,7 @@ func OK(t testing.TB, err error) {
 	}
 }
 
-// Must returns a call's result and fails the test on an error. Use it as Must(call())(t).
+// Must returns a call's result, or fails the test if there was an error. Use it as Must(call())(t).
 func Must[T any](v T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()
@@ -56,7 +56,7 @@ func DatasourceIDs(ds []domain.Datasource) []string {
 	return lists.Map(ds, func(d domain.Datasource) string { return d.ID })
 }
 
-// FaultyField requires that the error names exactly one field, and returns that name.
+// FaultyField requires that the error is about exactly one field and returns that field's name.
 func FaultyField(t testing.TB, err error) string {
 	t.Helper()
 	var e *domain.Error

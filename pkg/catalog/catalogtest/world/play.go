@@ -8,24 +8,23 @@ import (
 	"github.com/sluice/sluice/pkg/textid"
 )
 
-// Pages maps each of a site's addresses to the response that simulated workers get for it. Other addresses do not
-// exist.
+// Pages maps each of a site's addresses to the response that simulated workers get for it. No other addresses exist.
 type Pages map[string]Answer
 
-// Answer is the result of fetching an address.
+// Answer is what fetching an address yields.
 type Answer struct {
-	Content   string // hash of the content; "" if it must not be indexed
+	Content   string // hash of the content; "" if the page must not be indexed
 	Canonical string
-	LeadsTo   string // where the redirects end; "" without redirects
+	LeadsTo   string // where redirects lead; "" if there are none
 	Same      bool   // the server answers "not modified" to conditional requests
 	Fails     bool
 	Links     []string
-	Text      string // text for comparisons; "" stands for a text shared by all such pages, even if their content differs
+	Text      string // text for comparisons; pages with "" share the same text even if their content differs
 	Hash      string // hash of the text; "" if unknown
 }
 
-// RunWorkers publishes waiting jobs and simulates workers until no jobs are left. It returns how many pages were
-// fetched and how many ingest jobs ran.
+// RunWorkers publishes waiting jobs and simulates workers until no jobs are left. It returns the number of fetched
+// pages and of ingest jobs that ran.
 func (w *World) RunWorkers(p Pages) (fetches, ingests int) {
 	w.T.Helper()
 	for range 200 {
@@ -48,7 +47,7 @@ func (w *World) RunWorkers(p Pages) (fetches, ingests int) {
 	return 0, 0
 }
 
-// Crawl simulates a crawler that fetches one page.
+// Crawl simulates a crawler fetching one page.
 func (w *World) Crawl(j domain.Job, p Pages) {
 	w.T.Helper()
 	a, exists := p[j.Crawl.URL]
@@ -107,7 +106,7 @@ func WithReason(reason string) func(*domain.Event) {
 	return func(ev *domain.Event) { ev.Error = reason }
 }
 
-// Found returns a function that sets an event's Fetched to a page with the given content and a new original.
+// Found returns a function that sets an event's Fetched to a page with this content and a new original.
 func Found(j domain.Job, content string) func(*domain.Event) {
 	return func(ev *domain.Event) {
 		ev.Fetched = &domain.Fetched{
@@ -117,7 +116,7 @@ func Found(j domain.Job, content string) func(*domain.Event) {
 	}
 }
 
-// CreatePage creates a page without a site.
+// CreatePage creates a page that belongs to no site.
 func (w *World) CreatePage(change ...func(*domain.Datasource)) domain.Datasource {
 	w.T.Helper()
 	d := domain.Datasource{

@@ -37,7 +37,7 @@ func (w *World) ClearSweeps() {
 	}
 }
 
-// Active returns the query data of the given datasources, by id.
+// Active returns the datasources' query data, by id.
 func (w *World) Active(ctx context.Context, ids []string) (map[string]domain.ActiveDatasource, error) {
 	found, err := w.ActiveOf(ctx, ids)
 	out := make(map[string]domain.ActiveDatasource, len(found))
@@ -49,22 +49,22 @@ func (w *World) Active(ctx context.Context, ids []string) (map[string]domain.Act
 	return out, err
 }
 
-// ActiveOne returns the query data of one datasource.
+// ActiveOne returns one datasource's query data.
 func (w *World) ActiveOne(id string) domain.ActiveDatasource {
 	w.T.Helper()
 	all := Must(w.Active(w.Ctx, []string{id}))(w.T)
 	return all[id]
 }
 
-// StuckFor returns the datasources without any activity for the given time.
+// StuckFor returns the datasources that have been inactive for the given time.
 func (w *World) StuckFor(silence time.Duration) []catalog.StuckDatasource {
 	w.T.Helper()
 	s := Must(w.Stuck(w.Ctx, w.Clock.Now().Add(-silence), 100))(w.T)
 	return s
 }
 
-// Open opens an empty catalog and closes it when the test ends. It sets the database's path or URL in the options and
-// leaves the rest as given.
+// Open opens an empty catalog and closes it when the test ends. It fills in the database's path or URL in the options
+// and leaves all others unchanged.
 type Open func(t testing.TB, o catalog.Options) *catalog.Catalog
 
 // clock is a clock that only the test moves.
@@ -95,10 +95,10 @@ type World struct {
 	StoreID   string
 	Seq       uint64          // last sequence number in the simulated job stream
 	siteCount atomic.Int64    // number of sites created
-	known     map[string]bool // job ids in the stream, which drops duplicates
+	known     map[string]bool // ids of the jobs in the stream, which drops duplicates
 }
 
-// Run runs a subtest with a world of its own, in parallel with other subtests.
+// Run runs a subtest in its own world, in parallel with other subtests.
 func Run(t *testing.T, open Open, name string, test func(t *testing.T, w *World)) {
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()
@@ -106,7 +106,7 @@ func Run(t *testing.T, open Open, name string, test func(t *testing.T, w *World)
 	})
 }
 
-// RunLong is like Run, but skips the subtest with -short, which is set when tests run with the race detector.
+// RunLong is like Run but skips the subtest if -short is set, as it is for the race detector.
 func RunLong(t *testing.T, open Open, name string, test func(t *testing.T, w *World)) {
 	t.Run(name, func(t *testing.T) {
 		if testing.Short() {
@@ -139,10 +139,10 @@ func (w *World) NewWorkspace() string {
 	return id
 }
 
-// Serving is the place (engine and embedding model) that searches of the test's datastores read.
+// Serving is the place (engine and embedding model) that searches in the test's datastores read.
 var Serving = domain.Place{Engine: domain.EngineEmbedded, Model: "model-1"}
 
-// Settled returns the test's datastore as it is when no move is in progress.
+// Settled returns the test's datastore as it looks when no move is in progress.
 func (w *World) Settled() domain.Datastore {
 	return domain.Datastore{ID: w.StoreID, WorkspaceID: w.WS, Type: Serving.Engine, EmbeddingModel: Serving.Model}
 }
@@ -179,7 +179,7 @@ func (w *World) Create(in ...catalog.NewDatasource) []domain.Datasource {
 	return out
 }
 
-// CreateFile creates a datasource with a file.
+// CreateFile creates a datasource for a file.
 func (w *World) CreateFile(change ...func(*catalog.NewDatasource)) domain.Datasource {
 	w.T.Helper()
 	return w.Create(w.File(change...))[0]
@@ -189,7 +189,7 @@ func (w *World) CreateFile(change ...func(*catalog.NewDatasource)) domain.Dataso
 func (w *World) CreateSite(config domain.DatasourceConfig, pages ...string) domain.Datasource {
 	w.T.Helper()
 	config.SourceURL = cmp.Or(config.SourceURL, "https://pumps.example/")
-	if n := w.siteCount.Add(1); n > 1 { // a datastore must not contain equal sites
+	if n := w.siteCount.Add(1); n > 1 { // a datastore must not contain identical sites
 		config.Exclude = append(config.Exclude, fmt.Sprintf("/not-of-site-%d/", n))
 	}
 	site := domain.Datasource{
@@ -204,7 +204,7 @@ func (w *World) CreateSite(config domain.DatasourceConfig, pages ...string) doma
 	return w.Get(out.ID)
 }
 
-// Links sets an event's links.
+// Links returns a function that adds links to an event.
 func Links(urls ...string) func(*domain.Event) {
 	return func(ev *domain.Event) {
 		for _, u := range urls {
@@ -213,7 +213,7 @@ func Links(urls ...string) func(*domain.Event) {
 	}
 }
 
-// PublishAll simulates the dispatcher until the outbox is empty, and returns the published jobs.
+// PublishAll simulates the dispatcher until the outbox is empty and returns the published jobs.
 func (w *World) PublishAll() []domain.Job {
 	w.T.Helper()
 	var all []domain.Job
@@ -235,7 +235,7 @@ func (w *World) PublishAll() []domain.Job {
 	}
 }
 
-// Event returns a worker's event about the datasource's newest job. It has the generation of the last published job.
+// Event returns a worker's event about the datasource's newest job. Its generation is that of the last published job.
 func (w *World) Event(d domain.Datasource, typ domain.EventType, change ...func(*domain.Event)) domain.Event {
 	ev := domain.Event{
 		Type: typ, JobID: d.JobID, JobKind: domain.JobIngest, WorkspaceID: d.WorkspaceID, DatastoreID: d.DatastoreID,
@@ -270,7 +270,7 @@ func Chunks(n int64) func(*domain.Event) {
 	return func(ev *domain.Event) { ev.Chunks, ev.Bytes = n, 100*n }
 }
 
-// Fetched sets an event's original.
+// Fetched returns a function that sets an event's original.
 func Fetched(key string) func(*domain.Event) {
 	return func(ev *domain.Event) {
 		ev.JobKind = domain.JobCrawl
@@ -299,7 +299,7 @@ func (w *World) CountInFlight() int64 {
 	return n
 }
 
-// OutboxIDs returns the ids of the datasources with due jobs in the order of publication.
+// OutboxIDs returns the ids of datasources with due jobs, in the order in which they are published.
 func (w *World) OutboxIDs() []string {
 	w.T.Helper()
 	jobs := Must(w.Outbox(w.Ctx, 1000))(w.T)
@@ -310,7 +310,7 @@ func (w *World) OutboxIDs() []string {
 	return out
 }
 
-// Addresses of pages.
+// Page addresses.
 const (
 	PageA = "https://pumps.example/a"
 	PageB = "https://pumps.example/b"
