@@ -8,8 +8,8 @@ import (
 )
 
 // messageType recognises mail and web archives by their header. It returns "" for other texts. If the file's extension
-// belongs to one of these formats, two header fields are enough. Otherwise there must be fields that are typical of
-// MIME or mail.
+// belongs to one of these formats, any two header fields are enough. Otherwise there must be fields typical of MIME or
+// mail.
 func messageType(head []byte, named string) string {
 	fields := headerFields(head)
 	_, mimeVersion := fields["mime-version"]
@@ -39,8 +39,7 @@ func messageType(head []byte, named string) string {
 	return format.TypeMail
 }
 
-// headerFields returns the header fields of a message, keyed by their names in lower case. It returns nil if a header
-// line is not a field.
+// headerFields returns a message's header fields by lower-case name, or nil if a header line is not a field.
 func headerFields(head []byte) map[string]string {
 	fields := map[string]string{}
 	lines := bytes.Split(bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), "\r\n"), []byte("\n"))

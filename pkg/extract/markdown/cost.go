@@ -3,16 +3,16 @@ package markdown
 import "strings"
 
 // Bounds on the Markdown parser's work. For each line, the parser checks every open block. Wherever a link may begin,
-// it searches for the end of the address. A crafted file of a few hundred kilobytes could take minutes and gigabytes.
-// The work is estimated in steps of one or two nanoseconds, and overestimated rather than underestimated. Ordinary
-// documents need less than a hundredth of these bounds.
+// it searches for the end of the address. A crafted file of a few hundred kilobytes could therefore take minutes and
+// gigabytes. The work is estimated in steps of one or two nanoseconds, too high rather than too low. Ordinary documents
+// need less than a hundredth of these bounds.
 const (
-	maxOpenBlocks = 500_000     // maximum number of open blocks above maxFreeBlocks, summed over all lines
-	maxFreeBlocks = 32          // number of open blocks per line that do not count
-	maxLookahead  = 100_000_000 // maximum number of bytes searched for closing brackets and quotation marks
+	maxOpenBlocks = 500_000     // maximum number of open blocks beyond maxFreeBlocks, summed over all lines
+	maxFreeBlocks = 32          // open blocks per line that are not counted
+	maxLookahead  = 100_000_000 // maximum number of bytes to search for closing brackets and quotation marks
 )
 
-// tooExpensive says why a Markdown text is too expensive to parse. It returns "" for an affordable text.
+// tooExpensive says why a Markdown text is too expensive to parse, or returns "" if it is not.
 func tooExpensive(text string) string {
 	open, blocks, ahead, references := 0, 0, 0, 0
 	blank := true
@@ -32,7 +32,7 @@ func tooExpensive(text string) string {
 			return "lists or quotes are nested too deeply"
 		}
 		if inner[0] == '[' && strings.Contains(inner, "]:") {
-			references++ // the parser first reads all references as one paragraph, and then removes them one by one
+			references++ // the parser first reads all references as one paragraph and then removes them one by one
 			ahead += references
 		}
 		if len(inner) < 1<<10 && ahead <= maxLookahead {
@@ -51,8 +51,7 @@ func tooExpensive(text string) string {
 	return ""
 }
 
-// containers returns the number of quote and list markers at the start of a line, and the line's indentation in
-// columns.
+// containers returns the number of quote and list markers at the start of a line and the line's indentation in columns.
 func containers(line string) (markers, indent int) {
 	for i := 0; i < len(line); {
 		switch c := line[i]; {

@@ -22,7 +22,7 @@ func splitFrontMatter(source string) (front, body string) {
 			line, _, _ := strings.Cut(rest[at:], "\n")
 			if mark := strings.TrimRight(line, " \t"); mark == fence || mark == "..." && fence == "---" {
 				if at > 0 && !strings.ContainsAny(rest[:at], ":=") {
-					break // not front matter, but text between two horizontal rules
+					break // text between two horizontal rules, not front matter
 				}
 				return rest[:at], rest[min(at+len(line)+1, len(rest)):]
 			}
@@ -32,7 +32,7 @@ func splitFrontMatter(source string) (front, body string) {
 	return "", source
 }
 
-// frontKeys maps keys of front matter to the metadata keys that all formats use.
+// frontKeys maps front matter keys to the metadata keys that all formats use.
 var frontKeys = map[string]string{
 	"author": domain.MetaAuthor, "authors": domain.MetaAuthor, "date": domain.MetaCreated, "created": domain.MetaCreated, "published": domain.MetaCreated,
 	"pubdate": domain.MetaCreated, "lastmod": domain.MetaModified, "modified": domain.MetaModified, "updated": domain.MetaModified, "last_modified_at": domain.MetaModified,
@@ -42,7 +42,7 @@ var frontKeys = map[string]string{
 
 var startsWithDate = regexp.MustCompile(`^\d{4}-\d\d-\d\d`)
 
-// frontMatter records title, language and metadata from the front matter.
+// frontMatter records the title, language and metadata from the front matter.
 func frontMatter(p *format.Parser, front string) {
 	for _, f := range frontFields(front) {
 		key := strings.ToLower(f.key)
@@ -71,8 +71,8 @@ type frontField struct {
 	values []string
 }
 
-// frontFields reads the lines "key: value" and "key = value" without indentation. Lists may be in brackets or on
-// separate lines. Deeper structure is meant for programs, so it is skipped.
+// frontFields reads unindented "key: value" and "key = value" lines. Lists may be in brackets or on separate lines.
+// Deeper structure is machine-readable data, so it is skipped.
 func frontFields(front string) []frontField {
 	var fields []frontField
 	key := ""
@@ -104,7 +104,7 @@ func frontFields(front string) []frontField {
 			}
 			continue
 		}
-		if trimmed[0] == '[' { // a table in TOML
+		if trimmed[0] == '[' { // a TOML table
 			break
 		}
 		at := strings.IndexAny(line, ":=")

@@ -20,7 +20,7 @@ import (
 // characters on both sides are known.
 const softBreak = '\x00'
 
-// templateMark matches markup for site generators rather than readers: shortcodes, template tags, anchors.
+// templateMark matches markup that is for site generators, not readers: shortcodes, template tags, anchors.
 var templateMark = regexp.MustCompile(`\{\{[<%].*?[%>]\}\}|\{%.*?%\}|\s*\{[#.][\w:.# -]+\}\s*$`)
 
 // inline returns a block's text without markup, and the block's links.
@@ -45,7 +45,7 @@ func hasCode(n ast.Node) bool {
 	return false
 }
 
-// joinSoft replaces the line ends of the source with spaces. In scripts without spaces, it removes them.
+// joinSoft replaces line ends from the source with spaces, or removes them in scripts without spaces.
 func joinSoft(s string) string {
 	if strings.IndexByte(s, softBreak) < 0 {
 		return s
@@ -108,7 +108,7 @@ func (w *walker) writeInline(b *strings.Builder, n ast.Node, depth int) {
 	}
 }
 
-// target writes a link's text, or a picture's description.
+// target writes a link's text or a picture's description.
 func (w *walker) target(b *strings.Builder, n ast.Node, address, title string, link bool, depth int) {
 	at := b.Len()
 	w.writeInline(b, n, depth+1)
@@ -146,7 +146,7 @@ var (
 	imageAlt     = regexp.MustCompile(`(?i)^<img\b[^>]*\balt\s*=\s*("[^"]*"|'[^']*')`)
 )
 
-// rawHTML writes the text for an inline tag, such as a line break.
+// rawHTML writes the text that an inline tag stands for, such as a line break.
 func (w *walker) rawHTML(b *strings.Builder, n *ast.RawHTML) {
 	var tag strings.Builder
 	for i := range n.Segments.Len() {

@@ -19,7 +19,7 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// maxMarkdown is the maximum size, in bytes, of a text parsed as Markdown. The parser needs the whole text in memory.
+// maxMarkdown is the maximum size, in bytes, of a text to parse as Markdown. The parser needs the whole text in memory.
 const maxMarkdown = 16 << 20
 
 // Format describes Markdown.
@@ -28,9 +28,9 @@ var Format = format.Format{
 	Name: "Markdown", Label: "Markdown", Text: true, TitleFromHeading: true, Read: read, Piece: piece,
 }
 
-// read reads CommonMark with GitHub's tables, task lists and bare URLs, and with footnotes, definition lists and front
-// matter. If PlainRows is set, the text includes the addresses of links, and HTML markup. Otherwise the addresses are
-// stored with the blocks, and the markup is dropped.
+// read reads CommonMark with GitHub's tables, task lists and bare URLs, footnotes, definition lists and front matter.
+// If PlainRows is set, the text includes link addresses and HTML markup. Otherwise the addresses are stored with the
+// blocks, and the markup is dropped.
 func read(p *format.Parser) error {
 	if p.Src.Size > maxMarkdown {
 		p.Out.Warn("the Markdown is longer than " + format.SizeText(maxMarkdown) + ", so it was read as plain text")
@@ -54,7 +54,7 @@ func read(p *format.Parser) error {
 	return parse(p, body)
 }
 
-// piece reads Markdown without front matter, such as a cell of a notebook.
+// piece reads Markdown without front matter, such as a notebook cell.
 func piece(p *format.Parser, text io.Reader) error {
 	body, err := io.ReadAll(io.LimitReader(text, maxMarkdown))
 	if err != nil {
@@ -76,14 +76,14 @@ func parse(p *format.Parser, body string) error {
 type walker struct {
 	p        *format.Parser
 	src      []byte
-	plain    bool // whether addresses and HTML are written into the text
-	scripted bool // whether the file is MDX, where import and export lines are code
+	plain    bool // write addresses and HTML into the text
+	scripted bool // the file is MDX, where import and export lines are code
 	depth    int
-	prefix   string // number of a list item, such as "3. ", to be written before its text
+	prefix   string // list item number, such as "3. ", to write before the item's text
 	links    []domain.BlockLink
 }
 
-// blocks emits the children of n. `list` is the number of lists around n.
+// blocks emits n's children. `list` is the number of lists around n.
 func (w *walker) blocks(n ast.Node, list int) error {
 	if w.depth++; w.depth > format.MaxDepth {
 		return format.Errorf(format.TooLarge, "the Markdown is nested deeper than %d levels", format.MaxDepth)
@@ -141,7 +141,7 @@ func (w *walker) paragraph(n ast.Node, list int) error {
 	return w.p.Out.Add(b)
 }
 
-// isScript reports whether a paragraph is code in an MDX file.
+// isScript reports whether a paragraph in an MDX file is code.
 func (w *walker) isScript(n ast.Node) bool {
 	first, _, _ := strings.Cut(w.lines(n), " ")
 	return first == "import" || first == "export"

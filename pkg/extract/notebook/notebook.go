@@ -1,4 +1,4 @@
-// Package notebook reads Jupyter notebooks: their Markdown, their code, and the text in their results.
+// Package notebook reads Jupyter notebooks: their Markdown, code, and text results.
 package notebook
 
 import (
@@ -21,7 +21,7 @@ var Format = format.Format{
 	Name: "a Jupyter notebook", Label: "Jupyter notebook (ipynb)", Text: true, TitleFromHeading: true, Read: read, Sniff: sniff,
 }
 
-// sniff recognises a notebook by the keys of its first cell, unless the name says that it is another format.
+// sniff recognises a notebook by its first cell's keys, unless the name indicates another format.
 func sniff(head []byte, named string) bool {
 	if named != "" && named != mimeType && named != format.TypeJSON {
 		return false
@@ -56,7 +56,7 @@ func read(p *format.Parser) error {
 	return err
 }
 
-// errStructure means that a value does not have the form prescribed by the format.
+// errStructure means that a value does not have the structure that the format prescribes.
 var errStructure = errors.New("unexpected structure")
 
 type reader struct {
@@ -86,8 +86,7 @@ func (r *reader) notebook() error {
 	})
 }
 
-// object calls `value` for each key of the next value, which must be an object. Each call must read the value of its
-// key.
+// object calls `value` for each key of the next value, which must be an object. Each call must read the key's value.
 func (r *reader) object(value func(key string) error) error {
 	if err := r.delimiter('{'); err != nil {
 		return err
@@ -168,7 +167,7 @@ func (r *reader) metadata() error {
 	return nil
 }
 
-// lines is a text stored as one string or as a list of lines. Any other value is read as "".
+// lines is a text stored as a string or a list of lines. Any other value becomes "".
 type lines string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -185,7 +184,7 @@ func (l *lines) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// number is an integer. Any other value is read as 0.
+// number is an integer. Any other value becomes 0.
 type number int
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -197,12 +196,12 @@ func (n *number) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// cell is a cell in any version of the format.
+// cell is a cell in any version of the notebook format.
 type cell struct {
 	Type    lines             `json:"cell_type"`
 	Source  lines             `json:"source"`
 	Input   lines             `json:"input"` // code before version 4
-	Level   number            `json:"level"` // of a heading before version 4
+	Level   number            `json:"level"` // heading level before version 4
 	Outputs []json.RawMessage `json:"outputs"`
 }
 

@@ -30,13 +30,13 @@ type output struct {
 	SVG   json.RawMessage            `json:"svg"`
 }
 
-// outputs reads the results of a code cell. It reads the table or text of each result, but no images.
+// outputs reads a code cell's results: the table or text of each, but no images.
 func (r *reader) outputs(all []json.RawMessage) error {
 	if len(all) > maxOutputs {
 		r.p.Out.Warn(fmt.Sprintf("a cell has more than %d results; the rest were skipped", maxOutputs))
 		all = all[:maxOutputs]
 	}
-	var printed strings.Builder // consecutive pieces of what the code prints
+	var printed strings.Builder // consecutive chunks of printed text
 	flush := func() error {
 		text := printed.String()
 		printed.Reset()
@@ -63,8 +63,8 @@ func (r *reader) outputs(all []json.RawMessage) error {
 	return flush()
 }
 
-// result reads one result in its most useful form. It prefers HTML to plain text, because only HTML has the tables of
-// data frames. Most values have only plain text. If there is an image, the plain text is just the image's name.
+// result reads one result in its most useful form. It prefers HTML to plain text, because only HTML preserves data
+// frames' tables. Most values have only plain text. If there is an image, the plain text is just the image's name.
 func (r *reader) result(o output) error {
 	if o.Type == "error" || o.Type == "pyerr" {
 		return r.printed(strings.TrimSpace(string(o.Name) + ": " + string(o.Value)))
@@ -95,16 +95,16 @@ func (r *reader) result(o output) error {
 	return r.printed(string(text))
 }
 
-// isScript reports whether an HTML result consists of scripts, as interactive charts do.
+// isScript reports whether an HTML result consists of scripts, as in interactive charts.
 func isScript(page string) bool {
 	return strings.Contains(page, "<script") && !strings.Contains(page, "<table")
 }
 
-// control matches the escape sequences that terminals interpret, for example as colours.
+// control matches escape sequences for terminals, such as colours.
 var control = regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07`)
 
-// printed emits a program's output as a terminal shows it. If the program overwrote a line, such as a progress bar, it
-// emits only the last version of the line.
+// printed emits a program's output as a terminal shows it. If the program overwrote a line, such as a progress bar,
+// only the last version is emitted.
 func (r *reader) printed(text string) error {
 	if len(text) > maxOutputBytes {
 		text = format.Cut(text, maxOutputBytes)

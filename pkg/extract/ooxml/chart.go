@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	maxChartPoints = 20_000  // maximum number of points read per series, and of rows per chart
-	maxPointText   = 1 << 10 // size in bytes from which no more text is added to a point
+	maxChartPoints = 20_000  // maximum number of points to read per series, and of rows per chart
+	maxPointText   = 1 << 10 // size in bytes above which no more text is added to a point
 )
 
-// chartText is the text in a chart: its titles, and a table of its points with one column per series.
+// chartText is a chart's text: its titles and a table of its points with one column per series.
 type chartText struct {
-	titles []string // the chart's titles, then its axes' titles
+	titles []string // chart titles, then axis titles
 	series []*chartSeries
 }
 
-// chartSeries is a series in a chart. Its points are stored by index; some indexes may be missing.
+// chartSeries is a series in a chart. Its points are stored by index, with possible gaps.
 type chartSeries struct {
 	name          string
 	names, values map[int]string
@@ -44,11 +44,11 @@ func (a *Package) Chart(sc *xmlscan.Scanner, page int, emit func(domain.Block) e
 		case "ser": // a series in an older chart kind
 			c.series = append(c.series, readSeries(sc))
 			return true
-		case "data": // the points in a newer chart kind: waterfall, funnel, tree map
+		case "data": // points of newer chart kinds: waterfall, funnel, tree map
 			data[xmlscan.Attr(e, "id")] = len(c.series)
 			c.series = append(c.series, readDimensions(sc))
 			return true
-		case "series": // a series' name, and a reference to its points
+		case "series": // a series' name, with a reference to its points
 			id, name := "", ""
 			sc.Each(func(e xml.StartElement) bool {
 				switch e.Name.Local {
@@ -75,8 +75,8 @@ func (a *Package) Chart(sc *xmlscan.Scanner, page int, emit func(domain.Block) e
 	return c.rows(&Table{Emit: emit, Page: page, Plain: a.P.Src.PlainRows})
 }
 
-// rows writes one row per category, with the values of all series. Every series repeats the category names, so rows
-// uses those of the first series that has any.
+// rows writes one row per category with the values from all series. Every series repeats the category names, so rows
+// uses those from the first series that has any.
 func (c *chartText) rows(w *Table) error {
 	if len(c.series) > format.MaxColumns-1 {
 		c.series = c.series[:format.MaxColumns-1]
@@ -116,8 +116,8 @@ func (c *chartText) rows(w *Table) error {
 	return w.Flush()
 }
 
-// readSeries reads a series in a chart. In scatter charts, the x values become the names of the points, and the y
-// values their values.
+// readSeries reads a series in a chart. In scatter charts, the x values become the points' names and the y values their
+// values.
 func readSeries(sc *xmlscan.Scanner) *chartSeries {
 	s := &chartSeries{}
 	sc.Each(func(e xml.StartElement) bool {
@@ -136,9 +136,9 @@ func readSeries(sc *xmlscan.Scanner) *chartSeries {
 	return s
 }
 
-// readPoints reads a series' literal values. If the series is a reference into the chart's workbook, it reads the
-// cached values. Category names with several levels are joined, outermost first; the file lists the innermost level
-// first. Values stored as text are not formatted as numbers, even if they look like numbers.
+// readPoints reads a series' literal values or, if the series is a reference into the chart's workbook, the cached
+// values. Multi-level category names are joined, outermost level first; the file lists the innermost level first.
+// Values stored as text are not formatted as numbers, even if they look like numbers.
 func readPoints(sc *xmlscan.Scanner) map[int]string {
 	points := map[int]string{}
 	format, at, numeric := "", 0, false
@@ -166,7 +166,7 @@ func readPoints(sc *xmlscan.Scanner) map[int]string {
 	return points
 }
 
-// addPoint puts text in front of the text already stored for the point with index `at`.
+// addPoint prepends text to the text already stored for the point with index `at`.
 func addPoint(points map[int]string, at int, text string) {
 	before, known := points[at]
 	if text == "" || at < 0 || !known && len(points) >= maxChartPoints || len(before) > maxPointText {
@@ -183,7 +183,7 @@ func orderedPoints(points map[int]string) []string {
 	return out
 }
 
-// readDimensions reads the points of a newer chart kind, which stores them apart from its series.
+// readDimensions reads the points of a newer chart kind, which stores them separately from its series.
 func readDimensions(sc *xmlscan.Scanner) *chartSeries {
 	s := &chartSeries{}
 	sc.Each(func(e xml.StartElement) bool {
@@ -217,7 +217,7 @@ func readDimensions(sc *xmlscan.Scanner) *chartSeries {
 }
 
 // shownNumber formats a stored number roughly as its number format does: as a percentage, as a date, or without
-// rounding noise. It returns text that is not a number unchanged.
+// rounding noise. It returns non-numeric text unchanged.
 func shownNumber(s, format string) string {
 	n, err := strconv.ParseFloat(s, 64)
 	if err != nil || len(s) > 40 {

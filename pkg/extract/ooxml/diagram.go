@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// diagramPoint is a node of a SmartArt diagram.
+// diagramPoint is a node in a SmartArt diagram.
 type diagramPoint struct {
 	text     string
 	children []diagramLink
@@ -23,10 +23,10 @@ type diagramLink struct {
 	order int
 }
 
-// maxDiagramDepth is the maximum nesting depth of the nodes in a diagram.
+// maxDiagramDepth is the maximum nesting depth of a diagram's nodes.
 const maxDiagramDepth = 50
 
-// ReadDiagram emits the nodes of a diagram as a nested list, in outline order. `page` is the slide's number, or 0.
+// ReadDiagram emits a diagram's nodes as a nested list in outline order. `page` is the slide's number, or 0.
 func ReadDiagram(sc *xmlscan.Scanner, page int, emit func(domain.Block) error) error {
 	points := map[string]*diagramPoint{}
 	var order []string
@@ -38,7 +38,7 @@ func ReadDiagram(sc *xmlscan.Scanner, page int, emit func(domain.Block) error) e
 			switch xmlscan.Attr(e, "type") {
 			case "doc":
 				root = id
-			case "pres": // a node that only describes how another one is drawn
+			case "pres": // a node that just describes how another one is drawn
 				return false
 			}
 			points[id] = &diagramPoint{text: drawnText(sc)}
@@ -87,7 +87,7 @@ func drawnText(sc *xmlscan.Scanner) string {
 	sc.Descend(func(e xml.StartElement) bool {
 		switch e.Name.Local {
 		case "t", "v":
-			if strings.HasSuffix(e.Name.Space, "diagram") { // the "t" of a diagram node contains paragraphs
+			if strings.HasSuffix(e.Name.Space, "diagram") { // a diagram node's "t" contains paragraphs
 				return false
 			}
 			b.WriteString(sc.Text())

@@ -17,8 +17,7 @@ import (
 // flatPackage is the namespace of Flat OPC: an office document as one XML file instead of a zip file.
 const flatPackage = "http://schemas.microsoft.com/office/2006/xmlPackage"
 
-// FlatType returns the type of a Flat OPC document, which it recognises by its first bytes. It returns "" for other
-// files.
+// FlatType returns the type of a Flat OPC document, which it recognises by its first bytes, or "" for other files.
 func FlatType(head []byte) string {
 	s := format.PageStart(head)
 	if !bytes.HasPrefix(s, []byte("<?xml")) && !bytes.HasPrefix(s, []byte("<pkg:package")) || !bytes.Contains(head, []byte(flatPackage)) {
@@ -36,7 +35,7 @@ func FlatType(head []byte) string {
 	return TypeDocx // most Flat OPC files are Word documents
 }
 
-// Unflatten replaces a Flat OPC source with a zip file of the same parts.
+// Unflatten replaces a Flat OPC source with a zip file that contains the same parts.
 func Unflatten(p *format.Parser) error {
 	data, err := p.Src.Bytes()
 	if err != nil {
@@ -62,7 +61,7 @@ func Unflatten(p *format.Parser) error {
 	return nil
 }
 
-// flatReader copies the parts of a Flat OPC document into a zip file.
+// flatReader copies a Flat OPC document's parts to a zip file.
 type flatReader struct {
 	p     *format.Parser
 	data  []byte
@@ -72,7 +71,7 @@ type flatReader struct {
 	size  int64
 }
 
-// run copies the parts in order. If the XML is damaged, it keeps the parts before the damage.
+// run copies the parts in order. If the XML is damaged, it keeps those before the damage.
 func (f *flatReader) run() error {
 	name, depth := "", 0
 	for {
@@ -106,7 +105,7 @@ func (f *flatReader) run() error {
 	}
 }
 
-// part copies the content of the current element to the part with the given name.
+// part copies the current element's content to the part with the given name.
 func (f *flatReader) part(name string, binary bool) error {
 	start := f.dec.InputOffset()
 	end := start

@@ -8,18 +8,18 @@ import (
 	"github.com/sluice/sluice/pkg/extract/zip"
 )
 
-// The MIME types of the office formats.
+// MIME types of the office formats.
 const (
 	TypeDocx = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 	TypePptx = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
 	TypeXlsx = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 )
 
-// folders lists the folder that holds each format's parts.
+// folders maps each format to the folder that holds its parts.
 var folders = []struct{ folder, mimeType string }{{"word/", TypeDocx}, {"ppt/", TypePptx}, {"xl/", TypeXlsx}}
 
-// NewFormat fills in the fields that all office formats share. A file in such a format is a package of parts, or a
-// single XML file (Flat OPC).
+// NewFormat fills in the fields shared by all office formats. A file in such a format is a package of parts or a single
+// XML file (Flat OPC).
 func NewFormat(f format.Format) format.Format {
 	f.Packed = true
 	f.Sniff = func(head []byte, _ string) bool {
@@ -41,8 +41,8 @@ func NewFormat(f format.Format) format.Format {
 	return f
 }
 
-// format returns the package's type, or "" if it is unknown. It checks the folder and the content type of the main
-// part, and then the folders in the package.
+// format returns the package's type, or "" if it is unknown. It checks the main part's folder and content type, and
+// then the folders in the package.
 func (a *Package) format() string {
 	main := a.MainPart("")
 	for _, c := range folders {

@@ -41,7 +41,7 @@ func formulaElement(sc *xmlscan.Scanner, e xml.StartElement) string {
 	return formulaParts(sc)
 }
 
-// formulaArgs holds the parts of a formula element and its properties, by name.
+// formulaArgs holds a formula element's parts and properties by name.
 type formulaArgs struct {
 	parts map[string][]string // num, den, e, sup, …; e may occur more than once
 	props map[string]string   // chr, begChr, …
@@ -126,7 +126,7 @@ func formulaShape(shape string, a formulaArgs) string {
 	return e
 }
 
-// formulaScript formats a superscript or subscript as `sign` followed by s. It returns "" if s is empty.
+// formulaScript formats a superscript or subscript as `sign` followed by s, or as "" if s is empty.
 func formulaScript(sign, s string) string {
 	if s == "" {
 		return ""
@@ -134,7 +134,7 @@ func formulaScript(sign, s string) string {
 	return sign + formulaGroup(s)
 }
 
-// formulaGroup puts s in parentheses, unless it reads as a single operand without them.
+// formulaGroup puts s in parentheses unless it already reads as a single operand.
 func formulaGroup(s string) string {
 	if utf8.RuneCountInString(s) <= 1 || strings.IndexFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '.' }) < 0 {
 		return s

@@ -22,7 +22,7 @@ func TestOfficeContainers(t *testing.T) {
 	whole := extracttest.Office(t, body, extracttest.Part{"docProps/app.xml", strings.Repeat("<a/>", 500)})
 	lying := bytes.Clone(whole)
 	at := bytes.Index(lying, []byte("PK\x01\x02"))
-	binary.LittleEndian.PutUint32(lying[at+24:], 10) // the unpacked size of the body, in the directory
+	binary.LittleEndian.PutUint32(lying[at+24:], 10) // the body's unpacked size in the directory
 	locked := bytes.Clone(whole)
 	locked[at+8] |= 1
 	tests := map[string]struct {

@@ -1,5 +1,5 @@
 // Package ooxml reads what the office formats have in common: packages and their relationships, properties, drawings,
-// charts, diagrams, formulas, and documents in a single XML file. The packages docx, pptx and xlsx use it.
+// charts, diagrams, formulas, and documents in a single XML file. The docx, pptx and xlsx packages use it.
 package ooxml
 
 import (
@@ -16,14 +16,14 @@ import (
 	"github.com/sluice/sluice/pkg/extract/zip"
 )
 
-// Package is the container of an office document.
+// Package is an office document's container.
 type Package struct {
 	*zip.Archive
-	// embedded holds the names of the embedded files the text refers to.
+	// Names of the embedded files that the text refers to.
 	embedded map[string]bool
 }
 
-// PackageOf returns the package of the document. Its archive must already be open.
+// PackageOf returns the document's package. Its archive must already be open.
 func PackageOf(p *format.Parser) *Package { return NewPackage(zip.Opened(p)) }
 
 // NewPackage returns the package in an open archive.
@@ -35,7 +35,7 @@ func NewPackage(a *zip.Archive) *Package {
 type Relation struct {
 	ID     string
 	Type   string
-	Target string // name of a part, or an address if External is set
+	Target string // a part's name, or an address if External is set
 	// External is set if the target is outside the container.
 	External bool
 }
@@ -62,12 +62,12 @@ func (a *Package) Relations(part string) []Relation {
 		})
 	})
 	if err != nil {
-		return nil // reading the part itself hits the same limit and reports it
+		return nil // reading the part itself will hit the same limit and report it
 	}
 	return found
 }
 
-// resolvePart returns the name of the part a relationship's target refers to. The target is relative to the folder
+// resolvePart returns the name of the part that a relationship's target refers to. The target is relative to the folder
 // `dir`.
 func resolvePart(dir, target string) string {
 	if plain, err := url.PathUnescape(target); err == nil {
@@ -80,7 +80,7 @@ func resolvePart(dir, target string) string {
 	return strings.TrimPrefix(path.Clean("/"+path.Join(dir, target)), "/")
 }
 
-// ByID returns a map of the relationships by id.
+// ByID returns the relationships by id.
 func ByID(rels []Relation) map[string]Relation {
 	m := make(map[string]Relation, len(rels))
 	for _, r := range rels {
@@ -89,7 +89,7 @@ func ByID(rels []Relation) map[string]Relation {
 	return m
 }
 
-// Related returns the target of the first relationship of the given kind. If there is none, it returns `fallback`.
+// Related returns the target of the first relationship of the given kind, or `fallback` if there is none.
 func (a *Package) Related(rels []Relation, kind, fallback string) string {
 	for _, r := range rels {
 		if r.Kind() == kind && !r.External && a.Files[zip.PartName(r.Target)] != nil {
@@ -99,8 +99,8 @@ func (a *Package) Related(rels []Relation, kind, fallback string) string {
 	return fallback
 }
 
-// ReadsComments reports whether comments are read. Plain text does not contain them, as in other tools. So
-// ReadsComments returns false and adds a warning if PlainRows is set.
+// ReadsComments reports whether comments are read. If PlainRows is set, it returns false and adds a warning: as in
+// other tools, plain text does not contain comments.
 func (a *Package) ReadsComments() bool {
 	if a.P.Src.PlainRows {
 		a.P.Out.Warn("the document has comments, which are indexed but not part of its plain text")
@@ -109,7 +109,7 @@ func (a *Package) ReadsComments() bool {
 }
 
 // Embeds warns that an embedded document is skipped, because the text shows only a picture of it. It does not warn
-// about formulas, which are embedded objects too.
+// about formulas, which are also embedded objects.
 func (a *Package) Embeds(rels map[string]Relation, id, program string) {
 	a.embedded[rels[id].Target] = true
 	if strings.HasPrefix(program, "Equation") || strings.HasPrefix(program, "MathType") {
@@ -125,7 +125,7 @@ func (a *Package) Embeds(rels map[string]Relation, id, program string) {
 	a.P.Out.Warn("the embedded document " + format.Cut(name, 100) + format.Cut(program, 100) + " was skipped; upload it as a separate file")
 }
 
-// EmbedsRest warns about ActiveX controls, and about embedded documents that the text of a part does not refer to.
+// EmbedsRest warns about ActiveX controls and about embedded documents that a part's text does not refer to.
 func (a *Package) EmbedsRest(rels []Relation) {
 	all := ByID(rels)
 	for _, rel := range rels {
@@ -138,8 +138,8 @@ func (a *Package) EmbedsRest(rels []Relation) {
 	}
 }
 
-// MainPart returns the name of the main document part. It returns the first of these that exists: the part that the
-// package's relationships name, the part `fallback`, and a part with the content type of a document. If none exists, it
+// MainPart returns the name of the main document part. It is the first of these that exists: the part named by the
+// package's relationships, the part `fallback`, and a part with a document's content type. If none exists, MainPart
 // returns `fallback`.
 func (a *Package) MainPart(fallback string) string {
 	if part := a.Related(a.Relations(""), "officeDocument", ""); part != "" {
@@ -160,7 +160,7 @@ func (a *Package) MainPart(fallback string) string {
 	return slices.Min(declared)
 }
 
-// contentTypes returns the declared content types, keyed by zip.PartName of the part.
+// contentTypes returns the parts' declared content types, keyed by zip.PartName.
 func (a *Package) contentTypes() map[string]string {
 	types := map[string]string{}
 	err := a.Walk("[Content_Types].xml", func(sc *xmlscan.Scanner) {
@@ -177,8 +177,8 @@ func (a *Package) contentTypes() map[string]string {
 	return types
 }
 
-// formatOfPart returns the format whose main part has this content type. Templates, slide shows and files with macros
-// count too. It returns "" for other content types.
+// formatOfPart returns the format whose main part has this content type, including templates, slide shows and files
+// with macros. It returns "" for other content types.
 func formatOfPart(contentType string) string {
 	if !strings.HasSuffix(contentType, ".main+xml") {
 		return ""
@@ -227,8 +227,8 @@ func (a *Package) coreProperties() map[string]string {
 	return core
 }
 
-// w3cTime converts a time to RFC 3339 and assumes UTC if it has no zone. It returns a date unchanged, and "" for any
-// other string.
+// w3cTime converts a time to RFC 3339, assuming UTC if it has no zone. It returns dates unchanged and "" for other
+// strings.
 func w3cTime(s string) string {
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
 		if _, err := time.Parse(layout, s); err == nil {
@@ -241,7 +241,7 @@ func w3cTime(s string) string {
 	return ""
 }
 
-// isStockTitle reports whether a title is the default of the program that wrote the document.
+// isStockTitle reports whether a title is the default title of the program that wrote the document.
 func isStockTitle(title string) bool {
 	title = strings.ToLower(format.OneLine(title))
 	switch strings.TrimRight(title, " 0123456789") {

@@ -10,35 +10,35 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// Cell is one cell of a table in a text document or on a slide.
+// Cell is a table cell in a text document or on a slide.
 type Cell struct {
 	Text  string
 	Span  int  // number of columns it spans; 0 means 1
-	Below bool // whether it is merged with the cell above it
-	Bold  bool // whether all of its text is bold
+	Below bool // it is merged with the cell above it
+	Bold  bool // all of its text is bold
 }
 
-// Row is a row of cells and the links in its text.
+// Row is a row of cells with the links in its text.
 type Row struct {
 	Cells []Cell
 	Links []domain.BlockLink
 }
 
-// Table converts each row of a table to a block. Each block must make sense alone: a row below a header is written as
-// "column: value; …", and a cell merged over several rows appears in each of them. A row with a label and a value is
+// Table converts each table row to a block. Each block must make sense on its own, so a row below a header is written
+// as "column: value; …", and a cell merged over several rows appears in each of them. A row with a label and a value is
 // written as "label: value".
 type Table struct {
 	Emit   func(domain.Block) error
 	Page   int
-	Plain  bool // write cells separated by tabs, without column names, and each merged cell once
+	Plain  bool // write tab-separated cells without column names, and each merged cell once
 	Inner  bool // the table is in a cell, where tabs are lost; pairs become "label: value" even in plain text
-	Styled bool // only the style marks the header rows, as in every new table on a slide
-	// Named is the number of rows at the start that the table marks as its header.
+	Styled bool // only the style marks header rows, as in every new table on a slide
+	// Named is the number of leading rows that the table marks as its header.
 	Named int
 
 	header  []string
-	pairs   *table.PairColumns // the columns of labels and values; nil if the rows are not pairs
-	above   []string           // last text of each column, which the merged cells below it repeat
+	pairs   *table.PairColumns // columns with labels and values; nil if the rows are not pairs
+	above   []string           // each column's last text, which the merged cells below it repeat
 	pending []Row
 	decided bool
 }
@@ -109,7 +109,7 @@ func (w *Table) Flush() error {
 	return nil
 }
 
-// sheetAbove returns the number of rows at the start of the table that hold properties and their values.
+// sheetAbove returns how many rows at the start of the table hold properties and their values.
 func (w *Table) sheetAbove(rows []Row, texts [][]string) int {
 	if w.Plain && !w.Inner || w.Named > 0 && !w.Styled || isBoldHeader(rows, 0) {
 		return 0
@@ -117,9 +117,9 @@ func (w *Table) sheetAbove(rows []Row, texts [][]string) int {
 	return table.PropertyRows(texts, func(int) bool { return false }, func(i int) bool { return len(rows[i].Cells) > 1 && rows[i].hasWideCell() })
 }
 
-// headerAt returns the index of the first row that names the columns, and the number of such rows. `at` is -1 if there
-// are none. In an unmarked table with two columns, only a bold row is a header, because such tables usually hold names
-// and values.
+// headerAt returns the index of the first row that names the columns and the number of such rows. `at` is -1 if there
+// are none. In an unmarked two-column table, only a bold row is a header, because such tables usually hold names and
+// values.
 func (w *Table) headerAt(rows []Row) (at, depth int) {
 	at, depth = mergedOfficeHeader(rows)
 	texts, width := make([][]string, len(rows)), 0
@@ -133,7 +133,7 @@ func (w *Table) headerAt(rows []Row) (at, depth int) {
 	if w.Named > 0 && len(rows) > w.Named && len(rows[0].Cells) > 1 && (at != 0 || depth < w.Named) {
 		return 0, w.Named
 	}
-	if at >= 0 { // PowerPoint marks only the first row, even if header cells span several rows
+	if at >= 0 { // PowerPoint marks only the first row, even if header cells span several
 		return at, depth
 	}
 	at, depth = table.HeaderRows(texts)
@@ -143,9 +143,9 @@ func (w *Table) headerAt(rows []Row) (at, depth int) {
 	return -1, 0
 }
 
-// mergedOfficeHeader finds a header with several rows. It returns the index of the first row and the number of rows;
-// `at` is -1 if there is no such header. It recognises the header by its merged cells: group names that span columns,
-// next to names that span rows.
+// mergedOfficeHeader finds a multi-row header. It returns the index of its first row and its number of rows; `at` is -1
+// if there is no such header. It recognises the header by its merged cells: group names that span columns, next to
+// names that span rows.
 func mergedOfficeHeader(rows []Row) (at, depth int) {
 	at = slices.IndexFunc(rows, func(r Row) bool { return len(r.Cells) > 1 })
 	if at < 0 || !rows[at].hasWideCell() {
@@ -185,8 +185,8 @@ func allBold(r Row) bool {
 	return !slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Text != "" && !c.Bold })
 }
 
-// columns returns one text per column. A cell that spans several columns fills only the first of them, or all if
-// `repeat` is set.
+// columns returns one text per column. A cell that spans several columns fills only the first of them, or all of them
+// if `repeat` is set.
 func (w *Table) columns(r Row, repeat bool) []string {
 	var cols []string
 	for _, c := range r.Cells {

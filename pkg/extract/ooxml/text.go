@@ -10,14 +10,14 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// DrawnParagraph is a DrawingML paragraph of a shape, a table cell or a note on a slide.
+// DrawnParagraph is a DrawingML paragraph in a shape, a table cell or a slide's notes.
 type DrawnParagraph struct {
 	Text   string
 	Level  int    // nesting level, from 0
 	Bullet string // "none", "char", "auto" and so on, as set in the paragraph; "" if inherited
 	Scheme string // numbering scheme: arabicPeriod, romanLcParenR, …; "" if none
 	Start  int    // first number
-	Bold   bool   // whether all of its text is bold
+	Bold   bool   // all of its text is bold
 	Links  []domain.BlockLink
 }
 
@@ -71,7 +71,7 @@ func ReadDrawnParagraph(sc *xmlscan.Scanner, rels map[string]Relation) DrawnPara
 	return p
 }
 
-// AddLink adds a link to a block's links, unless the block already has the maximum number of links.
+// AddLink adds a link to a block's links unless the block already has the maximum number of them.
 func AddLink(links []domain.BlockLink, text, address string) []domain.BlockLink {
 	if len(links) == domain.MaxBlockLinks {
 		return links
@@ -96,7 +96,7 @@ func (p *DrawnParagraph) bulletOf(sc *xmlscan.Scanner) {
 	})
 }
 
-// drawnRun reads a run or field and returns its text, its link's address, and whether it is bold.
+// drawnRun reads a run or field. It returns the text, the address of its link, and whether it is bold.
 func drawnRun(sc *xmlscan.Scanner, rels map[string]Relation) (text, link string, bold bool) {
 	var b strings.Builder
 	sc.Each(func(e xml.StartElement) bool {
@@ -119,7 +119,7 @@ func drawnRun(sc *xmlscan.Scanner, rels map[string]Relation) (text, link string,
 	return strings.ReplaceAll(b.String(), "_x000B_", "\n"), link, bold
 }
 
-// LinkAddress returns the URL an external relationship points to, or "" for other relationships.
+// LinkAddress returns the URL that an external relationship points to, or "" for other relationships.
 func LinkAddress(rels map[string]Relation, id string) string {
 	if r := rels[id]; r.External {
 		return r.Target
@@ -127,9 +127,9 @@ func LinkAddress(rels map[string]Relation, id string) string {
 	return ""
 }
 
-// ChooseOne reads the current element, which holds alternative versions of the same content. It reads the alternatives
-// in order, with the fallback last, and calls `take` with each of their elements. It stops after the first alternative
-// that adds content. `length` returns the amount of content collected so far.
+// ChooseOne reads the current element, which holds alternative versions of the same content. It calls `take` with each
+// element of the alternatives, in order, with the fallback last. It stops after the first alternative that adds
+// content. `length` returns the amount of content collected so far.
 func ChooseOne(sc *xmlscan.Scanner, length func() int, take func(e xml.StartElement) bool) {
 	before := length()
 	sc.Each(func(e xml.StartElement) bool {
@@ -141,8 +141,8 @@ func ChooseOne(sc *xmlscan.Scanner, length func() int, take func(e xml.StartElem
 	})
 }
 
-// AltText returns a picture's description. It returns "" if the description is too short or too long, or if no person
-// wrote it: file names, addresses, and descriptions marked as generated.
+// AltText returns a picture's description, or "" if the description is too short or too long, or was not written by a
+// person. Examples are file names, addresses, and descriptions marked as generated.
 func AltText(s string) string {
 	s = format.OneLine(s)
 	lower := strings.ToLower(s)

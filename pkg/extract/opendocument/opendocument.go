@@ -1,4 +1,4 @@
-// Package opendocument reads the OpenDocument formats of LibreOffice and other programs: texts, spreadsheets and
+// Package opendocument reads the OpenDocument formats used by LibreOffice and other programs: texts, spreadsheets and
 // presentations. A document is a zip file or a single XML file.
 package opendocument
 
@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/zip"
 )
 
-// typePrefix begins the MIME type of every OpenDocument format.
+// typePrefix starts every OpenDocument format's MIME type.
 const typePrefix = "application/vnd.oasis.opendocument."
 
 // Text describes OpenDocument text.
@@ -32,7 +32,7 @@ var Presentation = newFormat("presentation", "odp", (*reader).presentation, form
 	Extensions: []string{".odp", ".otp", ".fodp"}, Name: "an OpenDocument presentation", Label: "presentation (odp)",
 })
 
-// newFormat adds to a format what all OpenDocument formats have in common. `body` reads a document's body.
+// newFormat adds what all OpenDocument formats have in common to a format. `body` reads a document's body.
 func newFormat(kind, route string, body func(*reader, *xmlscan.Scanner), f format.Format) format.Format {
 	mimeType := typePrefix + kind
 	f.Type, f.Aliases, f.Packed = mimeType, []string{mimeType + "-template", mimeType + "-flat-xml"}, true
@@ -50,7 +50,7 @@ func newFormat(kind, route string, body func(*reader, *xmlscan.Scanner), f forma
 }
 
 // flatType returns the type of a document in a single XML file, or "" for any other file. If the first bytes do not
-// reveal the type, it is taken for a text document.
+// reveal the type, it assumes a text document.
 func flatType(head []byte) string {
 	s := format.PageStart(head)
 	if !bytes.HasPrefix(s, []byte("<?xml")) && !bytes.HasPrefix(s, []byte("<office:document ")) || !bytes.Contains(head, []byte("<office:document ")) {
@@ -76,8 +76,8 @@ type reader struct {
 	body   func(*reader, *xmlscan.Scanner)
 }
 
-// read reads a packed document: its metadata, then its styles, then its body. It skips headers and footers, which are
-// stored with the styles.
+// read reads a packed document: first its metadata, then its styles, then its body. It skips headers and footers, which
+// are stored with the styles.
 func read(p *format.Parser, route string, body func(*reader, *xmlscan.Scanner)) error {
 	a, r := zip.Opened(p), newReader(p, body)
 	p.Doc.Route = route
@@ -120,16 +120,15 @@ func newReader(p *format.Parser, body func(*reader, *xmlscan.Scanner)) *reader {
 	return &reader{p: p, body: body, styles: map[string]style{}, lists: map[string]listStyle{}}
 }
 
-// finish sets the title of a document without one. If exactly one paragraph has the Title style, its text becomes the
-// title.
+// finish sets a missing document title. If exactly one paragraph has the Title style, its text becomes the title.
 func (r *reader) finish() {
 	if r.p.Doc.Title == "" && r.titles == 1 {
 		r.p.Doc.Title = r.title
 	}
 }
 
-// document reads the metadata, the styles and the body in one XML file. A packed document has a separate file for each
-// of them; a flat document has all of them in one file.
+// document reads the metadata, styles and body in one XML file. A packed document has a separate file for each; a flat
+// document has them all in one file.
 func (r *reader) document(sc *xmlscan.Scanner) {
 	if _, ok := sc.Root(); !ok {
 		return

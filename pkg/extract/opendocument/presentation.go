@@ -9,13 +9,13 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// presentation reads the slides of a presentation.
+// presentation reads a presentation's slides.
 func (r *reader) presentation(sc *xmlscan.Scanner) {
 	sc.Descend(func(e xml.StartElement) bool {
 		switch {
 		case e.Name.Local == "presentation":
 			return false
-		case e.Name.Local != "page": // settings, and the texts of headers and footers
+		case e.Name.Local != "page": // settings, and header and footer texts
 			sc.Skip()
 		case r.p.Doc.Pages >= r.p.Lim.MaxPages:
 			r.p.Out.Warn(fmt.Sprintf("only the first %d slides were read", r.p.Lim.MaxPages))
@@ -91,12 +91,12 @@ func (s *slide) shapes(blocks *[]domain.Block) {
 	})
 }
 
-// isTitle reports whether a frame is the first title frame of the slide.
+// isTitle reports whether a frame is the slide's first title frame.
 func (s *slide) isTitle(e xml.StartElement) bool {
 	return xmlscan.Attr(e, "class") == "title" && len(s.title) == 0
 }
 
-// isFooter reports whether frames of this class repeat the same text on every slide.
+// isFooter reports whether frames with this class repeat the same text on every slide.
 func isFooter(class string) bool {
 	switch class {
 	case "header", "footer", "date-time", "page-number":

@@ -18,7 +18,7 @@ const (
 	maxRowText     = 1 << 20 // maximum size of a row's text in bytes
 	maxRemarks     = 20_000  // maximum number of comments in a sheet
 	maxRemarkBytes = 8 << 20 // maximum size of a sheet's comments in bytes
-	maxMergedDown  = 1024    // maximum number of merged cells that extend into the following rows
+	maxMergedDown  = 1024    // maximum number of merged cells that extend into the rows below
 )
 
 // spreadsheet reads the sheets of a spreadsheet.
@@ -38,7 +38,7 @@ func (r *reader) spreadsheet(sc *xmlscan.Scanner) {
 	})
 }
 
-// sheet holds the state while a sheet is read.
+// sheet is the state while reading a sheet.
 type sheet struct {
 	r      *reader
 	sc     *xmlscan.Scanner
@@ -46,12 +46,12 @@ type sheet struct {
 	cells  *int // number of cells in all sheets
 	rows   *table.Writer
 	row    int  // number of the last row
-	gap    bool // whether rows were empty since the last row with text
+	gap    bool // there were empty rows since the last row with text
 	named  bool
 	above  map[int]mergedText
 	after  []domain.Block // comments and text boxes, which follow the rows
 	size   int            // bytes of text in `after`
-	header bool           // whether the rows are marked as headers
+	header bool           // the rows are marked as headers
 }
 
 // mergedText is the text in a merged cell that spans several rows.
@@ -72,8 +72,8 @@ func (s *sheet) read() {
 	}
 }
 
-// element reads an element of the sheet. It returns false for a group of rows, whose rows the caller then reads one by
-// one.
+// element reads an element in the sheet. For a group of rows, it returns false, and the caller then reads the rows one
+// by one.
 func (s *sheet) element(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "table-row":
@@ -92,7 +92,7 @@ func (s *sheet) element(e xml.StartElement) bool {
 	return true
 }
 
-// heading writes the name of the sheet before its first text.
+// heading writes the sheet's name before its first text.
 func (s *sheet) heading() error {
 	if s.named {
 		return nil
@@ -101,12 +101,12 @@ func (s *sheet) heading() error {
 	return s.r.p.Out.Add(domain.Block{Kind: domain.BlockHeading, Text: s.name, Level: 1, Sheet: s.name})
 }
 
-// cell is a cell of a sheet.
+// cell is a cell in a sheet.
 type cell struct {
 	text          string
 	link          string
-	times         int // number of columns in which it is repeated
-	columns, rows int // number of columns and of rows that it spans
+	times         int // number of columns it is repeated in
+	columns, rows int // number of columns and rows it spans
 }
 
 // readRow reads a row, which may be repeated.
@@ -125,7 +125,7 @@ func (s *sheet) readRow(e xml.StartElement) error {
 		if column >= format.MaxColumns && c.text != "" {
 			s.r.p.Out.Warn("rows were cut after " + strconv.Itoa(format.MaxColumns) + " columns")
 		}
-		copies := min(c.times, format.MaxColumns-column) // number of columns in which the text is written
+		copies := min(c.times, format.MaxColumns-column) // number of columns to write the text in
 		if len(c.text)*copies > maxRepeated {
 			copies = 1
 		}
@@ -206,8 +206,8 @@ func (s *sheet) emit(row table.Row, times int) error {
 	return nil
 }
 
-// fillMerged fills a row with the texts of merged cells that extend into it from above and records the merged cells
-// that start in it. It does not repeat long texts.
+// fillMerged fills in the texts of merged cells that extend into a row from above, except long ones, and records the
+// merged cells that start in the row.
 func (s *sheet) fillMerged(row *table.Row, number int) {
 	for column, m := range s.above {
 		if m.last < number {
@@ -228,8 +228,8 @@ func (s *sheet) fillMerged(row *table.Row, number int) {
 	}
 }
 
-// readCell reads the current element as a cell. The cell's text is what a spreadsheet program shows. If the file stores
-// only a value, the text comes from that value.
+// readCell reads the current element as a cell. The cell's text is what a spreadsheet program shows or, if the file
+// stores only a value, is derived from that value.
 func (s *sheet) readCell(e xml.StartElement, column int) cell {
 	c := cell{times: 1, columns: repeats(e, "number-columns-spanned"), rows: repeats(e, "number-rows-spanned")}
 	if n, err := strconv.Atoi(xmlscan.Attr(e, "number-columns-repeated")); err == nil && n > 1 {
@@ -274,7 +274,7 @@ func (s *sheet) readCell(e xml.StartElement, column int) cell {
 	return c
 }
 
-// storedValue returns the value of a cell without text.
+// storedValue returns the value of a cell that has no text.
 func storedValue(e xml.StartElement) string {
 	switch xmlscan.Attr(e, "value-type") {
 	case "string":
@@ -289,7 +289,7 @@ func storedValue(e xml.StartElement) string {
 	return xmlscan.Attr(e, "value")
 }
 
-// remark returns the text of the current element, a comment on a cell. It leaves out the author and the date.
+// remark returns the text of the current element, a cell comment, without author and date.
 func (s *sheet) remark() string {
 	var lines []string
 	w := &walker{r: s.r, sc: s.sc, emit: func(b domain.Block) error {
@@ -300,7 +300,7 @@ func (s *sheet) remark() string {
 	return strings.Join(lines, "\n")
 }
 
-// comment stores a comment until the rows are written.
+// comment keeps a comment until the rows are written.
 func (s *sheet) comment(column int, text, remark string) {
 	if s.r.p.Src.PlainRows {
 		s.r.p.Out.Warn("the document has comments, which are indexed but not part of its plain text")
@@ -316,7 +316,7 @@ func (s *sheet) comment(column int, text, remark string) {
 	s.later(domain.Block{Kind: domain.BlockParagraph, Text: name + ": " + remark, Sheet: s.name, Row: min(s.row+1, format.MaxSheetRows)})
 }
 
-// boxes stores the texts in shapes until the rows are written. `descend` walks the shapes.
+// boxes keeps the texts in shapes until the rows are written. `descend` walks the shapes.
 func (s *sheet) boxes(descend func(take func(xml.StartElement) bool)) {
 	w := &walker{r: s.r, sc: s.sc, emit: func(b domain.Block) error {
 		b.Sheet = s.name

@@ -12,23 +12,23 @@ import (
 
 const maxStyles = 50_000
 
-// style is a style of paragraphs or characters.
+// style is a paragraph or character style.
 type style struct {
 	parent string
-	list   string // the list style of paragraphs in this style
+	list   string // list style for paragraphs in this style
 }
 
-// listStyle holds a list's number formats, by level.
+// listStyle holds a list's number formats by level.
 type listStyle map[int]listLevel
 
-// listLevel describes the numbers of the items on one level of a list.
+// listLevel describes how the items on one level of a list are numbered.
 type listLevel struct {
 	format         string // the format in OpenDocument's notation: "1", "a", "i"; "" for bullets
 	prefix, suffix string
 	start          int
 }
 
-// readStyles records the default language, and the styles and list styles among the children of the current element.
+// readStyles records the default language, the styles and the list styles among the current element's children.
 func (r *reader) readStyles(sc *xmlscan.Scanner) {
 	sc.Each(func(e xml.StartElement) bool {
 		switch name := xmlscan.Attr(e, "name"); {
@@ -76,7 +76,7 @@ func (r *reader) language(sc *xmlscan.Scanner) {
 	})
 }
 
-// isTitle reports whether a paragraph style is the title style or is derived from it.
+// isTitle reports whether a paragraph style is, or is derived from, the title style.
 func (r *reader) isTitle(name string) bool {
 	for range 10 {
 		if name == "Title" {
@@ -87,7 +87,7 @@ func (r *reader) isTitle(name string) bool {
 	return false
 }
 
-// label returns the number of an item with its prefix and suffix, or "" for bullets.
+// label returns an item's number with its prefix and suffix, or "" for bullets.
 func (l listLevel) label(n int) string {
 	formats := map[string]string{"1": "decimal", "a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
 	if l.format == "" {

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	maxRepeats  = 100      // maximum number of times that a repeated row with text is written
-	maxRepeated = 64 << 10 // maximum total size of all repetitions of a cell, in bytes; a larger cell is written once
+	maxRepeats  = 100      // how often a repeated row with text is written at most
+	maxRepeated = 64 << 10 // maximum total size of a cell's repetitions in bytes; a larger cell is written once
 )
 
 func (w *walker) table() {
@@ -24,7 +24,7 @@ func (w *walker) table() {
 	w.sc.Stop(t.out.Flush())
 }
 
-// grid holds the state while a table is read.
+// grid is the state while reading a table.
 type grid struct {
 	w     *walker
 	out   ooxml.Table
@@ -50,7 +50,7 @@ func (t *grid) element(e xml.StartElement) bool {
 	return true
 }
 
-// row reads a row. A repeated row is written as often as it occurs, but only once if it is empty.
+// row reads a row. It writes a repeated row as often as it occurs, or only once if it is empty.
 func (t *grid) row(e xml.StartElement) {
 	var row ooxml.Row
 	filled := false
@@ -96,7 +96,7 @@ func (t *grid) row(e xml.StartElement) {
 	}
 }
 
-// spread removes the placeholders to the right of each cell that spans several columns. It keeps the placeholders below
+// spread removes the placeholders to the right of cells that span several columns. It keeps the placeholders below
 // cells that span several rows.
 func (t *grid) spread(cells []ooxml.Cell) []ooxml.Cell {
 	var kept []ooxml.Cell
@@ -111,7 +111,7 @@ func (t *grid) spread(cells []ooxml.Cell) []ooxml.Cell {
 	return kept
 }
 
-// repeats returns the repeat count in the named attribute. The result is at least 1.
+// repeats returns the repeat count in the named attribute, at least 1.
 func repeats(e xml.StartElement, name string) int {
 	n, err := strconv.Atoi(xmlscan.Attr(e, name))
 	if err != nil {

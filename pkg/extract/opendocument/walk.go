@@ -11,15 +11,15 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// walker converts the elements of a body, a cell or a note to blocks.
+// walker converts the elements in a body, cell or note to blocks.
 type walker struct {
 	r    *reader
 	sc   *xmlscan.Scanner
 	emit func(domain.Block) error
 
 	level  int       // nesting depth of lists
-	style  listStyle // style of the outermost list
-	label  string    // number of a list item, to be written before its first paragraph
+	style  listStyle // the outermost list's style
+	label  string    // list item number, to write before the item's first paragraph
 	tables int       // nesting depth of tables
 }
 
@@ -30,8 +30,8 @@ func (w *walker) put(b domain.Block) {
 	}
 }
 
-// element reads an element at the level of paragraphs. It returns false for an element that only wraps others, so that
-// the caller walks its content.
+// element reads an element at paragraph level. It returns false for an element that just wraps others, so that the
+// caller walks its content.
 func (w *walker) element(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "h", "p":
@@ -52,7 +52,7 @@ func (w *walker) element(e xml.StartElement) bool {
 	return true
 }
 
-// paragraph reads a heading or paragraph. The text boxes, notes and comments in it are emitted after it.
+// paragraph reads a heading or paragraph. Any text boxes, notes and comments in it are emitted after it.
 func (w *walker) paragraph(e xml.StartElement) {
 	p := &paragraph{w: w}
 	p.read()
@@ -80,7 +80,7 @@ func (w *walker) paragraph(e xml.StartElement) {
 	}
 }
 
-// list reads the items of a list with their numbers.
+// list reads a list's items with their numbers.
 func (w *walker) list(e xml.StartElement) {
 	outer := w.style
 	if s, ok := w.r.lists[xmlscan.Attr(e, "style-name")]; ok {
@@ -109,7 +109,7 @@ func (w *walker) list(e xml.StartElement) {
 	w.style = outer
 }
 
-// drawing reads the text boxes, the shapes and the picture descriptions in a frame.
+// drawing reads the text boxes, shapes and picture descriptions in a frame.
 func (w *walker) drawing() {
 	w.sc.Descend(func(e xml.StartElement) bool {
 		switch e.Name.Local {
@@ -119,7 +119,7 @@ func (w *walker) drawing() {
 			}
 			return true
 		case "object", "object-ole", "plugin", "applet":
-			if xmlscan.Attr(e, "notify-on-update-of-ranges") != "" { // a chart of cells read anyway
+			if xmlscan.Attr(e, "notify-on-update-of-ranges") != "" { // a chart of cells that are read anyway
 				w.sc.Skip()
 				return true
 			}
@@ -139,7 +139,7 @@ func (w *walker) drawing() {
 type paragraph struct {
 	w     *walker
 	text  strings.Builder
-	space bool // whether the text so far ends in white space
+	space bool // the text so far ends in white space
 	links []domain.BlockLink
 	after []domain.Block
 }
@@ -193,7 +193,7 @@ func (p *paragraph) element(e xml.StartElement) bool {
 	return false
 }
 
-// nestedWalker returns a walker for content nested in the paragraph, whose blocks follow the paragraph.
+// nestedWalker returns a walker for content nested in the paragraph. The content's blocks follow the paragraph.
 func (p *paragraph) nestedWalker() *walker {
 	return &walker{r: p.w.r, sc: p.w.sc, tables: p.w.tables, emit: func(b domain.Block) error {
 		p.after = append(p.after, b)
@@ -209,7 +209,7 @@ func (p *paragraph) link(address string) {
 	}
 }
 
-// note reads a footnote or endnote. Its mark is written twice: in the running text, and in front of the note.
+// note reads a footnote or endnote. Its mark is written twice: in the running text and in front of the note.
 func (p *paragraph) note() {
 	mark, w := "", p.nestedWalker()
 	p.w.sc.Each(func(e xml.StartElement) bool {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf16"
 )
 
-// Values of the tables of a compound file (MS-CFB).
+// Values in a compound file's tables (MS-CFB).
 const (
 	sectorSize = 512
 	miniSize   = 64
@@ -16,7 +16,7 @@ const (
 	noEntry    = 0xffffffff
 )
 
-// entry is a storage or, if it has no children, a stream of a compound file.
+// entry is a storage in a compound file or, if it has no children, a stream.
 type entry struct {
 	name     string
 	data     []byte
@@ -24,7 +24,7 @@ type entry struct {
 	folder   bool
 }
 
-// container writes a compound file. It links the entries of a storage as a list, which readers accept as a tree.
+// container writes a compound file. It links a storage's entries as a list, which readers accept as a tree.
 func container(entries []entry) []byte {
 	w := &containerWriter{}
 	w.add(entry{name: "Root Entry", children: entries, folder: true}, 5)

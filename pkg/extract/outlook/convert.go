@@ -13,17 +13,17 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// converter converts a message, and the messages attached to it, to Internet mail.
+// converter converts a message and its attached messages to Internet mail.
 type converter struct {
 	p    *format.Parser
-	left int64 // number of bytes that may still be read from streams, which overlap in hostile files
+	left int64 // bytes that may still be read from streams, which overlap in hostile files
 }
 
-// part is a part of the converted message, with its own header fields and body.
+// part is part of the converted message, with its own header fields and body.
 type part struct {
 	header [][2]string
 	body   []byte
-	raw    bool // whether the body begins with its own header fields
+	raw    bool // the body starts with its own header fields
 }
 
 // message converts the message in a storage. `header` is the header size of its property stream.
@@ -60,8 +60,7 @@ func (c *converter) message(s *storage, header int, nesting int) ([]byte, error)
 	return c.mixed(fields, append(parts, attached...)), nil
 }
 
-// bodies returns a message's text in every form that the message contains. Package mail chooses between plain text and
-// HTML.
+// bodies returns a message's text in every form it contains. Package mail chooses between plain text and HTML.
 func (c *converter) bodies(m *properties) []part {
 	var alternatives []part
 	if text := m.text(tagBody); strings.TrimSpace(text) != "" {
@@ -89,7 +88,7 @@ func (c *converter) bodies(m *properties) []part {
 	return []part{{header: [][2]string{{"Content-Type", "multipart/alternative; boundary=" + boundary}}, body: joined(alternatives, boundary)}}
 }
 
-// recipients returns the recipients of a message by the header field that lists them: To or Cc.
+// recipients returns a message's recipients by the header field that lists them: To or Cc.
 func (c *converter) recipients(s *storage, m *properties) (map[string][]string, error) {
 	all := map[string][]string{}
 	for _, child := range s.children {
@@ -111,7 +110,7 @@ func (c *converter) recipients(s *storage, m *properties) (map[string][]string, 
 	return all, nil
 }
 
-// maxRecipients is the maximum number of recipients read for one header field. Package mail shortens long lists anyway.
+// maxRecipients is the maximum number of recipients to read per header field. Package mail shortens long lists anyway.
 const maxRecipients = 1000
 
 // attachments converts a message's attachments.
@@ -148,7 +147,7 @@ func (c *converter) attachments(s *storage, m *properties, nesting int) ([]part,
 	return parts, nil
 }
 
-// attachedMessage converts an attached message. For an object embedded by a program, it only adds a warning.
+// attachedMessage converts an attached message. For an object that a program embedded, it just adds a warning.
 func (c *converter) attachedMessage(s *storage, a *properties, nesting int) ([]part, error) {
 	if s.streams[propertiesStream] == nil {
 		c.p.Out.Warn("embedded objects were skipped; upload them as separate files")
@@ -165,8 +164,8 @@ func (c *converter) attachedMessage(s *storage, a *properties, nesting int) ([]p
 	return []part{{header: [][2]string{{"Content-Type", "message/rfc822"}}, body: message}}, nil
 }
 
-// attachmentHeader returns the header fields that describe an attachment: its type and its name. The fields also mark
-// pictures displayed in the text.
+// attachmentHeader returns the header fields that describe an attachment's type and name. They also mark pictures
+// displayed in the text.
 func (c *converter) attachmentHeader(a, message *properties) [][2]string {
 	kind := strings.ToLower(strings.TrimSpace(a.text(tagMIME)))
 	if media, _, err := mime.ParseMediaType(kind); err != nil || !strings.Contains(media, "/") || strings.HasPrefix(media, "multipart/") || strings.HasPrefix(media, "message/") {
@@ -185,7 +184,7 @@ func (c *converter) attachmentHeader(a, message *properties) [][2]string {
 	return [][2]string{{"Content-Type", kind}, {"Content-Disposition", disposition}}
 }
 
-// mixed joins the header fields and the parts to a message.
+// mixed combines header fields and parts into a message.
 func (c *converter) mixed(fields [][2]string, parts []part) []byte {
 	fields = append(fields, [2]string{"MIME-Version", "1.0"})
 	boundary := boundaryOf(parts)
@@ -220,7 +219,7 @@ func joined(parts []part, boundary string) []byte {
 	return b.Bytes()
 }
 
-// boundaryOf returns a boundary that does not occur in the parts: their hash.
+// boundaryOf returns a boundary that does not occur in the parts, namely their hash.
 func boundaryOf(parts []part) string {
 	h := sha256.New()
 	for _, p := range parts {

@@ -1,5 +1,5 @@
-// Package outlook reads messages that Outlook saved as files (.msg). It converts a message to Internet mail, which
-// package mail reads.
+// Package outlook reads messages that Outlook saved as files (.msg). It converts them to Internet mail, which package
+// mail reads.
 package outlook
 
 import (
@@ -16,7 +16,7 @@ import (
 
 const mimeType = "application/vnd.ms-outlook"
 
-// Format describes messages of Outlook.
+// Format describes Outlook messages.
 var Format = format.Format{
 	Type: mimeType, Aliases: []string{"application/msoutlook", "application/x-msg"}, Extensions: []string{".msg", ".oft"},
 	Name: "an Outlook message", Label: "Outlook mail (msg)", Read: read,
@@ -28,7 +28,7 @@ var Format = format.Format{
 // magic begins every compound file, the container of Outlook messages and of old Office documents.
 var magic = []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
 
-// propertiesName is the UTF-16 name of a stream that every message contains, and no other compound file.
+// propertiesName is the UTF-16 name of a stream that is in every message but in no other compound file.
 var propertiesName = wide("__properties_version1.0")
 
 // wide returns an ASCII text as UTF-16.
@@ -43,8 +43,7 @@ func wide(s string) []byte {
 const (
 	// maxEntries is the maximum number of streams and storages in a file.
 	maxEntries = 50_000
-	// maxNesting is the nesting depth from which attached messages are skipped. Package mail would not read them
-	// either.
+	// maxNesting is the nesting depth from which attached messages are skipped. Package mail would not read them either.
 	maxNesting = 5
 )
 
@@ -67,7 +66,7 @@ func read(p *format.Parser) error {
 	return p.ReadAs(format.TypeMail)
 }
 
-// storage is a folder of a container: a message, a recipient or an attachment.
+// storage is a folder in a container: a message, a recipient or an attachment.
 type storage struct {
 	name     string
 	streams  map[string]*mscfb.File
@@ -114,8 +113,8 @@ func open(p *format.Parser) (*storage, error) {
 	return root, nil
 }
 
-// checkHeader rejects a container whose header announces more sectors than the file has. The library would allocate
-// memory for them.
+// checkHeader rejects a container whose header announces more sectors than the file has, because the library would
+// allocate memory for them.
 func checkHeader(p *format.Parser) error {
 	var h [76]byte
 	if _, err := p.Src.Data.ReadAt(h[:], 0); err != nil {

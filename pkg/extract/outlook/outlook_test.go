@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// unicodeText returns a stream with a text in UTF-16, as Outlook writes it.
+// unicodeText returns a stream with UTF-16 text, as written by Outlook.
 func unicodeText(id int, text string) entry {
 	var b []byte
 	for _, u := range utf16.Encode([]rune(text)) {
@@ -32,7 +32,7 @@ func binaryValue(id int, data string) entry {
 	return entry{name: fmt.Sprintf("__substg1.0_%04X0102", id), data: []byte(data)}
 }
 
-// fixed returns the stream with the properties of fixed size, by identifier and type.
+// fixed returns the stream with the fixed-size properties, by identifier and type.
 func fixed(header int, values map[uint32]uint64) entry {
 	b := make([]byte, header)
 	for tag, v := range values {
@@ -59,8 +59,8 @@ func attachment(n int, name, kind, data string, more ...entry) entry {
 	return folder(fmt.Sprintf("__attach_version1.0_#%08X", n), append([]entry{fixed(8, map[uint32]uint64{0x37050003: 1}), unicodeText(0x3707, name), unicodeText(0x370e, kind), binaryValue(0x3701, data)}, more...)...)
 }
 
-// message is in the form that Outlook writes for mail from Exchange: addresses of recipients, plain text and HTML, an
-// attached file, a picture in the text, and an attached message.
+// message is written as Outlook does for mail from Exchange: recipient addresses, plain text and HTML, an attached
+// file, a picture in the text, and an attached message.
 func message() []byte {
 	return container([]entry{
 		fixed(32, map[uint32]uint64{0x00390040: fileTime(sent), 0x3fde0003: 1252, 0x3ffd0003: 1252}),
@@ -117,7 +117,7 @@ func TestTextsOfOldMessagesAreInTheirCodePage(t *testing.T) {
 
 func TestTheTextMayBeCompressedRTF(t *testing.T) {
 	t.Parallel()
-	// The example of MS-OXRTFCP, section 3.1: the RTF text {\rtf1\ansi\ansicpg1252\pard hello world}.
+	// The example in MS-OXRTFCP, section 3.1: the RTF text {\rtf1\ansi\ansicpg1252\pard hello world}.
 	packed := "\x2d\x00\x00\x00\x2b\x00\x00\x00LZFu\xf1\xc5\xc7\xa7\x03\x00\x0a\x00rcpg125B2\x0a\xf3 hel\x09\x00 bw\x05\xb0ld}\x0a\x80\x0f\xa0"
 	plain := "\x36\x00\x00\x00\x2a\x00\x00\x00MELA\x00\x00\x00\x00{\\rtf1\\ansi\\ansicpg1252\\pard hello world}"
 	for name, data := range map[string]string{"packed": packed, "plain": plain} {

@@ -15,17 +15,17 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// propertiesStream is the name of the stream that contains the properties of fixed size.
+// propertiesStream is the name of the stream that contains fixed-size properties.
 const propertiesStream = "__properties_version1.0"
 
-// Sizes of the header of a property stream, in bytes.
+// Header sizes of property streams in bytes.
 const (
 	topHeader      = 32 // of the message
 	embeddedHeader = 24 // of an attached message
 	partHeader     = 8  // of a recipient or an attachment
 )
 
-// Identifiers of properties (MS-OXPROPS).
+// Property identifiers (MS-OXPROPS).
 const (
 	tagClass             = 0x001a
 	tagSubject           = 0x0037
@@ -57,7 +57,7 @@ const (
 	tagHidden            = 0x7ffe
 )
 
-// Types of properties.
+// Property types.
 const (
 	typeNarrow = 0x001e // text in the message's code page
 	typeWide   = 0x001f // text in UTF-16
@@ -65,22 +65,22 @@ const (
 	typeBinary = 0x0102
 )
 
-// properties holds the MAPI properties of a message, a recipient or an attachment.
+// properties holds a message's, recipient's or attachment's MAPI properties.
 type properties struct {
-	fixed   map[uint32]uint64 // values of fixed size, by identifier and type
+	fixed   map[uint32]uint64 // fixed-size values by identifier and type
 	values  map[uint32][]byte // other values
 	codes   string            // encoding of narrow texts; "" if unknown
 	htmlTag string            // encoding of the HTML; "" if unknown
 }
 
-// streamed are the identifiers of the values read from streams.
+// streamed contains the identifiers of values read from streams.
 var streamed = map[uint32]bool{
 	tagClass: true, tagSubject: true, tagRepresentingName: true, tagRepresentingEmail: true, tagSenderName: true, tagSenderEmail: true, tagDisplayCc: true,
 	tagDisplayTo: true, tagBody: true, tagRTF: true, tagHTML: true, tagDisplayName: true, tagEmail: true, tagData: true, tagShortName: true, tagLongName: true,
 	tagMIME: true, tagContentID: true, tagSMTP: true, tagSenderSMTP: true, tagRepresentingSMTP: true,
 }
 
-// properties reads the properties in a storage. `header` is the header size of its property stream. Recipients and
+// properties reads the properties in a storage. `header` is the size of its property stream's header. Recipients and
 // attachments use the text encoding of `message`, the message they belong to.
 func (c *converter) properties(s *storage, header int, message *properties) (*properties, error) {
 	m := &properties{fixed: map[uint32]uint64{}, values: map[uint32][]byte{}}
@@ -155,7 +155,7 @@ func (s *storage) child(name string) *storage {
 	return nil
 }
 
-// text returns the value of a text property, or "" if the property is missing.
+// text returns the value of a text property, or "" if it is missing.
 func (m *properties) text(id uint32) string {
 	if data, ok := m.values[id<<16|typeWide]; ok {
 		units := make([]uint16, len(data)/2)
@@ -171,7 +171,7 @@ func (m *properties) text(id uint32) string {
 	return ""
 }
 
-// smtp returns an Internet mail address, or "" if the property is missing or is an address in another mail system.
+// smtp returns an Internet mail address, or "" if the property is missing or holds an address in another mail system.
 func (m *properties) smtp(id uint32) string {
 	a := strings.TrimSpace(m.text(id))
 	if !strings.Contains(a, "@") || strings.ContainsAny(a, " <>\"\r\n\t,;") || len(a) > 320 {
@@ -182,7 +182,7 @@ func (m *properties) smtp(id uint32) string {
 
 func (m *properties) binary(id uint32) []byte { return m.values[id<<16|typeBinary] }
 
-// html returns the HTML body of a message and the name of its encoding.
+// html returns a message's HTML body and the name of its encoding.
 func (m *properties) html() (page []byte, label string) {
 	if data := m.binary(tagHTML); data != nil {
 		return data, m.htmlTag
@@ -190,13 +190,13 @@ func (m *properties) html() (page []byte, label string) {
 	return []byte(m.text(tagHTML)), "utf-8"
 }
 
-// refersTo reports whether the HTML of a message shows the attachment with the given content id.
+// refersTo reports whether a message's HTML shows the attachment with the given content id.
 func (m *properties) refersTo(id string) bool {
 	page, _ := m.html()
 	return strings.Contains(string(page), "cid:"+id)
 }
 
-// number returns a property that is an integer or a boolean, or 0 if it is missing.
+// number returns an integer or boolean property, or 0 if it is missing.
 func (m *properties) number(id uint32) uint32 {
 	for _, kind := range []uint32{0x0003, 0x000b} {
 		if v, ok := m.fixed[id<<16|kind]; ok {

@@ -2,11 +2,11 @@ package outlook
 
 import "encoding/binary"
 
-// preset is the initial content of the dictionary of compressed RTF (MS-OXRTFCP, section 2.1.2.1).
+// preset is the initial dictionary content for compressed RTF (MS-OXRTFCP, section 2.1.2.1).
 const preset = "{\\rtf1\\ansi\\mac\\deff0\\deftab720{\\fonttbl;}{\\f0\\fnil \\froman \\fswiss \\fmodern \\fscript \\fdecor MS Sans SerifSymbolArialTimes New RomanCourier" +
 	"{\\colortbl\\red0\\green0\\blue0\r\n\\par \\pard\\plain\\f0\\fs20\\b\\i\\u\\tab\\tx"
 
-// decompress unpacks compressed RTF (MS-OXRTFCP) of at most `limit` bytes. If the data is damaged, it returns the text
+// decompress unpacks up to `limit` bytes of compressed RTF (MS-OXRTFCP). If the data is damaged, it returns the text
 // before the damage.
 func decompress(data []byte, limit int64) (text []byte, ok bool) {
 	const header, packed, plain = 16, 0x75465a4c, 0x414c454d

@@ -10,9 +10,9 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// Bounds for tables recognised only by the alignment of their columns, as multiples of the font size unless noted.
+// Bounds for tables recognised only by column alignment, as multiples of the font size unless noted.
 const (
-	alignedLines   = 60   // maximum number of lines in one table
+	alignedLines   = 60   // maximum number of lines per table
 	alignedGap     = 0.45 // minimum gap between two cells; spaces between words are narrower
 	typedGap       = 1.6  // minimum gap in a monospaced font, as a multiple of the character width
 	pairGap        = 0.6  // minimum gap in a table without a column of values
@@ -22,10 +22,10 @@ const (
 	minAlignedRows = 3    // minimum number of rows in a table without a header
 	maxAlignedHead = 6    // maximum number of baselines in a header
 	maxAligned     = 40   // maximum number of columns
-	samePitch      = 0.85 // two lines closer than this fraction of the row distance belong to one row
+	samePitch      = 0.85 // two lines closer together than this fraction of the row distance belong to one row
 )
 
-// alignedCells holds the cells of one row: all lines on one baseline, split at wide gaps.
+// alignedCells holds one row's cells: all lines on one baseline, split at wide gaps.
 type alignedCells struct {
 	y, size float64
 	cells   []pdftext.Cell
@@ -33,7 +33,7 @@ type alignedCells struct {
 	split   bool  // a cell in a line was split at a wide gap
 }
 
-// partedLine holds the cells of a line after it was split at wide gaps between words.
+// partedLine holds a line's cells after splitting at wide gaps between words.
 type partedLine struct {
 	cells []pdftext.Cell
 	split bool // a cell in the line was split
@@ -46,7 +46,7 @@ type alignedBlock struct {
 	at       [][]int // by row: the column of each cell
 }
 
-// takeAligned recognises a table at the start of `lines` only by its alignment. It returns the table and the lines
+// takeAligned recognises a table at the start of `lines` by its alignment alone. It returns the table and the lines
 // below it, or nil and all lines if there is no table.
 func (l *layout) takeAligned(lines []pdftext.Line) (*pageTable, []pdftext.Line) {
 	rows := l.alignedRows(lines)
@@ -60,7 +60,7 @@ func (l *layout) takeAligned(lines []pdftext.Line) (*pageTable, []pdftext.Line) 
 	}
 	for _, r := range rows[:b.to] {
 		if slices.Max(r.lines) >= used {
-			return nil, lines // other lines are between the table's lines
+			return nil, lines // other lines are interspersed with the table's
 		}
 	}
 	rtl := mostlyRTL(lines[:used])
@@ -104,12 +104,12 @@ func (l *layout) takeAligned(lines []pdftext.Line) (*pageTable, []pdftext.Line) 
 	return t, lines[used:]
 }
 
-// hasInterleavedRows reports whether lines of other rows lie between a row's lines.
+// hasInterleavedRows reports whether lines from other rows are between a row's lines.
 func hasInterleavedRows(rows []alignedCells) bool {
 	return slices.ContainsFunc(rows, func(r alignedCells) bool { return slices.Max(r.lines)-slices.Min(r.lines) >= len(r.lines) })
 }
 
-// hasOverlappingLines reports whether any row consists of several lines that overlap horizontally.
+// hasOverlappingLines reports whether any row has several lines that overlap horizontally.
 func hasOverlappingLines(rows []alignedCells, lines []pdftext.Line) bool {
 	return slices.ContainsFunc(rows, func(r alignedCells) bool {
 		end := math.Inf(-1)
@@ -190,7 +190,7 @@ func findAligned(rows []alignedCells) *alignedBlock {
 	for from, r := range rows[:min(len(rows), maxAlignedHead+1)] {
 		b := growAligned(rows, from)
 		if b != nil && (best == nil || b.to > best.to || b.to == best.to && len(b.columns) < len(best.columns)) {
-			best = b // fewer columns: centred names above right-aligned numbers are not separate columns
+			best = b // fewer columns: centred names above right-aligned numbers are not columns of their own
 		}
 		if best != nil && holdsValue(r) {
 			break
@@ -203,7 +203,7 @@ func holdsValue(r alignedCells) bool {
 	return slices.ContainsFunc(r.cells, func(c pdftext.Cell) bool { return isValue(c.Text) && !table.IsYear(c.Text) })
 }
 
-// growAligned extends a block downwards from one row, as long as each cell fits into one column. It returns nil if the
+// growAligned extends a block downwards from one row as long as each cell fits into one column. It returns nil if the
 // rows are not aligned.
 func growAligned(rows []alignedCells, from int) *alignedBlock {
 	b := &alignedBlock{from: from, to: from}
@@ -240,7 +240,7 @@ func growAligned(rows []alignedCells, from int) *alignedBlock {
 	return b
 }
 
-// grown returns the columns of the block with one more row, or nil if the row's cells do not fit.
+// grown returns the block's columns with one more row, or nil if the row's cells do not fit.
 func (b *alignedBlock) grown(r alignedCells) []column {
 	columns := slices.Clone(b.columns)
 	last := -1
@@ -273,8 +273,8 @@ func (b *alignedBlock) grown(r alignedCells) []column {
 	return columns
 }
 
-// isAligned reports whether the cells of every column share a left edge, a right edge or a centre. In each column, up
-// to a fifth of the cells may be out of line, plus one more cell, such as a header.
+// isAligned reports whether the cells in every column share a left edge, a right edge or a centre. In each column, up
+// to a fifth of the cells may be out of line, plus one more, such as a header.
 func (b *alignedBlock) isAligned(rows []alignedCells) bool {
 	places := make([][3][]float64, len(b.columns))
 	for i, at := range b.at {
@@ -302,9 +302,9 @@ func (b *alignedBlock) isAligned(rows []alignedCells) bool {
 	return true
 }
 
-// headerRows returns the number of rows at the top that name columns. These are all rows above the block, and the first
-// rows of the block if they are bold or contain no values. A single row that fills every column but is not bold does
-// not count: table.Writer decides whether it is a header.
+// headerRows returns how many rows at the top name columns. These are all rows above the block, and the block's first
+// rows if they are bold or contain no values. A single row that fills every column but is not bold does not count:
+// table.Writer decides whether it is a header.
 func (b *alignedBlock) headerRows(rows []alignedCells) int {
 	head, bold := b.from, b.from
 	named := map[int]bool{}

@@ -15,11 +15,11 @@ type alignedBody struct {
 	rows    []alignedCells
 	at      [][]int // by row: the column of each cell
 	pitch   float64 // usual distance between rows, in points
-	spans   bool    // a row name spans several rows or stands between two rows
-	joined  bool    // a line of several cells was joined to the row above
+	spans   bool    // a row name spans several rows or is between two rows
+	joined  bool    // a line with several cells was joined to the row above
 }
 
-// joinedRow is a table row: its cells by column, the lines they come from, and which cells are bold.
+// joinedRow is a table row: its cells by column, the lines they come from, and which of them are bold.
 type joinedRow struct {
 	cells []string
 	bold  []bool
@@ -61,7 +61,7 @@ func (b *alignedBlock) body(rows []alignedCells, head int) *alignedBody {
 	return body
 }
 
-// isClose reports whether two rows on the page are closer together than separate rows of the table usually are.
+// isClose reports whether two rows on the page are closer together than the table's rows usually are.
 func (b *alignedBody) isClose(i, j int) bool {
 	return j < len(b.rows) && b.rows[i].y-b.rows[j].y < samePitch*b.pitch
 }
@@ -136,7 +136,7 @@ func (j *joinedRow) add(r alignedCells, at []int) {
 	j.lines = append(j.lines, r.lines...)
 }
 
-// cellOf returns the text in the cell with a row's name: the first cell or, in right-to-left text, the last.
+// cellOf returns the text of the cell with a row's name: the first cell or, in right-to-left text, the last.
 func cellOf(r alignedCells, first int, rtl bool) string {
 	if rtl && first > 0 {
 		return r.cells[len(r.cells)-1].Text
@@ -144,14 +144,14 @@ func cellOf(r alignedCells, first int, rtl bool) string {
 	return r.cells[0].Text
 }
 
-// spanName is a row name with the index of its row. The index of a name between rows n and n+1 is n+0.5.
+// spanName is a row name with its row index. The index of a name between rows n and n+1 is n+0.5.
 type spanName struct {
 	at  float64
 	row alignedCells
 }
 
-// spansOf returns, for each name, the first and the last row that it spans. The names must all be in the first of their
-// rows, or all in the middle of them. Otherwise spansOf returns nil.
+// spansOf returns the first and last row that each name spans. The names must all be in the first of their rows, or all
+// in the middle of them; otherwise spansOf returns nil.
 func spansOf(names []spanName, rows int) [][2]int {
 	if len(names) == 0 {
 		return nil
@@ -181,28 +181,28 @@ func spansOf(names []spanName, rows int) [][2]int {
 	return spans
 }
 
-// layoutSigns holds the evidence that aligned rows are a table.
+// layoutSigns holds the evidence for aligned rows being a table.
 type layoutSigns struct {
 	head        int  // number of header rows
 	tight       bool // a header cell was split at a wide gap
 	bold        bool // the first row is bold
 	spanning    bool // names span several columns or rows
-	interleaved bool // the lines of some row are not consecutive
-	overlapping bool // lines in one row overlap horizontally
+	interleaved bool // some row's lines are not consecutive
+	overlapping bool // some row's lines overlap horizontally
 	rtl         bool // the text runs from right to left
 }
 
-// isTable reports whether aligned rows are a table rather than a list or text in columns. The signs of a table are
+// isTable reports whether aligned rows are a table rather than a list or text in columns. Evidence for a table includes
 // labels that end in colons, a header above a column of values, a header with names over several columns, right-to-left
 // text, and overlapping lines.
 func (b *alignedBody) isTable(s layoutSigns) bool {
-	const prose, proseColumns = 25, 2 // minimum average number of characters in a line of prose; rows with this many columns of prose are no table
+	const prose, proseColumns = 25, 2 // minimum average number of characters in a line of prose; rows with this many columns of prose are not a table
 	head, rtl := s.head, s.rtl
 	if head == 0 && len(b.rows) < minAlignedRows {
 		return false
 	}
 	if b.joined && !rtl {
-		return false // the ends of rows are uncertain
+		return false // the row ends are uncertain
 	}
 	long, values, first := 0, false, 0
 	if rtl {

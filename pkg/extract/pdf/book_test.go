@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// BenchmarkPDFPages measures how many pages of ordinary text can be read per second.
+// BenchmarkPDFPages measures how many pages of ordinary text are read per second.
 func BenchmarkPDFPages(b *testing.B) {
 	const pages = 200
 	data := extracttest.BookPDF(pages)

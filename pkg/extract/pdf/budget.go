@@ -3,21 +3,20 @@ package pdf
 // Limits on the use of PDFium. They depend on the number and results of earlier calls, never on time, so a file yields
 // the same text on every machine.
 const (
-	// maxPDFiumCalls is the maximum number of calls into the sandbox per file. This is enough for the text of about
-	// 1,500 ordinary pages, and takes half a minute. The page that reaches the limit is still read to its end.
+	// maxPDFiumCalls is the maximum number of sandbox calls per file. It is enough for the text of about 1,500 ordinary
+	// pages, which takes half a minute. The page that reaches the limit is still read to its end.
 	maxPDFiumCalls = 2_000_000
-	// maxFailures is the number of consecutive pages with mostly unknown characters after which PDFium is used less
-	// often.
+	// maxFailures is the number of consecutive pages with mostly unknown characters after which PDFium is used less often.
 	maxFailures = 32
-	// retryInterval reduces the use of PDFium after maxFailures pages. Of the pages that pdftext cannot decode, only
-	// one in retryInterval is then passed to PDFium. Some must be, because PDFium may be able to read later pages.
+	// retryInterval reduces the use of PDFium after maxFailures pages: of the pages that pdftext cannot decode, only one
+	// in retryInterval is then passed to PDFium. Some still are, because PDFium may be able to read later pages.
 	retryInterval = 16
 )
 
 // pdfiumBudget decides which of the pages that pdftext could not decode are passed to PDFium. Its zero value is ready
 // to use.
 type pdfiumBudget struct {
-	failures  int // consecutive pages where PDFium did not know most characters
+	failures  int // consecutive pages on which PDFium did not know most characters
 	sinceLast int // pages since the last one passed to PDFium; counted only once `failures` is maxFailures
 }
 
@@ -26,13 +25,13 @@ type skipReason int
 
 const (
 	skipNone      skipReason = iota
-	skipUnhelpful            // PDFium did not know the characters of the previous pages
-	skipCallLimit            // the calls to PDFium have reached the limit
+	skipUnhelpful            // PDFium did not know the previous pages' characters
+	skipCallLimit            // the limit on calls to PDFium has been reached
 )
 
-// next decides whether the next page that pdftext could not decode is passed to PDFium. `calls` is the number of calls
-// into PDFium so far. `alternative` says whether there is also a result from pdftext. If there is none, the page is
-// passed to PDFium as long as there are calls left, even if PDFium did not help with the previous pages.
+// next decides whether the next page that pdftext could not decode is passed to PDFium. `calls` is the number of
+// sandbox calls so far. `alternative` says whether pdftext has a result too. If it has none, the page is passed to
+// PDFium as long as there are calls left, even if PDFium did not help with the previous pages.
 func (b *pdfiumBudget) next(calls int, alternative bool) skipReason {
 	if calls >= maxPDFiumCalls {
 		return skipCallLimit

@@ -12,7 +12,7 @@ func TestPDFiumBudget(t *testing.T) {
 	known, unknown, empty := pdfiumPage{chars: 100, known: 50}, pdfiumPage{chars: 100, known: 49}, pdfiumPage{}
 	helpless := slices.Repeat([]pdfiumPage{unknown}, maxFailures)
 	tests := map[string]struct {
-		before      []pdfiumPage // results of the earlier calls of PDFium
+		before      []pdfiumPage // results of earlier PDFium calls
 		calls       int
 		nothingElse bool // pdftext has not read the page
 		want        []skipReason

@@ -11,7 +11,7 @@ import (
 )
 
 // TestPDFiumIsLeftWhereItIsNoHelp reads books with pages that pdftext cannot decode. PDFium can decode most characters
-// of a page with 6 strange lines, but not of a page with 40 such lines.
+// on a page with 6 strange lines, but not on a page with 40.
 func TestPDFiumIsLeftWhereItIsNoHelp(t *testing.T) {
 	t.Parallel()
 	pages := func(n, strangeLines int) []int { return slices.Repeat([]int{strangeLines}, n) }

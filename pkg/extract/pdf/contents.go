@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	// leader matches the row of dots between a title and its page number, with or without blanks.
+	// leader matches the dots between a title and its page number, with or without blanks.
 	leader = regexp.MustCompile(`[ \t]*(?:(?:[.·•‧․_][ \t]?){4,}|[…⋯][ \t]*(?:[….·⋯][ \t]*)+)[ \t]*`)
 	// contentsEnd matches the page number at the end of an entry, after the leader has been replaced.
 	contentsEnd = regexp.MustCompile(` … (?:[A-Za-z]{1,3}[-–])?(?:\d{1,5}|[ivxlcIVXLC]{1,8})(?:[-–]\d{1,5})?$`)
@@ -20,11 +20,11 @@ var (
 	numbering = regexp.MustCompile(`^(\d{1,3}(?:\.\d{1,3}){0,5})\.?\s+\S`)
 )
 
-// leaderText replaces a row of dots.
+// leaderText replaces the dots.
 const leaderText = " … "
 
-// joinContents joins each entry of a table of contents into one cell: its title, an ellipsis (leaderText) instead of
-// the dots, and its page number. Programs write the dots in many ways, sometimes as separate lines.
+// joinContents joins each table of contents entry into one cell: its title, an ellipsis (leaderText) instead of the
+// dots, and its page number. Programs write the dots in many ways, sometimes as separate lines.
 func joinContents(lines []pdftext.Line) []pdftext.Line {
 	if !slices.ContainsFunc(lines, func(l pdftext.Line) bool {
 		return strings.ContainsAny(l.Text(), ".·•‧․_…⋯") && leader.MatchString(l.Text())
@@ -51,8 +51,8 @@ func joinContents(lines []pdftext.Line) []pdftext.Line {
 // onlyLeader reports whether a string consists only of dots and spaces.
 func onlyLeader(s string) bool { return s != "" && strings.Trim(s, ".·•‧․_…⋯ ") == "" }
 
-// contentsCells joins the cells of a line in a table of contents into one cell per entry. A line may have two entries
-// side by side. For other lines, contentsCells returns nil.
+// contentsCells joins the cells of a table of contents line into one cell per entry. A line may have two entries side
+// by side. For other lines, contentsCells returns nil.
 func contentsCells(cells []pdftext.Cell) []pdftext.Cell {
 	var entries []pdftext.Cell
 	open := -1
@@ -91,7 +91,7 @@ func endsWithPageNumber(s string) bool {
 	return len(rest) < len(s) && (rest == "" || strings.HasSuffix(rest, " ") || onlyLeader(rest[len(rest)-1:]))
 }
 
-// isContents reports whether a line is an entry of a table of contents, or the last line of such an entry.
+// isContents reports whether a line is a table of contents entry, or the last line of one.
 func isContents(text string) bool { return contentsEnd.MatchString(text) }
 
 // numbersOn reports whether the section number at the start of `text` continues the one at the start of `before`: "5.1"
@@ -103,7 +103,7 @@ func numbersOn(text, before string) bool {
 	}
 	x, y := strings.Split(a[1], "."), strings.Split(b[1], ".")
 	if len(x) == 1 && len(y) == 1 {
-		return false // these may be list items, which have separate rules
+		return false // may be list items, which have separate rules
 	}
 	last, err := strconv.Atoi(y[len(y)-1])
 	if err != nil || !slices.Equal(y[:len(y)-1], x[:min(len(y)-1, len(x))]) {

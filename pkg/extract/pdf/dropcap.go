@@ -68,8 +68,8 @@ func isInitial(s string) bool {
 	return n > 0 && n == len(s) && unicode.IsUpper(r)
 }
 
-// lineAfterInitial returns the index of the line that continues the word of an initial, or -1 if there is none. If
-// several lines are indented to make room for the initial, the highest of them continues the word.
+// lineAfterInitial returns the index of the line that continues an initial's word, or -1 if there is none. If several
+// lines are indented to make room for the initial, the highest one continues the word.
 func lineAfterInitial(initial pdftext.Line, lines []pdftext.Line) int {
 	best, least, highest := -1, math.Inf(1), math.Inf(-1)
 	letter := initial.Cells[0]
@@ -111,16 +111,16 @@ func wordCounts(lines []pdftext.Line) map[string]int {
 	return counts
 }
 
-// oneLetterWords are the letters that are words in common languages.
+// oneLetterWords are letters that are words in common languages.
 const oneLetterWords = "AIOÀÁÉÓYEUАВИКОСУЯΟΗ"
 
-// afterOneLetter are words that often follow "A" or "I" at the start of text and form no word when joined to that
-// letter.
+// afterOneLetter are words that often follow "A" or "I" at the start of a text and do not form a word when joined to
+// it.
 var afterOneLetter = wordset.Of("was am have had do did can could will would should think know remember first never new few man woman good great small " +
 	"little very lot young old big large single couple group team recent major number year century day week world good-bye")
 
-// isWordBefore reports whether an initial is a separate word, like the "A" of "A new day". It checks whether the page
-// also contains the first word of the text with or without the initial.
+// isWordBefore reports whether an initial is a word of its own, like the "A" in "A new day". It checks whether the page
+// also contains the text's first word with or without the initial.
 func isWordBefore(initial, text string, words map[string]int) bool {
 	letter, _ := utf8.DecodeLastRuneInString(initial)
 	rest := text
@@ -136,7 +136,7 @@ func isWordBefore(initial, text string, words map[string]int) bool {
 		return slices.Contains([]string{"time", "way", "while", "day", "night", "line", "list", "history", "road", "series"}, strings.Trim(next, ",.;"))
 	}
 	whole := string(unicode.ToLower(letter)) + rest
-	const itself = 1 // the map words also counts the text after the initial
+	const itself = 1 // `words` also counts the text after the initial
 	switch apart, joined := words[rest] > itself, words[whole] > 0; {
 	case apart != joined:
 		return apart

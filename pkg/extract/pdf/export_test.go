@@ -16,7 +16,7 @@ const MaxHelpless = maxFailures
 
 var StartPDFium = startPDFium
 
-// LocateWithPDFium finds a span of a passage on the first page with PDFium, as in a file that pdftext cannot open.
+// LocateWithPDFium uses PDFium to find a span of a passage on the first page, as in a file that pdftext cannot open.
 func LocateWithPDFium(t *testing.T, data []byte, text string, span [2]int) []domain.PageRectangle {
 	t.Helper()
 	p := &format.Parser{

@@ -7,15 +7,15 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// withFields returns the lines of a page with the values of its form fields.
+// withFields returns a page's lines including the values of its form fields.
 func withFields(p page) []pdftext.Line {
 	return pdffield.Place(p.lines, p.fields, func(lines []pdftext.Line, fields []pdftext.Field) []bool {
 		return fieldsInTables(p.grids, lines, fields)
 	})
 }
 
-// fieldsInTables reports, for each field, whether it is in a table of fields. The first row of such a table names the
-// field's column. The field's row has at least two fields, and no other text after its first cell.
+// fieldsInTables reports, for each field, whether it is in a table of fields. In such a table, the first row names the
+// field's column, and the field's row has at least two fields and no other text after its first cell.
 func fieldsInTables(grids []grid, lines []pdftext.Line, fields []pdftext.Field) []bool {
 	in := make([]bool, len(fields))
 	for g := range grids {

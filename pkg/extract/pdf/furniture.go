@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// content returns the lines of a page without the headers and footers that earlier pages have too.
+// content returns a page's lines without headers and footers that are also on earlier pages.
 func (l *layout) content(lines []pdftext.Line) []pdftext.Line {
 	now := map[string]float64{}
 	drop := map[standing]bool{}
@@ -24,8 +24,8 @@ func (l *layout) content(lines []pdftext.Line) []pdftext.Line {
 			continue
 		}
 		numbers, before := numbersOf(text), l.shown[masked]
-		// A line as large as a heading, such as "Part 2", is the heading of the text below it. Keep it even if an
-		// earlier page has a similar line.
+		// A line as large as a heading, such as "Part 2", is the heading of the text below it, so keep it even if an earlier
+		// page has a similar line.
 		heads := !e.Artifact && e.Size >= l.body*largerThanBody && format.CountLetters(masked) > 0 && !slices.Equal(numbers, before.numbers)
 		if !heads && (before.page == 0 && format.CountLetters(masked) == 0 || before.page > 0 && countsPages(before, numberedLine{l.number, numbers})) {
 			drop[standingOf(e)] = true
@@ -41,7 +41,7 @@ func (l *layout) content(lines []pdftext.Line) []pdftext.Line {
 	return slices.DeleteFunc(slices.Clone(lines), func(line pdftext.Line) bool { return drop[standingOf(line)] })
 }
 
-// furnitureLines returns the lines of a page that may be headers or footers: those that the file marks as artifacts
+// furnitureLines returns the lines on a page that may be headers or footers: those that the file marks as artifacts
 // and, if the page has more than a few lines, those at its top and bottom edges.
 func furnitureLines(lines []pdftext.Line) []pdftext.Line {
 	var found []pdftext.Line
@@ -60,7 +60,7 @@ func furnitureLines(lines []pdftext.Line) []pdftext.Line {
 	return found
 }
 
-// standing identifies a line of a page by its position and text.
+// standing identifies a line on a page by its position and text.
 type standing struct {
 	x, y float64
 	text string
@@ -68,8 +68,8 @@ type standing struct {
 
 func standingOf(l pdftext.Line) standing { return standing{l.Cells[0].X0, l.Y, l.Text()} }
 
-// running reports whether a line appeared at the same height on at least two recent pages, like the running title of a
-// chapter. `masked` is the text of the line with its numbers masked, and `y` its height.
+// running reports whether a line was at the same height on at least two recent pages, like a chapter's running title.
+// `masked` is the line's text with its numbers masked, and `y` is its height.
 func (l *layout) running(masked string, y float64) bool {
 	n := 0
 	for _, page := range l.recent {
@@ -80,17 +80,17 @@ func (l *layout) running(masked string, y float64) bool {
 	return n >= 2 && isFurniture(masked)
 }
 
-// maxRepeated is the maximum number of repeated lines in memory.
+// maxRepeated is the maximum number of repeated lines to remember.
 const maxRepeated = 10_000
 
-// numberedLine holds the numbers in a repeated line, and the number of its page.
+// numberedLine holds the numbers in a repeated line and its page number.
 type numberedLine struct {
 	page    int
 	numbers []int
 }
 
-// countsPages compares two lines that are equal except for their numbers. It reports whether the numbers differ as page
-// numbers do. Any other change, such as a new invoice number, is new information.
+// countsPages reports whether the numbers in two otherwise equal lines differ as page numbers do. Any other change,
+// such as a new invoice number, is new information.
 func countsPages(a, b numberedLine) bool {
 	if len(a.numbers) != len(b.numbers) {
 		return false
@@ -123,7 +123,7 @@ func isFurniture(masked string) bool {
 	return format.CountLetters(masked) > 0 || strings.Count(masked, "#") <= 2 && len(masked) <= 12
 }
 
-// edgeLines returns the two highest and the two lowest lines of a page.
+// edgeLines returns a page's two highest and two lowest lines.
 func edgeLines(lines []pdftext.Line) []pdftext.Line {
 	turn := mainTurn(lines)
 	var upright []pdftext.Line
@@ -140,7 +140,7 @@ func edgeLines(lines []pdftext.Line) []pdftext.Line {
 }
 
 // maskNumbers replaces every number with one character, so that lines with different page numbers become equal. A line
-// that is only a Roman numeral also counts as a number.
+// with just a Roman numeral also counts as a number.
 func maskNumbers(s string) string {
 	if len(s) <= 8 && s != "" && strings.Trim(s, "ivxlcIVXLC") == "" {
 		return "#"

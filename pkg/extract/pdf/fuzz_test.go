@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// FuzzPDF reads mutations of whole files. It covers their structure, the layout, and the choice of reader.
+// FuzzPDF reads mutated files. It covers their structure, the layout, and the choice of reader.
 func FuzzPDF(f *testing.F) {
 	if testing.Short() {
 		f.Skip("compiling PDFium takes seconds")

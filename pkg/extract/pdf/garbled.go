@@ -13,7 +13,7 @@ type garbledPages struct {
 func (g *garbledPages) add(number int, page page) {
 	switch {
 	case page.unknown.IsSignificant():
-		if page.skipped != skipUnhelpful { // pages with skipUnhelpful get a separate warning
+		if page.skipped != skipUnhelpful { // pages skipped for skipUnhelpful get a separate warning
 			g.unmapped = append(g.unmapped, number)
 		}
 	case page.substituted:

@@ -37,7 +37,7 @@ var (
 	}
 )
 
-// mappedPDF returns a page of text in a font with a ToUnicode map. The map assigns to each code from space to tilde the
+// mappedPDF returns a page of text in a font with a ToUnicode map, which maps each code from space to tilde to the
 // character that `to` returns. If `to` is nil, there is no map.
 func mappedPDF(lines []string, to func(rune) rune) []byte {
 	objects := extracttest.PageObjects(extracttest.PDFLines("F9", 11, 72, 760, lines...))
@@ -51,7 +51,7 @@ func mappedPDF(lines []string, to func(rune) rune) []byte {
 		objects = append(objects, extracttest.Stream("", table.String()+"endbfchar"))
 		mapped = fmt.Sprintf("/ToUnicode %d 0 R", len(objects))
 	}
-	// The names of the glyphs do not reveal their characters, as is common in subset fonts.
+	// The glyph names do not reveal the characters, as is common in subset fonts.
 	font := "/F9 << /Type /Font /Subtype /Type1 /BaseFont /X /FirstChar 32 /LastChar 126 /Widths [" + strings.Repeat("520 ", 95) + "] /Encoding << /Differences [33" + strings.Repeat(" /c99", 94) + "] >> " + mapped + " >> "
 	objects[2] = strings.Replace(objects[2], "/F1 ", font+"/F1 ", 1)
 	return extracttest.PDF(objects...)
@@ -59,7 +59,7 @@ func mappedPDF(lines []string, to func(rune) rune) []byte {
 
 func rightMap(c rune) rune { return c }
 
-// shiftedMap returns a function that replaces each printable character except the space with the one `by` codes later.
+// shiftedMap returns a function that maps each printable character except the space to the one `by` codes later.
 func shiftedMap(by rune) func(rune) rune {
 	return func(c rune) rune {
 		if c == ' ' {

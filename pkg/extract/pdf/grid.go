@@ -7,14 +7,14 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// placed is an item on a page: a line, or a table made of several lines.
+// placed is an item on a page: a line, or a table that consists of several lines.
 type placed struct {
 	line  pdftext.Line
 	table *pageTable
 }
 
-// takeGrids finds the grids whose lines form a table and replaces these lines with the table at the position of the
-// first line. It starts with inner grids, so that it recognises a table in a cell of another table.
+// takeGrids finds grids whose lines form a table and replaces these lines with the table, at the position of the first
+// line. It starts with inner grids in order to recognise tables in cells of other tables.
 func (l *layout) takeGrids(lines []pdftext.Line) []placed {
 	items := make([]placed, len(lines))
 	for i, line := range lines {
@@ -28,8 +28,8 @@ func (l *layout) takeGrids(lines []pdftext.Line) []placed {
 		return cmp.Compare((a.right()-a.left())*(a.top()-a.bottom()), (b.right()-b.left())*(b.top()-b.bottom()))
 	})
 	tried := 0
-	// Try the largest grids first. If a name spans several rows, the rules between those rows are shorter than the
-	// others, and may form a smaller grid on their own.
+	// Try the largest grids first. If a name spans several rows, the rules between those rows are shorter than the others
+	// and may form a smaller grid on their own.
 	for i := len(grids) - 1; i >= 0 && tried < maxReaching; i-- {
 		if grids[i].parts == nil {
 			tried++
@@ -83,8 +83,9 @@ func (l *layout) takeGrid(g *grid, items []placed) []placed {
 	return slices.Insert(rest, first, placed{table: table})
 }
 
-// takeReaching replaces the lines between the rules of a grid, and the header lines above them, with a table. It does
-// so only for a table with names that span several columns or rows, because the rules alone do not show which ones.
+// takeReaching replaces the lines between a grid's rules, and the header lines above them, with a table. It does so
+// only for tables with names that span several columns or rows, because the rules alone do not show which ones they
+// span.
 func (l *layout) takeReaching(g *grid, items []placed) []placed {
 	const header = 8 // maximum number of header lines above the first rule
 	first, last := -1, -1
@@ -115,20 +116,20 @@ func (l *layout) takeReaching(g *grid, items []placed) []placed {
 	return items
 }
 
-// framesPage reports whether a few horizontal rules enclose most lines of a page with many lines. Such rules are often
+// framesPage reports whether a few horizontal rules enclose most lines on a page with many lines. Such rules are often
 // below a running title and above a footer.
 func (g *grid) framesPage(inside, all int) bool {
 	const maxRules, manyLines = 4, 20
 	return g.parts == nil && len(g.ys) <= maxRules && inside > manyLines && inside*5 > all*3
 }
 
-// atHeight reports whether a line is at the grid's height and runs in the grid's direction.
+// atHeight reports whether a line is at the grid's height and has the grid's direction.
 func (g *grid) atHeight(line pdftext.Line) bool {
 	y := line.Y + pdftext.MiddleHeight*line.Size
 	return line.Turn == g.turn && y <= g.top() && y >= g.bottom()
 }
 
-// divide splits a line into the parts inside and outside the grid.
+// divide splits a line into the cells inside and outside the grid.
 func (g *grid) divide(line pdftext.Line) (in, out pdftext.Line) {
 	if !g.atHeight(line) {
 		return pdftext.Line{}, line

@@ -13,7 +13,7 @@ import (
 
 func TestCellsThatNoRulePartsAreJoined(t *testing.T) {
 	t.Parallel()
-	const y, n = true, false // there is a rule, there is none
+	const y, n = true, false // rule, no rule
 	tests := map[string]struct {
 		parts, below [][]bool // as in grid
 		want         []region // nil for a drawing
@@ -38,9 +38,9 @@ func TestCellsThatNoRulePartsAreJoined(t *testing.T) {
 	}
 }
 
-// GridPage returns a page of rules, filled boxes and words that the input describes. Each item takes three bytes: two
-// for its position, and a third whose lowest bits select the kind. `words` omits words that overlap others, because
-// they cannot be read.
+// GridPage returns a page of rules, filled boxes and words described by the input. Each item takes three bytes: two for
+// its position, and a third whose lowest bits select the kind. `words` omits words that overlap others, because they
+// cannot be read.
 func GridPage(data []byte) (drawn pdftext.Drawn, lines []pdftext.Line, words []string) {
 	const step, glyph, size = 4, 5, 8
 	var b pdftext.Builder
@@ -109,7 +109,8 @@ func FuzzAlignedTables(f *testing.F) {
 	})
 }
 
-// CheckGrids finds the tables of a page and checks that no word is lost: each must be in a table or outside all tables.
+// CheckGrids finds a page's tables and checks that no word is lost: each must be either in a table or outside all
+// tables.
 func CheckGrids(t *testing.T, drawn pdftext.Drawn, lines []pdftext.Line, words []string) {
 	t.Helper()
 	l := &layout{survey: &survey{body: 8}, p: &format.Parser{}, grids: gridsOf(drawn, 0)}

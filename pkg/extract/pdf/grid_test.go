@@ -28,8 +28,8 @@ func FuzzGrids(f *testing.F) {
 }
 
 // latticePage returns a page with one table. Each bit of `walls` says whether an inner side of a cell has a rule. Each
-// byte of `cells` determines the number of lines in a cell, the number of words per line, and the distance from the top
-// of the cell.
+// byte of `cells` determines the number of lines in a cell, the number of words per line, and the distance from the
+// cell's top.
 func latticePage(rows, columns int, walls, cells []byte) (drawn pdftext.Drawn, lines []pdftext.Line, words []string) {
 	const width, height, glyph, size, leading = 100.0, 50.0, 4, 8, 10
 	bit := 0

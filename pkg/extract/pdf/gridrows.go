@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/table"
 )
 
-// gridRows returns a table's rows, with the lines in each cell joined. A row of the grid may hold several rows of the
-// table, if no rules separate them. Such a row is split.
+// gridRows returns a table's rows, with the lines in each cell joined. A grid row that holds several table rows,
+// because no rules separate them, is split.
 func (l *layout) gridRows(t *gridText, regions []region, stacked bool) []table.Row {
 	filledBands, firstBand := 0, -1
 	for r, band := range t.bands {
@@ -47,7 +47,7 @@ func (l *layout) gridRows(t *gridText, regions []region, stacked bool) []table.R
 		}
 		row := table.Row{Cells: make([]string, t.columns()), Marked: t.boldCells(t.cells[r]...), Links: linksOf(l.links, band...)}
 		for _, c := range byRow[r] {
-			if _, told := texts[c]; !told { // the first row of the region, not counting rows that were split
+			if _, told := texts[c]; !told { // the region's first row, ignoring rows that were split
 				down := c.row + c.rowSpan - r
 				texts[c] = t.regionText(region{r, c.column, down, c.columnSpan})
 				row.Cells[c.column] = texts[c]
@@ -106,10 +106,10 @@ func (t *gridText) regionText(c region) string {
 	return string(text)
 }
 
-// severalRows reports whether the lines in a row of the grid are separate rows of the table. It returns true if two or
-// more columns have text on nearly every line, and the lines are not wrapped. A line counts as wrapped if the first
-// word of the next line would not have fitted on it. Lines of one or two words, numbers, and lines that end in leader
-// dots never count as wrapped. Headers are wrapped by hand, so for them only numbers are evidence of separate rows.
+// severalRows reports whether the lines in a grid row are separate table rows. This is the case if two or more columns
+// have text on nearly every line and the lines are not wrapped. A line counts as wrapped if the next line's first word
+// would not have fitted on it. Lines with one or two words, lines with numbers, and lines that end in leader dots never
+// count as wrapped. Headers are wrapped by hand, so for them only numbers are evidence of separate rows.
 func (t *gridText) severalRows(r int, header bool) bool {
 	lines := t.cells[r]
 	if len(lines) < 2 {
@@ -162,8 +162,8 @@ func (t *gridText) severalRows(r int, header bool) bool {
 	return numbers || forced*2 > breaks || len(lines) > 2 && full == some && words <= 2*cells
 }
 
-// keyColumn returns the first column with values on most lines of a grid row, or -1 if there is none. A table row
-// starts at each of these values; the row's other cells may have several lines.
+// keyColumn returns the first column with values on most lines of a grid row, or -1 if there is none. Each of these
+// values starts a table row, whose other cells may have several lines.
 func (t *gridText) keyColumn(r int) int {
 	const fewest = 3 // minimum number of values
 	lines := t.cells[r]
@@ -201,7 +201,7 @@ func (l *layout) keyedRows(t *gridText, r, key int) []table.Row {
 	return rows
 }
 
-// isValue reports whether a string is a value: a number, possibly with a unit, a date, or something similar.
+// isValue reports whether a string is a value: a number, possibly with a unit, a date, or the like.
 func isValue(s string) bool {
 	if s != "" && s[0] >= '0' && s[0] <= '9' && strings.Count(s, " ") < 2 {
 		return true
@@ -224,8 +224,8 @@ func firstWordWidth(c pdftext.Cell) float64 {
 	return words[0].X1 - words[0].X0
 }
 
-// lineRows turns each line in a row of the grid into a row of the table. If `columns` is not empty, it joins lines that
-// look like the second line of a cell to the row above.
+// lineRows turns each line in a grid row into a table row. If `columns` is not empty, it joins lines that look like a
+// cell's second line to the row above.
 func (l *layout) lineRows(t *gridText, r int, columns []column) []table.Row {
 	lines := make([]pdftext.Line, 0, len(t.bands[r]))
 	for i, line := range t.bands[r] {

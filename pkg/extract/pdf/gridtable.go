@@ -53,7 +53,7 @@ func (l *layout) ruledTable(g *grid, lines []pdftext.Line) *pageTable {
 // isTable reports whether the text in a grid forms a table: most cells have text, the text is not prose, and few cells
 // are merged. Forms have many merged cells, because their cells have different widths.
 func (t *gridText) isTable(regions []region) bool {
-	const proseCell = 400 // average number of bytes per cell from which text is prose in columns
+	const proseCell = 400 // average number of bytes per cell above which text is prose in columns
 	full, size, merged := 0, 0, 0
 	for _, c := range regions {
 		n := 0
@@ -73,8 +73,7 @@ func (t *gridText) isTable(regions []region) bool {
 	return full >= 4 && full*2 >= len(regions) && merged*5 <= 2*len(regions) && size < proseCell*full
 }
 
-// tabular reports whether two or more rows have text in several columns, and these are at least half of the rows with
-// text.
+// tabular reports whether at least two rows, and at least half of the rows with text, have text in several columns.
 func tabular(rows []table.Row) bool {
 	wide, some := 0, 0
 	for _, r := range rows {

@@ -8,15 +8,15 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// gridText is the text of a grid, arranged by rows.
+// gridText is a grid's text, arranged by rows.
 type gridText struct {
 	*grid
 	stacked bool               // there are no rules between the columns
-	bands   [][]pdftext.Line   // lines of each row of the grid, highest first; lines on one baseline are joined
+	bands   [][]pdftext.Line   // lines by grid row, highest first; lines on one baseline are joined
 	cells   [][][]pdftext.Cell // cells by row, line and column
 }
 
-// rowAt returns the row of the grid that contains a line.
+// rowAt returns the grid row that contains a line.
 func (g *grid) rowAt(line pdftext.Line) int {
 	y := line.Y + pdftext.MiddleHeight*line.Size
 	return sort.Search(g.rows()-1, func(r int) bool { return y >= g.ys[r+1] })
@@ -35,7 +35,7 @@ func (g *grid) textOf(lines []pdftext.Line) *gridText {
 	return t
 }
 
-// baselines sorts lines from top to bottom and joins those on one baseline.
+// baselines sorts lines from top to bottom and joins those on the same baseline.
 func baselines(lines []pdftext.Line) []pdftext.Line {
 	slices.SortStableFunc(lines, func(a, b pdftext.Line) int { return cmp.Compare(b.Y, a.Y) })
 	var out []pdftext.Line
@@ -72,8 +72,8 @@ func (t *gridText) part() {
 	}
 }
 
-// partLine splits a line at the borders of the given columns. If the borders come only from the positions of the text,
-// a title over several columns goes into the first of them.
+// partLine splits a line at the given columns' borders. If the borders come only from the text's positions, a title
+// over several columns goes into the first of them.
 func (t *gridText) partLine(line pdftext.Line, cuts []float64, columns []int) []pdftext.Cell {
 	cells, texts := make([]pdftext.Cell, t.columns()), make([][]byte, t.columns())
 	put := func(at int, c pdftext.Cell) {

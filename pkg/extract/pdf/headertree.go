@@ -13,12 +13,12 @@ import (
 // Bounds on the positions of column names, as multiples of the font size, and costs of names in unusual positions.
 const (
 	maxMiddleDistance = 1.2 // maximum distance of a name from the middle or the edge of its columns
-	unnamedColumnCost = 0.6 // cost of giving no name to a column with one in the row directly below
-	ungroupedCost     = 0.3 // cost of grouping a column without a name in the row directly below
-	overlapCost       = 1.0 // cost of leaving a column without a name if it has one in the row directly below
-	wrappedNameCost   = 0.1 // cost of grouping a column without a name in the row directly below
-	outsideColumnCost = 0.3 // cost of a name that is above another column too
-	maxColumnDistance = 4   // cost of a name with several lines
+	unnamedColumnCost = 0.6 // leaving a column unnamed that has a name in the row directly below
+	ungroupedCost     = 0.3 // grouping a column without a name in the row directly below
+	overlapCost       = 1.0 // a name that is also above another column
+	wrappedNameCost   = 0.1 // a name with several lines
+	outsideColumnCost = 0.3 // a gap between a name and its column, per multiple of the font size
+	maxColumnDistance = 4   // maximum gap between a name and its column
 	maxHeaderDistance = 1.7 // maximum distance between two header rows, as a multiple of the row distance
 )
 
@@ -32,17 +32,16 @@ type headerTree struct {
 	grouped bool // a name spans several columns
 }
 
-// headerNode is a range of columns with a common name, and the position of that name. A column without a name is a node
-// too.
+// headerNode is a range of columns with a common name and that name's position. A column without a name is a node too.
 type headerNode struct {
 	from, to int // range of columns
 	names    []string
 	x0, x1   float64
 	middle   float64
-	y, low   float64 // baselines of the highest and the lowest name
+	y, low   float64 // baselines of the highest and lowest names
 }
 
-// add adds a header's rows, from top to bottom. It reports whether every column got a name. The column of row names may
+// add adds a header's rows, from top to bottom. It reports whether every column got a name; the column of row names may
 // have none.
 func (h *headerTree) add(rows []alignedCells) bool {
 	h.nodes = make([]headerNode, len(h.columns))
@@ -62,7 +61,8 @@ func (h *headerTree) add(rows []alignedCells) bool {
 	return true
 }
 
-// isColumnName reports whether a string can name a column. A formula cannot, although its parts are aligned like cells.
+// isColumnName reports whether a string can name a column. A formula cannot, even though its parts are aligned like
+// cells.
 func isColumnName(s string) bool {
 	return utf8.RuneCountInString(s) <= table.MaxLabel && !endsSentence(s) && !table.LooksNumeric(s) && !strings.ContainsAny(s, "=∑∫∏√")
 }
@@ -102,11 +102,11 @@ func (h *headerTree) addRow(r alignedCells) bool {
 	return true
 }
 
-// place assigns a row's cells to the nodes that they name, at the lowest total cost. It returns the first and the last
-// node of each cell, or nil if the cells cannot name the nodes.
+// place assigns a row's cells to the nodes they name, at the lowest total cost. It returns the first and last node of
+// each cell, or nil if the cells cannot name the nodes.
 func (h *headerTree) place(r alignedCells) [][2]int {
-	// A cell can group the names directly below it at no extra cost if these extend down to the bottom edge of the
-	// header. `below` is the baseline of such names, and `lowest` the lowest baseline of all names.
+	// A cell can group the names directly below it at no extra cost if they extend down to the header's bottom edge.
+	// `below` is the baseline of such names, and `lowest` is the lowest baseline of all names.
 	lowest, below := math.Inf(1), math.Inf(-1)
 	for _, n := range h.nodes {
 		if !math.IsInf(n.low, -1) {
@@ -124,7 +124,7 @@ func (h *headerTree) place(r alignedCells) [][2]int {
 		cost float64
 		end  int // the cell's last node; -1 if the node is skipped
 	}
-	best := make([][]choice, cells+1) // by cell and node: least cost of all cells from here on
+	best := make([][]choice, cells+1) // by cell and node: lowest cost of all cells from here on
 	for i := range best {
 		best[i] = make([]choice, nodes+1)
 	}
@@ -163,7 +163,7 @@ func (h *headerTree) place(r alignedCells) [][2]int {
 	return h.evenRuns(runs)
 }
 
-// cost returns the cost of a cell as the common name of the nodes `from` to `to`. It is infinite if the cell cannot
+// cost returns the cost of a cell as the common name for the nodes `from` to `to`. It is infinite if the cell cannot
 // name them.
 func (h *headerTree) cost(r alignedCells, c pdftext.Cell, from, to int, isBelow func(headerNode) bool) float64 {
 	first, last := h.nodes[from], h.nodes[to]
@@ -205,8 +205,8 @@ func (h *headerTree) cost(r alignedCells, c pdftext.Cell, from, to int, isBelow 
 }
 
 // evenRuns corrects the last group of columns in a row of names (the first group in right-to-left text). If names start
-// at the left edge of their columns, nothing shows where the last group ends. If the last group is longer than all
-// others, and these have the same length, evenRuns shortens it to that length.
+// at the left edge of their columns, nothing shows where the last group ends. If the last group is longer than the
+// others, which all have the same length, evenRuns shortens it to that length.
 func (h *headerTree) evenRuns(runs [][2]int) [][2]int {
 	groups := slices.Clone(runs)
 	groups = slices.DeleteFunc(groups, func(r [2]int) bool { return r[0] == r[1] })

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// appendLine appends a line to `text`, and may modify `text` in place. It puts a space between the two, unless the
-// script has no spaces between words. If `text` ends in a hyphen that divides a word, appendLine removes the hyphen and
-// adds no space. It keeps the hyphen of a compound such as "state-of-the-".
+// appendLine appends a line to `text`, which it may modify in place. It puts a space between the two unless the script
+// has no spaces between words. If `text` ends in a hyphen that divides a word, appendLine removes the hyphen and adds
+// no space. It keeps a compound's hyphen, such as the one in "state-of-the-".
 func appendLine(text []byte, line string) []byte {
 	if len(text) == 0 || line == "" {
 		return append(text, line...)

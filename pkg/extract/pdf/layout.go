@@ -22,13 +22,13 @@ type layout struct {
 	*survey
 	p      *format.Parser
 	shown  map[string]numberedLine // last occurrence of each repeated line
-	recent [4]map[string]float64   // heights of the lines at the top and bottom of recent pages, by masked text
+	recent [4]map[string]float64   // heights of lines at the top and bottom of recent pages, by masked text
 
 	outline outlineLevels
 	links   []pdftext.Link               // links on the page
 	grids   []grid                       // possible tables on the page
-	indents []float64                    // left edges of the items in the open lists, outermost first
-	parted  map[*pdftext.Cell]partedLine // left edges of items in the open lists, outermost first
+	indents []float64                    // left edges of items in the open lists, outermost first
+	parted  map[*pdftext.Cell]partedLine // cached results of partAligned, by a line's first cell
 	open    *openTable                   // the last table, if nothing has followed it yet
 
 	// The current paragraph.
@@ -41,7 +41,7 @@ func newPDFLayout(p *format.Parser, survey *survey) *layout {
 	return &layout{survey: survey, p: p, shown: map[string]numberedLine{}}
 }
 
-// page emits the blocks of one page. Paragraphs never cross pages, so that citations have a single page for each block.
+// page emits one page's blocks. Paragraphs never cross pages, so that citations have a single page per block.
 func (l *layout) page(number int, lines []pdftext.Line) error {
 	l.number, l.parted = number, nil
 	lines = readingOrder(joinMarks(joinContents(joinDropCaps(l.content(lines)))))
@@ -73,7 +73,7 @@ func (l *layout) page(number int, lines []pdftext.Line) error {
 
 // text emits the blocks in consecutive lines.
 func (l *layout) text(lines []pdftext.Line, leading float64) error {
-	prose := 0 // number of following lines that are known not to be a table
+	prose := 0 // number of following lines known not to be a table
 	for len(lines) > 0 {
 		if prose--; prose < 0 {
 			if table, rest := l.takeAligned(lines); table != nil {
@@ -185,15 +185,15 @@ func (l *layout) continues(line pdftext.Line, kind domain.BlockKind, leading flo
 	return true
 }
 
-// endsEntry reports whether a line is the last line of a multi-line entry in a table of contents.
+// endsEntry reports whether a line is the last line of a multi-line table of contents entry.
 func (l *layout) endsEntry(line, last pdftext.Line, leading float64) bool {
 	text := line.Text()
 	gap := (last.Y - line.Y) / max(line.Size, 1)
 	return isContents(text) && !startsItem(text) && numbering.FindString(text) == "" && numbering.MatchString(l.para[0].Text()) && gap > 0 && gap <= leading*widerLeading
 }
 
-// isScriptDistance reports whether two lines are so close vertically that one is a superscript or a fraction next to
-// the other.
+// isScriptDistance reports whether two lines are so close vertically that one is a superscript or fraction next to the
+// other.
 func (l *layout) isScriptDistance(a, b pdftext.Line) bool {
 	return math.Abs(a.Y-b.Y) < 0.8*max(a.Size, b.Size)
 }
@@ -232,17 +232,17 @@ func (l *layout) flush() error {
 	}
 	l.open = nil
 	if block.Kind != domain.BlockListItem && len(l.indents) > 0 && first.Cells[0].X0 < l.indents[0]+sameIndent*first.Size {
-		l.indents = nil // the list has ended: the text of an item would be indented more than its marker
+		l.indents = nil // the list has ended: an item's text would be indented more than its marker
 	}
 	return l.p.Out.Add(block)
 }
 
 const (
-	sameIndent = 0.5 // maximum distance between the markers of one level, as a multiple of the font size
-	farIndent  = 10  // minimum distance between markers of different columns, as a multiple of the font size
+	sameIndent = 0.5 // maximum distance between markers on one level, as a multiple of the font size
+	farIndent  = 10  // minimum distance between markers in different columns, as a multiple of the font size
 )
 
-// itemLevel derives the level of a list item from its indentation.
+// itemLevel derives a list item's level from its indentation.
 func (l *layout) itemLevel(first pdftext.Line) int {
 	x, size := first.Cells[0].X0, first.Size
 	if n := len(l.indents); n > 0 && max(x-l.indents[n-1], l.indents[n-1]-x) > farIndent*size {

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// blockLines returns a document's blocks in the form "kind and level: text".
+// blockLines returns a document's blocks as "kind and level: text".
 func blockLines(t *testing.T, data []byte) []string {
 	t.Helper()
 	doc, err := readtest.Parse(t, "a.pdf", data)

@@ -31,11 +31,11 @@ func (s *source) describe(p *format.Parser) {
 	p.Meta(domain.MetaModified, timeText(about.Modified))
 }
 
-// placeholders are the default values that programs write for empty properties.
+// placeholders are default values that programs write for empty properties.
 var placeholders = wordset.Of("anonymous untitled unspecified unknown none author title subject")
 
-// cleanProperty returns the value of a property without the prefixes that word processors put before a file name. It
-// returns "" if the value is a placeholder.
+// cleanProperty returns a property's value without the prefixes that word processors put before a file name, or "" if
+// the value is a placeholder.
 func cleanProperty(text string) string {
 	for _, program := range []string{"Microsoft Word - ", "Microsoft PowerPoint - ", "Microsoft Excel - "} {
 		text = strings.TrimPrefix(text, program)
@@ -53,10 +53,10 @@ func timeText(t time.Time) string {
 	return t.Format(time.RFC3339)
 }
 
-// maxPageLinks is the maximum number of links on a page to match with its lines.
+// maxPageLinks is the maximum number of links per page to match with lines.
 const maxPageLinks = 1000
 
-// links returns the links on a page; i is the page's 0-based index.
+// links returns the links on page i, counted from 0.
 func (s *source) links(i int) []pdftext.Link {
 	if s.own == nil {
 		return nil
@@ -69,11 +69,11 @@ func (s *source) links(i int) []pdftext.Link {
 type linkFinder struct {
 	links []pdftext.Link // links on the page
 	found []domain.BlockLink
-	on    int // number of the line with the link found last
+	on    int // number of the line with the last link found
 	line  int
 }
 
-// linksOf returns the links on the given lines, each with the words that it covers.
+// linksOf returns the links on the given lines, each with the words it covers.
 func linksOf(links []pdftext.Link, lines ...pdftext.Line) []domain.BlockLink {
 	f := linkFinder{links: links}
 	for _, line := range lines {
@@ -100,7 +100,7 @@ func (f *linkFinder) find(line pdftext.Line) {
 	}
 }
 
-// linkText returns the part of a line covered by a link, or "" if there is none.
+// linkText returns the part of a line that a link covers, or "" if there is none.
 func linkText(link pdftext.Link, line pdftext.Line) string {
 	const middle = 0.3 // height of the middle of small letters above the baseline, as a multiple of the font size
 	x0, x1, y0, y1 := alongLine(pdftext.Box{X0: link.X0, Y0: link.Y0, X1: link.X1, Y1: link.Y1}, line.Turn)
@@ -116,7 +116,7 @@ func linkText(link pdftext.Link, line pdftext.Line) string {
 	return strings.Join(parts, " ")
 }
 
-// alongLine returns the coordinates of a box along and across a page's lines. `turn` is the direction of those lines.
+// alongLine returns a box's coordinates along and across a page's lines. `turn` is the lines' direction.
 func alongLine(b pdftext.Box, turn int) (x0, x1, y0, y1 float64) {
 	switch turn {
 	case 1:

@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// with returns a file with the given pages, with additional entries in the dictionaries of the first page and the
-// catalogue, and with additional objects, numbered from freeObject.
+// with returns a file with the given pages, additional entries in the dictionaries of the first page and the catalogue,
+// and additional objects, numbered from freeObject.
 func with(page, catalogue string, more []string, contents ...string) []byte {
 	objects := extracttest.PageObjects(contents...)
 	objects[0] = strings.Replace(objects[0], ">>", catalogue+" >>", 1)
@@ -32,7 +32,7 @@ func TestLinksOfPDFs(t *testing.T) {
 	const a, b = "https://example.org/a", "https://example.org/b"
 	tests := map[string]struct {
 		annots, content string
-		want            []domain.BlockLink // of all blocks
+		want            []domain.BlockLink // links in all blocks
 	}{
 		"a link has the words that it lies on": {
 			linkTo(a, 94, 697, 149.5, 710), extracttest.At("F1", 11, 72, 700, "See the manual for more."),

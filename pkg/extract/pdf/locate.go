@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	nearPages       = 2    // maximum distance of a searched page from the passage's page
-	sufficientShare = 0.98 // fraction of a span that, once found, ends the search for it
-	minShare        = 0.6  // fraction of a span below which it counts as not found, as in text from another file
-	minPageLetters  = 20   // number of letters below which PDFium may read a page, as if it had no text
+	nearPages       = 2    // how many pages away from the passage's page to search
+	sufficientShare = 0.98 // found fraction of a span that ends the search for it
+	minShare        = 0.6  // a span counts as not found below this fraction, as in text from another file
+	minPageLetters  = 20   // below this number of letters, PDFium may read a page as if it had no text
 	linesOfPage     = 1 << 20
-	maxRectangles   = 50_000 // number of rectangles after which no more passages are located
+	maxRectangles   = 50_000 // after this number of rectangles, no more passages are located
 )
 
 // locate finds passages of the extracted text on the pages.
@@ -137,7 +137,7 @@ func (l *locator) read(number int) ([]pdfmatch.Glyph, error) {
 	return glyphs, nil
 }
 
-// frame returns the frame of a page; i is the page's 0-based index.
+// frame returns the frame of page i, counted from 0.
 func (l *locator) frame(i int) pdftext.Frame {
 	if l.own != nil {
 		return l.own.Frame(i)
@@ -148,7 +148,7 @@ func (l *locator) frame(i int) pdftext.Frame {
 	return pdftext.FrameOf(pdftext.Box{}, 0)
 }
 
-// frame asks PDFium for the frame of a page; i is the page's 0-based index.
+// frame asks PDFium for the frame of page i, counted from 0.
 func (r *pdfiumReader) frame(i int) (frame pdftext.Frame, err error) {
 	defer recoverPDFium(&err)
 	r.calls += 2

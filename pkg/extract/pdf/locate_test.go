@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf"
 )
 
-// locateIn returns the rectangles of a quotation, in the first block of the extracted text that contains it.
+// locateIn returns a quotation's rectangles, looking in the first block of the extracted text that contains it.
 func locateIn(t *testing.T, data []byte, quotation string) []domain.PageRectangle {
 	t.Helper()
 	src := format.Source{Data: bytes.NewReader(data), Size: int64(len(data)), Name: "a.pdf"}
@@ -47,7 +47,7 @@ func rectangleLines(rectangles []domain.PageRectangle) string {
 	return strings.Join(out, "\n")
 }
 
-// page returns a file with one page of 600 × 800 points, and with additional entries in the page's dictionary.
+// page returns a file with one page of 600 × 800 points. `entries` are added to the page's dictionary.
 func page(entries, content string) []byte {
 	objects := extracttest.PageObjects(content)
 	objects[3] = strings.Replace(objects[3], "/MediaBox [0 0 595 842]", "/MediaBox [0 0 600 800] "+entries, 1)
@@ -114,8 +114,8 @@ func TestLocate(t *testing.T) {
 	}
 }
 
-// TestLocateNearPages finds a passage that continues on the next page. Its page number names the page with the larger
-// part.
+// TestLocateNearPages finds a passage that continues on the next page. Its page number is that of the page with the
+// larger part.
 func TestLocateNearPages(t *testing.T) {
 	t.Parallel()
 	data := extracttest.PDFPages(extracttest.At("F1", 10, 100, 100, "The sentence begins on this page and then"),
@@ -134,7 +134,7 @@ func TestLocateNearPages(t *testing.T) {
 	}
 }
 
-// TestLocateWithPDFium compares the rectangles from pdftext and PDFium on pages with a rotation and a crop box.
+// TestLocateWithPDFium compares rectangles from pdftext and PDFium on pages with a rotation and a crop box.
 func TestLocateWithPDFium(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

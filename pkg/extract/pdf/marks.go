@@ -40,8 +40,8 @@ func joinMarks(lines []pdftext.Line) []pdftext.Line {
 	return out
 }
 
-// itemOf returns the index of the nearest line with a single cell to the right of a marker, on the same baseline. It
-// returns -1 if there is none.
+// itemOf returns the index of the nearest single-cell line to the right of a marker, on the same baseline, or -1 if
+// there is none.
 func itemOf(mark pdftext.Line, lines []pdftext.Line) int {
 	at, least := -1, math.Inf(1)
 	for i, line := range lines {
@@ -55,14 +55,14 @@ func itemOf(mark pdftext.Line, lines []pdftext.Line) int {
 	return at
 }
 
-// isNearMark reports whether a cell starts close enough after a marker to be its item.
+// isNearMark reports whether a cell starts close enough to a marker to be its item.
 func isNearMark(mark, item pdftext.Cell, size float64) bool {
 	const overlap = 0.3 // maximum overlap of marker and item, as a multiple of the font size
 	return item.X0 >= mark.X1-overlap*size && item.X0 <= mark.X0+maxMarkDistance*size
 }
 
-// isMark reports whether a string is only a list marker: a bullet, "3." or "(b)".
+// isMark reports whether a string is just a list marker: a bullet, "3." or "(b)".
 func isMark(s string) bool {
-	const dashes = "–—*-" // these mark empty cells in tables
+	const dashes = "–—*-" // mark empty cells in tables
 	return len(s) <= 5 && !strings.ContainsAny(s, " \t") && startsItem(s+" x") && !strings.Contains(dashes, s)
 }

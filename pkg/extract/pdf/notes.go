@@ -13,9 +13,8 @@ const (
 	smallerNote  = 0.25 // minimum difference in size between a note and the text above, in points
 )
 
-// startsApart reports whether a line is the first line of a caption or footnote, or the first line after one. Such a
-// line may have the same distance and indentation as the lines of the paragraph before it, so other signs must separate
-// the two.
+// startsApart reports whether a line is the first line of a caption or footnote, or the first line after one. Its
+// distance and indentation may be the same as in the paragraph before it, so other evidence must separate the two.
 func startsApart(para []pdftext.Line, line pdftext.Line, wide bool) bool {
 	last, text := para[len(para)-1], line.Text()
 	ended := endsSentence(last.Text())
@@ -31,7 +30,7 @@ func startsApart(para []pdftext.Line, line pdftext.Line, wide bool) bool {
 	return last.Size-line.Size > smallerNote && ended || isNextNoteMark(startsNote(para[0].Text()), startsNote(text)) && ended
 }
 
-// captionWords are the words at the start of captions in common languages. A number and a punctuation mark must follow.
+// captionWords are words that start captions in common languages. A number and a punctuation mark must follow.
 var captionWords = map[string]bool{
 	"figure": true, "fig": true, "table": true, "chart": true, "listing": true, "algorithm": true, "scheme": true, "exhibit": true, "plate": true,
 	"abbildung": true, "abb": true, "tabelle": true, "tab": true, "schaubild": true, "tableau": true, "figura": true, "tabla": true, "tabela": true, "tabella": true,
@@ -39,11 +38,11 @@ var captionWords = map[string]bool{
 	"図": true, "表": true, "图": true, "圖": true, "그림": true, "표": true,
 }
 
-// isCaption reports whether a line starts like the caption of a figure or table: "Figure 3:", "Tab. 2.1 –". In a
-// sentence, there is no punctuation mark after the number.
+// isCaption reports whether a line starts like a figure or table caption: "Figure 3:", "Tab. 2.1 –". In a sentence,
+// there is no punctuation mark after the number.
 func isCaption(s string) bool {
 	at := strings.IndexFunc(s, func(r rune) bool { return unicode.IsDigit(r) })
-	const longestWord = 24 // maximum length of a caption word, in bytes
+	const longestWord = 24 // maximum length of a caption word in bytes
 	if at <= 0 || at > longestWord || !captionWords[strings.ToLower(strings.TrimRight(s[:at], ". \t"))] {
 		return false
 	}
@@ -56,8 +55,8 @@ func isCaption(s string) bool {
 	return rest == "" || strings.ContainsRune(":.|–—：．", first)
 }
 
-// startsNote returns the mark at the start of a footnote: a number without a full stop, or a symbol. For other lines,
-// it returns "".
+// startsNote returns the mark at the start of a footnote, which is a number without a full stop or a symbol. For other
+// lines, it returns "".
 func startsNote(s string) string {
 	n := len(s) - len(strings.TrimLeft(s, "0123456789"))
 	const longestNumber = 3
@@ -73,8 +72,8 @@ func startsNote(s string) string {
 	return s[:n]
 }
 
-// isNextNoteMark reports whether note mark b may come after note mark a: b is the next number, a and b are different
-// symbols, or one of them is a number and the other a symbol.
+// isNextNoteMark reports whether note mark b may follow note mark a. This is the case if b is the next number, if a and
+// b are different symbols, or if one is a number and the other a symbol.
 func isNextNoteMark(a, b string) bool {
 	if a == "" || b == "" {
 		return false

@@ -8,9 +8,9 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// readingOrder sorts the lines of a page into reading order. Nearly all programs write a file in reading order,
-// including columns and boxes, so it keeps the file's order if that is plausible. Otherwise it sorts the lines by their
-// positions. Text in another direction than the rest of the page, such as a stamp in the margin, comes last.
+// readingOrder sorts a page's lines into reading order. Nearly all programs write files in reading order, including
+// columns and boxes, so it keeps the file's order if that is plausible. Otherwise it sorts the lines by position. Text
+// whose direction differs from the rest of the page, such as a stamp in the margin, comes last.
 func readingOrder(lines []pdftext.Line) []pdftext.Line {
 	turn := mainTurn(lines)
 	main := make([]pdftext.Line, 0, len(lines))
@@ -28,8 +28,8 @@ func readingOrder(lines []pdftext.Line) []pdftext.Line {
 	return append(main, turned...)
 }
 
-// scattered reports whether the order of the lines is implausible, that is, whether many lines are above the line
-// before them in the file, and in the same column.
+// scattered reports whether the lines' order is implausible, i.e. whether many lines are above the preceding line in
+// the file and in the same column.
 func scattered(lines []pdftext.Line) bool {
 	const atLeast = 6
 	if len(lines) < atLeast {
@@ -45,7 +45,7 @@ func scattered(lines []pdftext.Line) bool {
 	return back*3 >= len(lines)
 }
 
-// extent returns the horizontal range of a line.
+// extent returns a line's horizontal range.
 func extent(l pdftext.Line) (from, to float64) {
 	from, to = math.Inf(1), math.Inf(-1)
 	for _, c := range l.Cells {
@@ -62,7 +62,7 @@ func overlap(a, b pdftext.Line) float64 {
 	return max(0, min(a1, b1)-max(a0, b0)) / width
 }
 
-// sortByPosition sorts lines by cutting the page recursively along white space. It cuts the page into columns if a gap
+// sortByPosition sorts lines by recursively cutting the page along white space. It cuts the page into columns if a gap
 // runs through all lines, and otherwise horizontally at the widest gap.
 func sortByPosition(lines []pdftext.Line, depth int) []pdftext.Line {
 	const deepest = 24
@@ -88,8 +88,8 @@ func sortByPosition(lines []pdftext.Line, depth int) []pdftext.Line {
 	return lines
 }
 
-// cutColumns splits lines at the widest gap that runs from top to bottom. Both sides must be columns of text rather
-// than of a table.
+// cutColumns splits lines at the widest gap from top to bottom. Both sides must be columns of text rather than columns
+// of a table.
 func cutColumns(lines []pdftext.Line) (left, right []pdftext.Line) {
 	sorted := slices.Clone(lines)
 	slices.SortStableFunc(sorted, func(a, b pdftext.Line) int {
@@ -132,8 +132,8 @@ func isColumn(lines []pdftext.Line) bool {
 	return len(lines) >= 2 && long*2 >= len(lines)
 }
 
-// cutAcross splits lines at the largest vertical distance between neighbouring lines. The distance must be clearly
-// larger than ordinary line spacing.
+// cutAcross splits lines at the largest vertical distance between neighbouring lines, which must be clearly larger than
+// ordinary line spacing.
 func cutAcross(lines []pdftext.Line) (upper, lower []pdftext.Line) {
 	sorted := slices.Clone(lines)
 	slices.SortStableFunc(sorted, func(a, b pdftext.Line) int { return cmp.Compare(b.Y, a.Y) })

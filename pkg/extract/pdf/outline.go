@@ -7,11 +7,10 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// outlineLevels holds the heading levels in the document's outline, by page and title.
+// outlineLevels holds the heading levels in the document's outline by page and title.
 type outlineLevels map[outlineKey]int
 
-// outlineKey identifies an entry in an outline by its page number, counted from 1, and its title as titleKey returns
-// it.
+// outlineKey identifies an outline entry by its page number, counted from 1, and its title as returned by titleKey.
 type outlineKey struct {
 	page  int
 	title string
@@ -36,8 +35,8 @@ func (s *source) outline() outlineLevels {
 	return levels
 }
 
-// level returns the outline level of the heading with the given text on a page, or 0 if the outline does not contain
-// it. Outlines often omit the number of a heading, so level also looks up the text without it.
+// level returns the outline level of the heading with the given text on a page, or 0 if it is not in the outline.
+// Outlines often omit heading numbers, so level also looks up the text without its number.
 func (o outlineLevels) level(page int, text string) int {
 	if len(o) == 0 || len(text) > maxHeadingLength {
 		return 0
@@ -51,8 +50,8 @@ func (o outlineLevels) level(page int, text string) int {
 	return 0
 }
 
-// levelOf returns the outline level of a paragraph. It looks up the whole text and then each line, because the outline
-// may contain only one line of the heading, such as the title below "Chapter 3".
+// levelOf returns a paragraph's outline level. It looks up the whole text and then each line, because the outline may
+// contain only one line of the heading, such as the title below "Chapter 3".
 func (o outlineLevels) levelOf(page int, text string, lines []pdftext.Line) int {
 	if len(o) == 0 {
 		return 0

@@ -20,15 +20,15 @@ var Format = format.Format{
 	Name: "a PDF", Label: "PDF", Sniff: isPDF, Read: read, Locate: locate, Scan: scanPicture, Scanned: readScanned,
 }
 
-// isPDF reports whether the first 1,024 bytes contain a PDF header rather than mere text about PDF. Other data may come
-// before the header, because PDF viewers accept such files.
+// isPDF reports whether the first 1,024 bytes contain a PDF header and not just text about PDF. Other data may precede
+// the header, because PDF viewers accept such files.
 func isPDF(head []byte, _ string) bool {
 	at := bytes.Index(head[:min(len(head), 1024)], []byte("%PDF-"))
 	return at == 0 || at > 0 && (!utf8.Valid(head[:at]) || format.CountLetters(string(head[:at])) == 0 || head[at-1] == '\n' || head[at-1] == '\r')
 }
 
-// read reads a PDF file page by page, so memory does not grow with the number of pages. It first collects properties of
-// the whole document, such as the body text's font size, from a sample of its pages.
+// read reads a PDF file page by page, so that memory does not grow with the number of pages. It first collects
+// properties of the whole document, such as the body text's font size, from a sample of its pages.
 func read(p *format.Parser) error {
 	data, err := p.Src.Bytes()
 	if err != nil {
@@ -152,7 +152,7 @@ func haveClause(n int) string {
 }
 
 // damagedPDF returns the error for a damaged file. Its message is one line for users, in which `what` names the damage.
-// `cause` is the PDF reader's error, which is meant for logs.
+// `cause` is the PDF reader's error, for logs.
 func damagedPDF(what string, cause error) *format.Error {
 	return &format.Error{Kind: format.Damaged, Err: cause, Message: "the PDF is damaged: " + what + "; export it again, or upload the document in another format"}
 }

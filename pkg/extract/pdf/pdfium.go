@@ -23,16 +23,16 @@ import (
 	"github.com/tetratelabs/wazero"
 )
 
-// pdfiumPages is the maximum memory of the sandbox, in WebAssembly pages of 64 KiB: 256 MiB.
+// pdfiumPages is the sandbox's maximum memory in WebAssembly pages of 64 KiB: 256 MiB.
 const pdfiumPages = 4096
 
-// pdfiumGC is the heap growth, in percent, that triggers a garbage collection while PDFium has a file open. Every call
-// into the sandbox leaves 10 KiB of garbage, so frequent collections save much memory. They cost little, because the
-// live heap is cheap to scan.
+// pdfiumGC is the heap growth, in percent, that triggers a garbage collection while PDFium has a file open. Every
+// sandbox call leaves 10 KiB of garbage, so frequent collections save much memory. They cost little, because the live
+// heap is cheap to scan.
 const pdfiumGC = 20
 
-// pdfiumRuntime is the compiled PDFium of this process. Compiling takes seconds, so it happens at most once, and only
-// if a file needs PDFium.
+// pdfiumRuntime is this process's compiled PDFium. Compiling takes seconds, so it happens at most once, and only if a
+// file needs PDFium.
 var pdfiumRuntime struct {
 	once sync.Once
 	pool pdfium.Pool
@@ -64,7 +64,7 @@ func startPDFium(cacheDir string) (pdfium.Pool, error) {
 
 // lockCompilation keeps other processes from compiling PDFium into the folder until `done` is called. Otherwise all
 // child processes that need PDFium at the same time would spend seconds compiling it. With the lock, one process
-// compiles PDFium and the others use the result. If locking fails, the only cost is more work.
+// compiles PDFium, and the others use the result. If locking fails, it only costs extra work.
 func lockCompilation(cacheDir string) (done func()) {
 	if cacheDir == "" {
 		return func() {}
@@ -76,19 +76,19 @@ func lockCompilation(cacheDir string) (done func()) {
 	return func() { _ = lock.Unlock() }
 }
 
-// pdfiumReader reads a file open in PDFium. It must be closed.
+// pdfiumReader reads a file that PDFium has open. It must be closed.
 type pdfiumReader struct {
 	instance  pdfium.Pdfium
 	doc       references.FPDF_DOCUMENT
 	pages     int
 	title     string
-	calls     int         // calls into the sandbox for characters and objects
+	calls     int         // sandbox calls for characters and objects
 	gc        int         // previous garbage collection percentage
 	stopWatch func() bool // stops the function that kills the instance when the context is done
 }
 
-// openPDFium opens a file in PDFium, which reads it directly from memory. If the file needs a password, it returns an
-// Encrypted *Error.
+// openPDFium opens a file in PDFium, which reads it directly from memory. It returns an Encrypted *Error if the file
+// needs a password.
 func openPDFium(p *format.Parser, data []byte) (_ *pdfiumReader, err error) {
 	defer recoverPDFium(&err)
 	pool, err := startPDFium(p.Lim.CacheDir)
@@ -127,7 +127,7 @@ func openPDFium(p *format.Parser, data []byte) (_ *pdfiumReader, err error) {
 	return r, nil
 }
 
-// close closes the sandbox instance, which returns to the pool. After a trap, closing fails, and the pool drops the
+// close closes the sandbox instance and returns it to the pool. After a trap, closing fails, and the pool drops the
 // instance.
 func (r *pdfiumReader) close() {
 	var err error
@@ -144,11 +144,11 @@ func recoverPDFium(err *error) {
 	}
 }
 
-// hasImage reports whether a page shows a picture; i is the page's 0-based index.
+// hasImage reports whether page i, counted from 0, shows a picture.
 func (r *pdfiumReader) hasImage(i int) (has bool) {
 	var err error
 	defer recoverPDFium(&err)
-	const most, image = 200, 3 // maximum number of objects examined; PDFium's type number for pictures
+	const most, image = 200, 3 // maximum number of objects to examine; PDFium's type number for pictures
 	page := r.pageAt(i)
 	count, err := r.instance.FPDFPage_CountObjects(&requests.FPDFPage_CountObjects{Page: page})
 	if err != nil {

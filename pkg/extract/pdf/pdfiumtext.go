@@ -16,23 +16,23 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// maxPDFiumChars is the maximum number of characters per page requested from PDFium.
+// maxPDFiumChars is the maximum number of characters to request from PDFium per page.
 const maxPDFiumChars = 500_000
 
-// Bounds for splitting words whose characters differ in height: the minimum difference in points, and the maximum
-// length of a word.
+// Bounds for splitting words whose characters differ in height: the minimum difference in points, and the maximum word
+// length.
 const (
 	uneven        = 0.5
 	maxUnevenWord = 64
 )
 
-// pdfiumPage is a page as PDFium reads it.
+// pdfiumPage is a page as read by PDFium.
 type pdfiumPage struct {
 	lines []pdftext.Line
 	chars int // characters found on the page, without blanks
 	known int // characters that PDFium could decode
 
-	unknown pdfgarbled.Unknown // undecoded characters that form words
+	unknown pdfgarbled.Unknown // undecoded characters in words
 }
 
 // page reads page i, counted from 0. It builds lines from the positions of PDFium's words, so that these pages go
@@ -84,14 +84,14 @@ func (r *pdfiumReader) page(ctx context.Context, i int, hidden []pdftext.Box) (r
 	return read, nil
 }
 
-// pdfiumWords passes a page's words to a Builder, each as one glyph. A call into the sandbox costs as much as laying
-// out a line. So pdfiumWords requests the positions of only the first and last character of a word, and the common
-// properties of a run of words only once.
+// pdfiumWords passes a page's words to a Builder, each as one glyph. A sandbox call costs as much as laying out a line.
+// So pdfiumWords requests only the positions of a word's first and last characters, and requests the common properties
+// of a run of words only once.
 type pdfiumWords struct {
 	r      *pdfiumReader
 	text   references.FPDF_TEXTPAGE
-	hidden []pdftext.Box         // positions of text in hidden layers, which PDFium reads as ordinary text
-	page   structs.FPDF_FS_RECTF // visible part of the page; empty if unknown
+	hidden []pdftext.Box         // positions of text in hidden layers, which PDFium reads like ordinary text
+	page   structs.FPDF_FS_RECTF // the page's visible part; empty if unknown
 	out    pdftext.Builder
 
 	// The current run: words on one baseline in one font.
@@ -140,7 +140,7 @@ const (
 	pdfiumNoncharacter = 0xfffe
 )
 
-// endsWord reports whether r ends a word: whether it is a blank or a hyphen that divides the word.
+// endsWord reports whether r ends a word, i.e. is a blank or a hyphen that divides the word.
 func endsWord(r rune) bool { return isBlank(r) || r == pdfiumHyphen || r == pdfiumNoncharacter }
 
 func isBlank(r rune) bool { return r == 0 || unicode.IsSpace(r) }
@@ -223,7 +223,7 @@ func (c *pdfiumWords) box(n int) (structs.FPDF_FS_RECTF, bool) {
 	return b.Rect, true
 }
 
-// outside reports whether a word is outside the page, where it is invisible.
+// outside reports whether a word is outside the page and thus invisible.
 func (c *pdfiumWords) outside(first, last structs.FPDF_FS_RECTF) bool {
 	if c.page.Right <= c.page.Left || c.page.Top <= c.page.Bottom {
 		return false
@@ -249,7 +249,7 @@ func wordText(units []rune) string {
 	return b.String()
 }
 
-// startRun requests the common properties of a run's characters. It returns false if the run has no position or no
+// startRun requests the properties shared by a run's characters. It returns false if the run has no position or no
 // plausible size.
 func (c *pdfiumWords) startRun(n int, b structs.FPDF_FS_RECTF) bool {
 	i := c.r.instance
@@ -281,7 +281,7 @@ func (c *pdfiumWords) startRun(n int, b structs.FPDF_FS_RECTF) bool {
 	return c.size > 0 && c.size < 1e5
 }
 
-// span returns the start and the end of a word on its baseline. PDFium's boxes are parallel to the page edges, so span
+// span returns the start and end of a word on its baseline. PDFium's boxes are parallel to the page edges, so span
 // calculates the end of a rotated word from the word's direction.
 func (c *pdfiumWords) span(first, last structs.FPDF_FS_RECTF) (from, to [2]float64) {
 	left, right := float64(min(first.Left, last.Left)), float64(max(first.Right, last.Right))

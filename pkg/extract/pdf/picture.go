@@ -17,14 +17,14 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Bounds on the picture of a page, in pixels, and in bytes as PNG. The picture of an A4 page has 1,130 × 1,600 pixels.
+// Bounds on the picture of a page, in pixels, and in bytes as PNG. An A4 page's picture has 1,130 × 1,600 pixels.
 const (
 	maxPictureWidth  = 1600
 	maxPictureHeight = 1600
 	maxPictureBytes  = 8 << 20
 )
 
-// Picture draws a page of a PDF, counted from 1, as a PNG picture. The picture shows annotations and filled forms.
+// Picture draws a page of a PDF as a PNG picture, including annotations and filled forms. Pages are counted from 1.
 // Nothing in the PDF is executed: PDFium is compiled without scripting and has no access to files or the network.
 func Picture(ctx context.Context, src format.Source, lim format.Limits, page int) (_ []byte, err error) {
 	defer func() {
@@ -75,7 +75,7 @@ func (r *pdfiumReader) picture(i int) (_ []byte, err error) {
 		return nil, fmt.Errorf("drawing the page: %w", err)
 	}
 	defer drawn.CleanupFunc()
-	// PDFium leaves the background of a page with transparency transparent, so draw the picture on white paper.
+	// PDFium leaves the background transparent on pages with transparency, so draw the picture on white paper.
 	paper := image.NewRGBA(drawn.Result.RenderedImage.Bounds())
 	draw.Draw(paper, paper.Bounds(), image.White, image.Point{}, draw.Src)
 	draw.Draw(paper, paper.Bounds(), drawn.Result.RenderedImage, drawn.Result.RenderedImage.Bounds().Min, draw.Over)

@@ -7,7 +7,7 @@ import (
 )
 
 // trimmed returns the grid without empty rows at its top and bottom, which appear if a picture touches the table. It
-// also removes borders no longer used by any rule. It returns nil if what remains is too small for a table.
+// also removes borders that no rule uses any more. It returns nil if what remains is too small for a table.
 func (g *grid) trimmed(lines []pdftext.Line) *grid {
 	first, last := g.rows(), -1
 	for _, line := range lines {
@@ -51,14 +51,14 @@ func (g *grid) trimmed(lines []pdftext.Line) *grid {
 	return out
 }
 
-// region is a table cell, which can span several cells of the grid.
+// region is a table cell, which may span several grid cells.
 type region struct {
 	row, column         int
 	rowSpan, columnSpan int
 }
 
-// regions returns the table cells, by joining grid cells that no rule separates. ok is false if a region is not a
-// rectangle: the rules then belong to a drawing.
+// regions returns the table cells by joining grid cells that no rule separates. `ok` is false if a region is not a
+// rectangle, because the rules then belong to a drawing.
 func (g *grid) regions() (all []region, ok bool) {
 	columns := g.columns()
 	seen := make([]bool, g.rows()*columns)
@@ -104,8 +104,8 @@ func (g *grid) regions() (all []region, ok bool) {
 }
 
 // split splits a region at vertical rules that end inside it, such as the rules below a name that spans several
-// columns. It first splits each row of the grid at the row's own rules. It then joins a part with the one below if both
-// have the same columns and no rule separates them. A region without such rules stays whole.
+// columns. It first splits each grid row at the row's own rules. It then joins a part with the one below if both have
+// the same columns and no rule separates them. A region without such rules stays whole.
 func (g *grid) split(c region) []region {
 	var all []region
 	above := make([]int, c.columnSpan) // by column: the part that began there in the row above, from 1; 0 if none

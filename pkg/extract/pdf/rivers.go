@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// withColumns adds columns to a grid with rules only between its rows and returns the new grid. The column borders are
-// in the vertical white space between the words of all lines. withColumns returns nil if there are fewer than two
+// withColumns adds columns to a grid that has rules only between its rows, and returns the new grid. The column borders
+// are in the vertical white space between the words of all lines. withColumns returns nil if there are fewer than two
 // columns.
 func (g *grid) withColumns(lines []pdftext.Line) *grid {
 	t := g.textOf(lines)
@@ -52,7 +52,7 @@ func (g *grid) withColumns(lines []pdftext.Line) *grid {
 	return out
 }
 
-// maxRivers is the maximum number of vertical strips of white space examined in a table.
+// maxRivers is the maximum number of vertical strips of white space to examine in a table.
 const maxRivers = 500
 
 // lineWords returns the words in each line.
@@ -66,7 +66,7 @@ func lineWords(lines []pdftext.Line) [][]pdftext.Cell {
 	return words
 }
 
-// hasGapAt reports whether most lines have a gap at the position `at` that is wider than a space between words. Smaller
+// hasGapAt reports whether most lines have a gap at position `at` that is wider than a space between words. Smaller
 // gaps also occur by chance.
 func hasGapAt(lines []pdftext.Line, words [][]pdftext.Cell, at float64) bool {
 	const room = 0.5 // minimum width of the gap, as a multiple of the font size
@@ -87,7 +87,7 @@ func hasGapAt(lines []pdftext.Line, words [][]pdftext.Cell, at float64) bool {
 	return n*3 >= len(lines)*2
 }
 
-// bodyLines returns the lines that define the columns. It omits titles between rows, and all header lines except the
+// bodyLines returns the lines that define the columns. It omits titles between rows and all header lines except the
 // last, because their names may span several columns.
 func (t *gridText) bodyLines() []pdftext.Line {
 	var body []pdftext.Line
@@ -111,8 +111,8 @@ func (t *gridText) bodyLines() []pdftext.Line {
 }
 
 // hasHeader reports whether a table without rules between its columns has a header. The header is the first row with
-// text. It must have only a few lines, name at least two columns, and contain no list markers. The rows below must not
-// be prose in columns.
+// text. It must have only a few lines, name at least two columns and contain no list markers. The rows below it must
+// not be prose in columns.
 func (t *gridText) hasHeader() bool {
 	const headerLines = 3
 	header := -1
@@ -145,8 +145,8 @@ func (t *gridText) hasHeader() bool {
 	return names >= 2 && (len(t.ys) > 5 || proseColumns(lines) == nil)
 }
 
-// keepNamed removes the left border of each column without a header word, because that border is only white space that
-// happens to run through all rows. The first column needs no header word, because it may hold row names.
+// keepNamed removes the left border of each column without a header word, because such a border is just white space
+// that happens to run through all rows. The first column needs no header word, because it may hold row names.
 func (t *gridText) keepNamed(g *grid) {
 	names := lineWords(t.bands[slices.IndexFunc(t.bands, func(band []pdftext.Line) bool { return len(band) > 0 })])
 	for k := g.columns() - 1; k > 0; k-- {
@@ -156,7 +156,7 @@ func (t *gridText) keepNamed(g *grid) {
 	}
 }
 
-// keepFilled removes the borders of columns with text on only a few lines. `body` holds the words in each line.
+// keepFilled removes the borders of columns that have text on only a few lines. `body` holds each line's words.
 func (g *grid) keepFilled(body [][]pdftext.Cell) {
 	const fewest = 2
 	for k := g.columns() - 1; k > 0; k-- {
@@ -172,7 +172,7 @@ func (g *grid) keepFilled(body [][]pdftext.Cell) {
 	}
 }
 
-// inColumn reports whether the middle of one of the words is in column k. Cell.Cut also goes by the middle.
+// inColumn reports whether the middle of one of the words is in column k. Cell.Cut uses the middle too.
 func (g *grid) inColumn(k int, words []pdftext.Cell) bool {
 	return slices.ContainsFunc(words, func(w pdftext.Cell) bool {
 		middle := (w.X0 + w.X1) / 2
@@ -180,8 +180,8 @@ func (g *grid) inColumn(k int, words []pdftext.Cell) bool {
 	})
 }
 
-// spansColumns reports whether a cell is a title over several columns. At the borders that it crosses, such a cell has
-// no gap wider than a space between words.
+// spansColumns reports whether a cell is a title over several columns. At the borders it crosses, such a cell has no
+// gap wider than a space between words.
 func spansColumns(c pdftext.Cell, borders []float64, size float64) bool {
 	const room = 0.5 // maximum width of a space between words, as a multiple of the font size
 	words := c.Words()
@@ -201,7 +201,7 @@ func spansColumns(c pdftext.Cell, borders []float64, size float64) bool {
 	return crosses
 }
 
-// framesText reports whether a few rules only frame a page's text, and do not form a table. Such text has headings or
+// framesText reports whether a few rules just frame a page's text and do not form a table. Such text has headings or
 // lists between the rules.
 func (l *layout) framesText(t *gridText) bool {
 	marks, all := 0, 0

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/extracttest"
 )
 
-// strokes returns the operators that draw the given lines, each from (x0, y0) to (x1, y1).
+// strokes returns operators that draw the given lines, each from (x0, y0) to (x1, y1).
 func strokes(lines ...[4]float64) string {
 	var b strings.Builder
 	for _, l := range lines {
@@ -19,7 +19,7 @@ func strokes(lines ...[4]float64) string {
 	return b.String()
 }
 
-// lattices returns the operators that draw all rules of a grid.
+// lattices returns operators that draw all rules of a grid.
 func lattices(xs, ys []float64) string {
 	var lines [][4]float64
 	for _, x := range xs {
@@ -34,7 +34,7 @@ func lattices(xs, ys []float64) string {
 func TestTablesWithRules(t *testing.T) {
 	t.Parallel()
 	const f = "F1"
-	// Text in three columns that only rules separate, because the columns are so close together.
+	// Text in three columns that are so close together that only rules separate them.
 	narrow := func(y float64, a, b, c string) string {
 		return extracttest.At(f, 11, 74, y, a) + extracttest.At(f, 11, 132, y, b) + extracttest.At(f, 11, 202, y, c)
 	}

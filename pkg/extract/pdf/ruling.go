@@ -9,23 +9,23 @@ import (
 )
 
 const (
-	sameRule     = 3     // maximum gap between pieces of one rule, or between rules that meet in a corner, in points
+	sameRule     = 3     // maximum gap in points between segments of one rule, or between rules that meet in a corner
 	shortestRule = 6     // minimum length of a rule between cells, in points
-	maxGridRules = 2_000 // maximum number of rules in one direction on a page; a page with more is a drawing
+	maxGridRules = 2_000 // maximum number of rules per direction on a page; a page with more is a drawing
 	maxGridCells = 20_000
-	maxGridText  = 1_000_000 // maximum number of cells in the lines times the number of columns of a grid
-	maxGridWork  = 2_000_000 // maximum number of grids times the number of lines on a page; a page with more is a drawing
-	closing      = 0.6       // minimum fraction of a cell's side that a rule must cover to separate the cell from the next
+	maxGridText  = 1_000_000 // maximum number of cells in a grid's lines times its number of columns
+	maxGridWork  = 2_000_000 // maximum number of grids times lines on a page; a page with more is a drawing
+	closing      = 0.6       // minimum fraction of a cell's side that a rule must cover to separate the cell from the next one
 )
 
 // grid holds the borders of a table's cells, which come from its ruled lines. `turn` is the direction of the text
-// lines. The x coordinates of the borders run along the lines of text, and the y coordinates across them.
+// lines. The borders' x coordinates run along the lines of text, and the y coordinates across them.
 type grid struct {
 	turn int
-	xs   []float64 // borders of columns, ascending
-	ys   []float64 // borders of rows, descending
-	// parts[r][k] is true if a rule separates cells k and k+1 of row r. below[r][k] is true if a rule separates cell k
-	// of row r from the next row. Both are nil if all rules are horizontal; the columns must then be found in the text.
+	xs   []float64 // column borders, ascending
+	ys   []float64 // row borders, descending
+	// parts[r][k] is true if a rule separates cells k and k+1 in row r. below[r][k] is true if a rule separates cell k in
+	// row r from the next row. Both are nil if all rules are horizontal; the columns must then be found from the text.
 	parts, below [][]bool
 }
 
@@ -41,8 +41,8 @@ func (g *grid) bottom() float64 { return g.ys[len(g.ys)-1] }
 // swapped.
 type rule struct{ at, from, to float64 }
 
-// gridsOf finds possible table grids in the drawings of a page. Whether a grid is a table depends on the text in it,
-// which is checked later.
+// gridsOf finds possible table grids in a page's drawings. Whether a grid is a table depends on the text in it, which
+// is checked later.
 func gridsOf(d pdftext.Drawn, turn int) []grid {
 	across, down := rulesOf(d, turn)
 	const fewest = 3 // minimum number of rules in a table
@@ -66,9 +66,9 @@ func gridsOf(d pdftext.Drawn, turn int) []grid {
 	return grids
 }
 
-// rulesOf returns the rules of a page, with the pieces of each rule joined. `turn` is the direction of the text lines,
-// to which the resulting coordinates are relative. The sides of filled rectangles are rules too, because backgrounds
-// can separate rows and cells.
+// rulesOf returns a page's rules, with the segments of each rule joined. `turn` is the direction of the text lines, to
+// which the resulting coordinates are relative. The sides of filled rectangles are rules too, because backgrounds can
+// separate rows and cells.
 func rulesOf(d pdftext.Drawn, turn int) (across, down []rule) {
 	add := func(b pdftext.Box) {
 		x0, x1, y0, y1 := alongLine(b, turn)
@@ -90,7 +90,7 @@ func rulesOf(d pdftext.Drawn, turn int) (across, down []rule) {
 	return joinRules(across), joinRules(down)
 }
 
-// joinRules joins pieces of rules that touch and lie on one line.
+// joinRules joins segments of rules that touch and are on one line.
 func joinRules(rules []rule) []rule {
 	slices.SortFunc(rules, func(a, b rule) int { return cmp.Compare(a.at, b.at) })
 	var joined []rule
@@ -116,10 +116,10 @@ func joinRules(rules []rule) []rule {
 	return slices.DeleteFunc(joined, func(r rule) bool { return r.to-r.from < shortestRule })
 }
 
-// ruleSet holds rules that touch one another.
+// ruleSet holds rules that touch each other.
 type ruleSet struct{ across, down []rule }
 
-// connected groups the rules that meet, either directly or through other rules.
+// connected groups rules that meet, either directly or through other rules.
 func connected(across, down []rule) []ruleSet {
 	of := make([]int, len(across)+len(down))
 	for i := range of {
@@ -162,7 +162,7 @@ func connected(across, down []rule) []ruleSet {
 	return found
 }
 
-// lattice returns a grid of intersecting rules, if they form at least two rows and two columns.
+// lattice returns a grid of intersecting rules if they form at least two rows and two columns.
 func lattice(across, down []rule) (grid, bool) {
 	if len(down) == 0 || len(across) == 0 {
 		return grid{}, false
@@ -174,7 +174,7 @@ func lattice(across, down []rule) (grid, bool) {
 	for _, v := range down {
 		xs = append(xs, v.at)
 	}
-	// The edges of a table without a frame are the ends of its rules.
+	// The ends of the rules are the edges of a table without a frame.
 	for _, h := range across {
 		xs = append(xs, h.from, h.to)
 	}
@@ -219,7 +219,7 @@ func lattice(across, down []rule) (grid, bool) {
 	return g, true
 }
 
-// borders returns the sorted positions, with nearly equal ones merged.
+// borders returns the positions sorted, with nearly equal ones merged.
 func borders(at []float64) []float64 {
 	slices.Sort(at)
 	var out []float64
@@ -234,7 +234,7 @@ func borders(at []float64) []float64 {
 	return out
 }
 
-// nearest returns the index of the element of `places` nearest to the position `at`.
+// nearest returns the index of the element in `places` nearest to `at`.
 func nearest(places []float64, at float64) int {
 	best, d := 0, math.Inf(1)
 	for i, p := range places {
@@ -245,13 +245,13 @@ func nearest(places []float64, at float64) int {
 	return best
 }
 
-// covers reports whether a rule runs along most of the side of a cell that extends from `from` to `to`.
+// covers reports whether a rule runs along most of the cell side from `from` to `to`.
 func covers(r rule, from, to float64) bool {
 	return min(r.to, to)-max(r.from, from) >= closing*(to-from)
 }
 
-// stacked returns grids of horizontal rules with the same length, one below another. They are common in the tables of
-// books, and as the edges of backgrounds behind every other row.
+// stacked returns grids of horizontal rules with the same length, one below the other. They are common in book tables,
+// and as the edges of backgrounds behind every other row.
 func stacked(rules []rule) []grid {
 	const fewest = 3
 	slices.SortStableFunc(rules, func(a, b rule) int { return cmp.Compare(b.at, a.at) })

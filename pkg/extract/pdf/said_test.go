@@ -14,7 +14,7 @@ func TestAPDFThatIsCutShortSaysSo(t *testing.T) {
 	end := strings.Index(string(whole), "xref\n")
 	for name, test := range map[string]struct {
 		data []byte
-		want string // part of the warnings
+		want string // expected in the warnings
 	}{
 		"a whole file":                 {whole, ""},
 		"one whose references are off": {append([]byte(strings.Replace(string(whole[:end]), "\n", "\n\n", 3)), whole[end:]...), ""},

@@ -13,32 +13,32 @@ import (
 	"github.com/sluice/sluice/pkg/extract/scan"
 )
 
-// Bounds that decide whether to recognise a page's text in its picture.
+// Bounds for deciding whether to recognise a page's text in its picture.
 const (
-	minPicture   = 0.1  // minimum share of the page covered by pictures, if the page has no text
-	maxCaption   = 80   // maximum number of letters in a stamp or a running title on a scanned page
-	minCovering  = 0.6  // minimum share of the page covered by pictures, if there is no more text than that
+	minPicture   = 0.1  // minimum share of the page covered by pictures if the page has no text
+	maxCaption   = 80   // maximum number of letters in a stamp or running title on a scanned page
+	minCovering  = 0.6  // minimum share of the page covered by pictures if there is no more text than that
 	minOutlines  = 60   // minimum number of curved shapes on a page whose text may be drawn as shapes
-	minReplacing = 0.5  // minimum confidence to replace the text of a font without a usable character map
-	minJudging   = 0.8  // minimum confidence of recognised text to which a text layer is compared
+	minReplacing = 0.5  // minimum confidence for replacing text in a font without a usable character map
+	minJudging   = 0.8  // minimum confidence of recognised text for comparing a text layer with it
 	minJudged    = 50   // minimum number of letters to compare
-	minAgreement = 0.6  // minimum F1 of the words in a text layer that belongs to its picture
+	minAgreement = 0.6  // minimum F1 of the words if a text layer belongs to its picture
 	lowScan      = 0.75 // mean confidence below which recognised text is uncertain
-	sampledScans = 3    // number of pages with a text layer to compare with their pictures
+	sampledScans = 3    // pages with a text layer to compare with their pictures
 )
 
-// scanNeed is the reason why a page's text must be recognised in its picture.
+// scanNeed is the reason why a page needs OCR.
 type scanNeed int
 
 const (
 	needNone    scanNeed = iota
 	needText             // the page has no text, but pictures or shapes
 	needMore             // a picture covers the page, which has little other text
-	needDecoded          // the font of much of the page's text has no usable character map, or a wrong one
+	needDecoded          // the font for much of the page's text has no usable character map, or a wrong one
 	needCheck            // the page's text is an invisible layer over its picture
 )
 
-// needOf returns why a page's text must be recognised in its picture, or needNone.
+// needOf returns the reason why a page needs OCR, or needNone.
 func needOf(p page) scanNeed {
 	switch {
 	case p.letters == 0 && (p.drawn.pictured >= minPicture || p.drawn.shapes >= minOutlines || p.byPDFium != "" && p.image):
@@ -55,21 +55,21 @@ func needOf(p page) scanNeed {
 	return needNone
 }
 
-// scannedPages collects the pages whose text must be recognised, and the results.
+// scannedPages collects the pages that need OCR, and the results.
 type scannedPages struct {
 	wanted     []int // pages to recognise, by number
 	layered    []int // pages with a text layer over a picture
 	compared   int   // pages whose text layer was compared with recognised text
-	wrong      int   // those of them with a different text layer
+	wrong      int   // compared pages with a different text layer
 	replaced   []int // pages whose text layer was replaced
 	recognised []int // all pages with recognised text
-	letters    int   // letters on these pages
+	letters    int   // letters on the recognised pages
 	confidence float64
 	unsure     []int // pages with uncertain text
 	failed     []int
 	failure    string
 	textless   []int // pages on which no text was found
-	skipped    []int // pages left out because of the limit
+	skipped    []int // pages skipped because of the limit
 }
 
 // recognised replaces the text of page i, counted from 0, with the text recognised in its picture if that is better.
@@ -119,7 +119,7 @@ func (s *source) recognised(i int, p page) page {
 	return p
 }
 
-// size returns the width and height of a page in points, as displayed.
+// size returns a page's width and height in points, as displayed.
 func (s *source) size(i int) (width, height float64) {
 	if s.own != nil {
 		return s.own.Frame(i).Size()
@@ -127,7 +127,7 @@ func (s *source) size(i int) (width, height float64) {
 	return s.pdfium.size(i)
 }
 
-// account records whether page `number` needs text recognition and, if recognition was tried, the result.
+// account records whether page `number` needs OCR and, if OCR was tried, the result.
 func (c *scannedPages) account(number int, p page) {
 	switch p.need {
 	case needNone:
@@ -161,8 +161,8 @@ func (c *scannedPages) account(number int, p page) {
 	}
 }
 
-// next returns the pages to recognise next: all pages whose text must be recognised, and a sample of those with a text
-// layer. If the text layers of the sample do not match the pictures, all pages with a text layer are recognised.
+// next returns the pages to recognise next: all pages that need OCR, and a sample of those with a text layer. If the
+// sample's text layers do not match the pictures, all pages with a text layer are recognised.
 func (c *scannedPages) next(scans format.Scans) []int {
 	pages := c.wanted
 	var layers []int // not compared yet
@@ -218,10 +218,10 @@ func agreement(lines []pdftext.Line, found scan.Page) float64 {
 
 const (
 	sizeStep = 0.5  // font sizes are rounded to a multiple of this, in points
-	sameSize = 0.22 // deviation from the usual size of a page's letters that may be a measurement error
+	sameSize = 0.22 // deviation from a page's usual letter size that may be a measurement error
 )
 
-// scannedLines returns the lines of a recognised page. `width` and `height` are the size of the page in points.
+// scannedLines returns a recognised page's lines. `width` and `height` are the page size in points.
 func scannedLines(p scan.Page, width, height float64) []pdftext.Line {
 	perPixel := width / float64(p.Width)
 	round := func(size float64) float64 { return max(math.Round(size/sizeStep)*sizeStep, sizeStep) }
@@ -250,7 +250,7 @@ func scannedLines(p scan.Page, width, height float64) []pdftext.Line {
 	return out.Lines()
 }
 
-// usualSize returns the size of most words on a page, in pixels.
+// usualSize returns the size of most words on a page in pixels.
 func usualSize(p scan.Page) float64 {
 	var sizes []float64
 	for _, l := range p.Lines {

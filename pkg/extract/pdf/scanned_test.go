@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/scan"
 )
 
-// scannedPDF returns a PDF with a page for each content. The pages can show the picture /I and use the font /F1.
+// scannedPDF returns a PDF with one page per content. The pages can show the picture /I and use the font /F1.
 func scannedPDF(contents ...string) []byte {
 	kids := ""
 	objects := []string{

@@ -14,8 +14,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/scan"
 )
 
-// readScanned lays out pages whose text was recognised in the pictures of a document in another format. These pages
-// have no size in points, so it follows from the resolution of the pictures.
+// readScanned lays out pages whose text was recognised in pictures from a document in another format. These pages have
+// no size in points, so it is derived from the pictures' resolution.
 func readScanned(p *format.Parser, pages []scan.Page) error {
 	const points = 72.0 / format.ScanResolution // per pixel
 	s := &source{p: p, pages: len(pages)}
@@ -78,7 +78,7 @@ func (c *scannedPages) route() string {
 // mean returns the mean confidence of all recognised letters.
 func (c *scannedPages) mean() float64 { return c.confidence / float64(max(c.letters, 1)) }
 
-// noText returns the error for a file without any text, neither as such nor recognised in the pictures of its pages.
+// noText returns the error for a file without any text, either as such or recognised in its pages' pictures.
 func (c *scannedPages) noText(pages int) error {
 	if len(c.failed) > 0 && len(c.textless) == 0 {
 		return format.Errorf(format.Resources, "the file has no text: %s scanned, and %s; upload a file with a text layer", pagesClause(pages), c.failure)
@@ -86,7 +86,7 @@ func (c *scannedPages) noText(pages int) error {
 	return format.Errorf(format.NoText, "the file has no text: none was recognised in its pictures; scan it again with 300 dpi, or upload the text")
 }
 
-// scanPicture returns the picture of a page for text recognition.
+// scanPicture returns a page's picture for OCR.
 func scanPicture(p *format.Parser, number, turn int) (*image.Gray, error) {
 	data, err := p.Src.Bytes()
 	if err != nil {
@@ -107,8 +107,8 @@ func scanPicture(p *format.Parser, number, turn int) (*image.Gray, error) {
 	return format.Turned(g, turn), nil
 }
 
-// gray draws page i, counted from 0, in shades of grey. It uses the resolution for text recognition, or a lower one if
-// the picture would become too large.
+// gray draws page i, counted from 0, in shades of grey. It uses the resolution for OCR, or a lower one if the picture
+// would become too large.
 func (r *pdfiumReader) gray(i int) (_ *image.Gray, err error) {
 	defer recoverPDFium(&err)
 	w, h := r.size(i)
@@ -139,14 +139,14 @@ func (r *pdfiumReader) gray(i int) (_ *image.Gray, err error) {
 		row := rgba.Pix[y*rgba.Stride:]
 		for x := range g.Rect.Dx() {
 			red, green, blue, alpha := uint32(row[4*x]), uint32(row[4*x+1]), uint32(row[4*x+2]), uint32(row[4*x+3])
-			// PDFium leaves the background of a page with transparency transparent, so draw the page on white paper.
+			// PDFium leaves the background transparent on pages with transparency, so draw the page on white paper.
 			g.Pix[y*g.Stride+x] = uint8(min((299*red+587*green+114*blue)/1000+255-alpha, 255))
 		}
 	}
 	return g, nil
 }
 
-// size returns the width and height of a page in points; i is the page's 0-based index.
+// size returns the width and height of page i, counted from 0, in points.
 func (r *pdfiumReader) size(i int) (width, height float64) {
 	var err error
 	defer recoverPDFium(&err)

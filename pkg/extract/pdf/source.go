@@ -10,9 +10,9 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// source reads the pages of a file with one of two readers. The first is package pdftext, which understands fonts,
-// table cells and form fields. The second is PDFium, compiled to WebAssembly and confined in a sandbox. PDFium reads
-// files that pdftext cannot open, and pages on which the text from pdftext seems to be decoded wrongly.
+// source reads a file's pages with one of two readers. The first is package pdftext, which understands fonts, table
+// cells and form fields. The second is PDFium, compiled to WebAssembly and confined to a sandbox. PDFium reads files
+// that pdftext cannot open, and pages whose text pdftext seems to have decoded wrongly.
 type source struct {
 	p     *format.Parser
 	data  []byte
@@ -25,14 +25,14 @@ type source struct {
 	budget    pdfiumBudget
 	pageCache map[int]page
 
-	// Results of reading. Page numbers start at 1.
+	// Results of reading, with page numbers from 1.
 	letters          int
 	why              string // the first reason for using PDFium
 	byPDFium         []int
 	scans            []int // pages with pictures and no text
 	broken           []int
-	skippedUnhelpful []int // pages not passed to PDFium because it did not know the characters of earlier pages
-	skippedCallLimit []int // pages not passed to PDFium because of the limit on its calls
+	skippedUnhelpful []int // pages not passed to PDFium because it did not know earlier pages' characters
+	skippedCallLimit []int // pages not passed to PDFium because of its call limit
 	unseen           unseenPages
 	garbled          garbledPages
 	scanned          scannedPages
@@ -44,25 +44,25 @@ type page struct {
 	grids    []grid // possible tables
 	letters  int
 	image    bool       // the page has a picture
-	broken   bool       // the page could not be read to its end
+	broken   bool       // the page could not be read to the end
 	byPDFium string     // why PDFium read the page; "" if pdftext read it
 	skipped  skipReason // why PDFium did not read the page despite doubtful text
 	fields   []pdftext.Field
 	unseen   pdftext.Unseen
-	unknown  pdfgarbled.Unknown // characters that the reader could not decode
+	unknown  pdfgarbled.Unknown // characters the reader could not decode
 	drawn    drawnPage
 
 	substituted bool // the letters look substituted; see pdfgarbled.HasSubstitutedLetters
 
-	need       scanNeed // why the text must be recognised in the page's picture
-	tried      bool     // recognition was tried
-	failure    string   // why it failed; "" if it did not
-	confidence float64  // mean confidence of the recognised text, from 0 to 1; 0 if the text was not recognised
+	need       scanNeed // why the page needs OCR
+	tried      bool     // OCR was tried
+	failure    string   // why OCR failed; "" if it did not
+	confidence float64  // mean confidence of the recognised text, from 0 to 1; 0 if not recognised
 	compared   bool     // the text layer was compared with recognised text
 	disagrees  bool     // the text layer was replaced by recognised text
 }
 
-// drawnPage describes what a page shows besides text.
+// drawnPage describes what a page shows other than text.
 type drawnPage struct {
 	pictured float64 // share of the page covered by pictures
 	shapes   int     // curved shapes
@@ -128,7 +128,7 @@ func (s *source) page(i int) (page, error) {
 	return s.recognised(i, page), err
 }
 
-// readOwn reads page i with pdftext. It also returns the doubt about the text, if there is one.
+// readOwn reads page i with pdftext. It also returns the doubt about the text, if any.
 func (s *source) readOwn(i int) (page, doubt) {
 	if s.own == nil {
 		return page{}, doubt{why: "open"}
@@ -146,7 +146,7 @@ func (s *source) readOwn(i int) (page, doubt) {
 	return page, doubtOf(before, s.own.Stats, page, s.poor)
 }
 
-// readBetter passes a page to PDFium if the text from pdftext may be wrong and returns the better result.
+// readBetter passes a page to PDFium if pdftext's text may be wrong, and returns the better result.
 func (s *source) readBetter(i int, page page, d doubt) (page, error) {
 	if d.why == "" {
 		return page, nil
@@ -159,7 +159,7 @@ func (s *source) readBetter(i int, page page, d doubt) (page, error) {
 		return page.withoutPDFium(why, d), nil
 	}
 	if page.unseen.Hidden+page.unseen.Outside > 0 && (d.why == "sparse" || d.why == "empty") {
-		return page, nil // PDFium would add only invisible text
+		return page, nil // PDFium would only add invisible text
 	}
 	read, err := other.page(s.p.Ctx, i, page.unseen.Layers)
 	if ctxErr := s.p.Ctx.Err(); ctxErr != nil {
@@ -182,7 +182,7 @@ func (s *source) readBetter(i int, page page, d doubt) (page, error) {
 	return page, nil
 }
 
-// withoutPDFium returns the page as pdftext read it, for pages that PDFium did not read or could not improve.
+// withoutPDFium returns the page as read by pdftext, for pages that PDFium did not read or could not improve.
 func (page page) withoutPDFium(why skipReason, d doubt) page {
 	page.skipped = why
 	if d.why == "open" {
@@ -223,12 +223,12 @@ func (s *source) account(i int, page page) {
 
 // doubt is the reason why the text that pdftext read from a page may be wrong.
 type doubt struct {
-	why      string // reason for the doubt; "" if there is no doubt
+	why      string // reason for the doubt; "" if there is none
 	readable bool   // the text is still useful
 	margin   int    // keep pdftext's result if it has at least margin/10 of the letters that PDFium finds
 }
 
-// doubtOf returns the first sign that a page was decoded wrongly.
+// doubtOf returns the first sign of wrong decoding on a page.
 func doubtOf(before, after pdftext.Stats, page page, poor bool) doubt {
 	glyphs := after.Glyphs - before.Glyphs
 	undecoded, odd := after.Undecoded-before.Undecoded, after.Odd-before.Odd

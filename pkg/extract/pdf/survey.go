@@ -9,11 +9,11 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// surveyPages is the number of pages in the sample for the survey. Documents with at most this many pages are read only
+// surveyPages is the number of pages to sample for the survey. Documents with at most this many pages are read only
 // once.
 const surveyPages = 64
 
-// survey holds properties of a whole document that must be known before the first block is written.
+// survey holds properties of the whole document that must be known before the first block is written.
 type survey struct {
 	weight   map[float64]int  // bytes of text by font size
 	edges    map[string]tally // lines at the top or bottom of pages, by masked text
@@ -23,14 +23,14 @@ type survey struct {
 	repeated map[string]bool  // headers and footers, by masked text
 }
 
-// tally counts the pages with the same text at the same height.
+// tally counts pages with the same text at the same height.
 type tally struct {
 	y     float64
 	pages int
 }
 
-// survey determines the document's properties from a sample of its pages: runs of consecutive pages throughout the
-// document.
+// survey determines the document's properties from a sample of its pages, which consists of runs of consecutive pages
+// throughout the document.
 func (s *source) survey() (*survey, error) {
 	sample := samplePages(s.pages)
 	type read struct {
@@ -89,7 +89,7 @@ func samplePages(n int) []int {
 	return sample
 }
 
-// maxPlainLines is the maximum number of lines on a page without headers and footers to look for.
+// Headers and footers are looked for only on pages with more lines than this.
 const maxPlainLines = 6
 
 func (v *survey) add(lines []pdftext.Line) {
@@ -144,7 +144,7 @@ func (v *survey) conclude() {
 	v.weight, v.edges = nil, nil
 }
 
-// mainTurn returns the writing direction of most of a page's text.
+// mainTurn returns the writing direction of most text on a page.
 func mainTurn(lines []pdftext.Line) int {
 	var size [4]int
 	for _, l := range lines {

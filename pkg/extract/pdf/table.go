@@ -8,11 +8,11 @@ import (
 	"github.com/sluice/sluice/pkg/extract/table"
 )
 
-// tableLines is the maximum number of lines in one table. The rest of a longer table becomes another table.
+// tableLines is the maximum number of lines per table. The remainder of a longer table becomes another table.
 const tableLines = 400
 
 // takeTable separates a table at the start of `lines` from the lines below it. The table has at least two lines with
-// several cells each. Lines between them may continue a cell. If there is no table, takeTable returns nil and all
+// several cells each; lines between them may continue a cell. If there is no table, takeTable returns nil and all
 // lines.
 func takeTable(lines []pdftext.Line) (table, rest []pdftext.Line) {
 	n, rows := 0, 0
@@ -34,7 +34,7 @@ func takeTable(lines []pdftext.Line) (table, rest []pdftext.Line) {
 		return nil, lines
 	}
 	table, rest = lines[:n], lines[n:]
-	// Some programs write the header into the file after the rows below it.
+	// Some programs write the header to the file after the rows below it.
 	if len(rest) > 0 && len(rest[0].Cells) >= 2 && len(rest[0].Cells) >= len(table[0].Cells) && overlap(rest[0], table[0]) > 0.5 {
 		if up := (rest[0].Y - table[0].Y) / max(rest[0].Size, 1); up > 0.5 && up < 4 {
 			table = append([]pdftext.Line{rest[0]}, table...)
@@ -60,11 +60,11 @@ func continuesCell(above, l pdftext.Line) bool {
 	return l.Cells[0].X0 >= from-0.5*l.Size
 }
 
-// column is a table column, given by its horizontal range.
+// column is a table column, represented by its horizontal range.
 type column struct{ from, to float64 }
 
-// columnsOf derives a table's columns from the rows with the most cells. It returns nil if the cells of these rows do
-// not line up.
+// columnsOf derives a table's columns from the rows with the most cells. It returns nil if these rows' cells do not
+// line up.
 func columnsOf(lines []pdftext.Line) []column {
 	most := 0
 	for _, l := range lines {
@@ -93,7 +93,7 @@ func columnsOf(lines []pdftext.Line) []column {
 	return columns
 }
 
-// columnAt returns the column of a cell: the one with the largest overlap, or the nearest if none overlaps.
+// columnAt returns a cell's column: the one with the largest overlap or, if none overlaps, the nearest.
 func columnAt(columns []column, c pdftext.Cell) int {
 	best, shared := 0, -1e18
 	for i, col := range columns {
@@ -160,7 +160,7 @@ type openTable struct {
 	header  []string
 }
 
-// matchesColumns reports whether `columns` match the columns of the open table. All columns may be shifted together, as
+// matchesColumns reports whether `columns` match the open table's columns. All of them may be shifted together, as
 // between left and right pages.
 func (t *openTable) matchesColumns(columns []column, size float64) bool {
 	if t == nil || len(columns) != len(t.columns) || len(columns) == 0 {
@@ -168,7 +168,7 @@ func (t *openTable) matchesColumns(columns []column, size float64) bool {
 	}
 	shift := columns[0].from - t.columns[0].from
 	for i, c := range columns {
-		// Columns may be left- or right-aligned, so only one of the edges must stay the same.
+		// Columns may be left- or right-aligned, so only one of the edges has to stay the same.
 		left, right := c.from-t.columns[i].from-shift, c.to-t.columns[i].to-shift
 		if min(max(left, -left), max(right, -right)) > size {
 			return false
@@ -195,7 +195,7 @@ func (l *layout) table(lines []pdftext.Line) error {
 	return l.emitTable(t)
 }
 
-// pageTable is a table found on a page, with what is known about its columns and its header.
+// pageTable is a table found on a page, with what is known about its columns and header.
 type pageTable struct {
 	rows     []table.Row // at least one
 	columns  []column    // nil if unknown
@@ -233,7 +233,7 @@ func (l *layout) emitTable(t *pageTable) error {
 	return nil
 }
 
-// rightToLeft reports whether the cells of most lines run from right to left.
+// rightToLeft reports whether most lines' cells run from right to left.
 func rightToLeft(lines []pdftext.Line) bool {
 	n := 0
 	for _, l := range lines {

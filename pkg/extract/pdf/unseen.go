@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// unseenPages collects the pages with invisible text.
+// unseenPages collects pages with invisible text.
 type unseenPages struct {
 	hidden, outside, read []int // page numbers, from 1, by kind of text: in hidden layers, outside the page, other
 	sum                   pdftext.Unseen
@@ -30,7 +30,7 @@ func (u *unseenPages) add(number int, page pdftext.Unseen) {
 	u.sum.Clipped += page.Clipped
 }
 
-// warn adds warnings about pages with invisible text, which say whether the text was read.
+// warn adds warnings about pages with invisible text, saying whether the text was read.
 func (u *unseenPages) warn(out *format.Sink) {
 	if len(u.hidden) > 0 {
 		out.Warn(pageNumbers(u.hidden) + ": text in hidden layers was skipped")

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// layeredPDF returns a PDF with two layers. Content refers to the layers as o and p, and to the membership dictionary
+// layeredPDF returns a PDF with two layers. `content` refers to the layers as o and p, and to the membership dictionary
 // as m.
 func layeredPDF(config, membership, content string) []byte {
 	first := freeObject(1)
@@ -63,7 +63,7 @@ func TestHiddenLayersStayHidden(t *testing.T) {
 
 func TestPDFiumDoesNotShowHiddenLayers(t *testing.T) {
 	t.Parallel()
-	// pdftext cannot decode the codes of the font, so PDFium reads the page.
+	// pdftext cannot decode the font's codes, so PDFium reads the page.
 	content := "BT /F1 12 Tf 72 700 Td (VISIBLE words of the page) Tj 0 -40 Td (" + strings.Repeat("\\001\\002\\003 ", 60) + ") Tj ET " +
 		"/OC /o BDC BT /F1 12 Tf 72 600 Td (SECRET words) Tj ET EMC"
 	doc, err := readtest.Parse(t, "a.pdf", layeredPDF("/OFF[ONE]", "null", content))

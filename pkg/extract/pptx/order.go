@@ -18,14 +18,14 @@ type slideFrame struct {
 	known               bool
 }
 
-// slideBox is the text in a shape or in a group of shapes.
+// slideBox is the text in a shape or a group of shapes.
 type slideBox struct {
-	isPlaceholder bool // whether it is a placeholder; the layout determines their order in the file
+	isPlaceholder bool // it is a placeholder, and the layout determines the order of placeholders in the file
 	frame         slideFrame
 	blocks        []domain.Block
 }
 
-// maxFrameUnits is the largest accepted coordinate of a frame. Slides are at most 51,206,400 units wide.
+// maxFrameUnits is the largest coordinate accepted in a frame. Slides are at most 51,206,400 units wide.
 const maxFrameUnits = 1e12
 
 // readSlideFrame reads the current element, an xfrm.
@@ -53,8 +53,7 @@ func frameUnits(e xml.StartElement, name string) float64 {
 	return n
 }
 
-// inheritedFrame returns the frame of a placeholder without its own position. Such a placeholder inherits the frame
-// from its layout or master.
+// inheritedFrame returns the frame that a placeholder without its own position inherits from its layout or master.
 func (r *reader) inheritedFrame(rels []ooxml.Relation, holder, index string) slideFrame {
 	for _, kind := range []string{"slideLayout", "slideMaster"} {
 		part := r.a.Related(rels, kind, "")
@@ -72,14 +71,14 @@ func (r *reader) inheritedFrame(rels []ooxml.Relation, holder, index string) sli
 	return slideFrame{}
 }
 
-// placeholderFrames returns the frames of the placeholders in a layout or master, by index and by type.
+// placeholderFrames returns the frames of a layout's or master's placeholders, by index and by type.
 func (r *reader) placeholderFrames(part string) map[string]slideFrame {
 	if frames, read := r.frames[part]; read {
 		return frames
 	}
 	frames := map[string]slideFrame{}
 	r.frames[part] = frames
-	// Ignore the error: it means that a limit was exceeded. Reading the text of the part later will fail with the same
+	// Ignore the error. It means that a limit was exceeded, and reading the part's text later will fail with the same
 	// error.
 	_ = r.a.Walk(part, func(sc *xmlscan.Scanner) {
 		if _, ok := sc.Root(); !ok {
@@ -119,13 +118,13 @@ func (r *reader) placeholderFrames(part string) map[string]slideFrame {
 // maxOrderedBoxes is the maximum number of boxes that inReadingOrder splits. A slide with more boxes is a drawing.
 const maxOrderedBoxes = 400
 
-// inReadingOrder returns the blocks of the boxes in reading order. It splits them recursively along the widest gap that
+// inReadingOrder returns the boxes' blocks in reading order. It splits the boxes recursively along the widest gap that
 // separates them (an XY-cut), from top to bottom and in the writing direction. A box without a position stays directly
 // after the box that precedes it in the file. If `plain` is set, the boxes keep the file's order, as in other tools,
 // unless that order is clearly wrong.
 func inReadingOrder(boxes []slideBox, plain bool) []domain.Block {
 	var placed []slideBox
-	var blocks []domain.Block // blocks of the boxes before the first one that has a position
+	var blocks []domain.Block // blocks of the boxes before the first one with a position
 	for _, b := range boxes {
 		switch {
 		case b.frame.known:
@@ -154,7 +153,7 @@ func inReadingOrder(boxes []slideBox, plain bool) []domain.Block {
 	return blocks
 }
 
-// isClearlyInverted reports whether more than a third of all pairs of boxes have a different order in `file` than in
+// isClearlyInverted reports whether more than a third of all pairs of boxes are in a different order in `file` than in
 // `ordered`. It returns false if any box is a placeholder.
 func isClearlyInverted(file, ordered []slideBox) bool {
 	if slices.ContainsFunc(file, func(b slideBox) bool { return b.isPlaceholder }) {
@@ -200,7 +199,7 @@ func orderBoxes(boxes []slideBox, leftward bool) {
 	}
 }
 
-// withoutMargins shortens an interval by a box's margins. Boxes are larger than their text, and their margins may
+// withoutMargins shortens an interval by a box's margins. Boxes are larger than their text, so their margins may
 // overlap.
 func withoutMargins(start, size float64) (from, to float64) {
 	const margin = 0.1
@@ -215,8 +214,8 @@ func sortAlong(boxes []slideBox, along func(slideFrame) (float64, float64)) {
 	})
 }
 
-// widestGap finds the widest gap between the boxes in the direction that `along` measures. `at` is the number of boxes
-// before the gap. It is 0 if there is no gap.
+// widestGap finds the widest gap between the boxes in the direction measured by `along`. `at` is the number of boxes
+// before the gap, or 0 if there is no gap.
 func widestGap(boxes []slideBox, along func(slideFrame) (float64, float64)) (at int, gap float64) {
 	sorted := slices.Clone(boxes)
 	sortAlong(sorted, along)

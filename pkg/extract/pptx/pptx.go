@@ -15,11 +15,10 @@ import (
 type reader struct {
 	p *format.Parser
 	a *ooxml.Package
-	// once records what must not be repeated on every slide: the masters and layouts already read, and the texts of
-	// footers.
+	// once records what must not be repeated on every slide: the masters and layouts already read, and footer texts.
 	once           map[string]bool
 	withoutHeading bool // the headings above do not apply to the next block, whose slide has no title
-	// frames caches the results of placeholderFrames, by part.
+	// frames caches the results of placeholderFrames by part.
 	frames map[string]map[string]slideFrame
 }
 
@@ -29,8 +28,8 @@ var Format = ooxml.NewFormat(format.Format{
 	Name: "a pptx presentation", Label: "PowerPoint (pptx)", TitleFromHeading: true, Read: read,
 })
 
-// read reads a presentation slide by slide, in presentation order, with tables, charts, diagrams and notes. A slide
-// counts as a page.
+// read reads a presentation slide by slide, in presentation order, including tables, charts, diagrams and notes. A
+// slide counts as a page.
 func read(p *format.Parser) error {
 	a := ooxml.PackageOf(p)
 	a.Properties()
@@ -52,9 +51,8 @@ func read(p *format.Parser) error {
 	return nil
 }
 
-// slideOrder returns the slides' parts in presentation order. If the presentation lists no slides, it returns them in
-// the order of the presentation's relationships. If there are none, it returns them in the order of the numbers in
-// their names.
+// slideOrder returns the slides' parts in presentation order. If the presentation lists no slides, it falls back to the
+// order of the presentation's relationships and then to the order of the numbers in the part names.
 func slideOrder(a *ooxml.Package, main string) ([]string, error) {
 	target := map[string]string{}
 	var all []string
@@ -99,8 +97,8 @@ func slideOrder(a *ooxml.Package, main string) ([]string, error) {
 	return order, nil
 }
 
-// slide emits one slide: its title, its other content, its notes and its comments. It emits the text of a layout or
-// master only when that is first used.
+// slide emits one slide: its title, its other content, its notes and its comments. A layout's or master's text is
+// emitted only the first time it is used.
 func (r *reader) slide(part string, number int) error {
 	if r.a.Files[zip.PartName(part)] == nil {
 		r.p.Out.Warn(fmt.Sprintf("slide %d is missing from the file", number))
@@ -141,7 +139,7 @@ func (r *reader) slide(part string, number int) error {
 	return r.comments(s.list, number)
 }
 
-// comments emits the comments on the slide and their replies. PowerPoint has two formats for them.
+// comments emits the comments on the slide, with their replies. PowerPoint has two formats for them.
 func (r *reader) comments(rels []ooxml.Relation, number int) error {
 	for _, rel := range rels {
 		if rel.Kind() != "comments" || rel.External || r.a.Files[zip.PartName(rel.Target)] == nil || !r.a.ReadsComments() {
@@ -166,8 +164,8 @@ func (r *reader) comments(rels []ooxml.Relation, number int) error {
 	return nil
 }
 
-// readSlideComment reads the current element as a comment. Replies come before their comment in the file, but are
-// returned after it.
+// readSlideComment reads the current element as a comment. Replies precede their comment in the file but are returned
+// after it.
 func readSlideComment(sc *xmlscan.Scanner, number int) []domain.Block {
 	var own, replies []domain.Block
 	sc.Descend(func(e xml.StartElement) bool {
@@ -199,7 +197,7 @@ func (r *reader) emit(blocks []domain.Block) error {
 	return nil
 }
 
-// inherited emits the text outside placeholders in the slide's layout and master.
+// inherited emits text outside placeholders from the slide's layout and master.
 func (r *reader) inherited(rels []ooxml.Relation, number int) error {
 	for _, kind := range []string{"slideLayout", "slideMaster"} {
 		part := r.a.Related(rels, kind, "")

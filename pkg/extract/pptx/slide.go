@@ -11,21 +11,21 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// slideWalker collects the text from one slide, layout, master or notes page. The title comes first, then the shapes in
+// slideWalker collects the text on a slide, layout, master or notes page. The title comes first, then the shapes in
 // reading order.
 type slideWalker struct {
 	r            *reader
 	page         int
 	list         []ooxml.Relation
 	rels         map[string]ooxml.Relation // relationships by id
-	isLayout     bool                      // whether the part is a layout or master, whose placeholders hold prompts
+	isLayout     bool                      // the part is a layout or master, whose placeholders hold prompts
 	isNotes      bool
 	title        string
 	titleLinks   []domain.BlockLink
-	isTitleSlide bool // whether the slide has the layout of a title slide
+	isTitleSlide bool // the slide has a title slide's layout
 	blocks       []domain.Block
-	boxes        []slideBox // shapes of the open group, or of the slide
-	count        int        // number of blocks in all boxes
+	boxes        []slideBox // shapes in the open group or slide
+	count        int        // blocks in all boxes
 }
 
 func (r *reader) newSlide(part string, number int) *slideWalker {
@@ -33,7 +33,7 @@ func (r *reader) newSlide(part string, number int) *slideWalker {
 	return &slideWalker{r: r, page: number, list: list, rels: ooxml.ByID(list)}
 }
 
-// walk reads a part. It calls `first` with the root element before it reads the shapes.
+// walk reads a part. It calls `first` with the root element before reading the shapes.
 func (s *slideWalker) walk(part string, first func(root xml.StartElement)) error {
 	return s.r.a.Walk(part, func(sc *xmlscan.Scanner) {
 		if root, ok := sc.Root(); ok {
@@ -55,13 +55,13 @@ func (s *slideWalker) put(b domain.Block) {
 	box.blocks = append(box.blocks, b)
 }
 
-// add is like put, but returns an error, as some callers require.
+// add is like put but returns an error, as some callers require.
 func (s *slideWalker) add(b domain.Block) error {
 	s.put(b)
 	return nil
 }
 
-// shape reads one element of the shape tree.
+// shape reads an element of the shape tree.
 func (s *slideWalker) shape(sc *xmlscan.Scanner, e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "sp", "cxnSp":
@@ -84,7 +84,7 @@ func (s *slideWalker) shape(sc *xmlscan.Scanner, e xml.StartElement) bool {
 
 func (s *slideWalker) size() int { return s.count + len(s.title) }
 
-// box reads a shape into a new box. It drops the box if the shape has no text.
+// box reads a shape into a new box, which it drops if the shape has no text.
 func (s *slideWalker) box(read func()) {
 	s.boxes = append(s.boxes, slideBox{})
 	read()
@@ -170,7 +170,7 @@ func (s *slideWalker) textShape(sc *xmlscan.Scanner) {
 	s.paragraphs(paragraphs, (holder == "body" || holder == "obj") && !s.isNotes)
 }
 
-// heading joins the lines in a title. Lines beyond the maximum size of a title become paragraphs.
+// heading joins the lines in a title. Lines beyond the maximum title size become paragraphs.
 func (s *slideWalker) heading(paragraphs []ooxml.DrawnParagraph) {
 	for _, p := range paragraphs {
 		if len(s.title) > format.MaxTitle {
@@ -182,8 +182,8 @@ func (s *slideWalker) heading(paragraphs []ooxml.DrawnParagraph) {
 	}
 }
 
-// footer reads a slide's date, number or footer. Each footer is emitted once per presentation. On notes pages, all
-// three are skipped, because PowerPoint inserts them automatically.
+// footer reads a slide's date, number or footer. Each footer is emitted once per presentation. All three are skipped on
+// notes pages, because PowerPoint inserts them there automatically.
 func (s *slideWalker) footer(holder string, paragraphs []ooxml.DrawnParagraph) {
 	for _, p := range paragraphs {
 		if s.isNotes || holder == "ftr" && s.r.once["text "+p.Text] {
@@ -194,7 +194,7 @@ func (s *slideWalker) footer(holder string, paragraphs []ooxml.DrawnParagraph) {
 	}
 }
 
-// paragraphs puts paragraphs into the open box. `listed` says whether they have bullets by default.
+// paragraphs adds paragraphs to the open box. `listed` says whether they have bullets by default.
 func (s *slideWalker) paragraphs(paragraphs []ooxml.DrawnParagraph, listed bool) {
 	counts := map[int]int{} // last automatic number by level
 	for _, p := range paragraphs {
@@ -221,7 +221,7 @@ func (s *slideWalker) paragraphs(paragraphs []ooxml.DrawnParagraph, listed bool)
 	}
 }
 
-// autoNumber formats a number in a numbering scheme of DrawingML.
+// autoNumber formats a number in a DrawingML numbering scheme.
 func autoNumber(n int, scheme string) string {
 	numberFormat := "decimal"
 	for prefix, f := range map[string]string{"alphaLc": "lowerLetter", "alphaUc": "upperLetter", "romanLc": "lowerRoman", "romanUc": "upperRoman",
@@ -260,8 +260,7 @@ func (s *slideWalker) picture(sc *xmlscan.Scanner) {
 	}
 }
 
-// frame reads the content of a graphic frame: a table, a chart or a diagram. For an embedded object, it only adds a
-// warning.
+// frame reads a graphic frame's content: a table, chart or diagram. For an embedded object, it just adds a warning.
 func (s *slideWalker) frame(sc *xmlscan.Scanner) {
 	sc.Descend(func(e xml.StartElement) bool {
 		switch e.Name.Local {
@@ -287,7 +286,7 @@ func (s *slideWalker) frame(sc *xmlscan.Scanner) {
 	})
 }
 
-// related reads the part referred to by the relationship with the given id.
+// related reads the part that the relationship with the given id refers to.
 func (s *slideWalker) related(sc *xmlscan.Scanner, id string, read func(*xmlscan.Scanner, int, func(domain.Block) error) error) {
 	rel, ok := s.rels[id]
 	if !ok || rel.External {

@@ -1,4 +1,4 @@
-// Package readtest reads documents in tests and checks the results. It imports package extract, so tests of the formats
+// Package readtest reads documents in tests and checks the results. It imports package extract, so tests for formats
 // can use it only from external test packages.
 package readtest
 
@@ -18,7 +18,7 @@ import (
 )
 
 // Lines returns a document's blocks, one per line, in the form "heading 1 on 2 row 3 at 00:01:00: text <link=address>":
-// the kind and level of the block, its page, its row, its time, its text and its links. Missing values are left out.
+// each block's kind and level, page, row, time, text and links. Missing values are omitted.
 func Lines(doc *domain.Document) string {
 	var b strings.Builder
 	for i, bl := range doc.Blocks {
@@ -98,7 +98,7 @@ func Office(doc *domain.Document) []string {
 	return lines
 }
 
-// MustParse reads a document and fails the test if the document cannot be read.
+// MustParse reads a document and fails the test on an error.
 func MustParse(t *testing.T, name string, data []byte) *domain.Document {
 	t.Helper()
 	doc, err := Parse(t, name, data)

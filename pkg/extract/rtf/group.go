@@ -13,20 +13,20 @@ type destination int
 
 const (
 	visible     destination = iota
-	skipped                 // pictures, colour tables, and everything unknown that the file marks as optional
+	skipped                 // pictures, colour tables, and anything unknown that the file marks as optional
 	fontTable               // names of fonts
 	styleSheet              // names of styles
 	information             // metadata
-	property                // one value of the metadata, named by group.key
-	instruction             // instruction of a field
-	label                   // number or bullet of a list item
+	property                // one metadata value, named by group.key
+	instruction             // a field's instruction
+	label                   // a list item's number or bullet
 )
 
-// group is the state of an RTF group, that is, text in braces. It inherits the state of the group around it.
+// group is the state of an RTF group, i.e. text in braces. It inherits the enclosing group's state.
 type group struct {
 	to              destination
-	begun           bool // whether it has text or words
-	optional        bool // whether the next word is a destination that unknown readers skip
+	begun           bool // it has text or words
+	optional        bool // the next word is a destination that readers skip if they do not know it
 	key             string
 	font            int
 	style           int
@@ -34,17 +34,17 @@ type group struct {
 	unicodeFallback int // number of characters that replace a character number in older readers
 	bold            bool
 
-	// Properties of paragraphs.
-	outline   int // level from 0; noOutline: body text
+	// Paragraph properties.
+	outline   int // level from 0; noOutline means body text
 	inTable   bool
-	list      int // number of the list; 0: none
+	list      int // list number; 0 means none
 	listLevel int // from 0
 
-	collected *strings.Builder // text of an invisible destination
-	date      *[5]int          // year, month, day, hour and minute of a property
+	collected *strings.Builder // text in an invisible destination
+	date      *[5]int          // a property's year, month, day, hour and minute
 	link      string           // address of the field around the group
 	linkFrom  int
-	opensLink bool // whether the group is the result of a link
+	opensLink bool // the group is a link's result
 	ends      func() error
 }
 
@@ -74,7 +74,7 @@ func (r *reader) close() error {
 	}
 	r.fallback = 0
 	if len(r.groups) == 1 {
-		r.closed = true // there are more closing than opening braces
+		r.closed = true // more closing than opening braces
 		return nil
 	}
 	g := *r.group()
@@ -90,13 +90,13 @@ func (r *reader) close() error {
 	return err
 }
 
-// skips lists destinations whose text is not meant for readers. Destinations that the file marks as optional are also
-// skipped, unless optionals lists them.
+// skips lists destinations whose text is not for readers. Destinations that the file marks as optional are skipped too,
+// unless optionals lists them.
 var skips = wordset.Of(`colortbl filetbl revtbl pict objdata nonshppict shprslt nonesttables xe tc rxe bkmkstart bkmkend listtable listoverridetable
 	list listname leveltext levelnumbers rsidtbl generator template private userprops xmlnstbl themedata colorschememapping datastore latentstyles htmltag mhtmltag sp objclass objname
 	ftnsep ftnsepc aftnsep aftnsepc ftncn aftncn formfield falt panose`)
 
-// optionals lists destinations that are read although the file marks them as optional.
+// optionals lists destinations that are read even though the file marks them as optional.
 var optionals = wordset.Of(`shppict shpinst shptxt do dptxbxtext ud moMath moMathPara fldinst listtext pntext nesttableprops annotation upr`)
 
 // destinationWord handles a word that names a destination. It returns false for other words.
@@ -160,7 +160,7 @@ func (r *reader) destinationWord(word string) (bool, error) {
 		if r.objects && g.to == visible {
 			r.p.Out.Warn("embedded objects were skipped; upload them as separate files")
 		}
-	case "upr": // the first group is for readers without Unicode, and the second one is optional
+	case "upr": // the first group is for readers without Unicode; the second one is optional
 		g.to = skipped
 		g.key = "upr"
 	case "ud":
@@ -176,8 +176,8 @@ func (r *reader) destinationWord(word string) (bool, error) {
 	return true, nil
 }
 
-// collect starts to collect the text of the current group for the destination `to` and returns the builder for that
-// text. It returns nil if the group is not visible: its text is then skipped or already being collected.
+// collect starts collecting the current group's text for the destination `to` and returns the text's builder. It
+// returns nil if the group is not visible, because its text is then skipped or already being collected.
 func (r *reader) collect(to destination) *strings.Builder {
 	g := r.group()
 	if g.to != visible {
@@ -187,7 +187,7 @@ func (r *reader) collect(to destination) *strings.Builder {
 	return g.collected
 }
 
-// property collects a value of the document's metadata.
+// property collects a metadata value.
 func (r *reader) property(word string) {
 	g := r.group()
 	g.to, g.key, g.collected = property, word, &strings.Builder{}

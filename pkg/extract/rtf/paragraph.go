@@ -12,12 +12,12 @@ import (
 // flow is a sequence of paragraphs: the body, a note, a text box or a header.
 type flow struct {
 	emit  func(domain.Block) error
-	text  strings.Builder // current paragraph or part of a cell
-	plain bool            // whether some of the text is not bold
+	text  strings.Builder // current paragraph, or current part of a cell
+	plain bool            // some of the text is not bold
 	links []domain.BlockLink
-	label string         // number or bullet of the current paragraph
-	mark  string         // mark of a note, to be written before its first paragraph
-	after []domain.Block // notes, comments and boxes of the paragraph
+	label string         // the current paragraph's number or bullet
+	mark  string         // mark of a note, to write before the note's first paragraph
+	after []domain.Block // the paragraph's notes, comments and boxes
 	table grid
 }
 
@@ -28,15 +28,15 @@ func newFlow(emit func(domain.Block) error) *flow {
 // grid is the table being read.
 type grid struct {
 	out    ooxml.Table
-	active bool // whether there are rows or cells
+	active bool // there are rows or cells
 	defs   []cellDefinition
-	next   cellDefinition // of the cell whose properties are read
-	header bool           // whether the row names the columns
-	body   bool           // whether a row other than a header was read
+	next   cellDefinition // the cell whose properties are being read
+	header bool           // the row names the columns
+	body   bool           // a row other than a header was read
 	cell   strings.Builder
-	cells  []ooxml.Cell // finished cells of the row
+	cells  []ooxml.Cell // the row's finished cells
 	links  []domain.BlockLink
-	after  []domain.Block // notes, comments and boxes of the cells
+	after  []domain.Block // the cells' notes, comments and boxes
 	total  int
 }
 
@@ -46,7 +46,7 @@ type cellDefinition struct {
 	right bool // with the cell to the left
 }
 
-// take returns the text and the links of the current paragraph and clears both.
+// take returns the current paragraph's text and links and clears both.
 func (f *flow) take() (string, []domain.BlockLink) {
 	text, links := strings.TrimSpace(f.text.String()), f.links
 	f.text.Reset()
@@ -183,7 +183,7 @@ func (t *grid) row(plain bool) error {
 	return t.out.Add(row)
 }
 
-// endTable writes the rest of a table.
+// endTable writes the remainder of a table.
 func (f *flow) endTable() error {
 	t := &f.table
 	if !t.active {
@@ -214,8 +214,8 @@ func (r *reader) endLink(g group) {
 	}
 }
 
-// nested reads the current group as a separate flow, so that its paragraphs do not mix with those around it. The first
-// paragraph starts with `mark`. At the end of the group, nested calls `done` with the flow's blocks.
+// nested reads the current group as a separate flow, so that its paragraphs are not mixed with those around it. The
+// first paragraph starts with `mark`. At the end of the group, nested calls `done` with the flow's blocks.
 func (r *reader) nested(done func([]domain.Block) error, mark string) {
 	g := r.group()
 	if g.to != visible {
@@ -243,7 +243,7 @@ func (r *reader) nested(done func([]domain.Block) error, mark string) {
 	}
 }
 
-// footnote reads a footnote or endnote. Its number is written twice: in the running text, and in front of the note.
+// footnote reads a footnote or endnote. Its number is written twice: in the running text and in front of the note.
 func (r *reader) footnote() error {
 	if r.group().to != visible {
 		return nil
@@ -277,7 +277,7 @@ func (r *reader) comment() error {
 	return nil
 }
 
-// margin reads a header or footer. It reads text that occurs in several sections only once. Headers are emitted after
+// margin reads a header or footer. Text that occurs in several sections is read only once. Headers are emitted after
 // the current paragraph, and footers after the body.
 func (r *reader) margin(header bool) error {
 	outer := r.flow

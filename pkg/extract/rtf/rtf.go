@@ -1,4 +1,4 @@
-// Package rtf reads RTF, the exchange format of word processors and of mail in Outlook.
+// Package rtf reads RTF, the exchange format of word processors and of Outlook mail.
 package rtf
 
 import (
@@ -25,7 +25,7 @@ func looksRTF(head []byte) bool {
 	return found && (len(s) == 0 || s[0] >= '0' && s[0] <= '9' || bytes.IndexByte([]byte(`\{} `), s[0]) >= 0)
 }
 
-// read reads an RTF file. Damaged files are read as far as possible.
+// read reads an RTF file. It reads damaged files as far as possible.
 func read(p *format.Parser) error {
 	p.Doc.Route = "rtf"
 	r := &reader{p: p, in: bufio.NewReaderSize(io.NewSectionReader(p.Src.Data, 0, p.Src.Size), 64<<10), codePage: "windows-1252",
@@ -45,22 +45,22 @@ type reader struct {
 	in    *bufio.Reader
 	steps int
 
-	groups []group // the open groups; the last one is the current one
-	closed bool    // whether the group of the document has ended
+	groups []group // open groups; the last one is the current one
+	closed bool    // the document's group has ended
 
 	defaultFont int
-	codePage    string // encoding of the document's bytes, as charset.DecodeWith names it
+	codePage    string // encoding of the document's bytes, as named by charset.DecodeWith
 	fonts       map[int]string
 	styles      map[int]style
 	pending     []byte // bytes of text not decoded yet
 	encoding    string // encoding of `pending`
 	high        rune   // first half of a character written as two numbers
-	fallback    int    // number of characters to skip after a character number
+	fallback    int    // characters to skip after a character number
 
 	body    *flow
 	flow    *flow // flow of the current group
 	footer  []string
-	seen    map[string]bool // headers and footers read
+	seen    map[string]bool // headers and footers already read
 	notes   int             // number of footnotes
 	objects bool
 }
@@ -104,11 +104,11 @@ func (r *reader) run() error {
 	return nil
 }
 
-// control reads a control word or symbol after its backslash.
+// control reads a control word or symbol whose backslash has been read.
 func (r *reader) control() error {
 	c, err := r.in.ReadByte()
 	if err != nil {
-		return nil // the end of the file; run reports it
+		return nil // end of the file; run reports it
 	}
 	if !isLetter(c) {
 		return r.symbol(c)
@@ -135,8 +135,8 @@ func (r *reader) control() error {
 				number = number*10 + int(c-'0')
 			}
 			continue
-		case c != ' ': // a space belongs to the word
-			_ = r.in.UnreadByte() // a byte has just been read
+		case c != ' ': // the word includes a following space
+			_ = r.in.UnreadByte() // a byte was just read
 		}
 		break
 	}
@@ -154,7 +154,7 @@ func (r *reader) skipBinary(size int) error {
 		n, err := r.in.Discard(min(size, 1<<20))
 		size -= n
 		if err != nil {
-			return nil // the end of the file; run reports it
+			return nil // end of the file; run reports it
 		}
 		if err := r.p.Ctx.Err(); err != nil {
 			return err
@@ -168,7 +168,7 @@ func (r *reader) symbol(c byte) error {
 	case '\'':
 		var digits [2]byte
 		if _, err := io.ReadFull(r.in, digits[:]); err != nil {
-			return nil // the end of the file; run reports it
+			return nil // end of the file; run reports it
 		}
 		b, err := strconv.ParseUint(string(digits[:]), 16, 8)
 		if err != nil {
@@ -177,7 +177,7 @@ func (r *reader) symbol(c byte) error {
 		return r.byte(byte(b))
 	case '*':
 		g := r.group()
-		g.optional = !g.begun // elsewhere, the mark means nothing
+		g.optional = !g.begun // elsewhere, the mark is meaningless
 		g.begun = true
 		return nil
 	case '\r', '\n':

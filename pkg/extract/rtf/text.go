@@ -11,7 +11,7 @@ import (
 // symbolFont is the pseudo-encoding of symbol fonts.
 const symbolFont = "symbol"
 
-// charsetName returns the encoding of a font's character set. It returns "" if the document's own encoding applies.
+// charsetName returns the encoding for a font's character set, or "" if the document's own encoding applies.
 func charsetName(set int) string {
 	switch set {
 	case 2:
@@ -52,10 +52,10 @@ func charsetName(set int) string {
 	return ""
 }
 
-// maxPending is the maximum number of bytes collected before decoding.
+// maxPending is the maximum number of bytes to collect before decoding.
 const maxPending = 4096
 
-// byte adds one byte of text, to be decoded with the encoding of the current font.
+// byte adds one byte of text, to be decoded with the current font's encoding.
 func (r *reader) byte(c byte) error {
 	if r.fallback > 0 {
 		r.fallback--
@@ -102,7 +102,7 @@ func (r *reader) decode() error {
 }
 
 // symbolText returns the character for a byte in the Symbol font and similar fonts. Letters become Greek letters, and
-// bytes beyond ASCII become bullets.
+// non-ASCII bytes become bullets.
 func symbolText(c byte) string {
 	const upper, lower = "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ", "αβχδεφγηιϕκλμνοπθρστυϖωξψζ"
 	switch {
@@ -130,7 +130,7 @@ func (r *reader) unicode(number int) error {
 	switch {
 	case number < 0 || number > unicode.MaxRune:
 		return nil
-	case c >= 0xf000 && c <= 0xf0ff: // a character of a symbol font
+	case c >= 0xf000 && c <= 0xf0ff: // a symbol font's character
 		return r.put(symbolText(byte(c)))
 	case utf16.IsSurrogate(c):
 		if r.high != 0 {
@@ -154,7 +154,7 @@ func (r *reader) text(s string) error {
 // maxCollected is the maximum size, in bytes, of text that the document itself does not show, such as a title.
 const maxCollected = 8 << 10
 
-// put adds decoded text to the destination of the current group.
+// put adds decoded text to the current group's destination.
 func (r *reader) put(s string) error {
 	g := r.group()
 	switch g.to {

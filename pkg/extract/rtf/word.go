@@ -9,13 +9,13 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// characters maps each control word that represents a character to that character.
+// characters maps control words that represent characters to those characters.
 var characters = map[string]string{
 	"tab": "\t", "line": "\n", "softline": "\n", "lbr": "\n", "page": "\n", "column": "\n", "emdash": "—", "endash": "–", "lquote": "‘", "rquote": "’",
 	"ldblquote": "“", "rdblquote": "”", "bullet": "•", "emspace": " ", "enspace": " ", "qmspace": " ", "nestcell": "\t", "nestrow": "\n",
 }
 
-// word handles a control word. `has` says whether the word has a parameter, and `number` is that parameter.
+// word handles a control word. `has` says whether the word has a parameter, and `number` is the parameter.
 func (r *reader) word(word string, number int, has bool) error {
 	if word == "u" {
 		return r.unicode(number)
@@ -51,7 +51,7 @@ func (r *reader) word(word string, number int, has bool) error {
 	return r.paragraphWord(word, number)
 }
 
-// characterWord handles a word that sets a property of characters or of the file. It returns false for other words.
+// characterWord handles a word that sets a property of characters or the file. It returns false for other words.
 func (r *reader) characterWord(word string, number int, on bool) bool {
 	g := r.group()
 	switch word {
@@ -83,12 +83,10 @@ func (r *reader) characterWord(word string, number int, on bool) bool {
 	return true
 }
 
-// maxFallback is the maximum number of replacement characters, for older readers, after a character written as a
-// number.
+// maxFallback is the maximum number of replacement characters for older readers after a character written as a number.
 const maxFallback = 16
 
-// paragraphWord handles a word that sets a property of paragraphs or tables, or that ends a paragraph or a part of a
-// table.
+// paragraphWord handles a word that sets a paragraph or table property, or that ends a paragraph or part of a table.
 func (r *reader) paragraphWord(word string, number int) error {
 	g, t := r.group(), &r.flow.table
 	switch word {
@@ -129,7 +127,7 @@ func (r *reader) paragraphWord(word string, number int) error {
 	return nil
 }
 
-// outlineLevel returns the 0-based level of a heading, or noOutline if `number` is not a level.
+// outlineLevel returns a heading's 0-based level, or noOutline if `number` is not a level.
 func outlineLevel(number int) int {
 	if number < 0 || number > 8 {
 		return noOutline
@@ -137,16 +135,16 @@ func outlineLevel(number int) int {
 	return number
 }
 
-// style is a style of paragraphs.
+// style is a paragraph style.
 type style struct {
 	outline int // as in group
 	title   bool
 }
 
-// maxTable is the maximum number of fonts, and of styles.
+// maxTable is the maximum number of fonts, and also of styles.
 const maxTable = 20_000
 
-// fontWord handles a word in the table of fonts.
+// fontWord handles a word in the font table.
 func (r *reader) fontWord(word string, number int) {
 	g := r.group()
 	encoding := ""
@@ -164,7 +162,7 @@ func (r *reader) fontWord(word string, number int) {
 	}
 }
 
-// styleWord handles a word in the table of styles.
+// styleWord handles a word in the style table.
 func (r *reader) styleWord(word string, number int) {
 	g := r.group()
 	switch word {
@@ -178,7 +176,7 @@ func (r *reader) styleWord(word string, number int) {
 }
 
 // named handles a style's name. A style without an outline level is recognised as a heading by its English name, such
-// as "heading 1". All programs except Word write the English names.
+// as "heading 1"; all programs except Word write the English names.
 func (r *reader) named(name string) {
 	g := r.group()
 	name = strings.ToLower(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(name), ";")))
@@ -195,7 +193,7 @@ func (r *reader) named(name string) {
 	}
 }
 
-// dateWord handles a part of a date.
+// dateWord handles one part of a date.
 func (g *group) dateWord(word string, number int) {
 	for i, part := range []string{"yr", "mo", "dy", "hr", "min"} {
 		if word == part && g.date != nil && number >= 0 && number < 10_000 {
@@ -204,7 +202,7 @@ func (g *group) dateWord(word string, number int) {
 	}
 }
 
-// dateText formats a date for the document's metadata. It returns "" if the date is not valid.
+// dateText formats a date for the document's metadata. It returns "" for invalid dates.
 func dateText(d *[5]int) string {
 	if d[0] < 1970 || d[1] < 1 || d[1] > 12 || d[2] < 1 || d[2] > 31 || d[3] > 23 || d[4] > 59 {
 		return ""
@@ -212,8 +210,8 @@ func dateText(d *[5]int) string {
 	return fmt.Sprintf("%04d-%02d-%02dT%02d:%02d:00", d[0], d[1], d[2], d[3], d[4])
 }
 
-// hyperlink returns the address that a field with this instruction links to. It returns "" if the field is not a link
-// to another document.
+// hyperlink returns the address that a field with this instruction links to, or "" if the field does not link to
+// another document.
 func hyperlink(instruction string) string {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(instruction), "HYPERLINK")
 	if !ok {
@@ -226,7 +224,7 @@ func hyperlink(instruction string) string {
 		rest, _, _ = strings.Cut(rest, " ")
 	}
 	if !strings.Contains(rest, ":") {
-		return "" // a place in the document
+		return "" // a position in the document
 	}
 	return rest
 }
@@ -237,7 +235,7 @@ func fieldName(instruction string) string {
 	return strings.ToUpper(name)
 }
 
-// isNumber reports whether the label of a list item is a number, such as "1." or "a)", rather than a bullet.
+// isNumber reports whether a list item's label is a number, such as "1." or "a)", rather than a bullet.
 func isNumber(label string) bool {
 	return strings.ContainsFunc(label, unicode.IsDigit) || strings.ContainsFunc(label, unicode.IsLetter) && strings.ContainsAny(label, ".)")
 }

@@ -1,6 +1,6 @@
 // Package sandbox runs document readers in child processes with few rights and limited memory. It contains the protocol
-// between parent and child, the child's restrictions, and the diagnosis when a child dies. Only package extract imports
-// it.
+// between parent and child, the child's restrictions, and the diagnosis of a child's death. Only package extract
+// imports it.
 package sandbox
 
 import (
@@ -24,11 +24,11 @@ import (
 // ChildMarker is the environment variable that makes a process a child. Its value is the child's memory limit in bytes.
 const ChildMarker = "SLUICE_EXTRACT_CHILD"
 
-// childCache is the environment variable that names the folder for the compiled code of PDFium.
+// childCache is the environment variable for the folder with PDFium's compiled code.
 const childCache = "SLUICE_EXTRACT_CACHE"
 
-// maxStack is the maximum stack size, in bytes. Recursive parsers may reach it. Go's own limit of 1 GB would take most
-// of a child's memory.
+// maxStack is the maximum stack size in bytes, which recursive parsers may reach. Go's own limit of 1 GB would take up
+// most of a child's memory.
 const maxStack = 128 << 20
 
 // exitCPU is the exit code of a child that exceeded its CPU time limit.
@@ -37,14 +37,14 @@ const exitCPU = 87
 // ParseFunc reads a document in the child. Tests pass their own functions.
 type ParseFunc func(context.Context, format.Source, format.Limits, func(domain.Block) error) (*domain.Document, error)
 
-// DrawFunc draws a page of a document, counted from 1, in the child. It returns a PNG picture.
+// DrawFunc draws a page of a document in the child and returns it as a PNG picture. Pages are counted from 1.
 type DrawFunc func(ctx context.Context, src format.Source, lim format.Limits, page int) ([]byte, error)
 
-// LocateFunc finds passages on a document's pages, in the child.
+// LocateFunc locates passages on a document's pages, in the child.
 type LocateFunc func(context.Context, format.Source, format.Limits, []format.Passage) ([][][]domain.PageRectangle, error)
 
-// ScanFunc returns the picture of a page, counted from 1, for text recognition. It runs in the child and turns the
-// picture clockwise by the given number of quarter turns.
+// ScanFunc returns a page's picture for OCR, turned clockwise by the given number of quarter turns. Pages are counted
+// from 1. It runs in the child.
 type ScanFunc func(ctx context.Context, src format.Source, lim format.Limits, page, turn int) (*image.Gray, error)
 
 // Tasks are the functions that a child uses to serve requests.
@@ -70,9 +70,9 @@ func RunIfAsked(tasks Tasks) {
 	}
 	out := os.Stdout
 	os.Stdout = os.Stderr // a library's output must not get between the frames
-	// Ctrl-C in a terminal and a service manager's stop signal also reach the children. Ignore them: the parent first
-	// finishes its documents and then stops the children itself. If a child exited on the signal, the parent would
-	// blame the document the child was reading.
+	// Ctrl-C in a terminal and a service manager's stop signal also reach the children. Ignore them, because the parent
+	// first finishes its documents and then stops the children itself. If a child exited on the signal, the parent would
+	// blame the document that the child was reading.
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	yieldProcessor(niceness)
 	if err := limitMemory(memory); err != nil {
@@ -84,7 +84,7 @@ func RunIfAsked(tasks Tasks) {
 	debug.SetMaxStack(maxStack)
 	folders := []string{os.TempDir()}
 	if cache := os.Getenv(childCache); cache != "" {
-		if err := os.MkdirAll(cache, 0o700); err == nil { // without the folder, each child compiles the code again
+		if err := os.MkdirAll(cache, 0o700); err == nil { // without the folder, each child compiles the code itself
 			folders = append(folders, cache)
 		}
 	}
@@ -101,7 +101,7 @@ type childServer struct {
 	out     io.Writer
 	tasks   Tasks
 	memory  int64    // memory limit, in bytes
-	missing []string // rights that the child could not give up
+	missing []string // rights the child could not give up
 }
 
 // serve answers requests until the input ends. It watches the input even while it reads a document, so that the child
@@ -137,8 +137,8 @@ func (c *childServer) serve(in io.Reader) error {
 	return nil
 }
 
-// hasGrown reports whether the process has mapped so much memory that too little is left for the next document. Go
-// never releases address space.
+// hasGrown reports whether the process has mapped so much memory that too little is left for the next document. This
+// can happen because Go never releases address space.
 func (c *childServer) hasGrown() bool {
 	const share = 4
 	return c.memory > 0 && addressSpace() > c.memory/share

@@ -11,7 +11,7 @@ import (
 // handover passes open files to a child, because the child has no right to open documents itself.
 type handover struct{ parent, child *os.File }
 
-// handoverFD is the file descriptor of the socket in the child: the first after stdin, stdout and stderr.
+// handoverFD is the file descriptor of the child's socket: the first one after stdin, stdout and stderr.
 const handoverFD = 3
 
 func newHandover() (*handover, error) {

@@ -14,15 +14,16 @@ import (
 	"time"
 )
 
-// launchMarker is the environment variable that makes a process become another program. Its value is a launch in JSON.
+// launchMarker is the environment variable that makes a process become another program. Its value is a JSON-encoded
+// launch.
 const launchMarker = "SLUICE_LAUNCH"
 
-// Program is a program for Run, with few rights and limited resources.
+// Program is a program that Run executes with few rights and limited resources.
 type Program struct {
-	Path string   // absolute path of the executable, without links
+	Path string   // absolute path to the executable, without links
 	Args []string // without the program's name
 	Env  []string // the whole environment
-	// Files are the files and folders that the program may read, apart from the system's libraries.
+	// Files are the files and folders that the program may read, in addition to the system's libraries.
 	Files     []string
 	Dir       string        // working directory
 	Memory    int64         // maximum address space, in bytes
@@ -31,7 +32,7 @@ type Program struct {
 	MaxOutput int64         // maximum size of the standard output, in bytes
 }
 
-// launch is the part of a Program that its process needs, encoded as JSON.
+// launch contains the fields of Program that its process needs, encoded as JSON.
 type launch struct {
 	Path       string
 	Args       []string
@@ -41,15 +42,15 @@ type launch struct {
 	CPUSeconds uint64
 }
 
-// Errors of Run.
+// Errors returned by Run.
 var (
 	ErrTimeout = errors.New("the program exceeded its time limit")
 	ErrOutput  = errors.New("the program wrote more than its limit")
 )
 
-// Run runs a program and returns its standard output. The program's standard input is `in`, or empty if `in` is nil.
-// The program cannot use the network, start other programs, or write files, as far as the system supports these
-// restrictions. Run stops the program when ctx is done.
+// Run runs a program and returns its standard output. The program's standard input is `in`, or empty if `in` is nil. As
+// far as the system supports these restrictions, the program cannot use the network, start other programs or write
+// files. Run stops the program when ctx is done.
 func Run(ctx context.Context, p Program, in *os.File) ([]byte, error) {
 	exe, err := executable()
 	if err != nil {
@@ -80,7 +81,7 @@ func Run(ctx context.Context, p Program, in *os.File) ([]byte, error) {
 	defer clock.Stop()
 	ended := make(chan error, 1)
 	go func() {
-		runtime.LockOSThread() // never unlocked: the system kills the child when the thread that started it ends
+		runtime.LockOSThread() // never unlocked: the system kills the child when the thread that started it exits
 		ended <- cmd.Run()
 	}()
 	err = <-ended
@@ -97,8 +98,8 @@ func Run(ctx context.Context, p Program, in *os.File) ([]byte, error) {
 	return nil, fmt.Errorf("%w: %s", err, strings.Join(strings.Fields(string(stderr.data)), " "))
 }
 
-// boundedOutput keeps what a program writes, up to a limit. Only one goroutine of package os/exec writes to it. That
-// goroutine has ended when Run of exec.Cmd returns.
+// boundedOutput keeps what a program writes, up to a limit. Only one goroutine in package os/exec writes to it, and
+// that goroutine has ended when exec.Cmd's Run returns.
 type boundedOutput struct {
 	data     []byte
 	max      int64
@@ -116,7 +117,7 @@ func (b *boundedOutput) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// launchIfAsked does nothing unless Run started this process. It then becomes the program and never returns.
+// launchIfAsked does nothing unless Run started this process. In that case, it becomes the program and never returns.
 func launchIfAsked() {
 	value, asked := os.LookupEnv(launchMarker)
 	if !asked {

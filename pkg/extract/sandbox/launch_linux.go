@@ -11,19 +11,19 @@ import (
 )
 
 const (
-	// programNiceness is added to the nice value of a program. It is larger than that of document readers, because
-	// reading documents has priority over recognising text in pictures.
+	// programNiceness is added to a program's nice value. It is higher than the niceness of document readers, because
+	// reading documents has priority over OCR.
 	programNiceness = 15
 	programFiles    = 64 // maximum number of open files
 )
 
-// Folders with the libraries that programs load, and with the loader itself.
+// Folders with the libraries that programs load, including the loader itself.
 var (
 	libraryFolders = []string{"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/nix/store"}
 	sharedFiles    = []string{"/etc/ld.so.cache", "/usr/share", "/usr/local/share", "/dev/null"}
 )
 
-// become replaces this process with the program, with few rights. It returns only if that fails.
+// become replaces this process with the program, dropping most rights. It returns only if that fails.
 func (l launch) become() error {
 	runtime.LockOSThread() // never unlocked: the program keeps the rights of this thread
 	yieldProcessor(programNiceness)
@@ -34,7 +34,7 @@ func (l launch) become() error {
 	for _, f := range slices.Concat(sharedFiles, l.Files) {
 		grants = append(grants, grant{f, landlockRead})
 	}
-	_ = closeInherited() // fails without /proc; the program then inherits what this process did
+	_ = closeInherited() // fails without /proc; the program then inherits whatever this process did
 	for resource, to := range map[int]uint64{unix.RLIMIT_CORE: 0, unix.RLIMIT_FSIZE: 0, unix.RLIMIT_NOFILE: programFiles, unix.RLIMIT_CPU: l.CPUSeconds} {
 		if err := lowerLimit(resource, to); err != nil {
 			return fmt.Errorf("limiting resource %d: %w", resource, err)

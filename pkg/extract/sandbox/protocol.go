@@ -33,10 +33,10 @@ const (
 // maxFrame is the maximum size of a frame, in bytes.
 const maxFrame = 16 << 20
 
-// batchBytes is the approximate amount of text in one frame of blocks, in bytes.
+// batchBytes is the approximate amount of text per frame of blocks, in bytes.
 const batchBytes = 256 << 10
 
-// Request asks a child to read a document, to draw one of its pages, or to locate passages in it.
+// Request asks a child to read a document, draw one of its pages, or locate passages in it.
 type Request struct {
 	Path       string        `json:"path"` // only on systems that cannot pass open files; "" elsewhere
 	Name       string        `json:"name"`
@@ -44,19 +44,19 @@ type Request struct {
 	URL        string        `json:"url"`
 	PlainRows  bool          `json:"plain_rows"`
 	CPUSeconds uint64        `json:"cpu_seconds"` // CPU time limit
-	Page       int           `json:"page"`        // the page to draw, from 1; 0: read the document
+	Page       int           `json:"page"`        // page to draw, from 1; 0 means read the document
 	Limits     format.Limits `json:"limits"`
 
-	Passages []format.Passage `json:"passages,omitempty"` // the passages to locate; none: read the document
+	Passages []format.Passage `json:"passages,omitempty"` // passages to locate; none means read the document
 
-	Scan  bool         `json:"scan,omitempty"` // write the picture of the page for text recognition, instead of drawing it
-	Turn  int          `json:"turn,omitempty"` // clockwise quarter turns of that picture
-	Scans format.Scans `json:"scans"`          // what to do with pages whose text must be recognised
-	// Recognised is set if the child's folder holds recognised text of scanned pages.
+	Scan  bool         `json:"scan,omitempty"` // write the page's picture for OCR instead of drawing it
+	Turn  int          `json:"turn,omitempty"` // clockwise quarter turns for that picture
+	Scans format.Scans `json:"scans"`          // what to do with pages that need OCR
+	// Recognised means that the child's folder holds recognised text of scanned pages.
 	Recognised bool `json:"recognised,omitempty"`
 }
 
-// refusal is an *Error as it is transmitted, with its cause as text.
+// refusal is an *Error in transmitted form, with its cause as text.
 type refusal struct {
 	Kind    format.Kind `json:"kind"`
 	Message string      `json:"message"`
@@ -65,7 +65,7 @@ type refusal struct {
 }
 
 func newRefusal(e *format.Error) refusal {
-	const maxMessage, maxCause = 1 << 10, 16 << 10 // in bytes; the value and stack of a panic may have any length
+	const maxMessage, maxCause = 1 << 10, 16 << 10 // in bytes; a panic's value and stack may have any length
 	r := refusal{Kind: e.Kind, Message: format.Cut(e.Message, maxMessage), Pages: e.Pages}
 	if e.Err != nil {
 		r.Cause = format.Cut(strings.ToValidUTF8(e.Err.Error(), "\uFFFD"), maxCause)

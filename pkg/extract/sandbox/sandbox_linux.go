@@ -13,10 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// executable returns a path to the running program. The path stays valid even if the program's file is replaced.
+// executable returns a path to the running program that stays valid even if the program's file is replaced.
 func executable() (string, error) { return "/proc/self/exe", nil }
 
-// limitMemory lets the process map the given number of bytes beyond what it has already mapped. A limit on the total
+// limitMemory lets the process map the given number of bytes beyond what it has already mapped. Limiting the total
 // would be useless, because Go reserves address space at startup without using it.
 func limitMemory(bytes int64) error {
 	if bytes <= 0 {
@@ -38,16 +38,16 @@ func limitMemory(bytes int64) error {
 	return nil
 }
 
-// Limits on a child besides memory and time.
+// Limits on a child other than memory and time.
 const (
 	maxOpenFiles = 64        // a child needs about ten
 	maxFileSize  = 512 << 20 // size of a temporary file in bytes; the largest ones hold an unpacked sheet
 )
 
-// confine permanently drops all rights not needed for reading documents, in all threads of the process. The process can
-// no longer reach the network, files outside `folders`, or other programs and processes. It loses its capabilities and
-// the right to gain new privileges. confine also closes file descriptors inherited by accident. It returns the rights
-// that this system does not let the process drop; all other rights are dropped.
+// confine permanently drops all rights that reading documents does not require, in all threads of the process. The
+// process can no longer reach the network, files outside `folders`, or other programs and processes. It loses its
+// capabilities and the right to gain new privileges. confine also closes accidentally inherited file descriptors. It
+// returns the rights that this system does not let the process drop; all others are dropped.
 func confine(folders []string) (missing []string) {
 	report := func(what string, err error) {
 		if err != nil {
@@ -65,8 +65,8 @@ func confine(folders []string) (missing []string) {
 	return missing
 }
 
-// refusePrivileges sets no_new_privs in every thread. Programs built with cgo cannot make a system call in all threads;
-// there, limitCalls sets it.
+// refusePrivileges sets no_new_privs in every thread. Programs built with cgo cannot make a system call in all threads,
+// so there limitCalls sets it.
 func refusePrivileges() error {
 	if _, _, errno := syscall.AllThreadsSyscall6(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0); errno != 0 {
 		return errno
@@ -83,8 +83,8 @@ func lowerLimit(resource int, to uint64) error {
 	return unix.Setrlimit(resource, &limit)
 }
 
-// closeInherited closes inherited file descriptors, except those used by the protocol. It recognises them by the
-// missing close-on-exec flag, which Go sets on everything that it opens.
+// closeInherited closes inherited file descriptors except those used by the protocol. It recognises them by the missing
+// close-on-exec flag, which Go sets on everything it opens.
 func closeInherited() error {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -96,7 +96,7 @@ func closeInherited() error {
 			continue
 		}
 		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
-			_ = unix.Close(fd) // the descriptor is closed even if Close returns an error
+			_ = unix.Close(fd) // Close closes the descriptor even if it returns an error
 		}
 	}
 	unix.CloseOnExec(handoverFD)
@@ -118,7 +118,7 @@ func dropCapabilities(call func(call, a1, a2, a3 uintptr) syscall.Errno) error {
 // dies.
 func childAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
 
-// exitOnCPULimit installs the SIGXCPU handler once per process. Go ignores the signal if it has no handler.
+// exitOnCPULimit installs the SIGXCPU handler once per process, because Go ignores the signal if it has no handler.
 var exitOnCPULimit sync.Once
 
 // niceness is added to the child's nice value, because requests to the service have priority over reading documents. It

@@ -15,18 +15,18 @@ import (
 
 // Bounds on the distance between a field and its label, in points or as multiples of the label's font size.
 const (
-	labelLeft     = 220 // maximum distance from a label to the text field on its right, in points
-	labelRight    = 40  // maximum distance from a box to the label on its right, in points
+	labelLeft     = 220 // maximum distance in points from a label to the text field on its right
+	labelRight    = 40  // maximum distance in points from a box to the label on its right
 	labelAbove    = 1.6 // maximum distance of a label above or below a field, as a multiple of the label's font size
 	labelSlack    = 4   // maximum overlap of a label and a field, in points
 	maxPageFields = 2_000
 )
 
-// blankToFill matches the dots or underscores that a form prints where a value belongs.
+// blankToFill matches dots or underscores that a form prints where a value belongs.
 var blankToFill = regexp.MustCompile(`[ \t]*(?:[_.…·‧]{3,}|(?:[_.] ){3,}[_.]?)[ \t]*$`)
 
-// Place joins the values of form fields to their labels: "Name: Smith", "☒ by post". A value without a label on the
-// page gets the field's name as its label, at the field's position. In a table with fields, the column names are the
+// Place joins the values of form fields to their labels: "Name: Smith", "☒ by post". If a value has no label on the
+// page, the field's name becomes its label, at the field's position. In a table with fields, the column names are the
 // labels; `inTables` reports, for each field, whether it is in such a table. Place does not modify `lines` and
 // `fields`.
 func Place(lines []pdftext.Line, fields []pdftext.Field, inTables func([]pdftext.Line, []pdftext.Field) []bool) []pdftext.Line {
@@ -54,7 +54,7 @@ func Place(lines []pdftext.Line, fields []pdftext.Field, inTables func([]pdftext
 	return f.lines
 }
 
-// insertCell inserts the value of a field in a table.
+// insertCell inserts a field's value in a table.
 func (f *placer) insertCell(field pdftext.Field) {
 	text := field.Value
 	if field.Kind != pdftext.TextField {
@@ -118,12 +118,12 @@ func (f *placer) place(field pdftext.Field) {
 	f.insert(field, value)
 }
 
-// leadingBlank returns the leading dots, underscores and spaces of a string.
+// leadingBlank returns a string's leading dots, underscores and spaces.
 func leadingBlank(s string) string {
 	return s[:len(s)-len(strings.TrimLeft(s, "_.… \t"))]
 }
 
-// withColon removes the dots or underscores at the end of a label. It adds a colon, unless the label ends in another
+// withColon removes the dots or underscores at the end of a label. It adds a colon unless the label ends in another
 // separator.
 func withColon(label pdftext.Cell) pdftext.Cell {
 	text := strings.TrimRight(blankToFill.ReplaceAllString(label.Text, ""), " \t_")
@@ -134,7 +134,7 @@ func withColon(label pdftext.Cell) pdftext.Cell {
 	return pdftext.Placed(text, label.X0, label.X1)
 }
 
-// placeBox joins a check box to its label: it writes a mark for a ticked or an empty box next to the text.
+// placeBox joins a check box to its label by writing a mark for a ticked or empty box next to the text.
 func (f *placer) placeBox(field pdftext.Field) {
 	cell := pdftext.Placed(markOf(field), field.Box.X0, field.Box.X1)
 	if i, k := f.labelLeftOf(field, labelRight); i >= 0 && f.labelsBefore(field) {
@@ -183,8 +183,8 @@ func (f *placer) placeBox(field pdftext.Field) {
 	f.insert(field, cell)
 }
 
-// labelsBefore reports whether the boxes in one row have their labels on the left. They do if each box is much nearer
-// to the word before it than to the word after it.
+// labelsBefore reports whether the boxes in a row have their labels on the left. This is the case if each box is much
+// nearer to the word before it than to the word after it.
 func (f *placer) labelsBefore(field pdftext.Field) bool {
 	const nearer = 2
 	boxes := 0
@@ -221,7 +221,7 @@ func (f *placer) labelsBefore(field pdftext.Field) bool {
 
 func isBoxSign(s string) bool { return strings.Trim(s, "☐□❑❒") == "" }
 
-// atHeight reports whether a line is at a box's height. If the box is tall, the line must be at its top.
+// atHeight reports whether a line is at a box's height or, if the box is tall, at its top.
 func atHeight(line pdftext.Line, b pdftext.Box) bool {
 	middle := line.Y + pdftext.MiddleHeight*line.Size
 	return line.Turn == 0 && middle > max(b.Y0, b.Y1-2*line.Size)-1 && middle < b.Y1+1
@@ -235,7 +235,7 @@ func (f *placer) boxBetween(field pdftext.Field, x float64) bool {
 }
 
 // labelLeftOf finds the nearest cell with a word to the left of a field. It returns the indexes of the line and of the
-// cell in that line. Both are -1 if no such word is within `within` points.
+// cell in that line, or -1 for both if no such word is within `within` points.
 func (f *placer) labelLeftOf(field pdftext.Field, within float64) (at, cell int) {
 	at, cell = -1, -1
 	for i, line := range f.lines {
@@ -306,7 +306,7 @@ func (f *placer) labelUnder(field pdftext.Field) (at, cell int) {
 	return at, cell
 }
 
-// insert adds a line for a value without a label, after the line above the field.
+// insert adds a line for a value without a label after the line above the field.
 func (f *placer) insert(field pdftext.Field, cell pdftext.Cell) {
 	const usual = 10
 	size := min(usual, max(field.Box.Y1-field.Box.Y0, 1))

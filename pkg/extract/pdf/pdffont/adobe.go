@@ -3,7 +3,7 @@ package pdffont
 import (
 	"archive/zip"
 	"bytes"
-	_ "embed" // the tables of Adobe
+	_ "embed" // Adobe's tables
 	"io"
 	"strconv"
 	"strings"
@@ -19,7 +19,7 @@ import (
 //go:embed adobe.zip
 var adobeZip []byte
 
-// adobeTable reads a table by its name, or returns nil if there is none.
+// adobeTable reads a table by name. It returns nil if there is none.
 func adobeTable(name string) []byte {
 	r, err := zip.NewReader(bytes.NewReader(adobeZip), int64(len(adobeZip)))
 	if err != nil {
@@ -37,14 +37,14 @@ func adobeTable(name string) []byte {
 	return data
 }
 
-// Cached tables by name. There are about eighty, so the caches need no limit.
+// Tables cached by name. There are only about eighty, so the caches need no limit.
 var (
 	knownCMaps sync.Map // *cmap
 	knownTexts sync.Map // *adobe.Text
 	knownCIDs  sync.Map // map[rune]uint32
 )
 
-// predefinedCMap returns a predefined CMap by its name. It returns nil for unknown names and for CMaps that are Unicode
+// predefinedCMap returns a predefined CMap by name. It returns nil for unknown names and for CMaps that are Unicode
 // encodings.
 func predefinedCMap(name string) *cmap { return loadCMap(name, 0) }
 
@@ -68,8 +68,8 @@ func loadCMap(name string, depth int) *cmap {
 	return known.(*cmap)
 }
 
-// collectionText returns the characters for the CIDs of a collection, such as "Adobe-Japan1". It returns nil for
-// unknown collections.
+// collectionText returns the characters for a collection's CIDs, such as those of "Adobe-Japan1", or nil for unknown
+// collections.
 func collectionText(collection string) *adobe.Text {
 	if t, ok := knownTexts.Load(collection); ok {
 		return t.(*adobe.Text)
@@ -83,8 +83,8 @@ func collectionText(collection string) *adobe.Text {
 	return known.(*adobe.Text)
 }
 
-// collectionCIDs maps each character of a collection to its first CID. If a CMap is a Unicode encoding, it yields
-// characters rather than CIDs. This map is then needed to find the widths of glyphs.
+// collectionCIDs maps each of a collection's characters to its first CID. If a CMap is a Unicode encoding, it yields
+// characters rather than CIDs, so this map is needed to find the glyphs' widths.
 func collectionCIDs(collection string) map[rune]uint32 {
 	if m, ok := knownCIDs.Load(collection); ok {
 		return m.(map[rune]uint32)

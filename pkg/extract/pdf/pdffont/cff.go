@@ -13,7 +13,7 @@ type cff struct {
 	standard bool // the font uses Adobe's standard encoding
 }
 
-// parseCFF parses a font. If the font is damaged, it uses the valid parts. It never returns nil.
+// parseCFF parses a font, using only the valid parts if it is damaged. It never returns nil.
 func parseCFF(data []byte) *cff {
 	f := &cff{}
 	if len(data) < 4 {
@@ -41,7 +41,7 @@ func parseCFF(data []byte) *cff {
 	return f
 }
 
-// cffIndex returns the items in an INDEX and the offset of its end.
+// cffIndex returns an INDEX's items and the offset of its end.
 func cffIndex(data []byte, at int) (items [][]byte, end int) {
 	count := u16(data, at)
 	if count == 0 || at < 0 || at+3 > len(data) {
@@ -72,7 +72,7 @@ func cffIndex(data []byte, at int) (items [][]byte, end int) {
 	return items, base + offset(count)
 }
 
-// cffDict returns the first operand of each operator in a DICT. The key of a two-byte operator is 0xc00 plus the second
+// cffDict returns the first operand of each operator in a DICT. A two-byte operator has the key 0xc00 plus its second
 // byte.
 func cffDict(b []byte) map[int]float64 {
 	dict := map[int]float64{}
@@ -123,7 +123,7 @@ func cffDict(b []byte) map[int]float64 {
 	return dict
 }
 
-// cffCharset returns, for each of n glyphs, the string number of its name or, in CID-keyed fonts, its CID.
+// cffCharset returns the string number of each glyph's name or, in CID-keyed fonts, each glyph's CID, for n glyphs.
 func cffCharset(data []byte, top map[int]float64, n int) []int {
 	sids := make([]int, n)
 	at := int(top[15])
@@ -205,8 +205,7 @@ func (f *cff) readEncoding(data []byte, at int, strs [][]byte) {
 	}
 }
 
-// glyphText returns the text of the glyphs by glyph number, derived from their names. It returns nil if no name is
-// known.
+// glyphText returns the glyphs' text by glyph number, derived from their names, or nil if no name is known.
 func (f *cff) glyphText() map[uint32]string {
 	text := map[uint32]string{}
 	for g, name := range f.names {
@@ -228,8 +227,8 @@ func cffName(name string) string {
 	return glyphName(name)
 }
 
-// cffString returns the name with the string number `sid`. For most standard strings, it returns a zero byte and the
-// character instead. The zero byte distinguishes them from names.
+// cffString returns the name with the string number `sid`. For most standard strings, it instead returns a zero byte
+// and the character; the zero byte distinguishes them from names.
 func cffString(sid int, strs [][]byte) string {
 	switch {
 	case sid >= 391 && sid-391 < len(strs):
@@ -250,7 +249,7 @@ func cffString(sid int, strs [][]byte) string {
 	return ""
 }
 
-// cffStandard holds the characters of the standard strings, starting with string number 1.
+// cffStandard holds the standard strings' characters from string number 1 on.
 var cffStandard = []rune(" !\"#$%&’()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_‘abcdefghijklmnopqrstuvwxyz{|}~" +
 	"¡¢£⁄¥ƒ§¤'“«‹›ﬁﬂ–†‡·¶•‚„”»…‰¿`´ˆ˜¯˘˙¨˚¸˝˛ˇ—ÆªŁØŒºæıłøœß" +
 	"¹¬µ™Ð½±Þ¼÷¦°þ¾²®−ð×³©ÁÂÄÀÅÃÇÉÊËÈÍÎÏÌÑÓÔÖÒÕŠÚÛÜÙÝŸŽáâäàåãçéêëèíîïìñóôöòõšúûüùýÿž")

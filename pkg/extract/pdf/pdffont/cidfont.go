@@ -9,11 +9,11 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdfobject"
 )
 
-// cidFont holds the additional properties of a composite font. The codes of such a font can have several bytes, and map
-// to the glyph numbers (CIDs) of a character collection.
+// cidFont holds the additional properties of a composite font. Such a font's codes can have several bytes and map to
+// the glyph numbers (CIDs) of a character collection.
 type cidFont struct {
 	encoding       *cmap           // embedded or predefined CMap; nil if codes are CIDs or Unicode
-	unicode        unicodeForm     // encoding form of the predefined CMap, if that is a Unicode encoding
+	unicode        unicodeForm     // the predefined CMap's encoding form, if it is a Unicode encoding
 	numbers        map[rune]uint32 // for a Unicode encoding: CIDs by character
 	halfWidthASCII bool            // for a Unicode encoding: ASCII characters are half as wide
 
@@ -22,11 +22,11 @@ type cidFont struct {
 	heights   map[uint32]float64 // advances in vertical writing, where the pen moves down
 	height    float64
 	text      *adobe.Text       // text for the collection's CIDs, or nil
-	glyphText map[uint32]string // text for the embedded program's glyphs, by number
+	glyphText map[uint32]string // text for the embedded font program's glyphs, by number
 	glyphOf   func(cid uint32) uint32
 }
 
-// unicodeForm is the encoding form of a Unicode CMap.
+// unicodeForm is a Unicode CMap's encoding form.
 type unicodeForm byte
 
 const (
@@ -114,7 +114,7 @@ func collectionOf(cmapName string) string {
 	return "Adobe-Japan1"
 }
 
-// loadGlyphs reads the text for each glyph from the embedded program, for fonts whose CIDs have no predefined meaning.
+// loadGlyphs reads each glyph's text from the embedded font program, for fonts whose CIDs have no predefined meaning.
 func (c *cidFont) loadGlyphs(file *pdfobject.File, desc pdf.Value) {
 	p := loadProgram(file, desc.Key("FontDescriptor"))
 	c.glyphText = p.glyphs()
@@ -132,11 +132,11 @@ func (c *cidFont) loadGlyphs(file *pdfobject.File, desc pdf.Value) {
 	}
 }
 
-// cidMetrics reads a font's W or W2 array. An entry has one number in W and three in W2. cidMetrics keeps only the
+// cidMetrics reads a font's W or W2 array. Entries have one number in W and three in W2, of which it keeps only the
 // first.
 func cidMetrics(w pdf.Value, numbers int) map[uint32]float64 {
 	out := map[uint32]float64{}
-	budget := maxMapped // limits the widths set: entries may repeat a long list or overlap
+	budget := maxMapped // limits the number of widths, because entries may repeat a long list or overlap
 	for i := 0; i < min(w.Len(), maxMapped) && budget > 0; {
 		first := uint32(max(0, w.Index(i).Int64()))
 		second := w.Index(i + 1)
@@ -166,7 +166,7 @@ func (f *Font) decodeCIDs(s string, do func(Glyph)) {
 	}
 }
 
-// codeLength returns the length of the code at the start of s, in bytes.
+// codeLength returns the length in bytes of the code at the start of s.
 func (c *cidFont) codeLength(s string) int {
 	switch c.unicode {
 	case utf8Form:
@@ -230,7 +230,7 @@ func (c *cidFont) unicodeText(raw string) string {
 	return utf16Text(raw)
 }
 
-// advance returns the advance width of a glyph, in thousandths of the font size.
+// advance returns a glyph's advance width in thousandths of the font size.
 func (c *cidFont) advance(cid uint32, vertical bool, text string) float64 {
 	if vertical {
 		if h, ok := c.heights[cid]; ok {

@@ -10,9 +10,9 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdfobject"
 )
 
-// cmap maps character codes to text (ToUnicode) or to glyph numbers (the encoding of a composite font).
+// cmap maps character codes to text (ToUnicode) or glyph numbers (the encoding of a composite font).
 type cmap struct {
-	lengths    [5]bool // by length in bytes: whether a code space has codes of this length
+	lengths    [5]bool // by length in bytes: a code space has codes of this length
 	spaces     []adobe.Range
 	text       map[uint32]string
 	textRanges []textRange // sorted by low
@@ -21,8 +21,8 @@ type cmap struct {
 	vertical   bool
 }
 
-// textRange maps consecutive codes, from low to top, to consecutive texts. `first` is the text for the code `low`. For
-// each further code, the last character of the text increases by one.
+// textRange maps consecutive codes, from low to top, to consecutive texts. `first` is the text for `low`. For each
+// further code, the text's last character increases by one.
 type textRange struct {
 	low, top uint32
 	first    string
@@ -30,10 +30,10 @@ type textRange struct {
 
 const (
 	maxMapped = 200_000 // maximum number of entries in one map
-	maxSpaces = 100     // maximum number of code spaces; every code is compared with all of them
+	maxSpaces = 100     // maximum number of code spaces, because every code is compared with all of them
 )
 
-// parseCMap parses a CMap. If the CMap is damaged, it uses the valid parts.
+// parseCMap parses a CMap, using only the valid parts if it is damaged.
 func parseCMap(data []byte) *cmap {
 	m := &cmap{text: map[uint32]string{}}
 	t := pdfobject.NewScanner(data)
@@ -189,7 +189,7 @@ func (m *cmap) cid(code uint32, n int) (uint32, bool) {
 	return 0, false
 }
 
-// codeLength returns the length of the code at the start of s, in bytes.
+// codeLength returns the length in bytes of the code at the start of s.
 func (m *cmap) codeLength(s string) int {
 	if len(m.spaces) == 0 && m.base != nil {
 		return m.base.codeLength(s)

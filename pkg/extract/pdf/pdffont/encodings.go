@@ -2,7 +2,7 @@ package pdffont
 
 import "golang.org/x/text/encoding/charmap"
 
-// standardUpperHalf is the upper half of Adobe's standard encoding, without the unused codes.
+// standardUpperHalf is the upper half of Adobe's standard encoding without unused codes.
 var standardUpperHalf = map[byte]rune{
 	0xa1: '¡', 0xa2: '¢', 0xa3: '£', 0xa4: '⁄', 0xa5: '¥', 0xa6: 'ƒ', 0xa7: '§', 0xa8: '¤', 0xa9: '\'', 0xaa: '“',
 	0xab: '«', 0xac: '‹', 0xad: '›', 0xae: 'ﬁ', 0xaf: 'ﬂ', 0xb1: '–', 0xb2: '†', 0xb3: '‡', 0xb4: '·', 0xb6: '¶',

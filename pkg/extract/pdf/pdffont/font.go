@@ -1,5 +1,5 @@
-// Package pdffont decodes the strings in content streams of PDF files: it returns the characters and the widths of
-// their glyphs. It reads simple and composite fonts, their CMaps and encodings, and embedded font programs.
+// Package pdffont decodes strings in PDF content streams to characters and the widths of their glyphs. It reads simple
+// and composite fonts, their CMaps and encodings, and embedded font programs.
 //
 // Only package pdftext imports this package.
 package pdffont
@@ -30,11 +30,11 @@ type Font struct {
 	cid *cidFont // nil for simple fonts
 }
 
-// Glyph is one shown character.
+// Glyph is one character as shown on the page.
 type Glyph struct {
 	Text  string  // "" if unknown
 	Width float64 // advance as a multiple of the font size; downwards in vertical writing
-	Space bool    // the single-byte code 32; word spacing applies to it
+	Space bool    // the single-byte code 32, to which word spacing applies
 }
 
 // maxCached is the maximum number of fonts in a cache.
@@ -49,7 +49,7 @@ type Cache struct {
 // NewCache returns an empty cache for a file's fonts.
 func NewCache(file *pdfobject.File) *Cache { return &Cache{file: file, fonts: map[string]*Font{}} }
 
-// Load reads a font from its dictionary. The glyphs of a damaged font have no text.
+// Load reads a font from its dictionary. A damaged font's glyphs have no text.
 func (c *Cache) Load(v pdf.Value) *Font {
 	key := strconv.FormatUint(uint64(pdfobject.ObjectNumber(v)), 10)
 	if key == "0" { // the font is inside another object
@@ -147,8 +147,8 @@ func isUsable(s string) bool {
 	return r >= 0x20 && r != 0x7f && r != 0xfffd && r != 0xffff
 }
 
-// simpleTable returns the encoding of a simple font: a named encoding, or that of the embedded font program, with the
-// changes in the Differences array.
+// simpleTable returns a simple font's encoding: a named encoding, or the embedded font program's, with the changes from
+// the Differences array.
 func (f *Font) simpleTable(v, desc pdf.Value) *[256]string {
 	enc := v.Key("Encoding")
 	base := enc.Name()
@@ -199,7 +199,7 @@ func (f *Font) trueTypeTable(program *program, symbolic bool) *[256]string {
 			found++
 		}
 	}
-	if found == 0 && f.toUnicode == nil { // the codes of subset fonts are arbitrary, but often Latin
+	if found == 0 && f.toUnicode == nil { // subset fonts' codes are arbitrary, but often Latin
 		return latin
 	}
 	return table
@@ -242,7 +242,7 @@ func (f *Font) applyDifferences(table *[256]string, diffs pdf.Value, program *pr
 		if text == "" && agreeing*2 > len(names) { // a single name that looks like its code may do so by chance
 			text = codeName(name, code)
 		}
-		table[code] = text // "" for unknown names: no text is better than wrong text
+		table[code] = text // "" for unknown names, because no text is better than wrong text
 		if text != "" {
 			known++
 		}
@@ -253,7 +253,7 @@ func (f *Font) applyDifferences(table *[256]string, diffs pdf.Value, program *pr
 }
 
 // bitmapTable completes the encoding of a Type 3 font whose glyphs have arbitrary names. Most such fonts hold bitmaps
-// of a Latin TeX font, and keep that font's codes.
+// of a Latin TeX font and keep that font's codes.
 func bitmapTable(table *[256]string, names map[int]string) {
 	ligatures := [...]string{0x0b: "ff", 0x0c: "fi", 0x0d: "fl", 0x0e: "ffi", 0x0f: "ffl"}
 	for code := range names {
@@ -267,7 +267,7 @@ func bitmapTable(table *[256]string, names map[int]string) {
 	}
 }
 
-// Decode calls `do` with each glyph of a string on the page.
+// Decode calls `do` with each glyph in a string on the page.
 func (f *Font) Decode(s string, do func(Glyph)) {
 	if f.cid != nil {
 		f.decodeCIDs(s, do)

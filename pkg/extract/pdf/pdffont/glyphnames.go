@@ -9,13 +9,12 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// glyphName returns the text for a glyph name, according to the Adobe Glyph List Specification. It returns "" for
-// unknown names.
+// glyphName returns the text for a glyph name according to the Adobe Glyph List Specification, or "" for unknown names.
 func glyphName(name string) string {
 	if s, ok := adobeGlyphs()[name]; ok {
 		return s
 	}
-	base, _, _ := strings.Cut(name, ".") // the rest is a form, such as small capitals or old style figures
+	base, _, _ := strings.Cut(name, ".") // the suffix is a variant, such as small capitals or old style figures
 	var out strings.Builder
 	for part := range strings.SplitSeq(base, "_") {
 		text := glyphPart(part)
@@ -44,7 +43,7 @@ func glyphPart(name string) string {
 	if s, ok := texNames[name]; ok {
 		return s
 	}
-	// TeX appends the size to names of brackets and operators.
+	// TeX appends the size to the names of brackets and operators.
 	for _, suffix := range []string{"bigg", "Bigg", "big", "Big", "display", "text"} {
 		if short, ok := strings.CutSuffix(name, suffix); ok && short != "" {
 			if s, ok := adobeGlyphs()[short]; ok {
@@ -67,7 +66,7 @@ func hexUnits(hex string) string {
 	return string(utf16.Decode(units))
 }
 
-// texNames are glyph names that Adobe's list lacks, but TeX's fonts and other programs use.
+// texNames are glyph names that TeX's fonts and other programs use but Adobe's list lacks.
 var texNames = map[string]string{
 	"nbspace": " ", "visiblespace": "␣", "mapsto": "↦", "negationslash": "̸", "arrowparrright": "⇀", "owner": "∋", "follows": "≻",
 	"precedes": "≺", "lscript": "ℓ", "epsilon1": "ϵ", "vector": "⃗", "perpendicular": "⊥", "slurabove": "⌢", "slurbelow": "⌣",
@@ -91,7 +90,7 @@ var texNames = map[string]string{
 }
 
 // numberedName splits a name that consists of a prefix and the glyph's number, such as "g123", "cid00123" or "glyph12".
-// ok is false for other names.
+// `ok` is false for other names.
 func numberedName(name string) (prefix string, digits string, ok bool) {
 	i := len(name)
 	for i > 0 && (name[i-1] >= '0' && name[i-1] <= '9' || name[i-1] >= 'A' && name[i-1] <= 'F' && i > 1) {
@@ -103,8 +102,8 @@ func numberedName(name string) (prefix string, digits string, ok bool) {
 	return name[:i], name[i:], true
 }
 
-// codeName returns the text for a name that repeats the character code in decimal or hexadecimal digits. "c65", "a65"
-// and "G41" are names for A. It returns "" for other names.
+// codeName returns the text for a name that repeats the character code in decimal or hexadecimal digits. For example,
+// "c65", "a65" and "G41" are names for A. It returns "" for other names.
 func codeName(name string, code int) string {
 	_, digits, ok := numberedName(name)
 	if !ok || code < 0x20 || code == 0x7f {
@@ -119,12 +118,11 @@ func codeName(name string, code int) string {
 	return ""
 }
 
-// Readable replaces characters that affect only the look of text: ligatures and presentation forms become letters, and
+// Readable replaces characters that affect only how text looks: ligatures and presentation forms become letters, and
 // special spaces become plain spaces.
 func Readable(text string) string { return readable(text, "") }
 
-// readable is like Readable, for text in a given font. The font's name may determine the meaning of private-use
-// characters.
+// readable is like Readable for text in a given font. The font's name may determine what private-use characters mean.
 func readable(text, fontName string) string {
 	plain := true
 	for i := range len(text) {
@@ -156,7 +154,7 @@ func readable(text, fontName string) string {
 	return out.String()
 }
 
-// privateRune returns the known meaning of a private-use character. It returns other characters unchanged.
+// privateRune returns a private-use character's known meaning. It returns other characters unchanged.
 func privateRune(r rune, fontName string) rune {
 	switch {
 	case r >= 0xf730 && r <= 0xf739: // old style figures
@@ -173,7 +171,7 @@ func privateRune(r rune, fontName string) rune {
 		return '™'
 	case r >= 0xf8e5 && r <= 0xf8fe: // parts of tall brackets
 		return []rune("‾⏐⎯®©™⎛⎜⎝⎡⎢⎣⎧⎨⎩⎪⎮⎞⎟⎠⎤⎥⎦⎫⎬⎭")[r-0xf8e5]
-	case r >= 0xf020 && r <= 0xf0ff: // the codes of a symbol font
+	case r >= 0xf020 && r <= 0xf0ff: // a symbol font's codes
 		c := byte(r)
 		name := strings.ToLower(fontName)
 		switch {
@@ -196,7 +194,7 @@ func privateRune(r rune, fontName string) rune {
 				return rune(c)
 			}
 		default:
-			switch c { // list markers of word processors, whose font is not always named
+			switch c { // word processors' list markers, whose font is not always named
 			case 0xb7:
 				return '•'
 			case 0xa7:

@@ -15,7 +15,7 @@ import (
 type program struct {
 	sfnt  *sfnt
 	cff   *cff
-	codes *[256]string // the built-in encoding of Type 1 and CFF fonts, or nil
+	codes *[256]string // built-in encoding of Type 1 and CFF fonts, or nil
 	type1 bool
 
 	glyphs func() map[uint32]string // returns the text by glyph number, or nil; computed once
@@ -80,8 +80,8 @@ func (p *program) readCFF(data []byte) {
 
 func (p *program) isEmbedded() bool { return p.sfnt != nil || p.cff != nil || p.type1 }
 
-// named returns the text for a glyph whose name is only a number, such as "g12" or "glyph0012". It returns "" for other
-// names, and if the glyph's text is unknown.
+// named returns the text for a glyph whose name is just a number, such as "g12" or "glyph0012". It returns "" for other
+// names and if the glyph's text is unknown.
 func (p *program) named(name string) string {
 	prefix, digits, ok := numberedName(name)
 	if !ok {
@@ -101,7 +101,7 @@ func (p *program) named(name string) string {
 
 var encodingLine = regexp.MustCompile(`dup\s+(\d{1,3}|8#[0-7]{1,3}|16#[0-9A-Fa-f]{1,2})\s*/([^\s/{}<>()\[\]]+)\s+put`)
 
-// type1Encoding reads the encoding of an embedded Type 1 font from the font's unencrypted part.
+// type1Encoding reads an embedded Type 1 font's encoding from the font's unencrypted part.
 func type1Encoding(data []byte) *[256]string {
 	if i := bytes.Index(data, []byte("eexec")); i >= 0 {
 		data = data[:i]

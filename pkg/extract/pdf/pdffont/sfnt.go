@@ -11,7 +11,7 @@ type sfnt struct {
 	tables map[string][]byte
 }
 
-// parseSFNT finds the tables of a font. It returns nil if there are none.
+// parseSFNT finds a font's tables. It returns nil if there are none.
 func parseSFNT(data []byte) *sfnt {
 	s := &sfnt{tables: map[string][]byte{}}
 	base := 0
@@ -63,7 +63,7 @@ func (s *sfnt) charMaps() []charMap {
 // walk calls `do` with each character in a map and its glyph number.
 func (s *sfnt) walk(m charMap, do func(char, glyph int)) {
 	table, sub := s.tables["cmap"], m.at
-	budget := 1 << 18 // the segments of a hostile font may overlap
+	budget := 1 << 18 // a hostile font's segments may overlap
 	add := func(char, glyph int) {
 		if budget--; glyph != 0 {
 			do(char, glyph)
@@ -109,8 +109,8 @@ func (s *sfnt) walk(m charMap, do func(char, glyph int)) {
 	}
 }
 
-// glyphText returns the text of the glyphs by glyph number. It inverts the font's Unicode maps and uses glyph names
-// where the maps have no text. It returns nil if the font has neither.
+// glyphText returns the glyphs' text by glyph number. It inverts the font's Unicode maps and uses glyph names where the
+// maps have no text. It returns nil if the font has neither.
 func (s *sfnt) glyphText() map[uint32]string {
 	text := map[uint32]string{}
 	for _, m := range s.charMaps() {
@@ -119,7 +119,7 @@ func (s *sfnt) glyphText() map[uint32]string {
 		}
 		s.walk(m, func(char, glyph int) {
 			g := uint32(glyph)
-			// If several characters share a glyph, use the most common one: a space rather than a no-break space.
+			// If several characters share a glyph, use the most common one, such as a space rather than a no-break space.
 			if old, ok := text[g]; ok && !isPrivateUse(old) || len(text) >= maxMapped || char < 0x20 || char > 0x10ffff {
 				return
 			}
@@ -164,7 +164,7 @@ func macGlyph(i int) string {
 	return ""
 }
 
-// names returns the text of the glyphs by glyph number, derived from their names.
+// names returns the glyphs' text by glyph number, derived from their names.
 func (s *sfnt) names() []string {
 	post := s.tables["post"]
 	var out []string
@@ -197,7 +197,7 @@ func (s *sfnt) names() []string {
 	return out
 }
 
-// codeText returns a table from character codes to text, for a simple font without an encoding. It uses the symbol map
+// codeText returns a table from character codes to text for a simple font without an encoding. It uses the symbol map
 // or the Macintosh map. In the symbol map, a character's number is its code, possibly plus 0xF000.
 func (s *sfnt) codeText() *[256]string {
 	names := s.glyphText()

@@ -1,4 +1,4 @@
-// Package pdfgarbled detects PDF text that was decoded wrongly.
+// Package pdfgarbled detects wrongly decoded PDF text.
 //
 // A font in a PDF may lack the map from its glyphs to characters, or have a wrong one. The page then looks right, but
 // its text is garbage. There are two signs of this: words with undecoded characters ([Unknown]), and letter pairs that
@@ -12,14 +12,13 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// IsDecoded reports whether a character was decoded. For an unknown character, pdftext returns a marker. PDFium returns
-// 0, a private-use character or the number of the glyph. Glyph numbers are usually so small that they look like control
-// characters.
+// IsDecoded reports whether a character was decoded. For unknown characters, pdftext returns a marker. PDFium returns
+// 0, a private-use character or the glyph's number, which is usually so small that it looks like a control character.
 func IsDecoded(r rune) bool {
 	return r != unicode.ReplacementChar && !unicode.Is(unicode.Co, r) && (!unicode.IsControl(r) || unicode.IsSpace(r))
 }
 
-// WithoutUnknown returns the given lines without undecoded characters, and without lines that contain nothing else.
+// WithoutUnknown returns the given lines without undecoded characters and without lines that contain nothing else.
 // Otherwise, the text of a page that neither reader can decode would consist mostly of such characters.
 func WithoutUnknown(lines []pdftext.Line) []pdftext.Line {
 	var out []pdftext.Line
@@ -45,21 +44,21 @@ type Unknown struct {
 	unknown int // unknown characters in words that contain several of them
 }
 
-// IsSignificant reports whether so many characters are unknown that a reader would notice the gaps in the text.
+// IsSignificant reports whether so many characters are unknown that a reader would notice gaps in the text.
 func (u Unknown) IsSignificant() bool {
 	const aLine = 20
 	return u.unknown >= aLine || u.unknown > 0 && u.unknown*4 >= u.chars
 }
 
-// IsLarge reports whether so much of the page is unknown that text recognised in its picture is better than the decoded
-// text. Recognition makes mistakes too, above all in languages for which it is not set up. So a page with only a few
-// undecoded lines keeps its decoded text.
+// IsLarge reports whether so much of the page is unknown that text recognised by OCR is better than the decoded text.
+// OCR makes mistakes too, above all in languages for which it is not set up, so a page with only a few undecoded lines
+// keeps its decoded text.
 func (u Unknown) IsLarge() bool {
 	const tenth = 10
 	return u.IsSignificant() && u.unknown*tenth >= u.chars
 }
 
-// add counts the characters of a word. Code 0 is a character that PDFium does not know.
+// add counts a word's characters. Code 0 is a character that PDFium does not know.
 func (u *Unknown) add(word []rune) {
 	const text = 3 // minimum number of unknown characters in a word that counts
 	unknown, alike := 0, true
@@ -79,7 +78,7 @@ func (u *Unknown) add(word []rune) {
 	}
 }
 
-// AddWords counts the characters of the words in `text`.
+// AddWords counts the characters in the words of `text`.
 func (u *Unknown) AddWords(text []rune) {
 	from := 0
 	for n, r := range text {

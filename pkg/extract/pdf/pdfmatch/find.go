@@ -10,7 +10,7 @@ import (
 // Span is a range of a passage in bytes.
 type Span struct{ Start, End int }
 
-// Match is the place of a span on the pages.
+// Match is a span's location on the pages.
 type Match struct {
 	Glyphs []int32 // ascending indexes of the glyphs that show it
 	// Share is the fraction of the span's letters and digits that were found, from 0 to 1. Labels that are not next to
@@ -18,8 +18,8 @@ type Match struct {
 	Share float64
 }
 
-// searchMargin is how much text before and after a span is included in a search for it. It keeps the same words
-// elsewhere from being mistaken for the span. maxWindow is the maximum length of the text in one search. Both are in
+// searchMargin is how much text before and after a span is included in a search for it, so that the same words
+// elsewhere are not mistaken for the span. maxWindow is the maximum length of the text in one search. Both are in
 // bytes.
 const (
 	searchMargin = 400
@@ -56,7 +56,7 @@ func (t *Text) Find(passage string, spans []Span) []Match {
 	return matches
 }
 
-// findLong finds a span that is longer than a window, piece by piece.
+// findLong finds a span that is longer than a window, one window at a time.
 func (t *Text) findLong(passage string, s Span, m *Match) {
 	weight := 0.0
 	for from := s.Start; from < s.End; {
@@ -78,7 +78,7 @@ func (t *Text) findLong(passage string, s Span, m *Match) {
 	m.Share /= weight
 }
 
-// window is a part of a passage, with the positions of its tokens.
+// window is a section of a passage with its tokens' positions.
 type window struct {
 	*Text
 	passage string
@@ -108,7 +108,7 @@ func (t *Text) window(passage string, from, to int) *window {
 	return w
 }
 
-// match returns the glyphs of the tokens in a span, with the punctuation between and around them.
+// match returns the glyphs of the tokens in a span, including the punctuation between and around them.
 func (w *window) match(s Span) (m Match) {
 	found, all := 0, 0
 	last := -1 // the previous token that was found
@@ -154,8 +154,8 @@ func (w *window) match(s Span) (m Match) {
 }
 
 // extendForward extends a match to the punctuation after it. It compares the glyphs after `glyph` with the characters
-// of passage[from:to], up to the first difference, and returns the range of the equal glyphs. If there are none, `last`
-// is less than `first`.
+// of passage[from:to] up to the first difference and returns the range of equal glyphs. If there are none, `last` is
+// less than `first`.
 func (w *window) extendForward(glyph int32, from, to int) (first, last int32) {
 	first, last = glyph+1, glyph
 	for from < to && int(last)+1 < len(w.glyphs) {

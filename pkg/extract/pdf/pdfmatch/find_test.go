@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// laidOut returns the glyphs of lines of text. Each glyph is 10 points wide, and the lines are 12 points apart. A tab
+// laidOut returns the glyphs in lines of text. Each glyph is 10 points wide, and the lines are 12 points apart. A tab
 // starts a new cell at the next multiple of 200 points.
 func laidOut(lines ...string) []Glyph {
 	var glyphs []Glyph
@@ -31,7 +31,7 @@ func laidOut(lines ...string) []Glyph {
 	return glyphs
 }
 
-// shown returns the text of the glyphs with the indexes `at`, with "|" between non-adjacent glyphs, and "/" between
+// shown returns the text of the glyphs with the given indexes, with "|" between non-adjacent glyphs and "/" between
 // lines.
 func shown(glyphs []Glyph, at []int32) string {
 	var b strings.Builder
@@ -55,7 +55,7 @@ func TestFind(t *testing.T) {
 		page          []string
 		passage, span string // the last occurrence of span counts
 		want          string
-		lines         string // numbers of the lines, if want does not show them
+		lines         string // line numbers, if want does not show them
 	}{
 		"repeated words are told apart by their surroundings": {page: prose, passage: "The valve is closed by hand. The pump is stopped when the valve is closed.", span: "valve is closed.",
 			want: "valveisclosed.", lines: "1"},
@@ -94,8 +94,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestFindAnySpan looks for random spans of a passage that is exactly the page's text. Each span must be found
-// completely, and with its own glyphs.
+// TestFindAnySpan looks for random spans in a passage that is exactly the page's text. Each span must be found
+// completely and with its own glyphs.
 func TestFindAnySpan(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))

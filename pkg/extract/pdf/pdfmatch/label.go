@@ -2,8 +2,8 @@ package pdfmatch
 
 import "math"
 
-// findLabels finds the labels that bestPath omitted because they are far from their values on the page. They are the
-// names of columns and rows, above a value or to its left.
+// findLabels finds labels that bestPath omitted because they are far from their values on the page. These are column
+// and row names, above a value or to its left.
 func (w *window) findLabels() {
 	value := -1 // the next token that was found
 	for i := len(w.tokens) - 1; i >= 0; i-- {

@@ -6,23 +6,23 @@ import (
 	"slices"
 )
 
-// Costs of a path, which assigns the tokens of a passage to positions on the pages. A path that follows the page
-// without jumps and omits no token costs nothing.
+// Costs of a path, which assigns a passage's tokens to positions on the pages. A path that follows the page without
+// jumps and omits no token costs nothing.
 const (
 	skipToken      = 1.5 // omitting a token
-	skipRune       = 0.5 // in addition, for each of its letters, up to maxSkipCost
+	skipRune       = 0.5 // additionally per letter, up to maxSkipCost
 	maxSkipCost    = 6
 	skipLabel      = 0.7  // omitting a token in a label, which may be far away at the top of a table
 	insideWordCost = 1.0  // a token that starts or ends inside a word on the page
 	gapInLine      = 0.8  // a jump forwards on a line
 	backInLine     = 2.2  // a jump backwards on a line
 	jump           = 1.6  // any other jump
-	jumpUp         = 0.4  // in addition, for a jump towards the top of the page
-	jumpDown       = 0.15 // in addition, for each multiple of the font size in the vertical distance
+	jumpUp         = 0.4  // additionally for a jump towards the top of the page
+	jumpDown       = 0.15 // additionally for each multiple of the font size in the vertical distance
 	jumpAcross     = 0.03 // like jumpDown, for the horizontal distance
 	maxJumpCost    = 5    // maximum of jumpDown and jumpAcross together
-	jumpBack       = 1.5  // in addition, for a jump back on a row
-	otherRow       = 0.8  // in addition, for a jump to another height within one line of the passage
+	jumpBack       = 1.5  // additionally for a jump back on a row
+	otherRow       = 0.8  // additionally for a jump to another height within one line of the passage
 	maxReturnCost  = 0.5  // maximum value of jumpAcross in a jump to the start of a cell further down
 	lineEnd        = -0.9 // from the end of a line to the start of another
 	nextPage       = 2.5
@@ -33,20 +33,20 @@ const (
 const (
 	maxPositions = 1000 // maximum number of positions per token
 	maxCarried   = 64   // maximum number of paths that omit the token
-	carriedCost  = 14   // maximum difference from the best of them
+	carriedCost  = 14   // maximum cost difference from the best of them
 
 	minStep  = jump + lineEnd // minimum cost of a step to non-adjacent text
-	maxSteps = 5_000_000      // maximum number of such steps to compare for one window
+	maxSteps = 5_000_000      // maximum number of such steps to compare per window
 )
 
-// node is a token in the passage and its position among the letters and digits of the pages (Text.core).
+// node is a token in the passage with its position among the pages' letters and digits (Text.core).
 type node struct {
 	token    int32
-	from, to int32 // range of the core; `to` is the last index
+	from, to int32 // range in the core; `to` is the last index
 	before   int32 // previous node on the path; -1 if there is none
 }
 
-// path is a path through the tokens read so far. It is identified by its last node.
+// path is a path through the tokens read so far, identified by its last node.
 type path struct {
 	node int32
 	cost float64
@@ -117,7 +117,7 @@ func (t *Text) bestPath(tokens []token) []node {
 
 func byCost(a, b path) int { return cmp.Compare(a.cost, b.cost) }
 
-// position is the start of a token in Text.core, and the cost of this choice.
+// position is where a token starts in Text.core, with the cost of choosing this position.
 type position struct {
 	at   int32
 	cost float64
@@ -144,7 +144,7 @@ func (t *Text) positions(tok token) []position {
 }
 
 // step returns the cost of a jump in Text.core from index a to index b. sameLine says whether both tokens are on the
-// same line of the passage. Such a line is often a table row, with most cells at the same height.
+// same line of the passage, which is often a table row with most cells at the same height.
 func (t *Text) step(a, b int32, sameLine bool) float64 {
 	if b == a+1 {
 		return 0

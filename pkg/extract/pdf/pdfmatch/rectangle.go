@@ -5,13 +5,13 @@ import "github.com/sluice/sluice/pkg/domain"
 // maxRectangles is the maximum number of rectangles per span.
 const maxRectangles = 1000
 
-// PageSize returns the width and height of a displayed page, in points.
+// PageSize returns a displayed page's width and height in points.
 type PageSize func(page int) (width, height float64)
 
 // Rectangles returns the rectangles around the given glyphs, clipped to their pages. Adjacent glyphs on a line share a
 // rectangle.
 func (t *Text) Rectangles(glyphs []int32, size PageSize) []domain.PageRectangle {
-	const bridged = 2 // maximum number of glyphs between two glyphs of the same rectangle: punctuation that extraction dropped
+	const bridged = 2 // maximum number of glyphs between two glyphs in the same rectangle: punctuation dropped by extraction
 	var all []domain.PageRectangle
 	var box Box
 	last := int32(-1)

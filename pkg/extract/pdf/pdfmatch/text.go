@@ -1,7 +1,7 @@
-// Package pdfmatch finds passages of extracted text on the pages of a PDF.
+// Package pdfmatch finds passages of extracted text on a PDF's pages.
 //
 // Extraction changes the text: it joins divided words, adds spaces, column names and labels, and changes the order of
-// columns and cells. So the package does not look for a passage as a whole. It splits the passage into words, and
+// columns and cells. So the package does not look for a passage as a whole. It splits the passage into words and
 // chooses one position on the pages for each word, so that the positions follow each other as naturally as possible.
 package pdfmatch
 
@@ -12,14 +12,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Box is an upright rectangle on the displayed page, in points. The origin is the upper left corner of the page, and Y
-// grows downwards.
+// Box is an upright rectangle on the displayed page, in points. The origin is the page's upper left corner, and Y grows
+// downwards.
 type Box struct{ X0, Y0, X1, Y1 float64 }
 
 // Glyph is a visible glyph on a page.
 type Glyph struct {
 	Page    int // from 1
-	Line    int // number of its line, counted in reading order over all pages
+	Line    int // its line number, counted in reading order over all pages
 	Text    string
 	Box     Box
 	Size    float64 // font size, in points

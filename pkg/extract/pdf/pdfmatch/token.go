@@ -6,18 +6,18 @@ import (
 	"unicode/utf8"
 )
 
-// token is a word of a passage, or a part of it.
+// token is a word in a passage, or part of one.
 type token struct {
-	from, to int // bytes of the passage
+	from, to int // byte range in the passage
 	runes    []rune
-	line     int  // line of the passage, counted from the first token
+	line     int  // line in the passage, counted from the first token
 	label    bool // it is part of a label, which may be a column name
 }
 
 // maxLabel is the maximum length of a label in bytes.
 const maxLabel = 120
 
-// tokens splits passage[from:to] into words: sequences of letters and digits.
+// tokens splits passage[from:to] into words, i.e. sequences of letters and digits.
 func tokens(passage string, from, to int) []token {
 	var all []token
 	line := 0
@@ -52,7 +52,7 @@ func tokens(passage string, from, to int) []token {
 	return all
 }
 
-// labelsOf returns the byte ranges of the labels in a line of the form "label: value; label: value".
+// labelsOf returns the byte ranges of the labels in a line like "label: value; label: value".
 func labelsOf(passage string, from, to int) (labels [][2]int) {
 	for from < to {
 		part := passage[from:to]
@@ -68,8 +68,8 @@ func labelsOf(passage string, from, to int) (labels [][2]int) {
 	return labels
 }
 
-// split divides the tokens that occur nowhere on the pages into the longest parts that do. Other text on the page, such
-// as the next column, may divide a word.
+// split splits tokens that occur nowhere on the pages into the longest parts that do. Other text on the page, such as
+// the next column, may divide a word.
 func (t *Text) split(all []token) []token {
 	const longest = 400 // maximum number of parts per token
 	out := make([]token, 0, len(all))
@@ -102,7 +102,7 @@ func (t *Text) longestPrefix(word []rune) int {
 	return best
 }
 
-// commonPrefix returns how many runes at the start of a word equal those from index `at` of Text.core.
+// commonPrefix returns how many runes at the start of a word equal those from index `at` in Text.core.
 func (t *Text) commonPrefix(word []rune, at int32) int {
 	n := 0
 	for n < len(word) && int(at)+n < len(t.core) && t.core[int(at)+n].r == word[n] {

@@ -17,13 +17,13 @@ var ErrEncrypted = errors.New("the file is encrypted")
 
 var errMalformed = errors.New("the encryption dictionary is malformed")
 
-// crypt decrypts the strings and streams of a file that opens with an empty password.
+// crypt decrypts the strings and streams in a file that opens with an empty password.
 type crypt struct {
 	key      []byte
 	own      uint32 // object number of the encryption dictionary, which is not encrypted
 	strs     method
 	streams  method
-	metadata bool // streams of metadata are encrypted as well
+	metadata bool // metadata streams are encrypted too
 	filters  map[string]method
 }
 
@@ -115,9 +115,9 @@ func (c *crypt) readFilters(f *File, cf Token) {
 
 func (c *crypt) methodOf(name Token) method { return c.filters[name.Str] }
 
-// security holds the entries of the encryption dictionary, and the file's identifier.
+// security holds the encryption dictionary's entries and the file's identifier.
 type security struct {
-	revision, size    int // size is the key size in bytes
+	revision, size    int // `size` is the key size in bytes
 	owner, user       string
 	ownerKey, userKey string
 	permissions       uint32
@@ -125,7 +125,7 @@ type security struct {
 	metadata          bool
 }
 
-// fileKey derives the file key from the empty password, which it tries as user password and as owner password.
+// fileKey derives the file key from the empty password, which it tries as user and owner password.
 func (s security) fileKey() ([]byte, error) {
 	switch {
 	case s.revision >= 5:
@@ -164,7 +164,7 @@ func (s security) key128(password []byte) []byte {
 	return key[:s.size]
 }
 
-// opens reports whether `key` is the right key for the file (algorithms 4 and 5 of ISO 32000).
+// opens reports whether `key` is the correct key for the file (algorithms 4 and 5 of ISO 32000).
 func (s security) opens(key []byte) bool {
 	if s.revision == 2 {
 		return string(rc4Text(key, passwordPad)) == s.user

@@ -1,4 +1,4 @@
-// Package pdfobject reads the objects of PDF files: cross references, streams with their filters, and encryption with
+// Package pdfobject reads the objects in PDF files: cross references, streams with their filters, and encryption with
 // an empty password. It repairs files with unusable cross references. It also contains the scanner for content streams.
 //
 // The package presents the objects as values of github.com/ledongthuc/pdf. It does not use that library's own code for
@@ -18,7 +18,7 @@ import (
 	"github.com/ledongthuc/pdf"
 )
 
-// File is a PDF file as a set of objects. Only one goroutine may use it at a time.
+// File is a PDF file as a set of objects. It is not safe for concurrent use.
 //
 // ReadAt presents the objects to the ledongthuc/pdf library as a valid file. In that file, each object is unencrypted,
 // has a fixed address, and is listed in the only cross-reference table.
@@ -27,7 +27,7 @@ import (
 type File struct {
 	data    []byte
 	entries map[uint32]entry
-	size    uint32 // greater than all object numbers
+	size    uint32 // greater than any object number
 	reader  *pdf.Reader
 	trailer Token
 	crypt   *crypt
@@ -39,7 +39,7 @@ type File struct {
 	budget  int64           // bytes that may still be unpacked
 }
 
-// entry is the location of an object: an offset in the file, or an index in an object stream.
+// entry is an object's location: an offset in the file, or an index in an object stream.
 type entry struct {
 	kind   byte   // 0: missing, 1: at an offset, 2: in an object stream
 	at     uint32 // the offset, or the number of the object stream
@@ -49,10 +49,10 @@ type entry struct {
 const (
 	strideBits  = 26
 	stride      = 1 << strideBits
-	maxObject   = 2_000_000 // higher object numbers count as damage; the library's table has an entry for each number
-	maxImages   = 8 << 20   // maximum size of the serialised objects in the cache, in bytes
-	maxPacked   = 24 << 20  // maximum size of the unpacked object streams in the cache, in bytes
-	maxUnpacked = 8 << 30   // maximum number of bytes unpacked from all streams in a file
+	maxObject   = 2_000_000 // higher object numbers count as damage, because the library's table has an entry for each number
+	maxImages   = 8 << 20   // maximum size in bytes of serialised objects in the cache
+	maxPacked   = 24 << 20  // maximum size in bytes of unpacked object streams in the cache
+	maxUnpacked = 8 << 30   // maximum number of bytes unpacked from all of a file's streams
 	streamMark  = "pdftext.stream"
 	objectMark  = "pdftext.object"
 )
@@ -62,8 +62,8 @@ const MaxStream = 64 << 20
 
 var errUnpacked = errors.New("the unpacked data exceed the limit")
 
-// Open finds the objects of a file through its cross references or, if `search` is true, by searching the whole file.
-// It returns ErrEncrypted if the file needs a password.
+// Open finds a file's objects through its cross references or, if `search` is true, by searching the whole file. It
+// returns ErrEncrypted if the file needs a password.
 func Open(data []byte, search bool) (f *File, err error) {
 	defer Recover(&err)
 	if f, err = find(data, search); err != nil {
@@ -106,7 +106,7 @@ func (f *File) openReader() (err error) {
 }
 
 // Trailer returns the file's trailer. ledongthuc/pdf panics on unexpected values, so reading the trailer's values can
-// panic. Callers must defer Recover.
+// panic, and callers must defer Recover.
 func (f *File) Trailer() pdf.Value { return f.reader.Trailer() }
 
 // Recover turns a panic in ledongthuc/pdf into an error. It must be deferred directly. It cannot help if the process
@@ -132,8 +132,8 @@ func (f *File) Stream(v pdf.Value) ([]byte, error) {
 	return f.unpack(o)
 }
 
-// ListPages replaces the page tree with a list of at most `limit` pages, in the order of their object numbers. It is
-// meant for files whose page tree has no pages.
+// ListPages replaces the page tree with a list of at most `limit` pages in object number order. It is for files whose
+// page tree has no pages.
 func (f *File) ListPages(limit int) error {
 	list := Token{Kind: Array}
 	for _, n := range slices.Sorted(maps.Keys(f.entries)) {
@@ -156,7 +156,7 @@ func HasObjects(data []byte) bool {
 }
 
 // tail returns the end of the file that ReadAt presents to ledongthuc/pdf. It starts with line feeds, because the
-// library reads the last 100 bytes of a file at once and the rest of the tail is shorter.
+// library reads the last 100 bytes of a file at once and the actual tail is shorter.
 func (f *File) tail() []byte {
 	return fmt.Appendf(bytes.Repeat([]byte{'\n'}, 100), "startxref\n%d\n%%%%EOF", int64(f.size)<<strideBits)
 }
@@ -186,7 +186,7 @@ func (f *File) ReadAt(b []byte, off int64) (int, error) {
 }
 
 // readTable reads bytes from the cross-reference table for ReadAt. The table consists of its dictionary and six bytes
-// for each object number.
+// per object number.
 func (f *File) readTable(b []byte, at int) (int, error) {
 	head := fmt.Appendf(nil, "%d 0 obj\n<</Type/XRef/Size %d/W[0 6 0]/Length %d", f.size, f.size, 6*int64(f.size))
 	for _, key := range []string{"Root", "Info"} {
@@ -216,8 +216,7 @@ func (f *File) readTable(b []byte, at int) (int, error) {
 	return n, nil
 }
 
-// image returns the bytes for an object that ReadAt presents to ledongthuc/pdf. An object that cannot be read becomes
-// null.
+// image returns an object as the bytes that ReadAt presents to ledongthuc/pdf. An unreadable object becomes null.
 func (f *File) image(number uint32) []byte {
 	if b, ok := f.images.get(number); ok {
 		return b
@@ -244,7 +243,7 @@ func (f *File) image(number uint32) []byte {
 	return b
 }
 
-// write appends a value in PDF syntax. To a dictionary, it adds the entries in `mark`.
+// write appends a value in PDF syntax. If the value is a dictionary, write adds the entries in `mark`.
 func (f *File) write(b []byte, v Token, mark []Token) []byte {
 	switch v.Kind {
 	case Number:

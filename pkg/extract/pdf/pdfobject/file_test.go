@@ -28,7 +28,7 @@ func deflated(s string) string {
 	return b.String()
 }
 
-// content returns the data of the stream under the catalogue's Data entry.
+// content returns the data in the stream under the catalogue's Data entry.
 func content(t *testing.T, data []byte) string {
 	t.Helper()
 	f, err := Open(data, false)
@@ -125,7 +125,7 @@ func lzw(s string) string {
 
 func TestLZWCopiesWhatWasSeen(t *testing.T) {
 	t.Parallel()
-	// The example of ISO 32000: 45 45 45 45 45 65 45 45 45 66.
+	// The example in ISO 32000: 45 45 45 45 45 65 45 45 45 66.
 	got := unLZW([]byte{0x80, 0x0b, 0x60, 0x50, 0x22, 0x0c, 0x0c, 0x85, 0x01}, true)
 	if want := "-----A---B"; string(got) != want {
 		t.Errorf("unLZW = %q, want %q", got, want)

@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// filter is one step of unpacking a stream. Its integer fields are the parameters in the dictionary.
+// filter is one step in unpacking a stream. Its integer fields are the parameters in the dictionary.
 type filter struct {
 	name                                       string
 	predictor, columns, colours, bits, earlier int
@@ -51,7 +51,7 @@ func firstKey(dict Token, names ...string) Token {
 	return Token{Kind: Null}
 }
 
-// firstItem returns the first item of an array, and any other value unchanged.
+// firstItem returns an array's first item, or any other value unchanged.
 func firstItem(v Token) Token {
 	if v.Kind == Array && len(v.Items) > 0 {
 		return v.Items[0]
@@ -59,7 +59,7 @@ func firstItem(v Token) Token {
 	return v
 }
 
-// decode undoes the filter. On error it also returns the data decoded so far.
+// decode undoes the filter. If it fails, it also returns the data decoded so far.
 func (flt filter) decode(data []byte) ([]byte, error) {
 	var err error
 	switch flt.name {
@@ -80,7 +80,7 @@ func (flt filter) decode(data []byte) ([]byte, error) {
 	return nil, fmt.Errorf("unsupported filter %q", flt.name)
 }
 
-// inflate unpacks zlib data and ignores its checksum. If the header is damaged, the data after it may still be valid.
+// inflate unpacks zlib data, ignoring its checksum. If the header is damaged, the data after it may still be valid.
 func inflate(data []byte) ([]byte, error) {
 	data = bytes.TrimLeft(data, "\r\n")
 	if len(data) < 2 {
@@ -135,12 +135,12 @@ func unRunLength(data []byte) []byte {
 	return out
 }
 
-// unLZW decompresses the variant of LZW in TIFF and PDF, whose codes vary in length. If `early` is true, as usual, the
-// code length increases one entry before the codes of the old length are used up.
+// unLZW decompresses the LZW variant used in TIFF and PDF, whose codes vary in length. If `early` is true, as is usual,
+// the code length increases one entry before the codes of the old length are used up.
 func unLZW(data []byte, early bool) []byte {
 	const clear, end = 256, 257
 	type item struct {
-		from, n int // offset and length of a string in the output
+		from, n int // a string's offset and length in the output
 	}
 	table := make([]item, 258, 4096)
 	var out []byte

@@ -6,14 +6,14 @@ import (
 	"fmt"
 )
 
-// object is one object in a PDF file. If it is a stream, raw holds its data.
+// object is an object in a PDF file. If it is a stream, raw holds its data.
 type object struct {
 	value  Token
 	stream bool
-	raw    []byte // data of a stream, as stored in the file
+	raw    []byte // stream data as stored in the file
 	number uint32
 	gen    uint32
-	plain  bool // not encrypted itself, because it comes from an encrypted object stream
+	plain  bool // not itself encrypted, because it comes from an encrypted object stream
 }
 
 var (
@@ -63,7 +63,7 @@ func (f *File) loadAt(number uint32, e entry) (object, error) {
 	return object{}, errNoObject
 }
 
-// parse reads the object at an offset. It also returns the offset of its end.
+// parse reads the object at an offset and returns it with the offset of its end.
 func (f *File) parse(at int) (object, int, error) {
 	if at < 0 || at >= len(f.data) {
 		return object{}, at, errors.New("the offset of an object is outside the file")
@@ -111,8 +111,8 @@ func (t *Scanner) value() Token {
 	return v
 }
 
-// streamEnd returns the end of a stream. It trusts the declared length if the endstream keyword follows there.
-// Otherwise the stream ends at the next endstream.
+// streamEnd returns a stream's end. It trusts the declared length if the endstream keyword is there. Otherwise the
+// stream ends at the next endstream.
 func (f *File) streamEnd(start int, length Token) int {
 	n := f.resolve(length)
 	if n.Kind == Number && n.Num >= 0 && n.Num <= float64(len(f.data)-start) {
@@ -122,7 +122,7 @@ func (f *File) streamEnd(start int, length Token) int {
 			return end
 		}
 	}
-	if f.budget < 0 { // searched bytes count towards the limit, like unpacked bytes
+	if f.budget < 0 { // searched bytes count towards the limit like unpacked bytes
 		return start
 	}
 	end := len(f.data)
@@ -141,7 +141,7 @@ func (f *File) streamEnd(start int, length Token) int {
 	return end
 }
 
-// resolve follows a reference. A value that cannot be read becomes Null.
+// resolve follows a reference. An unreadable value becomes Null.
 func (f *File) resolve(v Token) Token {
 	for range 8 {
 		if v.Kind != Ref {
@@ -182,7 +182,7 @@ func (f *File) unpack(o object) ([]byte, error) {
 	return data, nil
 }
 
-// objectStream is an unpacked stream of objects.
+// objectStream is an unpacked object stream.
 type objectStream struct {
 	data    []byte
 	numbers []uint32

@@ -10,20 +10,20 @@ import (
 type Scanner struct {
 	data    []byte
 	pos     int
-	objects bool // the data holds objects of a file, which may contain references
-	count   int  // items of all groups in the value being read
+	objects bool // the data holds a file's objects, which may contain references
+	count   int  // items in all groups of the value being read
 
-	open []Token // items of groups not closed yet
+	open []Token // items in groups not closed yet
 	text []byte  // buffer for the string being read
 }
 
 // NewScanner returns a scanner for a content stream or CMap.
 func NewScanner(data []byte) *Scanner { return &Scanner{data: data} }
 
-// maxItems is the maximum number of items in all arrays and dictionaries of one value. Each item takes about 60 bytes.
+// maxItems is the maximum total number of items in a value's arrays and dictionaries. Each item takes about 60 bytes.
 const maxItems = 2_000_000
 
-// maxDepth is the maximum nesting depth of values, and of the objects that must be loaded to read another object.
+// maxDepth is the maximum nesting depth of values, and of the objects that have to be loaded to read another object.
 const maxDepth = 64
 
 // Kind is the type of a token: an operand type, an operator, or the end of the data.
@@ -40,7 +40,7 @@ const (
 	Operator
 	Bool // Num is 1 for true
 	Null
-	Ref // reference to object Num; occurs only in a file's objects
+	Ref // reference to object Num; only in a file's objects
 )
 
 // Token is an operand or operator. The items of a Dict are alternately keys and values.
@@ -128,7 +128,7 @@ func (t *Scanner) read(depth int) Token {
 	}
 }
 
-// operators holds the names of common operators, so that these names are allocated only once.
+// operators holds common operators' names, so that they are allocated only once.
 var operators = func() map[string]string {
 	known := make(map[string]string)
 	for name := range strings.FieldsSeq(`) ] { } R q Q cm w J j M d ri i gs m l c v y h re S s f F f* B B* b b* n W W* BT ET Tc Tw Tz TL Tf Tr Ts Td TD Tm T* Tj TJ ' "
@@ -192,7 +192,7 @@ func (t *Scanner) group(kind Kind, depth int) Token {
 	return g
 }
 
-// appendItems appends a group's items to t.open. The items of this group start at index `first`.
+// appendItems appends a group's items to t.open, where they start at index `first`.
 func (t *Scanner) appendItems(kind Kind, depth, first int) {
 	for t.count < maxItems {
 		if depth > maxDepth {
@@ -257,7 +257,7 @@ func (t *Scanner) number() Token {
 	return Token{Kind: Number, Num: f}
 }
 
-// plainNumber reads digits with at most one sign before them and one decimal point.
+// plainNumber reads digits with at most one leading sign and one decimal point.
 func plainNumber(s []byte) (float64, bool) {
 	neg := false
 	if len(s) > 0 && (s[0] == '-' || s[0] == '+') {
@@ -427,7 +427,7 @@ func (t *Scanner) escape(out []byte) []byte {
 	return append(out, byte(v))
 }
 
-// SkipImage skips the data of an inline image, which may contain any bytes. Call it after reading the ID operator.
+// SkipImage skips an inline image's data, which may contain any bytes. Call it after reading the ID operator.
 func (t *Scanner) SkipImage() {
 	for i := t.pos; i+2 < len(t.data); i++ {
 		if t.data[i] == 'E' && t.data[i+1] == 'I' && isSpace(t.data[max(i-1, 0)]) && (isSpace(t.data[i+2])) && looksLikeOperators(t.data[i+2:min(len(t.data), i+32)]) {

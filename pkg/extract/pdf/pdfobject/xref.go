@@ -11,8 +11,8 @@ import (
 )
 
 // readXrefs reads the chain of cross-reference sections, starting at the end of the file. If several sections list an
-// object, the newest one wins. If a section cannot be read, readXrefs returns an error; the caller then searches the
-// whole file for objects.
+// object, the newest one wins. If a section cannot be read, readXrefs returns an error, and the caller then searches
+// the whole file for objects.
 func (f *File) readXrefs() error {
 	at := bytes.LastIndex(f.data, []byte("startxref"))
 	if at < 0 {
@@ -239,8 +239,8 @@ func (f *File) scanPacked() {
 
 const maxTrailers = 4096
 
-// findTrailer merges the file's trailers and the dictionaries of its cross-reference streams. If a key occurs several
-// times, the last value wins.
+// findTrailer merges the file's trailers and its cross-reference streams' dictionaries. If a key occurs several times,
+// the last value wins.
 func (f *File) findTrailer() {
 	f.trailer = Token{Kind: Dict}
 	found := map[string]Token{}

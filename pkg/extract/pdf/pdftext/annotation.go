@@ -10,7 +10,7 @@ import (
 
 const maxAnnotations = 5_000 // maximum number of annotations per page
 
-// annotations reads the annotations with text: form fields with their values, free text and stamps.
+// annotations reads annotations with text: form fields with their values, free text and stamps.
 func (in *interpreter) annotations(list pdf.Value) error {
 	in.covering = false // a field's background hides no text, only the line to write on
 	for i := range min(list.Len(), maxAnnotations) {
@@ -38,7 +38,7 @@ func (in *interpreter) annotations(list pdf.Value) error {
 		if err := in.appearance(a); err != nil {
 			return err
 		}
-		if in.doc.Stats.Glyphs == before { // viewers draw the text of an annotation without an appearance themselves
+		if in.doc.Stats.Glyphs == before { // viewers themselves draw the text of annotations without an appearance
 			if kind == "FreeText" {
 				in.freeText(a.Key("Contents").Text(), a)
 			}
@@ -47,7 +47,7 @@ func (in *interpreter) annotations(list pdf.Value) error {
 	return nil
 }
 
-// appearance interprets the normal appearance stream of an annotation, scaled to its rectangle.
+// appearance interprets an annotation's normal appearance stream, scaled to its rectangle.
 func (in *interpreter) appearance(a pdf.Value) error {
 	ap := a.Key("AP").Key("N")
 	if ap.Kind() == pdf.Dict {
@@ -72,7 +72,7 @@ func (in *interpreter) appearance(a pdf.Value) error {
 	return in.form(ap, newResources(in.doc, pdf.Value{}), 1)
 }
 
-// inherited returns an entry of a field. If the field lacks it, the entry comes from the nearest parent that has it.
+// inherited returns a field's entry. If the field lacks it, the entry comes from the nearest parent that has it.
 func inherited(field pdf.Value, key string) pdf.Value {
 	for range maxDepth {
 		if v := field.Key(key); v.Kind() != pdf.Null {
@@ -110,16 +110,16 @@ func (in *interpreter) freeText(text string, a pdf.Value) {
 	in.out.breakLine()
 }
 
-// Link is a clickable area on a page and the URL it points to.
+// Link is a clickable area on a page with the URL it points to.
 type Link struct {
-	X0, Y0, X1, Y1 float64 // in points from the lower left corner of the visible page
+	X0, Y0, X1, Y1 float64 // in points from the visible page's lower left corner
 	URL            string
 }
 
-// Links lists the links on page i, counted from 0, to URLs outside the file. They are in file order.
+// Links lists the links on page i, counted from 0, that point to URLs outside the file, in file order.
 func (d *Document) Links(i int) (links []Link) {
 	var err error
-	defer pdfobject.Recover(&err) // links read before a panic are returned
+	defer pdfobject.Recover(&err) // return links read before a panic
 	p := d.pages[i]
 	list := p.value().Key("Annots")
 	toPage := d.box(p).toPage

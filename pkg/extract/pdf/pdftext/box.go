@@ -2,13 +2,13 @@ package pdftext
 
 import "github.com/ledongthuc/pdf"
 
-// pageBox is the visible part of a page and its rotation.
+// pageBox is a page's visible part and its rotation.
 type pageBox struct {
-	toPage        matrix  // from the file's coordinates to those of the visible page, from its lower left corner
+	toPage        matrix  // from the file's coordinates to those of the visible page, whose origin is its lower left corner
 	width, height float64 // in points; 0 if unknown
 }
 
-// box finds the visible part of a page: its crop box inside its media box, turned upright.
+// box finds a page's visible part: its crop box inside its media box, turned upright.
 func (d *Document) box(p pageRef) pageBox {
 	seen := p.above.forChildren(p.value())
 	media, ok := rectOf(seen.mediaBox)
@@ -24,8 +24,8 @@ func (d *Document) box(p pageRef) pageBox {
 	return boxOf(media, seen.rotate.Int64())
 }
 
-// boxOf returns the pageBox of a page. `media` is the visible part of the page, and `rotate` the angle in degrees by
-// which viewers turn it clockwise.
+// boxOf returns a page's pageBox. `media` is the page's visible part, and `rotate` is the angle in degrees by which
+// viewers turn it clockwise.
 func boxOf(media rect, rotate int64) pageBox {
 	b := pageBox{width: media.x1 - media.x0, height: media.y1 - media.y0}
 	switch turn := (rotate%360 + 360) % 360; turn {
@@ -43,8 +43,8 @@ func boxOf(media rect, rotate int64) pageBox {
 	return b
 }
 
-// outside reports whether a glyph of the given font size, extending from `from` to `to`, is outside the visible part of
-// the page.
+// outside reports whether a glyph of the given font size that extends from `from` to `to` is outside the page's visible
+// part.
 func (b pageBox) outside(from, to [2]float64, size float64) bool {
 	if b.width == 0 {
 		return false
@@ -57,7 +57,7 @@ func (b pageBox) outside(from, to [2]float64, size float64) bool {
 // rect is an upright rectangle.
 type rect struct{ x0, y0, x1, y1 float64 }
 
-// rectOf reads a rectangle given by two opposite corners; ok is false if the rectangle has no area.
+// rectOf reads a rectangle from two opposite corners. `ok` is false if the rectangle has no area.
 func rectOf(v pdf.Value) (r rect, ok bool) {
 	if v.Len() != 4 {
 		return rect{}, false
@@ -70,7 +70,7 @@ func rectOf(v pdf.Value) (r rect, ok bool) {
 	return r, r.x1 > r.x0 && r.y1 > r.y0 && matrix{n[0], n[1], n[2], n[3]}.finite()
 }
 
-// transform returns the bounding box of r after transformation by a matrix.
+// transform returns r's bounding box after transforming r by a matrix.
 func (r rect) transform(m matrix) rect {
 	out := rect{}
 	for i, p := range [4][2]float64{{r.x0, r.y0}, {r.x1, r.y0}, {r.x0, r.y1}, {r.x1, r.y1}} {

@@ -20,7 +20,7 @@ const (
 // Field is a form field on a page.
 type Field struct {
 	Kind  FieldKind
-	Name  string // the field's name for users; "" if it has none
+	Name  string // display name; "" if it has none
 	Value string // value of a text field
 	On    bool   // the box is ticked
 	Box   Box    // position on the visible page
@@ -31,7 +31,7 @@ const (
 	maxFieldValues = 100      // maximum number of values chosen from a list
 )
 
-// field reads the form field of a widget annotation. ok is false for fields such as buttons and signatures, whose
+// field reads a widget annotation's form field. `ok` is false for fields such as buttons and signatures, whose
 // appearance is read instead.
 func (in *interpreter) field(a pdf.Value) (f Field, ok bool) {
 	const password, radio, button = 1 << 13, 1 << 15, 1 << 16
@@ -70,14 +70,14 @@ func (in *interpreter) field(a pdf.Value) (f Field, ok bool) {
 	if a.Key("AS").Kind() != pdf.Name {
 		state = inherited(a, "V").Name()
 		if shown := a.Key("AP").Key("N"); f.Kind == ChoiceField && shown.Kind() == pdf.Dict && shown.Key(state).Kind() == pdf.Null {
-			state = "" // another button of the group is selected
+			state = "" // another button in the group is selected
 		}
 	}
 	f.On = state != "" && state != "Off"
 	return f, true
 }
 
-// fieldText returns a string from a field, cut at maxFieldText bytes and with white space collapsed.
+// fieldText returns a field's string, truncated to maxFieldText bytes and with white space collapsed.
 func fieldText(v pdf.Value) string {
 	var s string
 	switch v.Kind() {
@@ -90,8 +90,7 @@ func fieldText(v pdf.Value) string {
 	return strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
 }
 
-// displayedValue returns the displayed value of a text field or a choice. The label of an option may differ from the
-// option's value.
+// displayedValue returns the displayed value of a text field or choice. An option's label may differ from its value.
 func displayedValue(v, options pdf.Value) string {
 	if v.Kind() != pdf.Array {
 		return optionText(fieldText(v), options)

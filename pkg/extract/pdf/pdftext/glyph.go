@@ -2,8 +2,8 @@ package pdftext
 
 import "math"
 
-// Assumed height above and depth below the baseline of a glyph, as multiples of its font size. In nearly all fonts,
-// this covers accents on capitals and the descenders of letters such as g.
+// Assumed height above and depth below a glyph's baseline, as multiples of its font size. In nearly all fonts, this
+// covers accents on capitals and the descenders of letters such as g.
 const (
 	ascent  = 0.92
 	descent = 0.25
@@ -11,13 +11,13 @@ const (
 
 // Glyph is a visible glyph on a line.
 type Glyph struct {
-	Cell int    // index of its cell
-	Text string // its characters, and any spaces after it
-	Box  Box    // its area, in the coordinates of the line
+	Cell int    // its cell's index
+	Text string // its characters and any spaces after it
+	Box  Box    // its area in the line's coordinates
 }
 
-// Glyphs lists a line's glyphs in reading order. Their boxes contain the visible shapes. The boxes are not exact,
-// because they come from the font size.
+// Glyphs lists a line's glyphs in reading order. The glyphs' boxes contain their visible shapes but are not exact,
+// because they are derived from the font size.
 func (l Line) Glyphs() []Glyph {
 	var out []Glyph
 	for i, c := range l.Cells {
@@ -50,7 +50,7 @@ func (l Line) direction() (dx, dy float64) {
 	return float64(l.dx), float64(l.dy)
 }
 
-// box returns the area of a glyph with the elevation e that extends from x0 to x1 along the line.
+// box returns the area of a glyph with elevation e that extends from x0 to x1 along the line.
 func (l Line) box(x0, x1 float64, e elevation) Box {
 	size := l.Size * (1 + float64(e.scale)/elevationSteps)
 	base := l.Y + l.Size*float64(e.rise)/elevationSteps
@@ -63,7 +63,7 @@ func (l Line) box(x0, x1 float64, e elevation) Box {
 	return Box{r.x0, r.y0, r.x1, r.y1}
 }
 
-// Frame is the visible part of a page, and how viewers display it.
+// Frame is a page's visible part and how viewers display it.
 type Frame struct{ box pageBox }
 
 // Size of a page without a media box, in points: US Letter, as most viewers assume.
@@ -81,7 +81,7 @@ func FrameOf(visible Box, rotate int) Frame {
 	return Frame{boxOf(rect{visible.X0, visible.Y0, visible.X1, visible.Y1}, int64(rotate))}
 }
 
-// Size returns the width and height of the displayed page, in points.
+// Size returns the displayed page's width and height in points.
 func (f Frame) Size() (width, height float64) {
 	if f.box.width == 0 || f.box.height == 0 {
 		return defaultWidth, defaultHeight
@@ -89,14 +89,14 @@ func (f Frame) Size() (width, height float64) {
 	return f.box.width, f.box.height
 }
 
-// Upright converts a box from the file's coordinates to those of the visible page, which a Line uses.
+// Upright converts a box from the file's coordinates to the visible page's, which a Line uses.
 func (f Frame) Upright(b Box) Box {
 	r := rect{b.X0, b.Y0, b.X1, b.Y1}.transform(f.box.toPage)
 	return Box{r.x0, r.y0, r.x1, r.y1}
 }
 
-// FromTop converts a box on the visible page to the coordinates of the displayed page: the origin is its upper left
-// corner, and y grows downwards.
+// FromTop converts a box on the visible page to the displayed page's coordinates, whose origin is the upper left corner
+// and whose y grows downwards.
 func (f Frame) FromTop(b Box) Box {
 	_, height := f.Size()
 	return Box{b.X0, height - b.Y1, b.X1, height - b.Y0}

@@ -12,25 +12,25 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdfobject"
 )
 
-// interpreter runs content streams and passes the glyphs on the page to a lineBuilder.
+// interpreter runs content streams and passes the page's glyphs to a lineBuilder.
 type interpreter struct {
 	ctx    context.Context
 	doc    *Document
 	out    *lineBuilder
 	budget int // operators and glyphs left for this page
-	forms  int // number of form XObjects run so far
+	forms  int // form XObjects run so far
 
 	state  graphics
 	stack  []graphics
 	tm     matrix // text matrix
 	tlm    matrix // text line matrix
 	res    *resources
-	shared map[uint32]*resources // resources of the page, by object number
+	shared map[uint32]*resources // the page's resources by object number
 	box    pageBox
 	marks  []mark
-	hidden int    // number of open marks with replacement text
-	off    int    // number of open marks for hidden layers
-	actual string // replacement text of the innermost mark with ActualText, until its first glyph is shown
+	hidden int    // open marks with replacement text
+	off    int    // open marks for hidden layers
+	actual string // replacement text from the innermost mark with ActualText, until its first glyph is shown
 
 	path  path
 	drawn Drawn
@@ -38,16 +38,16 @@ type interpreter struct {
 	fields []Field
 
 	// Evidence for invisible text.
-	before   Stats // statistics about the pages before this one
+	before   Stats // statistics about earlier pages
 	paints   []paintBox
-	grounds  map[colour]bool // colours of the painted regions
+	grounds  map[colour]bool // painted regions' colours
 	covers   []cover
 	covering bool // regions painted now may cover text
 	suspects []suspect
 	unseen   Unseen
 	layered  int // invisible glyphs over pictures
 
-	pictured float64 // share of the page that pictures cover; above 1 if they overlap
+	pictured float64 // share of the page covered by pictures; above 1 if they overlap
 	shapes   int     // filled shapes with curves
 }
 
@@ -61,14 +61,14 @@ type graphics struct {
 	width                         float64 // line width of strokes
 	alpha                         float64 // opacity of fills, from 0 to 1
 	blend                         bool    // fills are blended with the content below
-	fill                          colour  // colour of fills
-	white, strokeWhite            bool    // the colours of fills and strokes are white
-	space, strokeSpace            int     // number of colour components in the current colour space; -1 if unknown
+	fill                          colour  // fill colour
+	white, strokeWhite            bool    // fills and strokes are white
+	space, strokeSpace            int     // number of components in the current colour space; -1 if unknown
 	clip                          rect    // bounding box of the visible region
 	shaped                        bool    // the clip is not a rectangle
 }
 
-// initialGraphics returns the initial graphics state of a page.
+// initialGraphics returns a page's initial graphics state.
 func initialGraphics(ctm matrix) graphics {
 	return graphics{ctm: ctm, scale: 1, width: 1, alpha: 1, fill: black, space: 1, strokeSpace: 1, clip: infiniteRect}
 }
@@ -81,7 +81,7 @@ const (
 
 var errBudget = errors.New("the page has too many drawing instructions")
 
-// page runs a page's content and the appearances of its form fields.
+// page runs a page's content and its form fields' appearances.
 func (in *interpreter) page(p pageRef) error {
 	in.box = in.doc.box(p)
 	in.state = initialGraphics(in.box.toPage)
@@ -96,7 +96,7 @@ func (in *interpreter) page(p pageRef) error {
 	return errors.Join(err, in.annotations(v.Key("Annots")))
 }
 
-// contents joins a page's content streams. If a stream is damaged, it returns an error and the readable data.
+// contents joins a page's content streams. If a stream is damaged, it returns an error with the readable data.
 func (d *Document) contents(v pdf.Value) ([]byte, error) {
 	if v.Kind() != pdf.Array {
 		if v.Kind() != pdf.Stream {
@@ -119,7 +119,7 @@ func (d *Document) contents(v pdf.Value) ([]byte, error) {
 	return all, errs
 }
 
-// form runs a form XObject in the current graphics state, and then restores that state.
+// form runs a form XObject in the current graphics state and then restores that state.
 func (in *interpreter) form(v pdf.Value, outer *resources, depth int) error {
 	if in.forms++; in.forms > maxForms || depth > maxFormDepth {
 		return errBudget
@@ -169,7 +169,7 @@ func matrixOf(v pdf.Value) matrix {
 	return m
 }
 
-// run interprets one content stream.
+// run interprets a content stream.
 func (in *interpreter) run(data []byte, res *resources, depth int) error {
 	in.res = res
 	t := pdfobject.NewScanner(data)
@@ -340,7 +340,7 @@ func (in *interpreter) show(s string) {
 	if f == nil || in.budget < 0 {
 		return
 	}
-	// The glyphs of a string differ only in position. Each glyph starts where the previous one ends.
+	// The glyphs in a string differ only in position. Each glyph starts where the previous one ends.
 	m := (matrix{st.size * st.scale, 0, 0, st.size, 0, st.rise}).mul(in.tm).mul(st.ctm)
 	look := in.styleOf(m)
 	before := [2]float64{m[4], m[5]}
@@ -395,7 +395,7 @@ func (in *interpreter) show(s string) {
 	}
 }
 
-// textStyle holds the common properties of all glyphs in a string.
+// textStyle holds the properties shared by all glyphs in a string.
 type textStyle struct {
 	shown  bool // the glyphs have a size and a direction
 	size   float64
@@ -410,7 +410,7 @@ func (in *interpreter) styleOf(m matrix) textStyle {
 		l.dx, l.dy = -m[2], -m[3]
 	}
 	n := math.Hypot(l.dx, l.dy)
-	m[4], m[5] = 0, 0 // the position differs for each glyph
+	m[4], m[5] = 0, 0 // the position differs per glyph
 	if l.shown = n != 0 && l.size != 0 && m.finite(); l.shown {
 		l.dx, l.dy = l.dx/n, l.dy/n
 	}
@@ -418,7 +418,7 @@ func (in *interpreter) styleOf(m matrix) textStyle {
 	return l
 }
 
-// emit passes a piece of text to the lineBuilder, with its size and direction.
+// emit passes a text to the lineBuilder, with its size and direction.
 func (in *interpreter) emit(text string, l textStyle, from, to [2]float64) {
 	if l.shown && math.Abs(from[0]) <= maxMagnitude && math.Abs(from[1]) <= maxMagnitude {
 		in.out.vertical = in.state.font != nil && in.state.font.Vertical
@@ -457,5 +457,5 @@ func (in *interpreter) xobject(name string, depth int) error {
 	if err != nil && (errors.Is(err, errBudget) || in.ctx.Err() != nil) {
 		return err
 	}
-	return nil // a form that cannot be read loses only its own text
+	return nil // an unreadable form loses only its own text
 }

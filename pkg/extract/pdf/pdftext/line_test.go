@@ -39,7 +39,7 @@ func lineTexts(glyphs []shownGlyph) (texts []string) {
 
 func TestLinesOfGlyphs(t *testing.T) {
 	t.Parallel()
-	// leftward returns glyphs of right-to-left text in the order in which they are shown, from the right.
+	// leftward returns glyphs of right-to-left text in display order, from the right.
 	leftward := func(from float64, texts ...string) (glyphs []shownGlyph) {
 		for _, text := range texts {
 			glyphs = append(glyphs, shownGlyph{text, from - 5, from})

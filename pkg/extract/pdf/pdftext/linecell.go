@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// Cell is a part of a line.
+// Cell is a section of a line.
 type Cell struct {
 	Text   string
 	X0, X1 float64 // position along the line, in points
@@ -15,27 +15,27 @@ type Cell struct {
 	spots []spot
 }
 
-// Middle returns the centre of a cell along its line.
+// Middle returns a cell's centre along its line.
 func (c Cell) Middle() float64 { return (c.X0 + c.X1) / 2 }
 
-// spot is the position of one of a cell's glyphs, in the cell's text and along the line.
+// spot is the position of one of a cell's glyphs, both in the cell's text and along the line.
 type spot struct {
-	at     int32 // bytes from the start of the text
+	at     int32 // byte offset in the text
 	x0, x1 float32
 	bold   bool
 	elevation
 }
 
-// elevation is the height and size of a glyph relative to most glyphs in its line. It has only two bytes, to fit into
-// unused bytes of spot.
+// elevation is a glyph's height and size relative to most glyphs in its line. It is only two bytes long, so that it
+// fits into unused bytes of spot.
 type elevation struct {
 	rise  int8 // distance above the line's baseline, in 1/elevationSteps of its font size
-	scale int8 // glyph's size minus the line's, in 1/elevationSteps of the line's font size
+	scale int8 // the glyph's size minus the line's, in 1/elevationSteps of the line's font size
 }
 
 const elevationSteps = 32
 
-// elevationOf returns the elevation of a glyph on a line with the given baseline and font size.
+// elevationOf returns a glyph's elevation on a line with the given baseline and font size.
 func elevationOf(p piece, base, size float64) elevation {
 	if p.base == base && p.size == size || size <= 0 {
 		return elevation{}
@@ -48,7 +48,7 @@ func elevationOf(p piece, base, size float64) elevation {
 
 func (s spot) middle() float64 { return (float64(s.x0) + float64(s.x1)) / 2 }
 
-// Bold reports whether most glyphs of the cell are bold.
+// Bold reports whether most glyphs in the cell are bold.
 func (c Cell) Bold() bool {
 	n := 0
 	for _, s := range c.spots {
@@ -60,8 +60,8 @@ func (c Cell) Bold() bool {
 }
 
 // Between returns the text of the glyphs whose middle is between two positions along the line, without white space at
-// its ends. A cell that this package did not create has no glyph positions. Between then returns the whole text if most
-// of the cell is between the two positions, and otherwise "".
+// its ends. A cell not created by this package has no glyph positions. For such a cell, Between returns the whole text
+// if most of the cell is between the two positions, or "" otherwise.
 func (c Cell) Between(x0, x1 float64) string {
 	if c.spots == nil {
 		from, to := min(c.X0, c.X1), max(c.X0, c.X1)
@@ -87,7 +87,7 @@ func (c Cell) Between(x0, x1 float64) string {
 	return strings.TrimSpace(c.Text[from:to])
 }
 
-// unit is a glyph to be added to a cell's text.
+// unit is a glyph to add to a cell's text.
 type unit struct {
 	text   string
 	x0, x1 float64 // position along the line
@@ -95,8 +95,8 @@ type unit struct {
 	elevation
 }
 
-// joinUnits joins the glyphs of a cell into text in reading order and collapses white space. The glyphs are in visual
-// order, from left to right. joinUnits also returns each glyph's position in the text and on the line.
+// joinUnits joins a cell's glyphs, which are in visual order from left to right, into text in reading order. It
+// collapses white space. It also returns each glyph's position in the text and on the line.
 func joinUnits(units []unit, rtl bool) (string, []spot) {
 	if rtl {
 		units = logicalOrder(slices.Clone(units))

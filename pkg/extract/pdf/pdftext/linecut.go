@@ -9,21 +9,21 @@ import (
 	"unicode/utf8"
 )
 
-// word is a part of a cell's text that a column border never splits: adjacent letters, or one letter of a script
+// word is a section of a cell's text that a column border never splits: adjacent letters, or one letter in a script
 // without spaces.
 type word struct {
-	from, to int    // byte range of the text
-	spots    []spot // positions of its glyphs
+	from, to int    // byte range in the text
+	spots    []spot // its glyphs' positions
 	x0, x1   float64
 }
 
 func (w word) middle() float64 { return (w.x0 + w.x1) / 2 }
 
-// maxGlyphGap is the maximum gap between two glyphs of a word, as a multiple of the cell's usual glyph width. It is
-// small, because words of neighbouring table cells can be closer together than words in running text.
+// maxGlyphGap is the maximum gap between two glyphs in a word, as a multiple of the cell's usual glyph width. It is
+// small, because words in neighbouring table cells can be closer together than words in running text.
 const maxGlyphGap = 0.15
 
-// words splits a cell's text into words. A cell that this package did not create is one word.
+// words splits a cell's text into words. A cell not created by this package is one word.
 func (c Cell) words() []word {
 	if len(c.spots) == 0 {
 		return []word{{to: len(c.Text), x0: min(c.X0, c.X1), x1: max(c.X0, c.X1)}}
@@ -54,7 +54,7 @@ func (c Cell) words() []word {
 	return words
 }
 
-// Pitch returns the common width of the cell's characters, as in monospaced fonts. It returns 0 if the widths differ.
+// Pitch returns the width that all of the cell's characters share, as in monospaced fonts, or 0 if the widths differ.
 func (c Cell) Pitch() float64 {
 	const fewest, equal = 4, 0.03 // minimum number of letters; maximum difference as a fraction of the width
 	letters, pitch := 0, 0.0
@@ -81,7 +81,7 @@ func (c Cell) Pitch() float64 {
 	return pitch
 }
 
-// Words returns the parts of a cell that are never split further, with their positions.
+// Words returns the sections of a cell that are never split further, with their positions.
 func (c Cell) Words() []Cell {
 	words := c.words()
 	cells := make([]Cell, len(words))
@@ -91,7 +91,7 @@ func (c Cell) Words() []Cell {
 	return cells
 }
 
-// Cut splits a cell at ascending positions along the line and returns one cell more than there are positions. Cells
+// Cut splits a cell at ascending positions along the line. It returns one cell more than there are positions. Cells
 // without words are empty. A word is never split: it goes to the cell that contains its middle.
 func (c Cell) Cut(at ...float64) []Cell {
 	parts, texts := make([]Cell, len(at)+1), make([][]byte, len(at)+1)
@@ -116,7 +116,7 @@ func (c Cell) Cut(at ...float64) []Cell {
 	return parts
 }
 
-// Placed returns a cell whose text runs from x0 to x1 along the line, with characters of equal width.
+// Placed returns a cell whose text runs from x0 to x1 along the line in characters of equal width.
 func Placed(text string, x0, x1 float64) Cell {
 	c := Cell{Text: text, X0: x0, X1: x1}
 	n := utf8.RuneCountInString(text)
@@ -132,7 +132,7 @@ func Placed(text string, x0, x1 float64) Cell {
 	return c
 }
 
-// Prefixed returns the cell with `text` before its own text. The added text has no width.
+// Prefixed returns the cell with `text` prepended. The added text has no width.
 func (c Cell) Prefixed(text string) Cell {
 	joined := Cell{Text: text + c.Text, X0: c.X0, X1: c.X1}
 	if c.spots == nil {

@@ -13,12 +13,12 @@ const (
 	wordGap   = 0.15 // minimum gap between words; tightly set text has spaces of a sixth of the size
 	denseGap  = 0.55 // minimum gap between words in scripts without spaces
 	cellGap   = 1.6
-	spacedGap = 3.0 // minimum gap between cells if it contains blanks
+	spacedGap = 3.0 // minimum gap with blanks between cells
 
 	overlapping = 0.15 // if the median overlap of letters is larger, the font's glyph widths are wrong
 )
 
-// cellMaker splits lines into cells. It reuses its buffers for each line.
+// cellMaker splits lines into cells. It reuses its buffers from line to line.
 type cellMaker struct {
 	units []unit
 	gaps  []float64
@@ -26,7 +26,7 @@ type cellMaker struct {
 	base, size float64 // baseline and font size of the line
 }
 
-// cellsOf splits the glyphs of a line into cells and words, in reading order.
+// cellsOf splits a line's glyphs into cells and words, in reading order.
 func (c *cellMaker) cellsOf(pieces []piece, rtl bool) []Cell {
 	if rtl {
 		pieces = visualOrder(pieces)
@@ -34,7 +34,7 @@ func (c *cellMaker) cellsOf(pieces []piece, rtl bool) []Cell {
 	c.raise(pieces)
 	word, joint := c.wordGapOf(pieces), c.letterSpaced(pieces)
 	var cells []Cell
-	units := c.units[:0] // glyphs of the open cell, with spaces between words
+	units := c.units[:0] // the open cell's glyphs, with spaces between words
 	var from, to float64
 	flush := func() {
 		if text, spots := joinUnits(units, rtl); text != "" {
@@ -73,13 +73,13 @@ func (c *cellMaker) cellsOf(pieces []piece, rtl bool) []Cell {
 	return cells
 }
 
-// partsWords reports whether the gap between glyphs a and b is a space between words. `gap` is its width in
-// points, and `word` the usual minimum width of such a space as a multiple of the font size.
+// partsWords reports whether the gap between glyphs a and b is a space between words. `gap` is its width in points, and
+// `word` is the usual minimum width of such a space as a multiple of the font size.
 func partsWords(a, b piece, gap, word float64) bool {
 	shift := math.Abs(a.base-b.base) > 0.1*max(a.size, b.size)
 	if shift || math.Abs(a.size-b.size) > 0.25*max(a.size, b.size) {
-		// A raised number before a letter, such as a note number, is a separate word even without a gap. Between a word
-		// and any other superscript or subscript, a small gap is not a space.
+		// A raised number before a letter, such as a note number, is a word of its own even without a gap. Between a word and
+		// any other superscript or subscript, a small gap is not a space.
 		if a.base > b.base && a.size < 0.85*b.size && isDigits(a.text) && startsLetter(b.text) {
 			return true
 		}
@@ -118,8 +118,8 @@ func isUnspacedScript(r rune) bool {
 	return r <= 0x30ff || r >= 0x3400 && r <= 0x9fff || r >= 0xf900 && r <= 0xfaff || r >= 0xff00 && r <= 0xffef || r >= 0x20000 && r <= 0x3ffff
 }
 
-// wordGapOf returns the minimum gap between words on a line, as a multiple of the font size. It is unusual on two kinds
-// of lines: letter-spaced lines, such as headings, and lines whose words were squeezed to fit.
+// wordGapOf returns the minimum gap between words on a line, as a multiple of the font size. Two kinds of lines have an
+// unusual gap: letter-spaced lines, such as headings, and lines whose words were squeezed to fit.
 func (c *cellMaker) wordGapOf(pieces []piece) float64 {
 	gaps, spaces := letterGaps(c.gaps[:0], pieces, startsLetter)
 	c.gaps = gaps
@@ -137,7 +137,7 @@ func (c *cellMaker) wordGapOf(pieces []piece) float64 {
 	case median > 0.12 && spaces == 0 && gaps[len(gaps)/4] > 0.6*median:
 		return max(wordGap, 1.7*median) // letter-spaced
 	case median < -overlapping && spaces == 0:
-		return median + wordGap // the font declares too large glyph widths
+		return median + wordGap // the font declares glyph widths that are too large
 	}
 	if short || spaces > 0 || len(gaps) < 4*enough {
 		return wordGap
@@ -145,8 +145,8 @@ func (c *cellMaker) wordGapOf(pieces []piece) float64 {
 	return tightGap(gaps)
 }
 
-// letterGaps appends to `gaps` the distances between adjacent letters of the same font size, as multiples of that size.
-// It also returns the number of blanks between the pieces.
+// letterGaps appends the distances between adjacent letters of the same font size, as multiples of that size, to
+// `gaps`. It also returns the number of blanks between the pieces.
 func letterGaps(gaps []float64, pieces []piece, isLetter func(string) bool) (_ []float64, spaces int) {
 	for i, p := range pieces {
 		if p.blank {
@@ -168,8 +168,8 @@ func letterGaps(gaps []float64, pieces []piece, isLetter func(string) bool) (_ [
 }
 
 // tightGap returns the minimum gap between words on a line whose words are closer together than usual. It sorts the
-// gaps and returns the middle of the largest step from one gap to the next. If that would produce an implausible number
-// of words, it returns wordGap.
+// gaps and returns the middle of the largest step from one gap to the next, or wordGap if that would yield an
+// implausible number of words.
 func tightGap(gaps []float64) float64 {
 	n := len(gaps)
 	if wide := n - sortedIndex(gaps, wordGap); wide*9 > n {

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// direction is the writing direction of a character.
+// direction is a character's writing direction.
 type direction byte
 
 const (
@@ -121,7 +121,7 @@ func turnWords(units []unit) {
 	}
 }
 
-// isLeftToRight reports whether a unit starts with a digit, or its first letter is read from left to right.
+// isLeftToRight reports whether a unit starts with a digit or its first letter is read from left to right.
 func isLeftToRight(unit string) bool {
 	r, _ := utf8.DecodeRuneInString(unit)
 	return unicode.IsDigit(r) || directionOf(unit) == leftToRight
@@ -140,12 +140,12 @@ func joinsLatin(units []unit, i, j int) bool {
 
 var mirrored = map[string]string{"(": ")", ")": "(", "[": "]", "]": "[", "{": "}", "}": "{", "<": ">", ">": "<", "«": "»", "»": "«"}
 
-// mirrorBrackets corrects the brackets of a right-to-left line if the file stores them by shape rather than by meaning.
-// If they are stored by meaning, an opening bracket has white space before it and text after it. If this is
-// inconclusive, the first bracket must be an opening one.
+// mirrorBrackets corrects brackets in a right-to-left line if the file stores them by shape rather than by meaning. If
+// they are stored by meaning, an opening bracket has white space before it and text after it. If this is inconclusive,
+// the first bracket must be an opening one.
 func mirrorBrackets(units []unit) {
 	const opening, closing = "([{«", ")]}»"
-	right := 0 // brackets that face their content, minus those that do not
+	right := 0 // brackets that face their content minus those that do not
 	first := ""
 	for i, u := range units {
 		opens := u.text != "" && strings.Contains(opening, u.text)

@@ -9,25 +9,25 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdffont"
 )
 
-// Heights above the baseline, as multiples of the font size, that fit most fonts.
+// Heights above the baseline that fit most fonts, as multiples of the font size.
 const (
-	MiddleHeight  = 0.3 // of the vertical middle of a line
+	MiddleHeight  = 0.3 // vertical middle of a line
 	CapitalHeight = 0.72
 )
 
 // Line is a run of text on one baseline.
 type Line struct {
 	Cells []Cell  // separated by wide gaps; at least one
-	Size  float64 // font size of most glyphs, in points
+	Size  float64 // most glyphs' font size in points
 	Bold  bool    // most glyphs are bold
-	Y     float64 // height of the baseline, perpendicular to the writing direction, in points
-	Turn  int     // writing direction in quarter turns; 0 is from left to right
-	// Artifact is set if the file marks the line as an artifact, such as a running title or page number.
+	Y     float64 // the baseline's height, perpendicular to the writing direction, in points
+	Turn  int     // writing direction in quarter turns; 0 is left to right
+	// Artifact means that the file marks the line as an artifact, such as a running title or page number.
 	Artifact bool
-	// Filled is set if the line contains values of form fields. This package leaves it unset.
+	// Filled means that the line contains form field values. This package leaves it unset.
 	Filled bool
 
-	dx, dy   float32 // writing direction, of length 1; both are 0 if the direction is that of Turn
+	dx, dy   float32 // writing direction, of length 1; both are 0 if it is Turn's direction
 	vertical bool    // glyphs are centred on the baseline, as in vertical writing
 }
 
@@ -40,36 +40,36 @@ func (l Line) Text() string {
 	return strings.Join(parts, "\t")
 }
 
-// Movements of the pen that separate lines, as multiples of the font size.
+// Pen movements that separate lines, as multiples of the font size.
 const (
 	backGap    = 0.6  // a pen that moves back this far starts another line
 	bracketGap = 0.5  // a blank this close to the left of a number stays on the line, because a bracket may follow
 	shiftLine  = 0.45 // a baseline this far away is another line; a closer one is a superscript or subscript
 )
 
-// lineBuilder builds lines from glyphs in file order. Nearly all programs write in reading order, including columns and
-// tables, so lineBuilder does not have to recognise these. Right-to-left text may be written in either direction. It
-// becomes one line as long as it stays on its baseline.
+// lineBuilder builds lines from glyphs in file order. Nearly all programs write files in reading order, including
+// columns and tables, so lineBuilder does not have to recognise these. Right-to-left text, which may be written in
+// either direction, becomes one line as long as it stays on its baseline.
 type lineBuilder struct {
 	lines []Line
 
 	open     bool
-	vertical bool    // the following glyphs are written vertically
+	vertical bool    // the next glyphs are written vertically
 	upright  bool    // the line's glyphs are written vertically
-	dx, dy   float64 // direction of writing
+	dx, dy   float64 // writing direction
 	base     float64 // baseline of the line's first glyph, measured like Line.Y
-	end      float64 // position of the pen along the line
+	end      float64 // the pen's position along the line
 	left     float64 // leftmost position of the line's glyphs along the line
 	pieces   []piece
 	cells    cellMaker
 	sizes    []sizeCount
 	common   float64 // size of most glyphs so far
-	most     int     // number of glyphs with that size
-	bold     int     // number of visible glyphs that are bold
+	most     int     // number of glyphs of that size
+	bold     int     // number of visible bold glyphs
 	visible  int
 	rtl, ltr int // number of glyphs in each direction
 
-	artifact bool // the following glyphs belong to artifacts
+	artifact bool // the next glyphs belong to artifacts
 
 	last      [4]recentGlyph // last glyphs, to detect text repeated to look bold
 	lastAt    int
@@ -79,7 +79,7 @@ type lineBuilder struct {
 // maxSizes is the maximum number of distinct glyph sizes on a line. Real lines have only a few.
 const maxSizes = 32
 
-// sizeCount counts the visible glyphs of one size on a line.
+// sizeCount counts a line's visible glyphs of one size.
 type sizeCount struct {
 	size   float64
 	glyphs int
@@ -100,7 +100,7 @@ type recentGlyph struct {
 	from, to [2]float64
 }
 
-// linePosition is the start of a line and its direction.
+// linePosition is a line's start and direction.
 type linePosition struct {
 	x, y float64
 	turn int
@@ -162,14 +162,14 @@ func (b *lineBuilder) isOutsideLine(p piece, way direction) bool {
 }
 
 // isSuperOrSubscript reports whether a small glyph above or below the open line is a superscript or subscript. It must
-// directly follow the last glyph of the line.
+// directly follow the line's last glyph.
 func (b *lineBuilder) isSuperOrSubscript(p piece) bool {
 	const small, smallest, maxRaisedGap, fewest = 0.8, 0.4, 0.3, 2 // times the font size; fewest is a glyph count
 	return b.most >= fewest && p.size <= small*b.common && p.size >= smallest*b.common &&
 		math.Abs(p.base-b.base) < maxRise*b.common && math.Abs(p.x0-b.end) < maxRaisedGap*b.common
 }
 
-// setArtifact says whether the following glyphs belong to artifacts, such as running titles and page numbers.
+// setArtifact says whether the next glyphs belong to artifacts, such as running titles and page numbers.
 func (b *lineBuilder) setArtifact(is bool) {
 	b.breakLine()
 	b.artifact = is
@@ -244,7 +244,7 @@ func (b *lineBuilder) isRepeated(l Line) bool {
 	if b.positions == nil {
 		b.positions = map[string][]linePosition{}
 	}
-	const most = 16 // maximum number of positions stored per text
+	const most = 16 // maximum number of positions to store per text
 	text, at := l.Text(), linePosition{l.Cells[0].X0, l.Y, l.Turn}
 	for _, p := range b.positions[text] {
 		if p.turn == at.turn && math.Abs(p.x-at.x) < 0.3*l.Size && math.Abs(p.y-at.y) < 0.3*l.Size {
@@ -262,18 +262,18 @@ func (b *lineBuilder) finish() []Line {
 	return b.lines
 }
 
-// Builder builds lines from glyphs with positions from another reader. The zero value is ready to use.
+// Builder builds lines from positioned glyphs that another reader provides. The zero value is ready to use.
 type Builder struct{ b lineBuilder }
 
 // Glyph adds a glyph that runs from one point to another, in points from the page's lower left corner. dx and dy are
 // the writing direction as a vector of length 1. `text` is "" if the character is unknown.
 func (b *Builder) Glyph(text string, size, dx, dy float64, from, to [2]float64, bold bool) {
-	if shown := pdffont.Readable(text); shown != "" || text == "" { // otherwise a character without a visible form
+	if shown := pdffont.Readable(text); shown != "" || text == "" { // otherwise the character is invisible
 		b.b.glyph(shown, size, dx, dy, from, to, bold)
 	}
 }
 
-// Blank adds a space of zero width after the last glyph.
+// Blank adds a zero-width space after the last glyph.
 func (b *Builder) Blank() {
 	if n := len(b.b.pieces); b.b.open && n > 0 && !b.b.pieces[n-1].blank {
 		last := b.b.pieces[n-1]

@@ -18,8 +18,8 @@ type mark struct {
 	artifact bool
 }
 
-// beginMark opens a marked-content sequence. If the sequence has replacement text, for example for a ligature or a
-// divided word, the replacement text is used instead of the glyphs' text.
+// beginMark opens a marked-content sequence. If it has replacement text, for example for a ligature or divided word,
+// that text is used instead of the glyphs' text.
 func (in *interpreter) beginMark(args []pdfobject.Token, properties bool) {
 	m := mark{}
 	tag := str(args, 0)
@@ -56,7 +56,7 @@ func (in *interpreter) beginMark(args []pdfobject.Token, properties bool) {
 	in.marks = append(in.marks, m)
 }
 
-// isPagination reports whether an artifact is a running title, a page number or something similar.
+// isPagination reports whether an artifact is a running title, a page number or the like.
 func isPagination(kind, subtype string) bool {
 	return kind == "Pagination" || subtype == "Header" || subtype == "Footer"
 }
@@ -83,8 +83,8 @@ func (in *interpreter) endMark() {
 	}
 }
 
-// endMarks closes the innermost marks until only `left` are open. A content stream may end without closing its own
-// marks.
+// endMarks closes the innermost marks until only `left` are open. It is needed because a content stream may end without
+// closing its own marks.
 func (in *interpreter) endMarks(left int) {
 	for len(in.marks) > left {
 		in.endMark()

@@ -3,7 +3,7 @@
 // It walks the page tree, interprets content streams and builds words and lines from the positions of glyphs. Package
 // pdfobject finds, decrypts and unpacks the objects, and package pdffont decodes the fonts. The objects are values of
 // the ledongthuc/pdf library, which panics on unexpected input; this package recovers from its panics. It cannot
-// recover from fatal runtime errors, such as running out of memory; the caller must contain them. Only package pdf
+// recover from fatal runtime errors, such as running out of memory, so the caller must contain them. Only package pdf
 // imports this package.
 package pdftext
 
@@ -21,17 +21,17 @@ import (
 // ErrEncrypted means that the file needs a password.
 var ErrEncrypted = pdfobject.ErrEncrypted
 
-// Document is an open PDF file. Only one goroutine may use it at a time.
+// Document is an open PDF file. It is not safe for concurrent use.
 type Document struct {
 	file   *pdfobject.File
 	fonts  *pdffont.Cache
 	pages  []pageRef
-	layers map[uint32]bool // hidden groups of optional content; nil until needed
+	layers map[uint32]bool // hidden optional content groups; nil until needed
 	// Stats counts the glyphs on the pages read so far.
 	Stats Stats
-	// Rebuilt is set if the file's cross references were unusable and were rebuilt from its objects.
+	// Rebuilt means that the file's cross references were unusable and were rebuilt from its objects.
 	Rebuilt bool
-	// CutShort is set if a rebuilt file has no end marker. The file is then truncated, and pages may be missing.
+	// CutShort means that a rebuilt file has no end marker. The file is then truncated, and pages may be missing.
 	CutShort bool
 }
 
@@ -42,16 +42,16 @@ type Stats struct {
 	Odd       int // glyphs decoded to control or private-use characters
 }
 
-// endWindow is the number of bytes at the end of a file that must contain the end marker (ISO 32000-1, section 7.5.5,
-// note on readers).
+// endWindow is how many bytes at the end of a file must contain the end marker (ISO 32000-1, section 7.5.5, note on
+// readers).
 const endWindow = 1024
 
 const (
 	maxPages = 100_000
-	maxDepth = 64 // maximum depth of the page tree, the outline and the parents of a field
+	maxDepth = 64 // maximum depth of the page tree, the outline and a field's parents
 )
 
-// Open opens a file through its cross references. If these are invalid, it searches the file for objects. It returns
+// Open opens a file through its cross references or, if they are invalid, by searching the file for objects. It returns
 // ErrEncrypted for files that need a password.
 func Open(data []byte) (*Document, error) {
 	start := bytes.Index(data[:min(len(data), 1024)], []byte("%PDF-"))
@@ -96,16 +96,16 @@ func HasContent(data []byte) bool {
 
 // pageRef is a page with its inherited attributes.
 type pageRef struct {
-	kids  pdf.Value // Kids array of the page's parent; the page itself is read when needed, and not kept
+	kids  pdf.Value // Kids array of the page's parent; the page itself is read when needed and not kept
 	index int
 	above *pageAttributes
 }
 
-// pageAttributes holds the attributes that pages inherit. All pages of one node share them. Looking them up through
+// pageAttributes holds the attributes that pages inherit, shared by all pages under a node. Looking them up through
 // each page's parents would be slow, because every lookup would read the node's long list of pages.
 type pageAttributes struct{ resources, mediaBox, cropBox, rotate pdf.Value }
 
-// forChildren returns the inherited attributes of the pages under a node.
+// forChildren returns the attributes inherited by the pages under a node.
 func (h pageAttributes) forChildren(node pdf.Value) *pageAttributes {
 	for key, to := range map[string]*pdf.Value{"Resources": &h.resources, "MediaBox": &h.mediaBox, "CropBox": &h.cropBox, "Rotate": &h.rotate} {
 		if own := node.Key(key); own.Kind() != pdf.Null {
@@ -117,10 +117,11 @@ func (h pageAttributes) forChildren(node pdf.Value) *pageAttributes {
 
 func (p pageRef) value() pdf.Value { return p.kids.Index(p.index) }
 
-// collectPages walks the page tree. It limits the depth and the number of pages and ignores the counts in the tree.
+// collectPages walks the page tree. It limits the depth and the number of pages and ignores the counts stored in the
+// tree.
 func (d *Document) collectPages() {
 	budget := 4 * maxPages
-	open := map[uint32]bool{} // nodes visited so far; a node may occur only once
+	open := map[uint32]bool{} // nodes visited so far; each may occur only once
 	var walk func(node pdf.Value, above *pageAttributes, depth int)
 	walk = func(node pdf.Value, above *pageAttributes, depth int) {
 		above = above.forChildren(node)
@@ -159,7 +160,7 @@ func (d *Document) pageResources(p pageRef) pdf.Value {
 // NumPages returns the number of pages found.
 func (d *Document) NumPages() int { return len(d.pages) }
 
-// Page holds the content read from a page.
+// Page is the content read from a page.
 type Page struct {
 	Lines  []Line // in drawing order
 	Drawn  Drawn
@@ -167,8 +168,8 @@ type Page struct {
 	Unseen Unseen
 
 	Pictured float64 // share of the page covered by pictures, from 0 to 1
-	Shapes   int     // number of filled shapes with curves, such as letters drawn as shapes
-	Layered  int     // number of invisible glyphs over pictures, as in the text layer of a scanned page
+	Shapes   int     // filled shapes with curves, such as letters drawn as shapes
+	Layered  int     // invisible glyphs over pictures, as in a scanned page's text layer
 }
 
 // Page reads page i, counted from 0. If it fails, it also returns the content read so far.
@@ -185,7 +186,7 @@ func (d *Document) Page(ctx context.Context, i int) (page Page, err error) {
 	}, err
 }
 
-// HasImage reports whether page i, counted from 0, shows pictures, as the pages of a scan do.
+// HasImage reports whether page i, counted from 0, shows pictures, as scanned pages do.
 func (d *Document) HasImage(i int) (has bool) {
 	var err error
 	defer pdfobject.Recover(&err)
@@ -212,7 +213,7 @@ func (m matrix) mul(n matrix) matrix {
 	}
 }
 
-// maxMagnitude is the maximum absolute value of a coordinate or a matrix element.
+// maxMagnitude is the maximum absolute value of a coordinate or matrix element.
 const maxMagnitude = 1e9
 
 // moved returns the matrix that first moves by x and y and then applies m.
@@ -221,7 +222,7 @@ func (m matrix) moved(x, y float64) matrix {
 	return m
 }
 
-// inverse returns the inverse of a matrix, or the identity if there is none.
+// inverse returns a matrix's inverse, or the identity if it has none.
 func (m matrix) inverse() matrix {
 	det := m[0]*m[3] - m[1]*m[2]
 	if det == 0 {

@@ -37,8 +37,8 @@ func (d *Document) hiddenGroups() map[uint32]bool {
 	return d.layers
 }
 
-// applyUsage shows or hides layers as viewers do when they open a file. For example, it hides a layer that is meant
-// only for printing.
+// applyUsage shows or hides layers as viewers do when they open a file. For example, it hides a layer meant only for
+// printing.
 func (d *Document) applyUsage(list pdf.Value) {
 	for i := range min(list.Len(), maxMembers) {
 		usage := list.Index(i)

@@ -12,14 +12,14 @@ import (
 	"github.com/sluice/sluice/pkg/extract/extracttest"
 )
 
-// onePage returns a PDF with one page, with the given content and font dictionary.
+// onePage returns a PDF with one page that has the given content and font dictionary.
 func onePage(content, font string) []byte {
 	return extracttest.PDF("<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
 		"<< /Type /Page /Parent 2 0 R /Contents 4 0 R /Resources << /Font << /F "+font+" >> >> >>", extracttest.Stream("", content))
 }
 
-// showing returns a file with one page, additional entries in the dictionaries of the page and the catalogue, and
-// additional objects. The content stream is object 4; the additional objects are numbered from 5.
+// showing returns a file with one page, additional entries in the page's and catalogue's dictionaries, and additional
+// objects. The content stream is object 4, and the additional objects are numbered from 5.
 func showing(content, page, catalogue string, more ...string) []byte {
 	return extracttest.PDF(append([]string{
 		"<< /Type /Catalog /Pages 2 0 R " + catalogue + " >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
@@ -29,7 +29,7 @@ func showing(content, page, catalogue string, more ...string) []byte {
 
 const helvetica = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>"
 
-// texts returns the lines of the first page, followed by the values of its form fields.
+// texts returns the first page's lines, followed by the values of its form fields.
 func texts(t *testing.T, data []byte) []string {
 	t.Helper()
 	d, err := Open(data)

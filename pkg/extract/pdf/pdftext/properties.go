@@ -18,7 +18,7 @@ type Properties struct {
 
 const maxXMP = 1 << 20 // maximum size of XMP metadata to read, in bytes
 
-// Properties reads the document information. Missing properties come from the XMP metadata.
+// Properties reads the document information and fills in missing properties from the XMP metadata.
 func (d *Document) Properties() (p Properties) {
 	func() {
 		var err error
@@ -41,14 +41,14 @@ func (d *Document) Language() (lang string) {
 	return strings.TrimSpace(d.file.Trailer().Key("Root").Key("Lang").Text())
 }
 
-// readXMP fills empty properties from the XMP metadata.
+// readXMP fills in empty properties from the XMP metadata.
 func (d *Document) readXMP(p *Properties) {
 	var data []byte
 	func() {
 		var err error
 		defer pdfobject.Recover(&err)
 		data, err = d.file.Stream(d.file.Trailer().Key("Root").Key("Metadata"))
-		_ = err // no metadata, or none that can be read
+		_ = err // no metadata, or none that is readable
 	}()
 	found := xmpTexts(data[:min(len(data), maxXMP)])
 	fill := func(to *string, name, separator string) {
@@ -75,7 +75,7 @@ func (d *Document) readXMP(p *Properties) {
 	date(&p.Modified, "ModifyDate")
 }
 
-// xmpTexts collects the texts in the relevant elements and attributes. It collects all items of a list, but only the
+// xmpTexts collects the texts in the relevant elements and attributes. It collects all items in a list, but only the
 // first of several language versions.
 func xmpTexts(data []byte) map[string][]string {
 	wanted := map[string]bool{"title": true, "creator": true, "description": true, "subject": true, "Keywords": true, "CreateDate": true, "ModifyDate": true}
@@ -91,7 +91,7 @@ func xmpTexts(data []byte) map[string][]string {
 	for {
 		tok, err := dec.Token()
 		if err != nil {
-			return found // at the end or at an error, return the texts found so far
+			return found // at the end or on an error, return the texts found so far
 		}
 		switch t := tok.(type) {
 		case xml.StartElement:
@@ -115,8 +115,8 @@ func xmpTexts(data []byte) map[string][]string {
 	}
 }
 
-// pdfDate parses a date of the form D:YYYYMMDDHHmmSSOHH'mm'. Everything after the year may be missing. For other
-// strings, it returns the zero time.
+// pdfDate parses a date of the form D:YYYYMMDDHHmmSSOHH'mm'. Everything after the year is optional. For other strings,
+// it returns the zero time.
 func pdfDate(s string) time.Time {
 	s = strings.TrimPrefix(strings.TrimSpace(s), "D:")
 	digits := 0
@@ -144,13 +144,13 @@ func pdfDate(s string) time.Time {
 // OutlineItem is an entry in a document's outline.
 type OutlineItem struct {
 	Title string
-	Depth int // 0 for entries of the first level
-	Page  int // page index, from 0; -1 if the entry points to no page of the file
+	Depth int // 0 for top-level entries
+	Page  int // page index, from 0; -1 if the entry does not point to a page in the file
 }
 
 const maxOutline = 10_000 // maximum number of entries to read
 
-// Outline lists the entries in the document's outline in reading order. It ignores loops in the links between entries.
+// Outline lists the document's outline entries in reading order. It ignores loops in the links between entries.
 func (d *Document) Outline() (items []OutlineItem) {
 	var err error
 	defer pdfobject.Recover(&err) // keep the entries read before a panic
@@ -184,7 +184,7 @@ func (d *Document) Outline() (items []OutlineItem) {
 	return items
 }
 
-// pageOf returns the index of the page an outline entry points to, or -1 if there is no such page.
+// pageOf returns the index of the page that an outline entry points to, or -1 if there is no such page.
 func pageOf(v pdf.Value, names func(string) pdf.Value, pages map[uint32]int) int {
 	dest := v.Key("Dest")
 	if dest.Kind() == pdf.Null && v.Key("A").Key("S").Name() == "GoTo" {
@@ -205,8 +205,8 @@ func pageOf(v pdf.Value, names func(string) pdf.Value, pages map[uint32]int) int
 	return -1
 }
 
-// namedDestinations returns a function that looks up a destination by its name. The names are in a dictionary (in old
-// files) or in a name tree, which it reads only once.
+// namedDestinations returns a function that looks up a destination by name. The names are in a dictionary (in old
+// files) or in a name tree, which is read only once.
 func (d *Document) namedDestinations(root pdf.Value) func(string) pdf.Value {
 	old := root.Key("Dests")
 	var tree map[string]pdf.Value

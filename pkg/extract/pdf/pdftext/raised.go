@@ -22,8 +22,8 @@ func (c *cellMaker) isSuperscript(p piece) bool {
 		(p.size <= smallRaise*c.size || rise > clearRise*c.size)
 }
 
-// raise replaces superscripts directly after a word with Unicode's superscript characters. Plain digits would change
-// the meaning: 10⁶ would become 106.
+// raise replaces superscripts directly after a word with Unicode superscript characters. Plain digits would change the
+// meaning: 10⁶ would become 106.
 func (c *cellMaker) raise(pieces []piece) {
 	for i := 0; i < len(pieces); {
 		if pieces[i].blank || !c.isSuperscript(pieces[i]) {
@@ -71,7 +71,7 @@ func raiseAll(pieces []piece, table map[rune]rune) {
 	}
 }
 
-// isotopes are the symbols of chemical elements that can follow a raised mass number, as in ¹⁴C.
+// isotopes are symbols of chemical elements that can follow a raised mass number, as in ¹⁴C.
 var isotopes = func() map[string]bool {
 	all := map[string]bool{}
 	for sign := range strings.FieldsSeq("H He Li Be B C N O F Na Mg Al Si P S Cl Ar K Ca Cr Mn Fe Co Ni Cu Zn Ga Kr Rb Sr Y Zr Mo Tc Ru In Xe Cs Ba Sm Lu Re Ir Tl Pb Bi Po Rn Ra Ac Th Pa U Np Pu Am Cm") {
@@ -80,7 +80,8 @@ var isotopes = func() map[string]bool {
 	return all
 }()
 
-// wordFrom returns the word at the start of `pieces`, or "" unless it has at most two letters, all on the baseline.
+// wordFrom returns the word at the start of `pieces`, or "" unless the word has at most two letters, all on the
+// baseline.
 func (c *cellMaker) wordFrom(pieces []piece) string {
 	const longest = 2
 	word := ""
@@ -95,7 +96,7 @@ func (c *cellMaker) wordFrom(pieces []piece) string {
 	return word
 }
 
-// wordJoiner replaces the text of a glyph merged into the sign before it. It does not appear in the result.
+// wordJoiner replaces the text of a glyph that was merged into the sign before it. It is never in the result.
 const wordJoiner = "\u2060"
 
 // wordBefore returns the word at the end of `pieces`.
@@ -127,9 +128,9 @@ func raisedTable(plain, raised string) map[rune]rune {
 	return table
 }
 
-// raisedForms returns the replacement for a superscript after a word. This is either a table that maps each character
-// to its raised form, or one sign for the whole superscript, such as "™". If both are empty, the superscript stays as
-// it is, as in ordinals (1st, XIXe) and abbreviations (Mme).
+// raisedForms returns the replacement for a superscript after a word: either a table that maps each character to its
+// raised form, or one sign for the whole superscript, such as "™". If both are empty, the superscript stays as it is,
+// as in ordinals (1st, XIXe) and abbreviations (Mme).
 func raisedForms(word, run, next string) (table map[rune]rune, sign string) {
 	digits, letters := strings.ContainsFunc(run, unicode.IsDigit), strings.ContainsFunc(run, unicode.IsLetter)
 	last, _ := utf8.DecodeLastRuneInString(word)
@@ -157,13 +158,12 @@ func raisedForms(word, run, next string) (table map[rune]rune, sign string) {
 	return nil, ""
 }
 
-// isDegree reports whether a raised letter or digit is a degree sign. It must be followed by a temperature scale.
+// isDegree reports whether a raised letter or digit is a degree sign. A temperature scale must follow it.
 func isDegree(run, next string) bool {
 	return (run == "o" || run == "O" || run == "0") && (next == "C" || next == "F")
 }
 
-// isMarkList reports whether a superscript consists of single letters separated by commas, like note marks and
-// exponents.
+// isMarkList reports whether a superscript consists of comma-separated single letters, like note marks and exponents.
 func isMarkList(run string) bool {
 	for mark := range strings.SplitSeq(run, ",") {
 		if r := []rune(strings.TrimSpace(mark)); len(r) != 1 || raisedLetters[r[0]] == 0 {

@@ -6,8 +6,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdfobject"
 )
 
-// resources holds the named resources of a content stream. They are cached while the page is read, because
-// ledongthuc/pdf would read an object again at every access.
+// resources holds a content stream's named resources. They are cached while the page is read, because ledongthuc/pdf
+// would read an object again on every access.
 type resources struct {
 	doc   *Document
 	value pdf.Value
@@ -15,8 +15,7 @@ type resources struct {
 	fonts map[string]*pdffont.Font
 }
 
-// resourceName is the kind and the name of a resource. If the name is empty, it means the dictionary of all resources
-// of that kind.
+// resourceName is a resource's kind and name. An empty name stands for the dictionary of all resources of that kind.
 type resourceName struct{ kind, name string }
 
 // maxNamed is the maximum size of each cache: resources by name, fonts by name, and a page's shared resources.
@@ -26,7 +25,7 @@ func newResources(d *Document, v pdf.Value) *resources {
 	return &resources{doc: d, value: v, named: map[resourceName]pdf.Value{}, fonts: map[string]*pdffont.Font{}}
 }
 
-// get returns a resource by its kind, such as "XObject", and its name.
+// get returns a resource by kind, such as "XObject", and name.
 func (r *resources) get(kind, name string) pdf.Value {
 	key := resourceName{kind, name}
 	v, ok := r.named[key]
@@ -44,7 +43,7 @@ func (r *resources) get(kind, name string) pdf.Value {
 	return v
 }
 
-// font returns a font by its name.
+// font returns a font by name.
 func (r *resources) font(name string) *pdffont.Font {
 	f, ok := r.fonts[name]
 	if !ok {
@@ -56,7 +55,7 @@ func (r *resources) font(name string) *pdffont.Font {
 	return f
 }
 
-// resourcesOf returns a dictionary's resources. If a form is shown several times, its resources are read once.
+// resourcesOf returns a dictionary's resources. If a form is shown several times, its resources are read only once.
 func (in *interpreter) resourcesOf(v pdf.Value) *resources {
 	n := pdfobject.ObjectNumber(v)
 	if r := in.shared[n]; r != nil && n > 0 {

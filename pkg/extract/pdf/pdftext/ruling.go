@@ -6,18 +6,18 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdfobject"
 )
 
-// Box is an upright rectangle on a page, in points from the lower left corner of the visible page.
+// Box is an upright rectangle on a page, in points from the visible page's lower left corner.
 type Box struct{ X0, Y0, X1, Y1 float64 }
 
-// Drawn holds the drawings on a page that may separate table cells, clipped to the visible part of the page.
+// Drawn holds the drawings on a page that may separate table cells, clipped to the page's visible part.
 type Drawn struct {
 	Rules []Box // horizontal and vertical strokes and thin rectangles, as lines without width
-	Fills []Box // filled rectangles, such as the backgrounds of cells
+	Fills []Box // filled rectangles, such as cell backgrounds
 }
 
 const (
 	maxRules      = 20_000 // maximum number of rules and filled rectangles per page
-	maxSegments   = 4_000  // maximum number of segments, and of subpaths, examined per path
+	maxSegments   = 4_000  // maximum number of segments and of subpaths to examine per path
 	thinRule      = 2.5    // maximum thickness of a filled rectangle that is a rule, in points
 	thickStroke   = 5      // minimum thickness of a stroke that is not a rule, in points
 	shortRule     = 3      // minimum length of a rule, in points
@@ -26,7 +26,7 @@ const (
 	maxCoordinate = 1e7    // maximum distance of a coordinate from the page's corner, in points
 )
 
-// path is the PDF path under construction, in the coordinates of the page.
+// path is the PDF path under construction, in the page's coordinates.
 type path struct {
 	start, at [2]float64
 	subs      []subpath
@@ -34,7 +34,7 @@ type path struct {
 	clips     bool  // the path becomes the clip
 }
 
-// subpath is a part of a path, with the properties that determine whether it fills a rectangle.
+// subpath is a section of a path, with the properties that determine whether it fills a rectangle.
 type subpath struct {
 	around  rect
 	lines   int  // straight segments
@@ -157,8 +157,8 @@ func (in *interpreter) paint(stroke, fill bool) {
 	}
 }
 
-// nested reports whether a part of the path contains another part or is inside one, like the two rectangles of a frame.
-// To bound the time, it returns true for every part of a path with many parts.
+// nested reports whether a subpath contains another subpath or is inside one, like the two rectangles of a frame. To
+// bound the running time, it returns true for every subpath of a path with many.
 func (p *path) nested(i int) bool {
 	const many = 16
 	if len(p.subs) > many {
@@ -172,7 +172,7 @@ func (p *path) nested(i int) bool {
 	return false
 }
 
-// isRectangle reports whether a part of a path is an upright rectangle.
+// isRectangle reports whether a subpath is an upright rectangle.
 func (s subpath) isRectangle() bool {
 	const corners = 4
 	return s.upright && s.lines >= corners-1 && s.lines <= corners+1
@@ -195,7 +195,7 @@ func (in *interpreter) fill(s subpath) {
 	}
 }
 
-// rule records a thin box as a ruled line along the centre of the box.
+// rule records a thin box as a ruled line along its centre.
 func (in *interpreter) rule(b Box) {
 	b, ok := in.clipped(b)
 	if !ok || len(in.drawn.Fills)+len(in.drawn.Rules) >= maxRules {
@@ -227,7 +227,7 @@ func (in *interpreter) clipped(b Box) (Box, bool) {
 // infiniteRect is a page's clip before a smaller one is set.
 var infiniteRect = rect{math.Inf(-1), math.Inf(-1), math.Inf(1), math.Inf(1)}
 
-// intersect returns the part of r inside another rectangle. If there is none, the corners of the result are in reverse
+// intersect returns the part of r inside another rectangle. If there is none, the result's corners are in reverse
 // order.
 func (r rect) intersect(o rect) rect {
 	return rect{max(r.x0, o.x0), max(r.y0, o.y0), min(r.x1, o.x1), min(r.y1, o.y1)}

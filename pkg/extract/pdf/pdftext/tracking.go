@@ -13,7 +13,7 @@ const (
 	maxTracking    = 1.2 // wider gaps separate words or cells
 	unevenTracking = 1.7 // maximum gap inside a word, as a multiple of the median gap
 	kernedTracking = 0.05
-	minTrackedGaps = 3 // minimum number of gaps for a single letter-spaced word to be recognised
+	minTrackedGaps = 3 // minimum number of gaps for recognising a single letter-spaced word
 	minSpelled     = 4 // minimum number of letters in a word typed with blanks between its letters
 	maxIdeograms   = 12
 )
@@ -26,8 +26,8 @@ type trackedGap struct {
 	letters bool    // the glyphs on both sides are letters
 }
 
-// letterSpaced finds letter-spaced words, whose letters are separated by gaps or blanks. It reports, for each piece,
-// whether it continues such a word. If the line has no such words, it returns nil.
+// letterSpaced finds letter-spaced words, i.e. words whose letters are separated by gaps or blanks. It reports, for
+// each piece, whether it continues such a word, or returns nil if the line has no such words.
 func (c *cellMaker) letterSpaced(pieces []piece) []bool {
 	var joint []bool
 	mark := func(at int) {
@@ -98,7 +98,7 @@ func markTracked(pieces []piece, mark func(int)) {
 	}
 }
 
-// evenGaps returns the median of the gaps between letters. ok says whether these gaps are as wide and as even as in
+// evenGaps returns the median of the gaps between letters. `ok` says whether these gaps are as wide and even as in
 // letter-spaced text.
 func evenGaps(gaps []trackedGap) (median float64, ok bool) {
 	var widths []float64
@@ -121,7 +121,7 @@ func evenGaps(gaps []trackedGap) (median float64, ok bool) {
 // markSpelled marks the letters of words typed with a blank after each letter: "S U M M A R Y".
 func markSpelled(pieces []piece, mark func(int)) {
 	var alone []int // indexes of consecutive pieces that are single characters between blanks
-	all := true     // all visible pieces of the line are such characters
+	all := true     // all of the line's visible pieces are such characters
 	visible := 0
 	flush := func() {
 		markSpelledWords(pieces, alone, mark)
@@ -148,8 +148,8 @@ func markSpelled(pieces []piece, mark func(int)) {
 	flush()
 }
 
-// markSpelledWords marks the words in a sequence of single letters. `alone` holds the indexes of these letters in
-// `pieces`. A blank separates two letters, and a wider gap two words.
+// markSpelledWords marks the words in a sequence of single letters. `alone` holds the letters' indexes in `pieces`.
+// Letters are separated by a blank, and words by a wider gap.
 func markSpelledWords(pieces []piece, alone []int, mark func(int)) {
 	if len(alone) < minSpelled {
 		return
@@ -191,7 +191,7 @@ func markSpelledWords(pieces []piece, alone []int, mark func(int)) {
 	}
 }
 
-// lettersOnly reports whether the pieces with the indexes `at` are letters, possibly with punctuation around them.
+// lettersOnly reports whether the pieces with the given indexes are letters, possibly with punctuation around them.
 func lettersOnly(pieces []piece, at []int) bool {
 	const around = `.,:;!?()"'`
 	for len(at) > 0 && strings.Contains(around, pieces[at[0]].text) {
@@ -203,7 +203,7 @@ func lettersOnly(pieces []piece, at []int) bool {
 	return len(at) > 0 && !slices.ContainsFunc(at, func(i int) bool { return !startsLetter(pieces[i].text) })
 }
 
-// isSpelledWord reports whether letters form a word rather than a list of letters. The letters of a word are not in
+// isSpelledWord reports whether letters form a word rather than a list of letters. A word's letters are not in
 // alphabetical order and have the same case. In Latin script, they include a vowel.
 func isSpelledWord(pieces []piece, at []int) bool {
 	ascending, upper, latin, vowel := true, 0, true, false
@@ -227,7 +227,7 @@ func isSpelledWord(pieces []piece, at []int) bool {
 	return !ascending && letters >= minSpelled && (upper == 0 || upper == letters) && (vowel || !latin)
 }
 
-// ideograms reports whether the pieces with the indexes `at` are evenly spaced East Asian characters, as in short
+// ideograms reports whether the pieces with the given indexes are evenly spaced East Asian characters, as in short
 // headings: "目 录", "목 차".
 func ideograms(pieces []piece, at []int) bool {
 	least, most := maxTracking*4, 0.0

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdfobject"
 )
 
-// Unseen counts the invisible characters on a page, by the reason why they are invisible. Characters in hidden layers
-// or outside the page are not part of the page's lines; other invisible characters are.
+// Unseen counts a page's invisible characters by the reason why they are invisible. Characters in hidden layers or
+// outside the page are not part of the page's lines; other invisible characters are.
 type Unseen struct {
 	Layers      []Box // positions of text in hidden layers, in the file's coordinates
 	Hidden      int   // in hidden layers
@@ -28,7 +28,7 @@ const (
 	maxSuspects   = 50_000 // maximum number of strings to track per page
 	maxCovers     = 200    // maximum number of regions per page that may cover text
 	maxUnseen     = 5_000  // maximum number of text boxes in hidden layers
-	tinyText      = 1.0    // maximum size of text that is too small to be read, in points
+	tinyText      = 1.0    // maximum size of text too small to read, in points
 	tinyShare     = 400    // minimum ratio of the page height to the size of tiny text
 	nearWhite     = 0.97   // minimum brightness of white, from 0 to 1
 	opaque        = 0.05   // opacity below which paint is invisible, from 0 to 1
@@ -39,7 +39,7 @@ const (
 	thickPaint    = 4 // minimum thickness of a stroke that is a background, in points
 )
 
-// paintBox is a region that a page paints.
+// paintBox is a painted region on a page.
 type paintBox struct {
 	rect
 	picture bool // an image, a shading, a frame or a shape with curves, not just a background
@@ -52,11 +52,11 @@ type suspect struct {
 	why    suspicion
 	at     rect
 	glyphs int
-	paints int // number of regions painted before the string
+	paints int // regions painted before the string
 	fill   colour
 }
 
-// colour is a colour with red, green and blue parts, each rounded to a multiple of 1/64.
+// colour is a colour with red, green and blue components, each rounded to a multiple of 1/64.
 type colour struct {
 	red, green, blue uint8
 	known            bool
@@ -64,7 +64,7 @@ type colour struct {
 
 var black = colour{known: true}
 
-// colourOf returns the colour that an operator sets. For a pattern, the colour is unknown.
+// colourOf returns the colour that an operator sets. A pattern's colour is unknown.
 func colourOf(args []pdfobject.Token) colour {
 	const steps = 64
 	const most = 4
@@ -91,10 +91,10 @@ func colourOf(args []pdfobject.Token) colour {
 	return colour{}
 }
 
-// cover is an opaque rectangle, which may hide the strings shown before it was painted.
+// cover is an opaque rectangle, which may hide strings shown before it was painted.
 type cover struct {
 	rect
-	suspects int // number of strings shown before the cover
+	suspects int // strings shown before the cover
 }
 
 type suspicion byte
@@ -129,7 +129,7 @@ func (in *interpreter) suspicionOf(l textStyle) suspicion {
 	return noSuspicion
 }
 
-// suspectRun records a string that countInvisible will examine.
+// suspectRun records a string for countInvisible to examine.
 func (in *interpreter) suspectRun(why suspicion, at rect, glyphs int) {
 	if glyphs == 0 || len(in.suspects) >= maxSuspects {
 		return
@@ -150,7 +150,7 @@ func (in *interpreter) painted(r rect, picture bool) {
 	in.paintedBox(paintBox{rect: r, picture: picture})
 }
 
-// picture records that an image is painted, and what share of the page it covers.
+// picture records that an image is painted and what share of the page it covers.
 func (in *interpreter) picture(r rect) {
 	in.painted(r, true)
 	width, height := Frame{in.box}.Size()
@@ -160,7 +160,7 @@ func (in *interpreter) picture(r rect) {
 	}
 }
 
-// filled records that a part of a path is filled. A nested part is neither a background nor a cover, because it may be
+// filled records that a subpath is filled. A nested subpath is neither a background nor a cover, because it may be
 // hollow.
 func (in *interpreter) filled(s subpath, nested bool) {
 	g := &in.state
@@ -198,8 +198,8 @@ func (in *interpreter) paintedBox(p paintBox) {
 	}
 }
 
-// countInvisible counts the invisible text. Call it after reading the whole page, because the picture of a scanned page
-// may be painted after the invisible text that makes the page searchable.
+// countInvisible counts the invisible text. Call it after reading the whole page, because a scanned page's picture may
+// be painted after the invisible text that makes the page searchable.
 func (in *interpreter) countInvisible() {
 	u := &in.unseen
 	for i, s := range in.suspects {
@@ -224,7 +224,7 @@ func (in *interpreter) countInvisible() {
 		}
 	}
 	if all := in.doc.Stats.Glyphs - in.before.Glyphs; u.Tiny*2 > all {
-		u.Tiny = 0 // the page uses another unit
+		u.Tiny = 0 // the page uses a different unit
 	}
 }
 
@@ -237,8 +237,8 @@ func shareIn(at, region rect) float64 {
 	return (both.x1 - both.x0) * (both.y1 - both.y0) / max((at.x1-at.x0)*(at.y1-at.y0), 1e-9)
 }
 
-// covered reports whether a text is on a region painted in a colour other than white. `at` is the area of the text. At
-// least coveredShare of it must be inside the region. If `pictures` is true, only pictures count.
+// covered reports whether a text is on a region painted in a colour other than white. `at` is the text's area, at least
+// coveredShare of which must be inside the region. If `pictures` is true, only pictures count.
 func covered(at rect, paints []paintBox, pictures bool) bool {
 	return slices.ContainsFunc(paints, func(p paintBox) bool {
 		return !p.white && (p.picture || !pictures) && shareIn(at, p.rect) >= coveredShare
@@ -304,7 +304,7 @@ func whiteOf(args []pdfobject.Token) bool {
 	return len(args) == 1 || len(args) == 3 || len(args) == 4
 }
 
-// components returns the number of components in a colour space. It returns -1 if the space does not define white.
+// components returns the number of components in a colour space, or -1 if the space does not define white.
 func (in *interpreter) components(name string) int {
 	switch name {
 	case "DeviceGray", "G", "CalGray":
@@ -333,5 +333,5 @@ func (in *interpreter) components(name string) int {
 	return -1
 }
 
-// unitSquare is the area of an image before the current transformation.
+// unitSquare is an image's area before the current transformation.
 var unitSquare = rect{0, 0, 1, 1}

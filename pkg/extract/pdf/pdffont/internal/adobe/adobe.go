@@ -1,4 +1,4 @@
-// Package adobe packs and unpacks Adobe's tables of CMaps and characters. Command adobegen packs them; package pdffont
+// Package adobe packs and unpacks Adobe's CMap and character tables. Command adobegen packs them, and package pdffont
 // unpacks them.
 package adobe
 
@@ -8,17 +8,17 @@ import (
 	"slices"
 )
 
-// Range maps the codes from Low to Top to consecutive glyph numbers, starting with CID. The codes have Bytes bytes.
+// Range maps codes from Low to Top, each Bytes bytes long, to consecutive glyph numbers starting with CID.
 type Range struct {
 	Bytes    int
 	Low, Top uint32
 	CID      uint32
 }
 
-// Compare orders ranges by the length of their codes, then by the codes.
+// Compare orders ranges by code length and then by code.
 func Compare(a, b Range) int { return cmp.Or(cmp.Compare(a.Bytes, b.Bytes), cmp.Compare(a.Low, b.Low)) }
 
-// CMap maps codes to the glyph numbers of a character collection.
+// CMap maps codes to a character collection's glyph numbers.
 type CMap struct {
 	Vertical bool
 	Base     string  // the CMap that this one extends, or ""
@@ -81,7 +81,7 @@ func UnpackCMap(b []byte) CMap {
 	return m
 }
 
-// Text holds the characters of glyphs, by glyph number. One holds the glyphs with exactly one character, and 0 for all
+// Text holds the glyphs' characters by glyph number. One holds the glyphs with exactly one character, and 0 for all
 // others. Many holds the glyphs with several characters.
 type Text struct {
 	One  []rune
@@ -142,13 +142,13 @@ func (t *Text) At(cid uint32) string {
 	return t.Many[cid]
 }
 
-// Find looks up the n-byte code in the ranges. It returns the range that contains the code, and whether there is one.
+// Find looks up the n-byte code in the ranges. It returns the range that contains the code and whether there is one.
 func Find(ranges []Range, n int, code uint32) (Range, bool) {
 	i, _ := slices.BinarySearchFunc(ranges, Range{Bytes: n, Low: code + 1}, Compare)
 	if code == 1<<32-1 {
 		i, _ = slices.BinarySearchFunc(ranges, Range{Bytes: n + 1}, Compare)
 	}
-	// Ranges in a file may overlap. Use the last range that contains the code.
+	// Ranges in a file may overlap. Use the last one that contains the code.
 	for back := range 8 {
 		j := i - 1 - back
 		if j < 0 || ranges[j].Bytes != n {

@@ -1,5 +1,5 @@
-// Command adobegen packs the Adobe tables that PDF readers must know into one small file: the predefined CMaps for
-// Chinese, Japanese and Korean fonts, the characters for their glyph numbers, and the glyph list.
+// Command adobegen packs the Adobe tables that PDF readers need into one small file: the predefined CMaps for Chinese,
+// Japanese and Korean fonts, the characters for their glyph numbers, and the glyph list.
 //
 // The sources are three public repositories under the BSD 3-clause licence: adobe-type-tools/cmap-resources,
 // adobe-type-tools/mapping-resources-pdf and adobe-type-tools/agl-aglfn. Check them out in one folder and run, in
@@ -25,8 +25,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdffont/internal/adobe"
 )
 
-// cmapNames lists, for each character collection, the predefined CMaps of ISO 32000 and others that common PDF readers
-// know. It omits CMaps that are Unicode encodings, which need no table.
+// cmapNames lists, for each character collection, the predefined CMaps in ISO 32000 and others that common PDF readers
+// know. It omits CMaps that are Unicode encodings, because these need no table.
 var cmapNames = map[string][]string{
 	"Adobe-GB1-6": {"GB-EUC-H", "GB-EUC-V", "GB-H", "GB-V", "GBpc-EUC-H", "GBpc-EUC-V", "GBK-EUC-H", "GBK-EUC-V", "GBKp-EUC-H",
 		"GBKp-EUC-V", "GBK2K-H", "GBK2K-V", "GBT-EUC-H", "GBT-EUC-V"},

@@ -7,8 +7,7 @@ import (
 	"unicode/utf16"
 )
 
-// words splits the source of a CMap into tokens: names, numbers, codes with their brackets, operators, and the brackets
-// of arrays.
+// words splits a CMap's source into tokens: names, numbers, codes with their brackets, operators, and array brackets.
 func words(data []byte) []string {
 	var out []string
 	for line := range bytes.Lines(data) {
@@ -21,7 +20,7 @@ func words(data []byte) []string {
 	return out
 }
 
-// code parses <hex>. It returns the value and its length in bytes.
+// code parses <hex> and returns the value and its length in bytes.
 func code(s string) (value uint32, length int) {
 	s = strings.Trim(s, "<>")
 	v, err := strconv.ParseUint(s, 16, 32)
