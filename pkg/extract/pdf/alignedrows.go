@@ -196,7 +196,7 @@ type layoutSigns struct {
 // labels that end in colons, a header above a column of values, a header with names over several columns, right-to-left
 // text, and overlapping lines.
 func (b *alignedBody) isTable(s layoutSigns) bool {
-	const prose, proseColumns = 25, 2 // minimum average number of characters in a line of prose; rows with this many columns of prose are not a table
+	const prose, proseColumns = 25, 2 // minimum average length of a prose line; this many columns of prose are not a table
 	head, rtl := s.head, s.rtl
 	if head == 0 && len(b.rows) < minAlignedRows {
 		return false

@@ -15,7 +15,7 @@ const (
 	maxGridCells = 20_000
 	maxGridText  = 1_000_000 // maximum number of cells in a grid's lines times its number of columns
 	maxGridWork  = 2_000_000 // maximum number of grids times lines on a page; a page with more is a drawing
-	closing      = 0.6       // minimum fraction of a cell's side that a rule must cover to separate the cell from the next one
+	closing      = 0.6       // minimum fraction of a cell's side that a rule must cover to separate two cells
 )
 
 // grid holds the borders of a table's cells, which come from its ruled lines. `turn` is the direction of the text

@@ -11,7 +11,7 @@ type PageSize func(page int) (width, height float64)
 // Rectangles returns the rectangles around the given glyphs, clipped to their pages. Adjacent glyphs on a line share a
 // rectangle.
 func (t *Text) Rectangles(glyphs []int32, size PageSize) []domain.PageRectangle {
-	const bridged = 2 // maximum number of glyphs between two glyphs in the same rectangle: punctuation dropped by extraction
+	const bridged = 2 // maximum number of glyphs between two in the same rectangle: punctuation dropped by extraction
 	var all []domain.PageRectangle
 	var box Box
 	last := int32(-1)

@@ -49,7 +49,7 @@ type entry struct {
 const (
 	strideBits  = 26
 	stride      = 1 << strideBits
-	maxObject   = 2_000_000 // higher object numbers count as damage, because the library's table has an entry for each number
+	maxObject   = 2_000_000 // higher object numbers count as damage; the library's table has an entry for each number
 	maxImages   = 8 << 20   // maximum size in bytes of serialised objects in the cache
 	maxPacked   = 24 << 20  // maximum size in bytes of unpacked object streams in the cache
 	maxUnpacked = 8 << 30   // maximum number of bytes unpacked from all of a file's streams

@@ -4,7 +4,7 @@ import "github.com/ledongthuc/pdf"
 
 // pageBox is a page's visible part and its rotation.
 type pageBox struct {
-	toPage        matrix  // from the file's coordinates to those of the visible page, whose origin is its lower left corner
+	toPage        matrix  // from the file's coordinates to the visible page's, whose origin is its lower left corner
 	width, height float64 // in points; 0 if unknown
 }
 
