@@ -122,14 +122,14 @@ func childAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeath
 var exitOnCPULimit sync.Once
 
 // niceness is added to the child's nice value, because requests to the service have priority over reading documents. It
-// is small: even on a busy machine, a child must get enough of a processor to finish within its wall-clock limit.
+// is small, so that even on a busy machine, a child gets enough CPU time to finish within its wall-clock limit.
 const niceness = 5
 
-// yieldProcessor adds `nice` to the nice value of all threads, which lowers their priority. New threads inherit it.
+// yieldProcessor adds `nice` to the nice value of all threads, lowering their priority. New threads inherit it.
 func yieldProcessor(nice int) {
 	threads, err := os.ReadDir("/proc/self/task")
 	if err != nil {
-		return // the child runs with normal priority
+		return // the child then runs with normal priority
 	}
 	for _, t := range threads {
 		if id, err := strconv.Atoi(t.Name()); err == nil {
@@ -138,8 +138,8 @@ func yieldProcessor(nice int) {
 	}
 }
 
-// limitCPU terminates the process once it has used the given number of seconds of CPU time from now on. It leaves the
-// hard limit alone, which could not be raised again for the next document.
+// limitCPU terminates the process once it has used the given number of seconds of CPU time from now on. It does not
+// touch the hard limit, because that could not be raised again for the next document.
 func limitCPU(seconds uint64) error {
 	if seconds == 0 {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// executable returns the path of the running program.
+// executable returns the path to the running program.
 func executable() (string, error) { return os.Executable() }
 
 // limitMemory starts a watchdog, because the address space cannot be limited on this system.
@@ -22,11 +22,11 @@ func limitMemory(bytes int64) error {
 func limitCPU(uint64) error { return nil }
 
 // confine does nothing on this system: the process keeps the rights of the service's user. It reports no missing
-// restrictions, because the manual describes this limitation and an operator cannot change it.
+// restrictions, because the manual describes this limitation and operators cannot change it.
 func confine([]string) (missing []string) { return nil }
 
-// childAttributes returns nil on this system: a child exits when its input ends.
+// childAttributes returns nil on this system. A child exits when its input ends.
 func childAttributes() *syscall.SysProcAttr { return nil }
 
-// yieldProcessor does nothing: there is no common way to lower a process's priority.
+// yieldProcessor does nothing, because there is no common way to lower a process's priority.
 func yieldProcessor(int) {}

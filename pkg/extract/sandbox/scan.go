@@ -16,14 +16,14 @@ import (
 
 // Files in a child's folder that are too large for frames.
 const (
-	pictureFile    = "picture.pgm"     // from the child: the picture of a page for text recognition
+	pictureFile    = "picture.pgm"     // from the child: a page's picture for OCR
 	recognisedFile = "recognised.json" // to the child: recognised pages
 )
 
-// maxPictureHead is the maximum size, in bytes, of everything in a picture file except its pixels.
+// maxPictureHead is the maximum size, in bytes, of a picture file without its pixels.
 const maxPictureHead = 64
 
-// scan writes the picture of a page to a file in the child's folder.
+// scan writes a page's picture to a file in the child's folder.
 func (c *childServer) scan(src format.Source, req Request) error {
 	g, err := c.tasks.Scan(context.Background(), src, req.Limits, req.Page, req.Turn)
 	if err != nil {
@@ -36,7 +36,7 @@ func (c *childServer) scan(src format.Source, req Request) error {
 	return errors.Join(writeGraymap(f, g), f.Close())
 }
 
-// writeGraymap writes a picture in the PGM format, which needs no compression.
+// writeGraymap writes a picture in PGM format, which needs no compression.
 func writeGraymap(w io.Writer, g *image.Gray) error {
 	width, height := g.Rect.Dx(), g.Rect.Dy()
 	if width < 1 || height < 1 || width*height > format.MaxScanPixels {
@@ -64,7 +64,7 @@ func recognisedPages() (map[int]scan.Page, error) {
 }
 
 // Picture opens the picture that the child wrote for the last request and removes its file. It accepts only a regular
-// file of a plausible size, because an attacker may control the child.
+// file of plausible size, because an attacker may control the child.
 func (w *Worker) Picture() (*os.File, error) {
 	path := filepath.Join(w.Dir, pictureFile)
 	defer os.Remove(path)
@@ -82,7 +82,7 @@ func (w *Worker) Picture() (*os.File, error) {
 	return f, nil
 }
 
-// GiveRecognised copies recognised pages into the child's folder. Call it before a request that sets Recognised.
+// GiveRecognised copies recognised pages to the child's folder. Call it before a request that sets Recognised.
 func (w *Worker) GiveRecognised(path string) error {
 	from, err := os.Open(path)
 	if err != nil {

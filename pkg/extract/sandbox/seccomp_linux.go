@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// deniedCalls are system calls that are never needed to read a document. They use the network, start programs, affect
-// other processes, or reach large and rarely used parts of the kernel. They fail with EPERM.
+// deniedCalls are system calls that reading a document never needs. They use the network, start programs, affect other
+// processes, or reach large and rarely used parts of the kernel. They fail with EPERM.
 var deniedCalls = append([]uint32{unix.SYS_EXECVE, unix.SYS_EXECVEAT}, deniedToPrograms...)
 
-// deniedToPrograms are the denied system calls of a process that has become another program.
+// deniedToPrograms are the system calls denied to a process that has become another program.
 var deniedToPrograms = []uint32{
 	unix.SYS_SOCKET, unix.SYS_SOCKETPAIR, unix.SYS_CONNECT, unix.SYS_BIND, unix.SYS_LISTEN, unix.SYS_ACCEPT, unix.SYS_ACCEPT4,
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_OPEN, unix.SYS_PIDFD_GETFD,
@@ -26,10 +26,10 @@ var deniedToPrograms = []uint32{
 	unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD, unix.SYS_REBOOT,
 }
 
-// callABI describes the system calls of an architecture.
+// callABI describes an architecture's system calls.
 type callABI struct {
 	arch   uint32
-	denied []uint32 // additional calls to deny, which other architectures lack
+	denied []uint32 // more calls to deny, which other architectures lack
 	below  uint32   // calls from this number on belong to another ABI, which is denied entirely; 0 if none
 }
 
@@ -38,15 +38,15 @@ var callABIs = map[string]callABI{
 	"arm64": {unix.AUDIT_ARCH_AARCH64, nil, 0},
 }
 
-// Byte offsets of the fields of struct seccomp_data, on the supported architectures, which are all little-endian.
+// Byte offsets of the fields in struct seccomp_data. All supported architectures are little-endian.
 const (
 	dataNumber   = 0
 	dataArch     = 4
-	dataArgument = 16 // the lower half of the first argument
+	dataArgument = 16 // the first argument's lower half
 )
 
-// limitCalls denies the given system calls in all threads of the process. It also denies new processes and signals to
-// other processes.
+// limitCalls denies the given system calls in all threads of the process. It also denies starting new processes and
+// sending signals to other processes.
 func limitCalls(denied []uint32) error {
 	abi, ok := callABIs[runtime.GOARCH]
 	if !ok {
@@ -70,7 +70,7 @@ func limitCalls(denied []uint32) error {
 }
 
 // callFilter returns the BPF program that filters system calls. It allows new threads but not new processes. The
-// process may send signals only to itself, which Go's scheduler does.
+// process may send signals only to itself, as Go's scheduler does.
 func callFilter(abi callABI, denied []uint32, pid uint32) []unix.SockFilter {
 	stmt := func(code uint16, k uint32) unix.SockFilter { return unix.SockFilter{Code: code, K: k} }
 	load := func(at uint32) unix.SockFilter { return stmt(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, at) }
@@ -90,7 +90,7 @@ func callFilter(abi callABI, denied []uint32, pid uint32) []unix.SockFilter {
 			f = append(f, jump(unix.BPF_JEQ, nr, 0, 1), deny)
 		}
 	}
-	// The caller of a denied clone3 falls back to clone, whose flags the filter can check.
+	// If clone3 is denied, callers fall back to clone, whose flags the filter can check.
 	f = append(f, jump(unix.BPF_JEQ, unix.SYS_CLONE3, 0, 1), ret(unix.SECCOMP_RET_ERRNO|uint32(unix.ENOSYS)))
 	f = append(f, jump(unix.BPF_JEQ, unix.SYS_CLONE, 0, 4), load(dataArgument), jump(unix.BPF_JSET, unix.CLONE_THREAD, 0, 1), allow, deny)
 	for _, nr := range []uint32{unix.SYS_KILL, unix.SYS_TGKILL} {

@@ -13,23 +13,22 @@ const exitMemory = 88
 // watchEvery is the watchdog's interval between memory checks.
 const watchEvery = 20 * time.Millisecond
 
-// mappedMemory returns the number of bytes that Go has mapped and not released.
+// mappedMemory returns how many bytes Go has mapped and not released.
 func mappedMemory() int64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(sample)
 	return int64(sample[0].Value.Uint64() - sample[1].Value.Uint64())
 }
 
-// addressSpace returns the number of bytes that Go has mapped, including memory that is no longer in use.
+// addressSpace returns how many bytes Go has mapped, including memory no longer in use.
 func addressSpace() int64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}}
 	metrics.Read(sample)
 	return int64(sample[0].Value.Uint64())
 }
 
-// WatchMemory terminates the process once it holds more than the given number of bytes. It is meant for systems that
-// cannot limit a process's memory. It sees only memory that Go allocates and detects growth with a delay of up to
-// watchEvery.
+// WatchMemory terminates the process once it holds more than the given number of bytes, for systems that cannot limit a
+// process's memory. It sees only memory allocated by Go and detects growth with a delay of up to watchEvery.
 func WatchMemory(bytes int64) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()

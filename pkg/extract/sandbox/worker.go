@@ -19,16 +19,16 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Worker is a running child. Only one goroutine may use it at a time.
+// Worker is a running child. It is not safe for concurrent use.
 type Worker struct {
 	cmd       *exec.Cmd
 	in        io.WriteCloser
 	Out       *bufio.Reader
 	stderr    *headBuffer
 	files     *handover
-	Dir       string // folder for the child's temporary files
-	Read      int    // number of documents read
-	Expired   bool   // whether to replace the child: a parser panicked in it, or its memory has grown
+	Dir       string // folder for temporary files
+	Read      int    // documents read so far
+	Expired   bool   // the child must be replaced: a parser panicked in it, or its memory has grown
 	HasExited bool
 	stop      chan struct{} // closed to stop the child
 	ended     chan struct{} // closed once the child has exited
@@ -38,7 +38,7 @@ type Worker struct {
 }
 
 // headBuffer keeps the first bytes written to it, because a dying Go runtime prints the reason before the stacks. Only
-// one goroutine of package os/exec writes to it. That goroutine has ended when Wait returns.
+// one goroutine in package os/exec writes to it, and that goroutine has ended when Wait returns.
 type headBuffer struct{ data []byte }
 
 func (b *headBuffer) Write(p []byte) (int, error) {
@@ -66,7 +66,7 @@ func Start(maxMemory int64, temp, cache string) (*Worker, error) {
 	}
 	//nolint:noctx // the child outlives the document that it was started for; stop ends it
 	w := &Worker{cmd: exec.Command(exe), stderr: &headBuffer{}, files: docs, Dir: dir, stop: make(chan struct{}), ended: make(chan struct{})}
-	// The child does not inherit the parent's environment, which contains secrets.
+	// The child does not inherit the parent's environment, because that contains secrets.
 	w.cmd.Env = []string{
 		ChildMarker + "=" + strconv.FormatInt(maxMemory, 10), childCache + "=" + cache, "TMPDIR=" + dir, "TEMP=" + dir, "TMP=" + dir,
 		"GOTRACEBACK=single", "SYSTEMROOT=" + os.Getenv("SYSTEMROOT"),
@@ -93,11 +93,11 @@ func Start(maxMemory int64, temp, cache string) (*Worker, error) {
 }
 
 // start starts the process on a thread that lives as long as the child. The system kills the child when that thread
-// ends.
+// exits.
 func (w *Worker) start() error {
 	started := make(chan error)
 	go func() {
-		runtime.LockOSThread() // never unlocked, so the thread ends with this function, after the child
+		runtime.LockOSThread() // never unlocked, so that the thread exits with this function, after the child
 		defer close(w.ended)
 		err := w.cmd.Start()
 		started <- err
@@ -105,7 +105,7 @@ func (w *Worker) start() error {
 			return
 		}
 		<-w.stop
-		// The errors only say that the child had already exited, or how.
+		// The errors would just say that, or how, the child has already exited.
 		_ = w.cmd.Process.Kill()
 		_ = w.cmd.Wait()
 	}()
@@ -121,7 +121,7 @@ func (w *Worker) Stop() {
 		return
 	}
 	w.HasExited = true
-	_ = w.in.Close() // errors do not matter: the child has exited or is about to be killed
+	_ = w.in.Close() // errors don't matter: the child has exited or is about to be killed
 	close(w.stop)
 	<-w.ended
 	w.files.close()
@@ -131,17 +131,17 @@ func (w *Worker) Stop() {
 // ErrNotStarted means that the child exited before it received the document. Another child may succeed.
 var ErrNotStarted = errors.New("the extraction process ended before it received the document")
 
-// Answer is a child's answer to a request: the document, the PNG picture of a page, or the rectangles of each span of
-// each passage.
+// Answer is a child's answer to a request: the document, a page's PNG picture, or the rectangles of each span in each
+// passage.
 type Answer struct {
 	Document   *domain.Document
 	Picture    []byte
 	Rectangles [][][]domain.PageRectangle
-	// Scan is the picture of a page for text recognition, as an open file without a name. See Worker.Picture.
+	// Scan is a page's picture for OCR, as an open file without a name. See Worker.Picture.
 	Scan *os.File
 }
 
-// Ask passes one request to the child. The child is dead after any error except an *Error from the parser.
+// Ask passes a request to the child. After any error other than an *Error from the parser, the child is dead.
 func (w *Worker) Ask(ctx context.Context, f *os.File, req Request, maxMemory int64, timeout time.Duration) (Answer, error) {
 	w.Read++
 	var late atomic.Bool
@@ -186,7 +186,7 @@ var (
 	errFault    = errors.New("the extraction process failed")
 )
 
-// receive collects frames up to the last one of the answer.
+// receive collects frames up to the last one in the answer.
 func (w *Worker) receive(req Request) (Answer, error) {
 	lim := req.Limits
 	var blocks []domain.Block
@@ -257,7 +257,7 @@ func (w *Worker) receive(req Request) (Answer, error) {
 	}
 }
 
-// checkRectangles returns an error unless there are rectangles for exactly the spans of the passages.
+// checkRectangles returns an error unless there are rectangles for exactly the passages' spans.
 func checkRectangles(rectangles [][][]domain.PageRectangle, passages []format.Passage) error {
 	if len(rectangles) != len(passages) {
 		return fmt.Errorf("the extraction process sent rectangles of %d passages instead of %d", len(rectangles), len(passages))
@@ -293,7 +293,7 @@ func (w *Worker) exitError(maxMemory int64, cpuSeconds uint64, cause error) erro
 	return &format.Error{Kind: format.Damaged, Err: detail, Message: "the file is damaged: reading it failed unexpectedly"}
 }
 
-// durationText formats a duration for people: "2 minutes", "1.5 seconds".
+// durationText formats a duration for display: "2 minutes", "1.5 seconds".
 func durationText(d time.Duration) string {
 	if d >= time.Minute && d%time.Minute == 0 {
 		if d == time.Minute {

@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// Bounds for finding a page's skew.
+// Bounds for detecting a page's skew.
 const (
-	sampleWidth  = 900    // width of the reduced picture, in pixels
+	sampleWidth  = 900    // width of the reduced picture in pixels
 	maxInk       = 60_000 // number of dark points to examine
 	minInk       = 400
 	maxAngle     = 6.0 // degrees
@@ -17,8 +17,8 @@ const (
 	clearBenefit = 1.15 // how much sharper the lines must be at the best angle than without rotation
 )
 
-// Straightened returns the picture of a page turned so that its lines of text are horizontal. The lines may be slightly
-// skewed, as on paper that was not put straight onto the scanner.
+// Straightened returns a page's picture rotated so that its lines of text are horizontal. The lines may be slightly
+// skewed, as on paper that was not placed straight on the scanner.
 func Straightened(g *image.Gray) *image.Gray {
 	angle := skewOf(g)
 	if math.Abs(angle) < minAngle {
@@ -27,11 +27,11 @@ func Straightened(g *image.Gray) *image.Gray {
 	return rotated(g, angle)
 }
 
-// point is a dark point of a reduced picture.
+// point is a dark point in a reduced picture.
 type point struct{ x, y float64 }
 
-// skewOf returns the angle of a page's lines in degrees, or 0 if the angle is unclear. It is positive if the lines go
-// down to the right. For each of many angles, skewOf counts the dark points in rows with that inclination. At the right
+// skewOf returns the angle of a page's lines in degrees, or 0 if it is unclear. The angle is positive if the lines go
+// down to the right. For each of many angles, skewOf counts the dark points in rows with that slope. At the correct
 // angle, the counts of adjacent rows differ most, because a row is either on a line of text or between two lines.
 func skewOf(g *image.Gray) float64 {
 	points := inkOf(g)
@@ -55,7 +55,7 @@ func skewOf(g *image.Gray) float64 {
 	return best
 }
 
-// inkOf reduces a picture to sampleWidth and returns its dark points: those that are much darker than the mean.
+// inkOf reduces a picture to sampleWidth and returns its dark points, i.e. those much darker than the mean.
 func inkOf(g *image.Gray) []point {
 	w, h := g.Rect.Dx(), g.Rect.Dy()
 	step := max(w/sampleWidth, 1)
@@ -89,8 +89,8 @@ func inkOf(g *image.Gray) []point {
 	return points
 }
 
-// sharpness measures how clearly the points form lines at the given angle, in degrees. Only comparisons between angles
-// are meaningful.
+// sharpness measures how clearly the points form lines at the given angle in degrees. Its results are meaningful only
+// for comparing angles.
 func sharpness(points []point, angle float64) float64 {
 	slope := math.Tan(angle * math.Pi / 180)
 	low, high := math.Inf(1), math.Inf(-1)
@@ -110,7 +110,7 @@ func sharpness(points []point, angle float64) float64 {
 	return sum
 }
 
-// rotated returns a picture turned counterclockwise by an angle in degrees, on white paper of the same size.
+// rotated returns a picture rotated counterclockwise by an angle in degrees, on white paper of the same size.
 func rotated(g *image.Gray, angle float64) *image.Gray {
 	w, h := g.Rect.Dx(), g.Rect.Dy()
 	out := image.NewGray(image.Rect(0, 0, w, h))

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// Limits on the text of one page. The densest printed pages have about 2,000 words.
+// Limits on the text of a page. The densest printed pages have about 2,000 words.
 const (
 	maxWords      = 20_000
 	maxWordBytes  = 1 << 10
@@ -19,7 +19,7 @@ const (
 	maxPixels     = 1 << 20 // largest coordinate
 )
 
-// ParseHOCR reads the text of one page from hOCR, an HTML format for recognised text with positions
+// ParseHOCR reads one page's text from hOCR, an HTML format for recognised text with positions
 // (http://kba.github.io/hocr-spec/1.2/). It drops words beyond maxWords.
 func ParseHOCR(r io.Reader) (Page, error) {
 	d := xml.NewDecoder(r)
@@ -123,10 +123,10 @@ func (h *hocr) end(p *Page) bool {
 	return true
 }
 
-// lineOf returns a line without any words yet. In hOCR, the position of a baseline is relative to the lower left corner
-// of the line's box.
+// lineOf returns a line without words. In hOCR, a baseline's position is relative to the lower left corner of the
+// line's box.
 func lineOf(box [4]float64, props map[string]string, column int) Line {
-	const descent = 0.22 // part of a line's height below its baseline, if hOCR does not state the baseline
+	const descent = 0.22 // share of a line's height below its baseline if hOCR does not state the baseline
 	l := Line{Left: box[0], Size: box[3] - box[1], Column: column}
 	if size := numbers(props["x_size"]); len(size) == 1 && size[0] > 0 && size[0] < maxPixels {
 		l.Size = size[0]
@@ -138,7 +138,7 @@ func lineOf(box [4]float64, props map[string]string, column int) Line {
 	return l
 }
 
-// properties splits the title of an hOCR element, such as "bbox 1 2 3 4; x_wconf 95", into its properties.
+// properties splits an hOCR element's title, such as "bbox 1 2 3 4; x_wconf 95", into its properties.
 func properties(title string) map[string]string {
 	props := map[string]string{}
 	for part := range strings.SplitSeq(title, ";") {

@@ -1,5 +1,5 @@
-// Package scan describes the text that an OCR program found in the picture of a page and reads the program's output.
-// The readers of document formats turn it into a page's lines.
+// Package scan describes the text that an OCR program found in a page's picture and reads the program's output. Readers
+// of document formats turn it into a page's lines.
 package scan
 
 import (
@@ -13,13 +13,13 @@ import (
 	"unicode"
 )
 
-// Page is the recognised text of one page. Positions are in pixels from the upper left corner of the picture.
+// Page is the recognised text of one page. Positions are in pixels from the picture's upper left corner.
 type Page struct {
 	Number int `json:"n"` // from 1
 	Width  int `json:"w"`
 	Height int `json:"h"`
-	// Turn is the number of clockwise quarter turns that made the picture upright. Width, Height and all positions
-	// refer to the turned picture.
+	// Turn is the number of clockwise quarter turns that made the picture upright. Width, Height and all positions refer
+	// to the turned picture.
 	Turn  int    `json:"t,omitempty"`
 	Lines []Line `json:"l,omitempty"`
 	// Failed tells users why recognition failed. It is "" if recognition succeeded.
@@ -29,10 +29,10 @@ type Page struct {
 // Line is a line of recognised words.
 type Line struct {
 	Left   float64 `json:"x"`           // left edge
-	Base   float64 `json:"b"`           // height of the baseline at the left edge
-	Slope  float64 `json:"s,omitempty"` // slope of the baseline; positive if it goes down
-	Size   float64 `json:"z"`           // height of the letters with ascenders and descenders
-	Column int     `json:"c"`           // number of the area of text, from 1
+	Base   float64 `json:"b"`           // baseline height at the left edge
+	Slope  float64 `json:"s,omitempty"` // baseline slope; positive if it goes down
+	Size   float64 `json:"z"`           // height of letters with ascenders and descenders
+	Column int     `json:"c"`           // number of the text area, from 1
 	Words  []Word  `json:"w"`
 }
 
@@ -46,7 +46,7 @@ type Word struct {
 	Confidence float64 `json:"c"` // 0 to 1
 }
 
-// letters counts the letters and digits of a word.
+// letters counts a word's letters and digits.
 func (w Word) letters() int {
 	n := 0
 	for _, r := range w.Text {
@@ -68,8 +68,7 @@ func (p Page) Letters() int {
 	return n
 }
 
-// Confidence returns the mean confidence over all letters and digits on the page, from 0 to 1. It returns 0 if there
-// are none.
+// Confidence returns the mean confidence over all letters and digits on the page, from 0 to 1, or 0 if there are none.
 func (p Page) Confidence() float64 {
 	letters, sum := 0, 0.0
 	for _, l := range p.Lines {
@@ -85,14 +84,14 @@ func (p Page) Confidence() float64 {
 	return sum / float64(letters)
 }
 
-// Quality estimates how much text of the page was recognised correctly. Of two results for the same page, the one with
-// the higher quality is better.
+// Quality estimates how much of the page's text was recognised correctly. Of two results for the same page, the one
+// with the higher quality is better.
 func (p Page) Quality() float64 {
 	c := p.Confidence()
 	return float64(p.Letters()) * c * c
 }
 
-// Minimum confidences. Recognised text below them is probably not writing, but part of a picture, a pattern or dirt.
+// Minimum confidences. Below them, recognised text is probably not writing but part of a picture, a pattern or dirt.
 const (
 	minPageConfidence = 0.4  // mean confidence of the letters on a page
 	minLineConfidence = 0.3  // mean confidence of the letters on a line
@@ -118,12 +117,12 @@ func (p Page) WithoutNoise() Page {
 	return p
 }
 
-// minSlopeWidth is the minimum width of a line that counts for the page's slope, as a multiple of the line's size. The
-// slopes of shorter lines are too inaccurate.
+// minSlopeWidth is the minimum width of a line that counts towards the page's slope, as a multiple of the line's size.
+// The slopes of shorter lines are too inaccurate.
 const minSlopeWidth = 6
 
-// Slope returns the slope of the page's lines: the median over all letters. It is 0 if the page lay straight on the
-// scanner.
+// Slope returns the slope of the page's lines, which is the median over all letters. It is 0 if the page was straight
+// on the scanner.
 func (p Page) Slope() float64 {
 	type weighted struct {
 		slope float64
@@ -156,10 +155,10 @@ func (p Page) Slope() float64 {
 	return 0
 }
 
-// maxSlope is the largest slope that Straight corrects: about 11°. Steeper lines do not come from a skewed page.
+// maxSlope is the largest slope that Straight corrects: about 11°. Steeper lines are not due to a skewed page.
 const maxSlope = 0.2
 
-// Straight returns the page with the positions that its words would have if the paper had lain straight on the scanner.
+// Straight returns the page with the positions that its words would have if the paper had been straight on the scanner.
 // It rotates all positions around the centre of the page.
 func (p Page) Straight() Page {
 	slope := p.Slope()
@@ -178,7 +177,7 @@ func (p Page) Straight() Page {
 		base := func(x float64) float64 { return l.Base + l.Slope*(x-l.Left) }
 		words := make([]Word, len(l.Words))
 		for k, w := range l.Words {
-			// The box of a skewed word is larger than the word, so use only its width and its baseline.
+			// A skewed word's box is larger than the word, so use only its width and baseline.
 			height := w.Y1 - w.Y0
 			x0, y := turn(w.X0, base(w.X0))
 			x1, _ := turn(w.X1, base(w.X1))
@@ -197,7 +196,7 @@ func (p Page) Straight() Page {
 	return p
 }
 
-// Write appends a page to a file. Read reads such files.
+// Write appends a page to a file that Read can read.
 func Write(w io.Writer, p Page) error {
 	if err := json.NewEncoder(w).Encode(p); err != nil {
 		return fmt.Errorf("writing recognised text: %w", err)
@@ -205,10 +204,10 @@ func Write(w io.Writer, p Page) error {
 	return nil
 }
 
-// maxPageBytes is the maximum size of one page's recognised text in a file.
+// maxPageBytes is the maximum size of a page's recognised text in a file.
 const maxPageBytes = 32 << 20
 
-// Read reads a file written by Write. It returns the pages by page number.
+// Read reads a file written by Write and returns the pages by page number.
 func Read(r io.Reader) (map[int]Page, error) {
 	pages := map[int]Page{}
 	lines := bufio.NewScanner(r)

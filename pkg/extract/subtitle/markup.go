@@ -7,10 +7,10 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// utterance is a text and its speaker. The speaker is "" if the file does not name one.
+// utterance is a text with its speaker, which is "" if the file does not name one.
 type utterance struct{ speaker, text string }
 
-// voices splits a line at its voice tags (<v Ann>) and removes all other markup: WebVTT and HTML tags, times of words
+// voices splits a line at its voice tags (<v Ann>) and removes all other markup: WebVTT and HTML tags, word times
 // (<00:00:01.500>), and SubStation Alpha instructions ({\an8}), which many SubRip files contain.
 func voices(line string) []utterance {
 	var said []utterance
@@ -68,11 +68,11 @@ func voices(line string) []utterance {
 	return said
 }
 
-// maxSpeaker is the maximum length in bytes of a speaker's name.
+// maxSpeaker is the maximum length of a speaker's name in bytes.
 const maxSpeaker = 100
 
-// visible returns s, or "" inside the reading of a word (ruby text), which is left out. `hidden` is the number of open
-// tags around such a reading.
+// visible returns s, or "" inside a word's reading (ruby text), which is omitted. `hidden` is the number of open tags
+// around such a reading.
 func visible(s string, hidden int) string {
 	if hidden > 0 {
 		return ""

@@ -1,4 +1,4 @@
-// Package subtitle reads subtitles in the formats SubRip (srt) and WebVTT. Its blocks hold the times when they are
+// Package subtitle reads subtitles in the SubRip (srt) and WebVTT formats. Its blocks hold the times when they are
 // spoken.
 package subtitle
 
@@ -34,7 +34,7 @@ var SubRip = format.Format{
 	},
 }
 
-// WebVTT describes WebVTT subtitles, the format of web browsers and meeting recorders.
+// WebVTT describes WebVTT subtitles, the format used by web browsers and meeting recorders.
 var WebVTT = format.Format{
 	Type: typeWebVTT, Extensions: []string{".vtt"},
 	Name: "WebVTT subtitles", Label: "WebVTT (vtt)", Text: true, Read: readWebVTT,
@@ -43,10 +43,10 @@ var WebVTT = format.Format{
 	},
 }
 
-// numberedCue matches the start of a SubRip file: the number of the first cue and its times.
+// numberedCue matches the start of a SubRip file: the first cue's number and times.
 var numberedCue = regexp.MustCompile(`^\s*\d{1,6}[ \t]*\r?\n[ \t]*\d{1,3}:\d\d:\d\d[,.]\d{1,3}[ \t]*-->`)
 
-// isWebVTT reports whether a text starts with the signature of WebVTT.
+// isWebVTT reports whether a text starts with the WebVTT signature.
 func isWebVTT(head []byte) bool {
 	rest, ok := bytes.CutPrefix(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), []byte("WEBVTT"))
 	return ok && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
@@ -55,8 +55,8 @@ func isWebVTT(head []byte) bool {
 func readSubRip(p *format.Parser) error { return read(p, "srt", false) }
 func readWebVTT(p *format.Parser) error { return read(p, "vtt", true) }
 
-// read reads the cues of a file. SubRip differs from WebVTT in two ways: a cue may contain empty lines, and there are
-// no comments or style sheets.
+// read reads a file's cues. SubRip differs from WebVTT in two ways: a cue may contain empty lines, and there are no
+// comments or style sheets.
 func read(p *format.Parser, route string, webVTT bool) error {
 	standard := ""
 	if webVTT {
@@ -69,7 +69,7 @@ func read(p *format.Parser, route string, webVTT bool) error {
 	w := &writer{p: p}
 	lines := &format.LineReader{R: src.Reader}
 	var current cue
-	between := webVTT // in WebVTT, the lines between two cues are comments, style sheets and names of cues
+	between := webVTT // in WebVTT, the lines between two cues are comments, style sheets and cue names
 	for n := 0; ; n++ {
 		if n%256 == 0 && p.Ctx.Err() != nil {
 			return p.Ctx.Err()
@@ -87,7 +87,7 @@ func read(p *format.Parser, route string, webVTT bool) error {
 		switch {
 		case timed:
 			if last := len(current.lines) - 1; !webVTT && last >= 0 && isNumber(current.lines[last]) {
-				current.lines = current.lines[:last] // the number of the new cue
+				current.lines = current.lines[:last] // the new cue's number
 			}
 			if err := w.add(current); err != nil {
 				return err
@@ -113,11 +113,11 @@ const (
 	maxCueLines = 200
 	// minParagraph is the size, in bytes, from which a paragraph ends with the next complete sentence.
 	minParagraph = 400
-	// maxParagraph is the size, in bytes, at which a paragraph ends even in the middle of a sentence.
+	// maxParagraph is the size, in bytes, at which a paragraph ends even in mid-sentence.
 	maxParagraph = 1200
-	// maxPause is the longest silence within a paragraph.
+	// maxPause is the longest pause within a paragraph.
 	maxPause = 4 * time.Second
-	// maxSpan is the longest time for a paragraph, unless a sentence is unfinished.
+	// maxSpan is the longest time that a paragraph may span, unless a sentence is unfinished.
 	maxSpan = 45 * time.Second
 )
 
@@ -128,10 +128,10 @@ type cue struct {
 	lines      []string
 }
 
-// times matches the first line of a cue. Hours are optional in WebVTT; SubRip has a comma before the milliseconds.
+// times matches a cue's first line. Hours are optional in WebVTT; SubRip has a comma before the milliseconds.
 var times = regexp.MustCompile(`^(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,3}))?\s*-->\s*(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,3}))?(?:\s|$)`)
 
-// cueTimes returns the start and end times in the first line of a cue.
+// cueTimes returns the start and end times from a cue's first line.
 func cueTimes(line string) (start, end time.Duration, ok bool) {
 	if !strings.Contains(line, "-->") {
 		return 0, 0, false
@@ -163,12 +163,12 @@ func clock(d time.Duration) string {
 
 func isNumber(s string) bool { return s != "" && len(s) <= 9 && strings.Trim(s, "0123456789") == "" }
 
-// writer joins cues into paragraphs. A paragraph ends at a pause, at a change of speaker, or at the end of a sentence.
+// writer joins cues into paragraphs, which end at a pause, a change of speaker, or the end of a sentence.
 type writer struct {
 	p          *format.Parser
 	text       strings.Builder
 	start, end time.Duration
-	speaker    string // of the last cue
+	speaker    string // speaker of the last cue
 	last       string // last line of the last cue
 }
 
@@ -228,7 +228,7 @@ func (w *writer) finish(c cue) error {
 	return w.flush()
 }
 
-// endsSentence reports whether a text ends with a complete sentence, perhaps in quotation marks or brackets.
+// endsSentence reports whether a text ends with a complete sentence, possibly in quotation marks or brackets.
 func endsSentence(s string) bool {
 	s = strings.TrimRight(s, `"'”’»)]`)
 	for _, end := range []string{".", "?", "!", "…", "。", "？", "！", "؟", "।", "♪"} {

@@ -6,9 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// JoinAmounts joins the parts of amounts in separate cells of a row. Many reports use such cells to align numbers. "$",
-// "(1,234" and ")" become "$(1,234)" in the number's cell. The cells of the other parts become empty, so that all cells
-// stay in their columns. If there is nothing to join, the result is the row itself.
+// JoinAmounts joins the parts of amounts that are in separate cells of a row. Many reports use such cells to align
+// numbers. For example, "$", "(1,234" and ")" become "$(1,234)" in the number's cell. The cells of the other parts
+// become empty, so that all cells stay in their columns. If there is nothing to join, JoinAmounts returns the row
+// itself.
 func JoinAmounts(row []string) []string {
 	joined := row
 	set := func(i int, text string) {
@@ -57,7 +58,7 @@ func previousFilled(row []string, i int) int {
 	return -1
 }
 
-// opensAmount reports whether a cell contains only what precedes a number: a currency sign, a sign, or a parenthesis.
+// opensAmount reports whether a cell contains just what precedes a number: a currency sign, a sign, or a parenthesis.
 func opensAmount(cell string) bool {
 	if len(cell) > 8 {
 		return false
@@ -73,10 +74,10 @@ func opensAmount(cell string) bool {
 			return false
 		}
 	}
-	return sign && cell != "-" && cell != "−" // a dash alone means zero
+	return sign && cell != "-" && cell != "−" // a dash on its own means zero
 }
 
-// closesAmount reports whether a cell contains only what follows a number: a closing parenthesis or a percent sign.
+// closesAmount reports whether a cell contains just what follows a number: a closing parenthesis or a percent sign.
 func closesAmount(cell string) bool {
 	switch strings.ReplaceAll(cell, " ", "") {
 	case ")", "%", ")%", "%)", "‰":

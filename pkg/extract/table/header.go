@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// HeaderRows returns the index of the first row that names the columns, and the number of such rows. The first row of a
-// header fills most columns, has only short and mostly distinct words, and does not look like the rows below. If column
+// HeaderRows returns the index of the first row that names the columns and the number of such rows. A header's first
+// row fills most columns, has only short and mostly distinct words, and does not look like the rows below it. If column
 // groups have their own names, the header has several rows. `at` is -1 if there is no header.
 func HeaderRows(rows [][]string) (at, depth int) {
 	width := 0
@@ -35,7 +35,7 @@ func HeaderRows(rows [][]string) (at, depth int) {
 }
 
 // isTitle reports whether the first row is a title or note above the header. In that case, the first row with more
-// columns looks like a header: it has names, with values below them.
+// columns looks like a header: it has names with values below them.
 func isTitle(rows [][]string) bool {
 	own := Filled(rows[0])
 	at := slices.IndexFunc(rows, func(r []string) bool { return Filled(r) > own })
@@ -45,9 +45,9 @@ func isTitle(rows [][]string) bool {
 // MaxHeaderRows is the maximum number of rows in a header.
 const MaxHeaderRows = 4
 
-// mergedHeader finds a header with several rows. It returns the index of the first row and the number of rows; `at` is
-// -1 if there is no such header. It recognises the header by its merged cells: group names that span columns, next to
-// names that span rows.
+// mergedHeader finds a multi-row header. It returns the index of its first row and its number of rows; `at` is -1 if
+// there is no such header. It recognises the header by its merged cells: group names that span columns, next to names
+// that span rows.
 func mergedHeader(rows []Row) (at, depth int) {
 	for i, r := range rows {
 		if Filled(r.Cells) < 2 {
@@ -65,13 +65,13 @@ func mergedHeader(rows []Row) (at, depth int) {
 	return -1, 0
 }
 
-// AllNames reports whether no cell contains a value or a text that is too long for a name.
+// AllNames reports whether no cell contains a value or a text too long for a name.
 func AllNames(cells []string) bool {
 	return !slices.ContainsFunc(cells, func(c string) bool { return utf8.RuneCountInString(c) > 80 || LooksNumeric(c) })
 }
 
-// groupedRows returns the number of rows in a header that starts with the names of column groups. It returns 0 if there
-// is no such header.
+// groupedRows returns the number of rows in a header that starts with the names of column groups, or 0 if there is no
+// such header.
 func groupedRows(rows [][]string) int {
 	for n := min(MaxHeaderRows, len(rows)-1); n > 1; n-- {
 		if isGrouped(rows, n) {
@@ -82,14 +82,14 @@ func groupedRows(rows [][]string) int {
 }
 
 // isGrouped reports whether the first n rows are a header with groups. The last of these rows names columns of values.
-// Each row above names groups, which the row below divides. An example is "", "2023", "", "2024", "" above "Region",
+// Each row above it names groups that the row below divides. An example is "", "2023", "", "2024", "" above "Region",
 // "Q1", "Q2", "Q1", "Q2".
 func isGrouped(rows [][]string, n int) bool {
 	names := rows[n-1]
 	if Filled(names) < 3 || Filled(names) < len(names)-1 || !AllNames(names) || !valuesBelow(rows[n-1:]) {
 		return false
 	}
-	// A single year next to names is more likely a value in the first record than a column name.
+	// A single year next to names is more likely to be a value in the first record than a column name.
 	if years := slices.IndexFunc(names, IsYear); years >= 0 && !slices.ContainsFunc(names[years+1:], IsYear) {
 		return false
 	}
@@ -101,7 +101,7 @@ func isGrouped(rows [][]string, n int) bool {
 	return true
 }
 
-// hasGap reports whether a group name has an empty cell to its right, so that it applies to more than its own column.
+// hasGap reports whether a group name has an empty cell to its right, i.e. applies to more than its own column.
 // `columns` is the number of columns in the table.
 func hasGap(groups []string, columns int) bool {
 	for i, c := range groups {
@@ -112,7 +112,7 @@ func hasGap(groups []string, columns int) bool {
 	return false
 }
 
-// valuesBelow reports whether a column has a name in the first row, and numbers, dates or amounts in most rows below.
+// valuesBelow reports whether a column has a name in the first row and numbers, dates or amounts in most rows below.
 func valuesBelow(rows [][]string) bool {
 	for col, name := range rows[0] {
 		if name == "" || LooksNumeric(name) {
@@ -135,8 +135,8 @@ func valuesBelow(rows [][]string) bool {
 	return false
 }
 
-// hasRepeats reports whether words of the row often occur again below it in the same column. Values repeat, but names
-// do not. Repetitions of the whole header, as in concatenated files, do not count.
+// hasRepeats reports whether the row's words often occur again below it in the same column. Values repeat, but names do
+// not. Repetitions of the whole header, as in concatenated files, do not count.
 func hasRepeats(row []string, below [][]string) bool {
 	hits := 0
 	for _, r := range below {
@@ -164,12 +164,12 @@ func namesColumns(row []string) bool {
 		}
 		seen[c] = true
 	}
-	// "Amount", "Date", "Amount", "Date" name columns; "x", "x", "x" do not.
+	// "Amount", "Date", "Amount", "Date" name columns, but "x", "x", "x" do not.
 	return len(seen) >= 2 && len(seen)*2 >= Filled(row)
 }
 
-// LooksNumeric reports whether a cell is a value rather than a name. A value is a number, a date or an amount with its
-// unit, for example. A bare year counts as a column name, as in tables of figures by year.
+// LooksNumeric reports whether a cell is a value rather than a name, such as a number, a date, or an amount with its
+// unit. A bare year counts as a column name, as in tables of figures by year.
 func LooksNumeric(s string) bool {
 	if IsYear(s) {
 		return false
@@ -195,7 +195,7 @@ func IsYear(s string) bool {
 	return err == nil && n >= 1900 && n <= 2100
 }
 
-// Filled returns the number of cells with text.
+// Filled returns the number of non-empty cells.
 func Filled(row []string) int {
 	n := 0
 	for _, c := range row {

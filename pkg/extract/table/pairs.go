@@ -16,13 +16,14 @@ const (
 	maxQuestion = 200
 )
 
-// PairColumns holds the indexes of the two columns of a property table, in which each row is a property and its value.
+// PairColumns holds the indexes of a property table's two columns. Each row in such a table is a property and its
+// value.
 type PairColumns struct {
 	label, value int
 }
 
-// PairsOf returns the label column and the value column of rows that look like pairs: the labels are short and
-// distinct, and most have a value next to them. ok is false for any other rows.
+// PairsOf returns the label column and the value column of rows that look like pairs, i.e. whose labels are short and
+// distinct and mostly have a value next to them. `ok` is false for any other rows.
 func PairsOf(rows [][]string) (c PairColumns, ok bool) {
 	c = PairColumns{-1, -1}
 	for _, r := range rows {
@@ -65,7 +66,7 @@ func FindPairColumns(rows [][]string) *PairColumns {
 	return &c
 }
 
-// cells returns the label and the value of a row. Either is "" if it is missing.
+// cells returns a row's label and value, each of which is "" if missing.
 func (c PairColumns) cells(row []string) (label, value string) {
 	if c.label < len(row) {
 		label = row[c.label]
@@ -76,8 +77,7 @@ func (c PairColumns) cells(row []string) (label, value string) {
 	return label, value
 }
 
-// Line formats a row as "label: value". ok is false if the label or the value is missing, or if other cells contain
-// text.
+// Line formats a row as "label: value". `ok` is false if the label or value is missing or other cells contain text.
 func (c PairColumns) Line(row []string) (text string, ok bool) {
 	label, value := c.cells(row)
 	if label == "" || value == "" || Filled(row) != 2 {
@@ -94,7 +94,7 @@ func PairLine(label, value string) string {
 	return strings.TrimRight(label, ":： ") + ": " + value
 }
 
-// colons reports whether most labels with a value end in a colon.
+// colons reports whether most labels that have a value end in a colon.
 func (c PairColumns) colons(rows [][]string) bool {
 	with, all := 0, 0
 	for _, r := range rows {
@@ -127,19 +127,19 @@ func (c PairColumns) HasMixedKinds(rows [][]string) bool {
 	if len(kinds) == 2 && kinds["text"] > 0 && kinds["figures"] > 0 { // only texts and figures such as dates
 		return kinds["figures"]*2 <= all
 	}
-	// Require more than two kinds, because an ordinary column may have two: numbers, and remarks such as "n/a".
+	// Require more than two kinds, because an ordinary column may have two: numbers and remarks such as "n/a".
 	return len(kinds) > 2 && limit*3 <= all*2 && kinds["number"]*2 <= all
 }
 
-// namesValues reports whether a text is a usual name, such as "Value", for a column with mixed kinds of values.
+// namesValues reports whether a text is a usual name for a column with mixed kinds of values, such as "Value".
 func namesValues(s string) bool {
 	return slices.Contains([]string{"value", "values", "description", "details", "content", "answer", "wert", "beschreibung", "inhalt", "valeur", "valor", "valore", "descripción", "значение", "值", "値"}, strings.ToLower(s))
 }
 
-// shortDate matches a date of three numbers, which looks like an amount with separators.
+// shortDate matches a date of three numbers, which looks like an amount with thousands separators.
 var shortDate = regexp.MustCompile(`^\d{1,4}([./-])\d{1,2}[./-]\d{1,4}$`)
 
-// valueKind returns a value's kind. For an amount, this is its unit, because the amounts in one column have the same
+// valueKind returns a value's kind. For an amount, this is its unit, because amounts in the same column have the same
 // unit.
 func valueKind(s string) string {
 	if shortDate.MatchString(s) {
@@ -161,8 +161,8 @@ func valueKind(s string) string {
 	return "text"
 }
 
-// amountUnit returns the unit of an amount: the letters after the number, or the currency before or after it. The unit
-// of a bare number is "". ok is false if the text is not an amount.
+// amountUnit returns an amount's unit: the letters after the number, or the currency before or after it. A bare
+// number's unit is "". `ok` is false if the text is not an amount.
 func amountUnit(s string) (unit string, ok bool) {
 	if IsYear(s) {
 		return "", false
@@ -195,14 +195,14 @@ func amountUnit(s string) (unit string, ok bool) {
 	return after, isUnit(after)
 }
 
-// isUnit reports whether a text can be a unit of measure or a currency.
+// isUnit reports whether a text can be a unit of measurement or a currency.
 func isUnit(s string) bool {
 	return utf8.RuneCountInString(s) <= 3 && !strings.ContainsFunc(s, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsDigit(r) || r == '.' || r == ',' || r == ':' || r == ';' || r == '"'
 	})
 }
 
-// isWord reports whether a text consists of letters only.
+// isWord reports whether a text consists only of letters.
 func isWord(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) })
 }

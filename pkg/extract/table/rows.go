@@ -1,5 +1,5 @@
 // Package table converts a table's rows to blocks that make sense on their own. It finds header rows, properties and
-// values, and puts the column name before each cell. All formats with tables use it.
+// values, and prefixes each cell with its column name. All formats with tables use it.
 package table
 
 import (
@@ -12,15 +12,15 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// HeaderSample is the number of rows examined to find the header row.
+// HeaderSample is the number of rows to examine for the header row.
 const HeaderSample = 20
 
-// Row is a table row: its cells, its position, and its links.
+// Row is a table row: its cells, position and links.
 type Row struct {
 	Number int // row number in the sheet or file, from 1; 0 if rows have no numbers
 	Cells  []string
 	Header bool   // the document marks it as a header row
-	Marked []bool // for each cell, whether it is highlighted by bold text or a background; nil if unknown
+	Marked []bool // for each cell, whether bold text or a background highlights it; nil if unknown
 	Merged []Merged
 	Links  []domain.BlockLink
 	// Targets are addresses to write after the cells, by column; nil if there are none.
@@ -30,18 +30,18 @@ type Row struct {
 // Merged is a cell that spans columns to its right or rows below it.
 type Merged struct {
 	Column              int // from 0
-	ColumnSpan, RowSpan int // number of columns and of rows that it spans, including its own
+	ColumnSpan, RowSpan int // number of columns and rows it spans, including its own
 }
 
 // Writer converts a table's rows to blocks. It waits until it has seen enough rows to find the header. It then writes
-// each row as "column: value; …", so that the row can be found and understood alone. A row with a property and its
+// each row as "column: value; …", so that the row can be found and understood on its own. A row with a property and its
 // value is written as "property: value".
 type Writer struct {
 	Out      *format.Sink
 	Page     int
 	Sheet    string
 	Plain    bool // write tab-separated cells without column names
-	IsHeader bool // the caller knows that the first row is the header
+	IsHeader bool // the first row is known to be the header
 
 	Header  []string
 	pairs   *PairColumns // nil if the rows are not pairs
@@ -64,7 +64,7 @@ func (w *Writer) Add(r Row) error {
 	if len(row) == 0 {
 		return nil
 	}
-	if r.Number == 0 && !w.Plain { // in spreadsheets, units have separate columns
+	if r.Number == 0 && !w.Plain { // in spreadsheets, units have columns of their own
 		row = JoinAmounts(row)
 	}
 	r.Cells = row
@@ -104,7 +104,7 @@ func (w *Writer) Flush() error {
 	return w.decide(false)
 }
 
-// decide determines whether the pending rows have a header, are records without a header, or are label-value pairs. It
+// decide determines whether the pending rows have a header, are records without a header, or are label-value pairs, and
 // then writes them. `ended` is true if an empty row follows them.
 func (w *Writer) decide(ended bool) error {
 	w.Decided = true
@@ -164,7 +164,7 @@ func (w *Writer) decide(ended bool) error {
 	return nil
 }
 
-// headerAt returns the index of the first row that names the columns, and the number of such rows. `at` is -1 if there
+// headerAt returns the index of the first row that names the columns and the number of such rows. `at` is -1 if there
 // are none.
 func (w *Writer) headerAt(rows []Row, cells [][]string) (at, depth int) {
 	at, depth = mergedHeader(rows)
@@ -182,9 +182,9 @@ func (w *Writer) headerAt(rows []Row, cells [][]string) (at, depth int) {
 	return at, depth
 }
 
-// pairsIn returns the label and value columns of the rows in a property table. It returns nil if the rows seem to be
-// records: for example, if a row is highlighted or marked as a header, or if the rows continue a table after a gap.
-// `at` is the index of the possible header row, or -1 if there is none.
+// pairsIn returns the label and value columns if the rows are a property table. It returns nil if the rows seem to be
+// records, for example because a row is highlighted or marked as a header, or because the rows continue a table after a
+// gap. `at` is the index of the possible header row, or -1 if there is none.
 func (w *Writer) pairsIn(rows []Row, cells [][]string, at int) *PairColumns {
 	c, ok := PairsOf(cells)
 	if !ok || w.IsHeader || w.Header != nil && at < 0 && Filled(w.Header) <= 2 || slices.ContainsFunc(rows, func(r Row) bool { return r.Header }) {
@@ -199,10 +199,10 @@ func (w *Writer) pairsIn(rows []Row, cells [][]string, at int) *PairColumns {
 	return nil
 }
 
-// isMarked reports whether the cell in a column is highlighted.
+// isMarked reports whether a column's cell is highlighted.
 func (r *Row) isMarked(column int) bool { return column < len(r.Marked) && r.Marked[column] }
 
-// allMarked reports whether all cells of the row are highlighted.
+// allMarked reports whether all of the row's cells are highlighted.
 func (r *Row) allMarked() bool {
 	for i, c := range r.Cells {
 		if c != "" && !r.isMarked(i) {
@@ -212,7 +212,7 @@ func (r *Row) allMarked() bool {
 	return true
 }
 
-// labelsMarked reports whether the labels of all rows are highlighted and their values are not.
+// labelsMarked reports whether all rows' labels are highlighted and their values are not.
 func labelsMarked(rows []Row, c PairColumns) bool {
 	for _, r := range rows {
 		if !r.isMarked(c.label) || r.isMarked(c.value) {
@@ -234,7 +234,7 @@ func (w *Writer) write(r Row) error {
 	return w.emit(r, NamedCells(w.Header, r.textWithLinks()))
 }
 
-// NamedCells formats a row as "column: value; …", so that the row can be found and understood without its header.
+// NamedCells formats a row as "column: value; …", so that it can be found and understood without its header.
 func NamedCells(header, row []string) string {
 	var b strings.Builder
 	for i, cell := range row {
@@ -266,8 +266,8 @@ func (w *Writer) emit(r Row, text string) error {
 	return w.Out.Add(domain.Block{Kind: domain.BlockTableRow, Text: text, Page: w.Page, Sheet: w.Sheet, Row: r.Number, Links: r.Links})
 }
 
-// textWithLinks returns the cells. Each is followed by its link address, unless the text already contains it. There are
-// at most as many addresses as a block can have links.
+// textWithLinks returns the cells, each followed by its link address unless the text already contains it. There are at
+// most as many addresses as a block can have links.
 func (r *Row) textWithLinks() []string {
 	if r.Targets == nil {
 		return r.Cells
@@ -289,8 +289,7 @@ type ColumnNames struct {
 	Exact bool // merged cells define each name's columns
 }
 
-// names returns the names in a header row. The text of a cell that spans several columns becomes the name of each of
-// them.
+// names returns the names in a header row. The text of a cell that spans several columns names each of them.
 func (r *Row) names() ColumnNames {
 	n := ColumnNames{Cells: slices.Clone(r.Cells)}
 	for _, m := range r.Merged {
@@ -310,8 +309,8 @@ func (r *Row) names() ColumnNames {
 	return n
 }
 
-// JoinHeaders joins each column's names in the header rows into one name, such as "2024 Revenue". If no cells are
-// merged, a group's name is only in its first column, and also applies to the empty cells to its right.
+// JoinHeaders joins each column's names from the header rows into one name, such as "2024 Revenue". If no cells are
+// merged, a group's name is only in its first column but also applies to the empty cells to its right.
 func JoinHeaders(rows []ColumnNames) []string {
 	names := slices.Clone(rows[len(rows)-1].Cells)
 	for _, row := range slices.Backward(rows[:len(rows)-1]) {
@@ -334,5 +333,5 @@ func JoinHeaders(rows []ColumnNames) []string {
 	return names
 }
 
-// MaxMergedText is the maximum length, in bytes, of a merged cell whose text is repeated in all rows that it spans.
+// MaxMergedText is the maximum length, in bytes, of a merged cell whose text is repeated in all rows it spans.
 const MaxMergedText = 200

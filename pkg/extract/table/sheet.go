@@ -40,7 +40,7 @@ func PropertyRows(cells [][]string, header, wide func(row int) bool) int {
 	for i, r := range cells[:n] {
 		switch {
 		case header(i), first >= 0 && (first >= len(r) || r[first] == "") && groupedRows(cells[i:]) > 0:
-			return 0 // the row names columns, or groups of them
+			return 0 // the row names columns or column groups
 		case colonCells(r):
 			labelled += 2
 			continue
@@ -66,12 +66,12 @@ func PropertyRows(cells [][]string, header, wide func(row int) bool) int {
 	return n
 }
 
-// hasWideCell reports whether a cell of the row spans several columns. A title across the whole row does not count.
+// hasWideCell reports whether any cell in the row spans several columns. A title across the whole row does not count.
 func (r *Row) hasWideCell() bool {
 	return Filled(r.Cells) > 1 && slices.ContainsFunc(r.Merged, func(m Merged) bool { return m.ColumnSpan > 1 && m.Column > 0 })
 }
 
-// pairIn returns the two columns with text in a row. ok is false unless there are exactly two.
+// pairIn returns the two columns with text in a row. `ok` is false unless there are exactly two.
 func pairIn(row []string) (c PairColumns, ok bool) {
 	c = PairColumns{-1, -1}
 	for i, cell := range row {
@@ -89,7 +89,7 @@ func pairIn(row []string) (c PairColumns, ok bool) {
 }
 
 // labelledCells reports whether a row holds several properties, each a label followed by its value. Labels end in a
-// colon, or are common property names.
+// colon or are common property names.
 func labelledCells(row []string) bool {
 	return colonCells(row) || alternatesLabels(row, func(s string) bool { return isLabel(s) && isProperty(s) })
 }
@@ -119,8 +119,7 @@ func IsColonLabel(s string) bool {
 	return (strings.HasSuffix(s, ":") || strings.HasSuffix(s, "：")) && isLabel(strings.TrimRight(s, ":："))
 }
 
-// IsPropertySheet reports whether the rows are properties and their values, or start with some. A row has one or two
-// pairs.
+// IsPropertySheet reports whether the rows are, or start with, properties and their values. A row has one or two pairs.
 func (w *Writer) IsPropertySheet(rows []Row) bool {
 	cells := lists.Map(rows, func(r Row) []string { return r.Cells })
 	c, ok := PairsOf(cells)
@@ -199,8 +198,8 @@ func PairsLine(row []string) string {
 	return b.String()
 }
 
-// hasKnownLabels reports whether most labels are common property names in forms and data sheets. It returns false if
-// the first row is a header that names the column of values.
+// hasKnownLabels reports whether most labels are property names common in forms and data sheets. It returns false if
+// the first row is a header that names the value column.
 func (c PairColumns) hasKnownLabels(rows [][]string) bool {
 	hits, all := 0, 0
 	for i, r := range rows {
@@ -219,8 +218,8 @@ func (c PairColumns) hasKnownLabels(rows [][]string) bool {
 	return hits >= 2 && hits*2 >= all
 }
 
-// KnownFirst is stricter than hasKnownLabels: the label in the first row must be a common property name too. It is
-// meant for tables whose first row is marked as a header only by its style.
+// KnownFirst is stricter than hasKnownLabels: the label in the first row must also be a common property name. It is for
+// tables whose first row is marked as a header only by its style.
 func (c PairColumns) KnownFirst(rows [][]string) bool {
 	label, _ := c.cells(rows[0])
 	return isProperty(label) && c.hasKnownLabels(rows)
@@ -249,7 +248,7 @@ func isProperty(label string) bool {
 	return false
 }
 
-// propertyEnds are the final parts of compound property names.
+// propertyEnds are endings of compound property names.
 var propertyEnds = []string{"nummer", "datum", "adresse", "betrag", "anschrift", "idnr", "partner", "frist", "bezeichnung", "番号", "编号", "日期", "电话", "地址", "名称", "金额"}
 
 // propertyWords are words for properties of customers, orders, documents, persons and products.

@@ -2,8 +2,8 @@ package tesseract
 
 import "slices"
 
-// languagesOf lists the languages of each script except Latin, the most common ones first. Scripts have the names that
-// Tesseract's orientation model reports. Languages have the names of Tesseract's language models.
+// languagesOf lists the languages of each script except Latin, most common first. Scripts are named as Tesseract's
+// orientation model reports them, and languages as Tesseract's language models are named.
 var languagesOf = map[string][]string{
 	"Arabic":     {"ara", "fas", "urd", "pus", "uig", "snd", "kur_ara"},
 	"Armenian":   {"hye"},
@@ -36,10 +36,10 @@ var languagesOf = map[string][]string{
 	"Tibetan":    {"bod", "dzo"},
 }
 
-// latin is Tesseract's name for the Latin script. Languages that languagesOf does not list are assumed to use it.
+// latin is Tesseract's name for the Latin script, which languages missing from languagesOf are assumed to use.
 const latin = "Latin"
 
-// ScriptOf returns the name of the script a language is written in.
+// ScriptOf returns the name of a language's script.
 func ScriptOf(language string) string {
 	for script, languages := range languagesOf {
 		if slices.Contains(languages, language) && script != "Japanese" && script != "Korean" {
@@ -49,13 +49,13 @@ func ScriptOf(language string) string {
 	return latin
 }
 
-// common lists the preferred Latin languages for datastores that name none.
+// common lists the preferred Latin languages for datastores that name no languages.
 var common = []string{"eng", "deu", "fra", "spa", "ita", "por", "nld", "pol"}
 
 // Choose returns the languages in which to recognise a page, and the wanted languages that are not installed. It
-// chooses the wanted languages that are installed and use the given script. If `script` is "", which means unknown, it
-// chooses all wanted languages that are installed. If none remain, it chooses up to three installed languages of the
-// script, the most common first. An unknown script then counts as Latin.
+// chooses the installed wanted languages that use the given script, or all installed wanted languages if `script` is
+// "", i.e. unknown. If there are none, it chooses up to three installed languages that use the script, most common
+// first. An unknown script then counts as Latin.
 func Choose(installed, wanted []string, script string) (chosen, missing []string) {
 	unknown := script == ""
 	if unknown {

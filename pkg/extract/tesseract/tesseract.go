@@ -27,26 +27,26 @@ const (
 	maxCPU     = time.Minute
 	maxElapsed = 5 * time.Minute // longer than maxCPU, because the program has low priority
 	maxOutput  = 16 << 20        // hOCR of a page, in bytes
-	// maxLanguages is the maximum number of languages to try on one page. Each takes time.
+	// maxLanguages is the maximum number of languages to try on a page, because each takes time.
 	maxLanguages = 6
 )
 
-// Off is the setting that turns text recognition off.
+// Off is the setting that disables OCR.
 const Off = "off"
 
-// Program runs the installed Tesseract program. It is safe for concurrent use.
+// Program runs the installed Tesseract. It is safe for concurrent use.
 type Program struct {
 	path    string // "" if there is none
 	missing string // why there is none, for users
-	data    string // folder with language models, from the environment; "" for the program's own
+	data    string // folder with language models, from the environment; "" for Tesseract's own
 
 	mu        sync.Mutex
 	version   string // "" until Check has succeeded
 	languages []string
 }
 
-// Find returns the program at the path `setting`. If the setting is "", it looks for tesseract in the PATH. If the
-// setting is Off, or no program is found, the result has no program, and Missing says why.
+// Find returns the program at the path `setting`. If `setting` is "", it looks for tesseract in the PATH. If `setting`
+// is Off or no program is found, the result has no program, and Missing says why.
 func Find(setting string) *Program {
 	p := &Program{data: os.Getenv("TESSDATA_PREFIX")}
 	switch setting {
@@ -64,7 +64,7 @@ func Find(setting string) *Program {
 		path, err = filepath.Abs(path)
 	}
 	if err == nil {
-		path, err = filepath.EvalSymlinks(path) // the process gets rights on the file itself
+		path, err = filepath.EvalSymlinks(path) // the process gets rights to the file itself
 	}
 	if err == nil {
 		p.path, p.missing = path, ""
@@ -75,11 +75,11 @@ func Find(setting string) *Program {
 // Path returns the program's path, or "" if there is none.
 func (p *Program) Path() string { return p.path }
 
-// Missing tells users why text cannot be recognised. It returns "" if the program is installed.
+// Missing tells users why text cannot be recognised, or returns "" if the program is installed.
 func (p *Program) Missing() string { return p.missing }
 
-// Check returns the program's version and the languages with an installed model. Orientation models do not count. Check
-// runs the program unless an earlier call has succeeded.
+// Check returns the program's version and the languages that have a model installed, not counting orientation models.
+// It runs the program unless an earlier call has succeeded.
 func (p *Program) Check(ctx context.Context) (version string, languages []string, err error) {
 	if p.path == "" {
 		return "", nil, errors.New(p.missing)
@@ -94,7 +94,7 @@ func (p *Program) Check(ctx context.Context) (version string, languages []string
 	return p.version, slices.DeleteFunc(slices.Clone(p.languages), func(l string) bool { return !isLanguage(l) }), nil
 }
 
-// learn asks the program for its version and its languages. The caller holds mu.
+// learn asks the program for its version and languages. The caller must hold mu.
 func (p *Program) learn(ctx context.Context) error {
 	out, err := p.run(ctx, nil, "--version")
 	if err != nil {
@@ -115,7 +115,7 @@ func (p *Program) learn(ctx context.Context) error {
 	return nil
 }
 
-// maxVersion is the maximum length of the program's version, in bytes.
+// maxVersion is the maximum length of the program's version string in bytes.
 const maxVersion = 100
 
 // knowsOrientation reports whether the orientation model is installed. Check must have succeeded before.
@@ -154,7 +154,7 @@ func (p *Program) run(ctx context.Context, picture *os.File, args ...string) ([]
 	}, picture)
 }
 
-// Page recognises the text in the picture of a page, after rewinding the file.
+// Page recognises the text in a page's picture, after rewinding the file.
 func (p *Program) Page(ctx context.Context, picture *os.File, languages []string) (scan.Page, error) {
 	if _, err := picture.Seek(0, 0); err != nil {
 		return scan.Page{}, fmt.Errorf("reading the picture of a page: %w", err)
@@ -166,15 +166,15 @@ func (p *Program) Page(ctx context.Context, picture *os.File, languages []string
 	return scan.ParseHOCR(bytes.NewReader(out))
 }
 
-// Layout is the orientation and the script of a page.
+// Layout is a page's orientation and script.
 type Layout struct {
 	Turn       int     // clockwise quarter turns that make the page upright
-	Confidence float64 // of Turn; from about 1, it is usually right
+	Confidence float64 // confidence in Turn; from about 1, Turn is usually correct
 	Script     string  // "Latin", "Cyrillic", …; "" if unknown
 }
 
-// Layout determines the orientation and the script of a page. It returns the zero value if it cannot, for example
-// because the page has too little text. It rewinds the file first.
+// Layout determines a page's orientation and script, after rewinding the file. It returns the zero value if it cannot,
+// for example because the page has too little text.
 func (p *Program) Layout(ctx context.Context, picture *os.File) (Layout, error) {
 	if !p.knowsOrientation() {
 		return Layout{}, nil
@@ -184,7 +184,7 @@ func (p *Program) Layout(ctx context.Context, picture *os.File) (Layout, error) 
 	}
 	out, err := p.run(ctx, picture, "stdin", "stdout", "-l", orientation, "--dpi", strconv.Itoa(format.ScanResolution), "--psm", "0")
 	if err != nil {
-		return Layout{}, ctx.Err() // it fails on pages with too few characters
+		return Layout{}, ctx.Err() // fails on pages with too few characters
 	}
 	return parseLayout(string(out)), nil
 }

@@ -30,8 +30,8 @@ func read(p *format.Parser) error {
 	return paragraphs(p, r.Reader)
 }
 
-// paragraphs splits the text at empty lines and emits the paragraphs. They have page numbers if the document has pages.
-// It holds only one paragraph in memory.
+// paragraphs splits the text at empty lines and emits the paragraphs, with page numbers if the document has pages. It
+// holds only one paragraph in memory.
 func paragraphs(p *format.Parser, text io.Reader) error {
 	r, ok := text.(*bufio.Reader)
 	if !ok {
@@ -77,7 +77,7 @@ type textWriter struct {
 	lines []string
 	size  int
 	page  int  // page number; 0 if the text has no form feeds
-	text  bool // whether the page has text
+	text  bool // the page has text
 }
 
 func (w *textWriter) newPage() error {
@@ -129,7 +129,7 @@ func (w *textWriter) flush() error {
 	return w.p.Out.Add(domain.Block{Kind: domain.BlockParagraph, Text: text, Page: w.page})
 }
 
-// underline returns the level of the heading that a line of "=" or "-" underlines. It returns 0 for other lines.
+// underline returns the heading level that a line of "=" or "-" indicates, or 0 for other lines.
 func underline(line string) int {
 	switch {
 	case len(line) >= 3 && strings.Trim(line, "=") == "":
@@ -146,8 +146,8 @@ func underlines(rule, title string) bool {
 	return width <= 100 && !strings.HasPrefix(title, " ") && len(rule)*2 >= width && len(rule) <= width+6
 }
 
-// numberedHeading returns the level of a heading such as "2.1 SCOPE OF DELIVERY". It returns 0 if the line may be
-// ordinary text.
+// numberedHeading returns the level of a heading such as "2.1 SCOPE OF DELIVERY", or 0 if the line may be ordinary
+// text.
 func numberedHeading(line string) int {
 	number, title, ok := strings.Cut(strings.TrimSpace(line), " ")
 	if !ok || len(line) > 100 || number == "" || number[0] < '0' || number[0] > '9' || strings.Trim(number, "0123456789.") != "" || len(number) > 8 {
@@ -168,9 +168,9 @@ func numberedHeading(line string) int {
 	return 1 + strings.Count(strings.Trim(number, "."), ".")
 }
 
-// hardWrapped reports whether the line breaks within a paragraph come only from the right margin of an editor or mail
-// program. The lines then have about the same length and the same left margin, and many sentences continue on the next
-// line. This is not true of verses, lists, tables, addresses, source code and logs.
+// hardWrapped reports whether the line breaks within a paragraph come only from an editor's or mail program's right
+// margin. The lines then have about the same length and left margin, and many sentences continue on the next line. This
+// is not the case for verses, lists, tables, addresses, source code and logs.
 func hardWrapped(lines []string) bool {
 	if len(lines) < 2 {
 		return false
@@ -221,8 +221,8 @@ func beginsItem(line string) bool {
 	return first == '('
 }
 
-// unwrap joins the lines of a paragraph, and the two parts of words hyphenated at the end of a line. In scripts without
-// spaces, it adds no spaces.
+// unwrap joins a paragraph's lines, and the two parts of words hyphenated at line ends. In scripts without spaces, it
+// adds no spaces.
 func unwrap(lines []string) string {
 	var out []byte
 	for i, line := range lines {

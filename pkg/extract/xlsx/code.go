@@ -24,7 +24,7 @@ const (
 	codeGeneral                  // the number in General format
 	codeDate                     // a run of y, m, d, h or s
 	codeElapsed                  // a run of h, m or s that counts past a day, an hour or a minute
-	codeFraction                 // a fraction of a second, with its decimal point
+	codeFraction                 // a fraction of a second, including the decimal point
 	codeAMPM                     // "AM/PM" or "A/P"
 )
 
@@ -34,23 +34,23 @@ type codeToken struct {
 	text string
 }
 
-// codeSection is one of up to four sections of a number format. Each section applies to certain numbers, such as
+// codeSection is one of up to four sections in a number format. Each section applies to certain numbers, such as
 // negative ones.
 type codeSection struct {
 	tokens        []codeToken
 	condition     string // "<", ">=" …; "" if there is none
 	bound         float64
-	thousands     bool // whether digits are grouped by thousands
+	thousands     bool // digits are grouped by thousands
 	shift         int  // how many places percent signs and commas move the decimal point to the right
 	places        int  // number of decimal places, or of digits in a fraction of a second
-	dated         bool // whether the section formats a date or time
-	needsExcelize bool // whether only excelize can format it: fractions, eras, names in other languages
+	dated         bool // the section formats a date or time
+	needsExcelize bool // only excelize can format it: fractions, eras, names in other languages
 }
 
 // numberCode is a parsed number format, which Excel calls a format code.
 type numberCode []codeSection
 
-// parseCode parses a format code. It treats invalid parts as literal text.
+// parseCode parses a format code, treating invalid parts as literal text.
 func parseCode(code string) numberCode {
 	var sections numberCode
 	for {
@@ -63,7 +63,7 @@ func parseCode(code string) numberCode {
 	}
 }
 
-// parseSection parses a section. `rest` starts at the semicolon after the section.
+// parseSection parses a section. `rest` starts at the semicolon after it.
 func parseSection(code string) (s codeSection, rest string) {
 	literal := func(text string) { s.tokens = append(s.tokens, codeToken{codeLiteral, text}) }
 	digits, commas := false, 0 // whether the last token was a digit, and the number of commas after it
@@ -122,8 +122,8 @@ func parseSection(code string) (s codeSection, rest string) {
 	return s, code
 }
 
-// word parses the keyword or run of letters at the start of the code. If there is neither, the first character, with
-// `size` bytes, is literal text. word returns the number of bytes parsed.
+// word parses the keyword or run of letters at the start of the code. If there is neither, the first character, which
+// is `size` bytes long, is literal text. word returns the number of bytes parsed.
 func (s *codeSection) word(code string, size int) int {
 	for _, w := range []struct {
 		word string
@@ -184,7 +184,7 @@ func isEnglish(language string) bool {
 	return lower == "" || strings.HasPrefix(lower, "en") || strings.HasPrefix(lower, "x-sys")
 }
 
-// finish decides whether the section formats dates or numbers, because a point has a different meaning in each.
+// finish decides whether the section formats dates or numbers, because a point means something different in each.
 func (s *codeSection) finish() {
 	for _, t := range s.tokens {
 		s.dated = s.dated || t.part == codeDate || t.part == codeElapsed || t.part == codeAMPM
@@ -209,8 +209,8 @@ func (s *codeSection) finish() {
 	s.places = min(s.places, maxDigits)
 }
 
-// datedTokens converts a point and zeros after seconds to a fraction of a second. Other points and digits become
-// literal text.
+// datedTokens turns a point and zeros after seconds into a fraction of a second. Other points and digits become literal
+// text.
 func (s *codeSection) datedTokens() {
 	var kept []codeToken
 	seconds := false // whether the last date or time token stands for seconds

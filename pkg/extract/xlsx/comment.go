@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	maxRemarks     = 20_000  // maximum number of cells with comments in a sheet
+	maxRemarks     = 20_000  // maximum number of commented cells in a sheet
 	maxRemarkBytes = 8 << 20 // maximum size of a sheet's comments in bytes; further comments are dropped
 )
 
@@ -27,18 +27,18 @@ type sheetRemarks struct {
 	texts map[cellName]*cellRemark
 	rows  map[int][]cellName
 	size  int
-	cut   bool // whether comments were dropped
+	cut   bool // comments were dropped
 }
 
 type cellName struct{ row, column int } // from 1
 
 type cellRemark struct {
-	context string // values of the commented cell and the first cell of its row
+	context string // values of the commented cell and of its row's first cell
 	lines   []string
 }
 
-// readRemarks reads the threads and notes of the sheet. It skips a note on a cell with a thread: the note is a copy for
-// old programs.
+// readRemarks reads the sheet's threads and notes. It skips notes on cells with a thread, because such a note is a copy
+// for old programs.
 func (r *sheetReader) readRemarks(rels []ooxml.Relation) error {
 	r.remarks = &sheetRemarks{texts: map[cellName]*cellRemark{}, rows: map[int][]cellName{}}
 	var threads, notes []string
@@ -121,7 +121,7 @@ func (s *sheetRemarks) add(cell cellName, text string) {
 	s.texts[cell].lines = append(s.texts[cell].lines, text)
 }
 
-// recordRow records values of a row with comments, so that each comment can be shown with the cell it refers to.
+// recordRow records some values from a row with comments, so that each comment can be shown with the cell it refers to.
 func (s *sheetRemarks) recordRow(row table.Row) {
 	if s == nil {
 		return
@@ -140,7 +140,7 @@ func (s *sheetRemarks) recordRow(row table.Row) {
 	}
 }
 
-// emitRemarks writes the comments. It must be called after the sheet's last row.
+// emitRemarks writes the comments. Call it after the sheet's last row.
 func (r *sheetReader) emitRemarks() error {
 	if r.remarks == nil || len(r.remarks.order) == 0 || !r.w.a.ReadsComments() {
 		return nil

@@ -9,7 +9,7 @@ import (
 )
 
 // drawings emits the text boxes and chart titles on a sheet, in drawing order. Before each one, it calls `name`, which
-// writes the sheet's name on the first call.
+// writes the sheet's name the first time it is called.
 func (w *workbook) drawings(s sheetRef, name func() error) error {
 	emit := func(b domain.Block) error {
 		if err := name(); err != nil {
@@ -49,8 +49,7 @@ func (w *workbook) drawing(part string, emit func(domain.Block) error) error {
 				if !ok || rel.External {
 					return false
 				}
-				// The chart's data and axis labels are in a sheet's cells, which are read anyway. Only its title is
-				// missing there.
+				// The chart's data and axis labels are in a sheet's cells, which are read anyway. Only its title is missing there.
 				titled := false
 				title := func(b domain.Block) error {
 					if titled || b.Kind != domain.BlockParagraph {

@@ -20,11 +20,11 @@ const (
 	maxNumberFormats = 4096    // maximum number of formats in a workbook; numbers in further formats are not formatted
 	maxCellStyles    = 100_000 // maximum number of cell styles; Excel allows 65,490
 	shownCache       = 4096    // maximum number of formatted values in the cache
-	maxForeignCode   = 255     // maximum length of a format in characters, as in Excel; bounds the time of excelize
+	maxForeignCode   = 255     // maximum length of a format in characters, as in Excel; bounds excelize's running time
 )
 
-// builtInFormats are the predefined formats, by number. In date formats whose order depends on the computer's locale,
-// it is replaced with the order of ISO 8601.
+// builtInFormats are the predefined formats by number. If the order in a date format depends on the computer's locale,
+// it is replaced with ISO 8601 order.
 var builtInFormats = map[int]string{
 	1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 5: "#,##0", 6: "#,##0", 7: "#,##0.00", 8: "#,##0.00", 9: "0%", 10: "0.00%", 11: "0.00E+00",
 	12: "# ?/?", 13: "# ??/??", 14: "yyyy-mm-dd", 15: "d-mmm-yy", 16: "d-mmm", 17: "mmm-yy", 18: "h:mm AM/PM", 19: "h:mm:ss AM/PM", 20: "h:mm",
@@ -34,12 +34,12 @@ var builtInFormats = map[int]string{
 	51: "yyyy-mm-dd", 52: "yyyy-mm-dd", 53: "yyyy-mm-dd", 54: "yyyy-mm-dd", 57: "yyyy-mm-dd", 58: "yyyy-mm-dd",
 }
 
-// sheetStyles formats numbers as the sheet shows them.
+// sheetStyles formats numbers as the sheet displays them.
 type sheetStyles struct {
-	formats  []string // number formats by the cells' style number; "" is General
-	marked   []bool   // whether a style is bold or has a background, by style number
+	formats  []string // number formats by the cells' style numbers; "" is General
+	marked   []bool   // by style number: the style is bold or has a background
 	scratch  *excelize.File
-	columns  map[string]string // the column of each format in the scratch sheet
+	columns  map[string]string // each format's column in the scratch sheet
 	codes    map[string]numberCode
 	shown    map[[2]string]string
 	date1904 bool
@@ -101,8 +101,8 @@ func readSheetStyles(a *ooxml.Package, part string, date1904 bool) (*sheetStyles
 	return s, err
 }
 
-// styleMarks reads the current element, a list of fonts or fills. For each font or fill, it reports whether `says`
-// returns true for any of its elements.
+// styleMarks reads the current element, a list of fonts or fills. For each of these, it reports whether `says` returns
+// true for any of its elements.
 func styleMarks(sc *xmlscan.Scanner, says func(e xml.StartElement) bool) []bool {
 	var marks []bool
 	sc.Each(func(xml.StartElement) bool {
@@ -140,7 +140,7 @@ func (s *sheetStyles) isHighlighted(style string) bool {
 	return err == nil && n >= 0 && n < len(s.marked) && s.marked[n]
 }
 
-// show returns a stored number in the form that cells of this style show.
+// show returns a stored number as cells with this style display it.
 func (s *sheetStyles) show(value string, style int) string {
 	code := ""
 	if style >= 0 && style < len(s.formats) {
@@ -168,7 +168,7 @@ func (s *sheetStyles) show(value string, style int) string {
 	return shown
 }
 
-// generalNumber formats a number without a format. It writes all 15 significant digits, because the number may be an
+// generalNumber formats a number that has no format. It writes all 15 significant digits, because the number may be an
 // article number, but not the rounding noise after them.
 func generalNumber(n float64) string {
 	if n == math.Trunc(n) && math.Abs(n) < 1e15 {
@@ -211,7 +211,7 @@ func (s *sheetStyles) format(value string, n float64, code string) (string, erro
 	return section.number(n, signed), nil
 }
 
-// formatWithExcelize applies a format with excelize, in a scratch sheet with one column per format.
+// formatWithExcelize uses excelize to apply a format, in a scratch sheet with one column per format.
 func (s *sheetStyles) formatWithExcelize(value, code string) (shown string, err error) {
 	defer func() {
 		if x := recover(); x != nil {

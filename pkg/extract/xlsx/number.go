@@ -35,7 +35,7 @@ func (s *codeSection) exponentAt() int {
 }
 
 // scientific formats a number in scientific notation. The exponent is a multiple of the number of digit placeholders
-// before the decimal point: for "##0.0E+0", it is a multiple of three.
+// before the decimal point; for example, it is a multiple of three for "##0.0E+0".
 func (s *codeSection) scientific(b *strings.Builder, n float64, at int) {
 	step := 0
 	for _, t := range s.tokens[:at] {
@@ -71,9 +71,9 @@ func (s *codeSection) scientific(b *strings.Builder, n float64, at int) {
 	s.digits(b, s.tokens[at+1:], n, strings.TrimLeft(strconv.Itoa(max(exp, -exp)), "0"), "")
 }
 
-// digits writes the given tokens, with digits of a number in place of the digit placeholders. `whole` holds the digits
-// before the decimal point, and `rest` those after it. If `whole` has more digits than there are placeholders before
-// the point, the surplus goes to the first placeholder.
+// digits writes the given tokens, replacing digit placeholders with a number's digits. `whole` holds the digits before
+// the decimal point, and `rest` those after it. If `whole` has more digits than there are placeholders before the
+// point, the surplus goes to the first placeholder.
 func (s *codeSection) digits(b *strings.Builder, tokens []codeToken, n float64, whole, rest string) {
 	places := 0
 	for _, t := range tokens {
@@ -133,7 +133,7 @@ func (s *codeSection) digits(b *strings.Builder, tokens []codeToken, n float64, 
 	}
 }
 
-// emptyPlaceholder returns the text that a digit placeholder shows if there is no digit for it.
+// emptyPlaceholder returns the text that a digit placeholder shows if it has no digit.
 func emptyPlaceholder(place string) string {
 	switch place {
 	case "0":
@@ -144,7 +144,7 @@ func emptyPlaceholder(place string) string {
 	return ""
 }
 
-// significantDigits returns the 15 significant digits of a positive number, and the power of ten of the first digit.
+// significantDigits returns a positive number's 15 significant digits and the first digit's power of ten.
 func significantDigits(n float64) (digits string, exp int) {
 	mantissa, power, _ := strings.Cut(strconv.FormatFloat(n, 'e', 14, 64), "e")
 	exp, err := strconv.Atoi(power)
@@ -155,8 +155,8 @@ func significantDigits(n float64) (digits string, exp int) {
 }
 
 // decimalDigits rounds n·10^shift to the given number of decimal places and returns the digits before and after the
-// point. It rounds the decimal digits and rounds halves up, as spreadsheets do: 1.005 becomes 1.01, although its binary
-// value is smaller.
+// point. Like spreadsheets, it rounds the decimal digits, and halves up: 1.005 becomes 1.01, although its binary value
+// is smaller.
 func decimalDigits(n float64, shift, places int) (whole, rest string) {
 	digits, exp := significantDigits(n)
 	if n == 0 {

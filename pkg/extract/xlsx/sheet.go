@@ -25,24 +25,24 @@ const (
 	maxHyperlinks = 100_000 // maximum number of hyperlinks per sheet
 	maxTables     = 1000    // maximum number of tables per sheet
 	maxMerged     = 100_000 // maximum number of merged cells per sheet
-	maxMergedDown = 256     // maximum number of merged cells that extend into one row from above
-	maxRowText    = 1 << 20 // maximum total size of the cells in a row, in bytes; further cells are dropped
+	maxMergedDown = 256     // maximum number of merged cells that extend into a row from above
+	maxRowText    = 1 << 20 // maximum total size of a row's cells in bytes; further cells are dropped
 )
 
-// sheetReader reads the rows in one sheet.
+// sheetReader reads a sheet's rows.
 type sheetReader struct {
 	w              *workbook
 	ref            sheetRef
 	name           func() error // writes the sheet's name before its first row
 	links          map[string]string
 	remarks        *sheetRemarks
-	headers        map[int]bool           // row numbers of the headers of tables and filters
+	headers        map[int]bool           // row numbers of table and filter headers
 	merged         map[int][]table.Merged // by first row
 	above          map[int]mergedText     // merged text that spans the following rows, by column
 	rows           *table.Writer
 	row            int // number of the last row
 	incomplete     bool
-	missingResults int // number of formulas without a stored result
+	missingResults int // formulas without a stored result
 }
 
 // mergedText is the text in a merged cell that spans several rows.
@@ -173,8 +173,8 @@ func setMarked(r *table.Row, column int, marked bool) {
 	r.Marked = append(r.Marked[:column], marked)
 }
 
-// fillMerged fills a row with the texts of merged cells that extend into it from above and records the merged cells
-// that start in it. It does not repeat long texts.
+// fillMerged fills in the texts of merged cells that extend into a row from above, except long ones, and records the
+// merged cells that start in the row.
 func (r *sheetReader) fillMerged(row *table.Row) {
 	for column, m := range r.above {
 		if m.last < row.Number {
@@ -221,8 +221,8 @@ func columnOf(ref string) (int, bool) {
 	return 0, false
 }
 
-// cell reads the current element as a cell. It returns the text that the sheet shows, and the address if the formula is
-// a HYPERLINK.
+// cell reads the current element as a cell. It returns the text that the sheet displays and, if the formula is a
+// HYPERLINK, the address.
 func (r *sheetReader) cell(sc *xmlscan.Scanner, e xml.StartElement) (text, link string) {
 	var value, inline, formula string
 	computed := false
@@ -267,7 +267,7 @@ func (r *sheetReader) cell(sc *xmlscan.Scanner, e xml.StartElement) (text, link 
 		return trimmed, link
 	case "e":
 		return trimmed, link
-	case "d": // a date in ISO 8601, in strict workbooks
+	case "d": // an ISO 8601 date, in strict workbooks
 		return strings.Replace(strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(trimmed, "Z"), ".000"), "T00:00:00"), "T", " ", 1), link
 	}
 	if trimmed == "" {
@@ -285,10 +285,11 @@ func (r *sheetReader) cell(sc *xmlscan.Scanner, e xml.StartElement) (text, link 
 	return r.w.styles.show(trimmed, style), link
 }
 
-// hyperlinkFormula matches =HYPERLINK("address", "text"). The address must be constant; the text may be an expression.
+// hyperlinkFormula matches =HYPERLINK("address", "text"). The address must be constant, but the text may be an
+// expression.
 var hyperlinkFormula = regexp.MustCompile(`(?i)^=?\s*HYPERLINK\(\s*"((?:[^"]|"")+)"\s*(?:\)|,\s*"((?:[^"]|"")*)"\s*\)|,)`)
 
-// formulaLink returns the text and the address of a HYPERLINK formula. Both are "" for other formulas.
+// formulaLink returns a HYPERLINK formula's text and address. Both are "" for other formulas.
 func formulaLink(formula string) (text, address string) {
 	m := hyperlinkFormula.FindStringSubmatch(formula)
 	if m == nil || strings.HasPrefix(m[1], "#") {
@@ -298,12 +299,12 @@ func formulaLink(formula string) (text, address string) {
 	return cmp.Or(strings.ReplaceAll(m[2], `""`, `"`), address), address
 }
 
-// readTail reads parts of the file that come after the rows but are needed to read them: links, merged cells, and the
+// readTail reads data that comes after the rows in the file but is needed to read them: links, merged cells, and the
 // header rows of tables and filters. It skips the rows without parsing them.
 func (r *sheetReader) readTail() error {
 	part, err := r.w.a.Open(r.ref.part)
 	if err != nil {
-		return nil // reading the rows returns the error
+		return nil // reading the rows will return the error
 	}
 	defer part.Close()
 	if !r.w.tails[r.ref.part] { // the rows are unpacked again later, and only then count towards the limit
@@ -374,8 +375,7 @@ func (r *sheetReader) readTables(rels []ooxml.Relation) error {
 	return nil
 }
 
-// mergedRange parses the reference of a merged cell, such as "B2:C4". It returns the cell and the number of its first
-// row.
+// mergedRange parses a merged cell's reference, such as "B2:C4". It returns the cell and the number of its first row.
 func mergedRange(ref string) (row int, m table.Merged, ok bool) {
 	first, last, _ := strings.Cut(strings.ReplaceAll(ref, "$", ""), ":")
 	col1, row1, err1 := excelize.CellNameToCoordinates(first)

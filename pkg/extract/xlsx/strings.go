@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// maxSheetText is the maximum size, in bytes, of a shared text in a cell. A cell holds at most 32,767 characters. There
-// must be a limit, because any number of cells may refer to the same text.
+// maxSheetText is the maximum size, in bytes, of a shared text in a cell. A cell holds at most 32,767 characters. A
+// limit is needed because any number of cells may refer to the same text.
 const maxSheetText = 4 * 32_767
 
 // sharedStrings holds the texts that cells refer to by number. They are in one buffer, because a workbook can have a
@@ -33,8 +33,8 @@ func (s *sharedStrings) at(i int) (string, bool) {
 	return format.Cut(s.text[start:s.ends[i]], maxSheetText), true
 }
 
-// readSharedStrings reads the shared strings in a part. If the part is missing, there are none. The limit on the size
-// of a part also bounds the memory that they need.
+// readSharedStrings reads the shared strings in a part. If the part is missing, there are none. The limit on a part's
+// size also bounds the memory they need.
 func readSharedStrings(a *ooxml.Package, part string) (*sharedStrings, error) {
 	s := &sharedStrings{}
 	var text strings.Builder
@@ -76,7 +76,7 @@ func richText(sc *xmlscan.Scanner) string {
 
 var xstringEscape = regexp.MustCompile(`_x[0-9A-Fa-f]{4}_`)
 
-// unescapeXstring decodes the escapes of characters that XML cannot contain, such as "_x000D_".
+// unescapeXstring decodes escapes for characters that XML cannot contain, such as "_x000D_".
 func unescapeXstring(s string) string {
 	if !strings.Contains(s, "_x") {
 		return s

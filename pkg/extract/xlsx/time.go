@@ -19,13 +19,13 @@ type sheetTime struct {
 	hour       int
 	minute     int
 	second     int
-	fraction   int     // fraction of a second, in units of the last digit shown
-	total      float64 // seconds since the first day, rounded to the digits shown
-	hasHalf    bool    // whether the format has a 12-hour clock
+	fraction   int     // fraction of a second, in units of the last displayed digit
+	total      float64 // seconds since the first day, rounded to the displayed digits
+	hasHalf    bool    // the format has a 12-hour clock
 	showsClock bool
 }
 
-// date formats a number in the section's date or time format. ok is false if the number is not a valid date.
+// date formats a number in the section's date or time format. `ok` is false if the number is not a valid date.
 func (s *codeSection) date(n float64, date1904 bool) (text string, ok bool) {
 	t, ok := s.timeOf(n, date1904)
 	if !ok {
@@ -51,7 +51,7 @@ func (s *codeSection) date(n float64, date1904 bool) (text string, ok bool) {
 	return b.String(), true
 }
 
-// timeOf converts a number to a date and time. It rounds to the fraction of a second that the section shows.
+// timeOf converts a number to a date and time, rounded to the fraction of a second that the section displays.
 func (s *codeSection) timeOf(n float64, date1904 bool) (t sheetTime, ok bool) {
 	for _, token := range s.tokens {
 		t.hasHalf = t.hasHalf || token.part == codeAMPM
@@ -83,7 +83,7 @@ func (s *codeSection) timeOf(n float64, date1904 bool) (t sheetTime, ok bool) {
 	return t, true
 }
 
-// setDay sets the date from a day number. As in Excel, day 1 is 1 January 1900 and day 60 is 29 February 1900, which
+// setDay sets the date from a day number. As in Excel, day 1 is 1 January 1900, and day 60 is 29 February 1900, which
 // did not exist.
 func (t *sheetTime) setDay(days int) {
 	t.weekday = time.Weekday((days + 6) % 7)
@@ -155,7 +155,7 @@ func (t *sheetTime) field(letters string, minute bool) string {
 	}
 }
 
-// isMinute reports whether the m or mm in tokens[at] means minutes. It does after hours and before seconds.
+// isMinute reports whether the m or mm in tokens[at] means minutes, as it does after hours and before seconds.
 func (s *codeSection) isMinute(at int) bool {
 	if t := s.tokens[at]; t.text[0] != 'm' || len(t.text) > 2 {
 		return false

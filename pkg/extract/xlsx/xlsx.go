@@ -17,10 +17,10 @@ import (
 	"github.com/sluice/sluice/pkg/extract/zip"
 )
 
-// maxSheets is the maximum number of sheets read from a workbook.
+// maxSheets is the maximum number of sheets to read from a workbook.
 const maxSheets = 10_000
 
-// workbook holds the state while an xlsx file is read. All sheets in the file share it.
+// workbook is the state while reading an xlsx file, shared by all sheets.
 type workbook struct {
 	p       *format.Parser
 	a       *ooxml.Package
@@ -44,11 +44,11 @@ var Format = ooxml.NewFormat(format.Format{
 	Name: "an xlsx workbook", Label: "Excel (xlsx)", Read: read,
 })
 
-// read reads a workbook sheet by sheet and row by row. Numbers are written as the sheet shows them, and formulas as
+// read reads a workbook sheet by sheet and row by row. Numbers are written as the sheet displays them, and formulas as
 // their stored results. Hidden rows and columns are read too, because usually a filter has hidden them. Hidden sheets
 // are read with a warning, except those that only a macro can show. The parts are read with xmlscan rather than
-// excelize: xmlscan tolerates common errors (wrong relationships and references, missing styles) and holds only one row
-// in memory. excelize only formats numbers with fractions or in other languages.
+// excelize, because xmlscan tolerates common errors (wrong relationships and references, missing styles) and holds only
+// one row in memory. excelize only formats numbers with fractions or in other languages.
 func read(p *format.Parser) error {
 	a := ooxml.PackageOf(p)
 	a.Properties()
@@ -160,7 +160,7 @@ func (w *workbook) sheet(s sheetRef) error {
 	return w.drawings(s, name)
 }
 
-// drawnSheets reads the drawings of the sheets, except those that only a macro can show.
+// drawnSheets reads the sheets' drawings, except on sheets that only a macro can show.
 func (w *workbook) drawnSheets() error {
 	for _, s := range w.sheets {
 		if s.veryHidden {
@@ -173,7 +173,7 @@ func (w *workbook) drawnSheets() error {
 	return nil
 }
 
-// nameWriter returns a function that writes the sheet's name on its first call.
+// nameWriter returns a function that writes the sheet's name the first time it is called.
 func (w *workbook) nameWriter(s sheetRef) func() error {
 	named := false
 	return func() error {

@@ -26,7 +26,8 @@ func (w *dataWriter) value(n *node) error {
 	return nil
 }
 
-// object writes an element as a JSON object. If the element also contains text, that text is the value of the key "".
+// object writes an element as a JSON object. If the element also contains text, that text becomes the value of the key
+// "".
 func (w *dataWriter) object(n *node) error {
 	w.out.WriteByte('{')
 	first := true

@@ -10,8 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/ooxml"
 )
 
-// put emits a paragraph, with the label of its list item before it if there is one. A paragraph in a list becomes a
-// list item.
+// put emits a paragraph, preceded by its list item's label if there is one. A paragraph in a list becomes a list item.
 func (w *walker) put(text string, kind domain.BlockKind, links []domain.BlockLink) error {
 	if text = strings.TrimSpace(text); text == "" {
 		return nil
@@ -62,7 +61,7 @@ func (in *inline) flush() error {
 	return nil
 }
 
-// isBlock reports whether an element divides the paragraph around it.
+// isBlock reports whether an element splits the paragraph around it.
 func isBlock(n *node) bool {
 	return itemLists[n.name] || code[n.name] || tables[n.name] || paragraphs[n.name] && n.name != "l" || captioned[n.name] ||
 		n.name == "fig" || n.name == "disp-formula" || n.name == "disp-quote" || n.name == "mediaobject"
@@ -175,7 +174,7 @@ func (w *walker) item(n *node) error {
 	return err
 }
 
-// content emits the content of a list item, a table cell or a note: either text, or paragraphs and other elements.
+// content emits the content of a list item, table cell or note: either text, or paragraphs and other elements.
 func (w *walker) content(n *node) error {
 	if n.isMixed() {
 		return w.paragraph(n)
@@ -199,16 +198,16 @@ func (w *walker) table(n *node) error {
 	return t.out.Flush()
 }
 
-// grid holds the state while a table is read.
+// grid is the state while reading a table.
 type grid struct {
 	w     *walker
 	out   ooxml.Table
-	below map[int]int // number of further rows that a cell spans, by column
-	body  bool        // whether a row other than a header was read
+	below map[int]int // by column: number of further rows that a cell spans
+	body  bool        // a row other than a header was read
 	cells int
 }
 
-// rows reads the rows in a table or in a part of it.
+// rows reads the rows in a table or a section of it.
 func (t *grid) rows(n *node, header bool) error {
 	for _, c := range n.children {
 		var err error
@@ -232,7 +231,7 @@ func (t *grid) row(n *node, header bool) error {
 	}
 	var row ooxml.Row
 	column := 0
-	skip := func() { // columns of cells that span several rows
+	skip := func() { // columns covered by cells that span several rows
 		for t.below[column] > 0 && column < format.MaxColumns {
 			t.below[column]--
 			row.Cells = append(row.Cells, ooxml.Cell{Below: true})
@@ -267,7 +266,7 @@ func (t *grid) row(n *node, header bool) error {
 	return t.out.Add(row)
 }
 
-// text returns the text of the cell c and adds the links in the cell to the row.
+// text returns the text of the cell c and adds the cell's links to the row.
 func (t *grid) text(c *node, row *ooxml.Row) string {
 	var texts []string
 	inner := *t.w
@@ -279,13 +278,13 @@ func (t *grid) text(c *node, row *ooxml.Row) string {
 	}
 	err := inner.content(c)
 	t.w.notes = inner.notes
-	if err != nil { // only the end of the context; the next row reports it
+	if err != nil { // can only mean that the context is done; the next row reports it
 		return ""
 	}
 	return strings.Join(texts, "\n")
 }
 
-// spanOf returns the number of columns that a cell spans. In CALS tables, column names end in a number, such as "c2".
+// spanOf returns how many columns a cell spans. In CALS tables, column names end in a number, such as "c2".
 func spanOf(c *node) int {
 	first, last := trailingNumber(c.attribute("namest")), trailingNumber(c.attribute("nameend"))
 	if first > 0 && last > first {
@@ -298,7 +297,7 @@ func trailingNumber(s string) int {
 	return count(s[len(strings.TrimRight(s, "0123456789")):], 0)
 }
 
-// count returns the number in s, but at most MaxColumns. It returns `otherwise` if s is not a number.
+// count returns the number in s, limited to MaxColumns, or `otherwise` if s is not a number.
 func count(s string, otherwise int) int {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 0 {

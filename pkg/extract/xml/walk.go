@@ -12,10 +12,10 @@ import (
 // walker converts a document to blocks.
 type walker struct {
 	p       *format.Parser
-	level   int    // number of titled sections around the current element
+	level   int    // titled sections around the current element
 	lists   int    // number of lists around the current element
 	label   string // number or term to write before the next paragraph
-	caption bool   // whether a title is a caption rather than a heading
+	caption bool   // titles are captions rather than headings
 	emit    func(domain.Block) error
 	notes   int // number of footnotes so far
 	tables  int // number of tables around the current element
@@ -34,7 +34,7 @@ func (w *walker) document(root *node) error {
 	return w.element(root)
 }
 
-// header reads the header of a TEI document: its title, its metadata, and its abstract, which is where GROBID puts it.
+// header reads a TEI document's header: its title, its metadata, and its abstract, which is where GROBID puts it.
 func (w *walker) header(header *node) error {
 	w.metadata(header)
 	if title := header.find("title"); title != nil && title.hasText() {
@@ -104,7 +104,7 @@ func (w *walker) section(n *node) error {
 			err = inner.put(c.words(), domain.BlockParagraph, nil)
 		case c.name == "label":
 			if inner.caption {
-				inner.label = c.words() + " " // the number of a figure or table
+				inner.label = c.words() + " " // a figure's or table's number
 			}
 		case c.name == "titleabbrev" || c.name == "navtitle" || c.name == "searchtitle": // short forms of the title
 		default:
@@ -126,8 +126,7 @@ func (w *walker) heading(title *node) error {
 	return w.emit(domain.Block{Kind: domain.BlockHeading, Level: min(w.level, 6), Text: text})
 }
 
-// information adds the metadata in an element to the document's metadata. It also emits an article's title, and
-// abstracts.
+// information adds an element's metadata to the document's. It also emits an article's title and its abstracts.
 func (w *walker) information(n *node) error {
 	if n.name == "front" {
 		for _, c := range n.children {
@@ -191,10 +190,10 @@ func (w *walker) metadata(n *node) {
 	w.p.Meta(domain.MetaKeywords, strings.Join(nonEmpty(keywords), "; "))
 }
 
-// maxAuthors is the maximum number of authors, and of keywords.
+// maxAuthors is the maximum number of authors, and also of keywords.
 const maxAuthors = 20
 
-// person returns the name of an author, with the given names first.
+// person returns an author's name, given names first.
 func (n *node) person() string {
 	given, family := n.find("firstname", "given-names", "forename"), n.find("surname")
 	if family == nil {
@@ -209,8 +208,8 @@ func (n *node) person() string {
 	return given.words() + " " + family.words()
 }
 
-// date returns the date in an element. A date that consists of year, month and day is formatted as in ISO 8601. Any
-// other date is returned as written.
+// date returns the date in an element. If it consists of year, month and day, it is formatted as in ISO 8601; otherwise
+// it is returned as written.
 func (n *node) date() string {
 	year := n.child("year")
 	if year == nil {
@@ -231,8 +230,7 @@ func (n *node) date() string {
 	return date
 }
 
-// each calls `take` with each descendant that is an element. If `take` returns false, it skips the descendants of that
-// element.
+// each calls `take` with each descendant element. If `take` returns false, it skips that element's descendants.
 func (n *node) each(take func(*node) bool) {
 	for _, c := range n.children {
 		if c.name != "" && take(c) {
@@ -241,12 +239,12 @@ func (n *node) each(take func(*node) bool) {
 	}
 }
 
-// isReference reports whether a "ref" element is an entry of a bibliography rather than a link.
+// isReference reports whether a "ref" element is a bibliography entry rather than a link.
 func (n *node) isReference() bool {
 	return n.child("element-citation", "mixed-citation", "nlm-citation", "citation") != nil
 }
 
-// raw returns the text of an element with its line breaks.
+// raw returns an element's text with its line breaks.
 func (n *node) raw() string {
 	var b strings.Builder
 	n.appendRaw(&b)

@@ -1,5 +1,5 @@
-// Package xml reads XML. Documents in formats such as DocBook, DITA, JATS and TEI are read as headings, paragraphs,
-// lists and tables. All other XML is data and is read as package json reads JSON.
+// Package xml reads XML. It reads documents in formats such as DocBook, DITA, JATS and TEI as headings, paragraphs,
+// lists and tables. Any other XML is data, which it reads as package json reads JSON.
 package xml
 
 import (
@@ -14,9 +14,9 @@ import (
 const mimeType = "application/xml"
 
 const (
-	// maxXML is the maximum size, in bytes, of a text parsed as XML.
+	// maxXML is the maximum size, in bytes, of a text to parse as XML.
 	maxXML = 64 << 20
-	// maxNodes is the maximum number of elements, attributes and pieces of text.
+	// maxNodes is the maximum number of elements, attributes and text nodes.
 	maxNodes = 2_000_000
 )
 
@@ -81,7 +81,7 @@ func read(p *format.Parser) error {
 	return p.Piece(format.TypeJSON, strings.NewReader(w.out.String()))
 }
 
-// withoutDeclaration returns the text without its XML declaration. The encoding in the declaration no longer applies.
+// withoutDeclaration returns the text without its XML declaration, because the encoding in it no longer applies.
 func withoutDeclaration(source string) string {
 	trimmed := strings.TrimLeft(source, " \t\r\n\ufeff")
 	if strings.HasPrefix(trimmed, "<?xml ") {
@@ -92,7 +92,7 @@ func withoutDeclaration(source string) string {
 	return trimmed
 }
 
-// node is an element or, if it has no name, a piece of text.
+// node is an element or, if it has no name, a text node.
 type node struct {
 	name     string // local name
 	text     string
@@ -192,7 +192,7 @@ func (n *node) hasText() bool {
 }
 
 // words returns the text of an element and its descendants on one line, without footnotes and index terms. If an
-// element contains only elements, such as the parts of a name, their texts are separated by spaces.
+// element contains only elements, such as the parts of a name, spaces separate their texts.
 func (n *node) words() string {
 	var b strings.Builder
 	n.appendWords(&b)
@@ -232,8 +232,8 @@ func (n *node) isProse() bool {
 	return sentences > 0 && (documents[n.name] && titled || inside*3 >= all)
 }
 
-// weigh returns the number of bytes of all text, the number of bytes of text in paragraphs, and the number of
-// paragraphs with more than one word. `within` says whether the element is inside a paragraph.
+// weigh returns the size in bytes of all text, the size of the text in paragraphs, and the number of paragraphs with
+// more than one word. `within` says whether the element is inside a paragraph.
 func (n *node) weigh(within bool) (all, inside, sentences int) {
 	size := len(strings.TrimSpace(n.text))
 	all = size

@@ -1,4 +1,4 @@
-// Package xmlscan walks XML without building a tree, with bounded depth, time and memory. XML-based formats use it.
+// Package xmlscan walks XML without building a tree, with bounded depth, time and memory. All XML-based formats use it.
 package xmlscan
 
 import (
@@ -16,10 +16,10 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Scanner walks the elements of an XML part without building a tree. The current element is the one whose start was
-// returned last. The scanner expands only the five predefined entities and rejects elements nested deeper than
-// MaxDepth. After an error, it reports the end of the element at every level, so the walk returns to the top with the
-// content read so far. Err or Damage holds the error.
+// Scanner walks an XML part's elements without building a tree. The current element is the one whose start was returned
+// last. The scanner expands only the five predefined entities and rejects elements nested deeper than MaxDepth. After
+// an error, it reports the end of the element at every level, so the walk returns to the top with the content read so
+// far. Err or Damage holds the error.
 type Scanner struct {
 	ctx    context.Context
 	dec    *xml.Decoder
@@ -45,11 +45,11 @@ func New(ctx context.Context, r io.Reader) *Scanner {
 	return &Scanner{ctx: ctx, dec: dec}
 }
 
-// ExpandHTMLEntities makes the scanner expand the named entities of HTML ("&eacute;"). Most document types of XML
-// documents define them too.
+// ExpandHTMLEntities makes the scanner expand HTML's named entities ("&eacute;"), which most XML document types also
+// define.
 func (s *Scanner) ExpandHTMLEntities() { s.dec.Entity = xml.HTMLEntity }
 
-// next returns the next token, or nil at the end of the XML, at damaged XML, and after Stop.
+// next returns the next token, or nil at the end of the XML, on damaged XML, and after Stop.
 func (s *Scanner) next() xml.Token {
 	if s.Over {
 		return nil
@@ -94,8 +94,8 @@ func (s *Scanner) Stop(err error) {
 	}
 }
 
-// child returns the next child of the current element, or false at the end of the element. The previous child must
-// already have been walked or skipped.
+// child returns the current element's next child, or false at the end of the element. The previous child must already
+// have been walked or skipped.
 func (s *Scanner) child() (xml.StartElement, bool) {
 	for {
 		switch t := s.next().(type) {
@@ -120,8 +120,8 @@ func (s *Scanner) Each(take func(e xml.StartElement) bool) {
 // descendant's content.
 func (s *Scanner) Descend(take func(e xml.StartElement) bool) { s.Mixed(nil, take) }
 
-// Mixed walks the current element's content in order. It calls `text` with each piece of text, unless `text` is nil,
-// and `take` with each descendant. `take` must return true if it has already read the descendant's content.
+// Mixed walks the current element's content in order. It calls `text`, unless it is nil, with each run of text, and
+// `take` with each descendant. `take` must return true if it has already read the descendant's content.
 func (s *Scanner) Mixed(text func(string), take func(e xml.StartElement) bool) {
 	for open := 1; open > 0; {
 		switch t := s.next().(type) {
@@ -141,10 +141,10 @@ func (s *Scanner) Mixed(text func(string), take func(e xml.StartElement) bool) {
 	}
 }
 
-// Skip skips the rest of the current element.
+// Skip skips the remainder of the current element.
 func (s *Scanner) Skip() { s.Descend(func(xml.StartElement) bool { return false }) }
 
-// Text returns the character data directly in the current element and moves to the element's end.
+// Text returns the current element's own character data and moves to the element's end.
 func (s *Scanner) Text() string {
 	var b strings.Builder
 	for {
@@ -159,7 +159,7 @@ func (s *Scanner) Text() string {
 	}
 }
 
-// Root moves to the start of the root element. It returns false if the document has none.
+// Root moves to the start of the root element. It returns false if there is none.
 func (s *Scanner) Root() (xml.StartElement, bool) {
 	for {
 		switch t := s.next().(type) {

@@ -17,16 +17,16 @@ const maxComment = 200
 const maxAliased = 1 << 20
 
 // writer writes YAML documents as JSON, each at the line where it starts in the file. A comment becomes part of the
-// value that it describes.
+// value it describes.
 type writer struct {
 	p          *format.Parser
 	out        strings.Builder
-	line       int // number of line ends written
+	line       int // line ends written so far
 	depth      int
-	structured bool // whether there was a mapping or a sequence
+	structured bool // there was a mapping or sequence
 
 	aliases int // depth of aliases around the current value
-	left    int // number of bytes that aliases may still repeat
+	left    int // bytes that aliases may still repeat
 	cut     bool
 }
 
@@ -36,7 +36,7 @@ func (w *writer) document(d *yaml.Node) error {
 	}
 	root := d.Content[0]
 	if root.Kind == yaml.ScalarNode && root.ShortTag() == "!!null" {
-		return nil // only comments between two document markers
+		return nil // just comments between two document markers
 	}
 	for w.line < root.Line-1 {
 		w.out.WriteByte('\n')
@@ -90,7 +90,7 @@ func (w *writer) value(n *yaml.Node, about string) error {
 	return nil
 }
 
-// word writes a number or a truth value. A value that JSON does not have is written as a string.
+// word writes a number or boolean. Values that JSON does not have are written as strings.
 func (w *writer) word(text string) {
 	if json.Valid([]byte(text)) {
 		w.out.WriteString(text)
@@ -120,8 +120,8 @@ func (w *writer) mapping(n *yaml.Node, about string) error {
 	return nil
 }
 
-// pairs writes the keys and values of a mapping, and of the mappings that it merges ("<<"). It skips the keys in
-// `seen`: the mapping's own values override merged values.
+// pairs writes the keys and values of a mapping and of the mappings it merges ("<<"). It skips the keys in `seen`,
+// because the mapping's own values override merged ones.
 func (w *writer) pairs(n *yaml.Node, seen map[string]bool, first *bool) error {
 	var merged []*yaml.Node
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -140,7 +140,7 @@ func (w *writer) pairs(n *yaml.Node, seen map[string]bool, first *bool) error {
 		}
 		*first = false
 		above := comment(key.HeadComment)
-		if len(above) > maxComment { // a licence, or an explanation of the whole file
+		if len(above) > maxComment { // a licence or an explanation of the whole file
 			w.write("")
 			w.out.WriteByte(':')
 			w.write("# " + above)
@@ -208,7 +208,7 @@ func (w *writer) sequence(n *yaml.Node, about string) error {
 	return nil
 }
 
-// keyText returns a key's text. A key that is a mapping or a sequence is written as its values.
+// keyText returns a key's text. If the key is a mapping or sequence, this is its values.
 func keyText(n *yaml.Node) string {
 	const maxKey = 200
 	switch n.Kind {
@@ -228,7 +228,7 @@ func keyText(n *yaml.Node) string {
 	return format.Cut(strings.Join(words, ", "), maxKey)
 }
 
-// comment returns a comment's words, without the comment marks.
+// comment returns a comment's words without the comment marks.
 func comment(s string) string {
 	if s == "" {
 		return ""

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// maxYAML is the maximum size, in bytes, of a text parsed as YAML. The parser needs the whole text in memory.
+// maxYAML is the maximum size, in bytes, of a text to parse as YAML. The parser needs the whole text in memory.
 const maxYAML = 16 << 20
 
 // Format describes YAML.
@@ -52,7 +52,7 @@ func read(p *format.Parser) error {
 	if w.cut {
 		p.Out.Warn(fmt.Sprintf("aliases were expanded up to %s; the rest were skipped", format.SizeText(maxAliased)))
 	}
-	if !w.structured { // only words
+	if !w.structured { // just words
 		return p.Piece(format.TypeText, strings.NewReader(source))
 	}
 	return p.Piece(format.TypeJSON, strings.NewReader(w.out.String()))

@@ -11,7 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// values has the habits of charts and pipelines: comments above and behind values, anchors, merges and block texts.
+// values is written as charts and pipelines often are: comments above and behind values, anchors, merges and block
+// texts.
 const values = `# Settings of the gate
 
 # Number of porters

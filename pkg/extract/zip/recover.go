@@ -22,8 +22,8 @@ const (
 // needs the whole container in memory.
 const maxRecovered = 64 << 20
 
-// recoverParts opens a container without a directory. The directory is at the end, so it is missing from truncated
-// uploads and downloads. The parts are found by their local headers and repacked; the last one may be incomplete.
+// recoverParts opens a container without a directory. The directory is at the end, so truncated uploads and downloads
+// lack it. The parts are found by their local headers and repacked. The last one may be incomplete.
 func recoverParts(p *format.Parser, cause error) (*zip.Reader, error) {
 	what := p.Formats.PackedNames() + " file"
 	if p.Src.Size > maxRecovered {
@@ -50,9 +50,9 @@ func recoverParts(p *format.Parser, cause error) (*zip.Reader, error) {
 	return zr, nil
 }
 
-// repack writes a new container with the parts found by their local headers and returns their number. If the parts
-// unpack to more than `limit` bytes, it returns an *Error of kind TooLarge. If ctx is done, it returns the context's
-// error.
+// repack writes a new container with the parts it finds by their local headers and returns how many there are. It
+// returns an *Error of kind TooLarge if the parts unpack to more than `limit` bytes, or the context's error if ctx is
+// done.
 func repack(ctx context.Context, to io.Writer, data []byte, limit int64) (found int, err error) {
 	z, left := zip.NewWriter(to), limit
 	for range format.MaxZipEntries {
@@ -110,8 +110,8 @@ func localHeader(data []byte) (name string, method uint16, body []byte, ok bool)
 	return name, method, data[localHeaderSize+nameLen+extraLen:], true
 }
 
-// unpackInto unpacks one part, or the intact beginning of a damaged one, up to `limit`+1 bytes. It returns the packed
-// and the unpacked size.
+// unpackInto unpacks a part, or the intact start of a damaged one, up to `limit`+1 bytes. It returns the packed and
+// unpacked sizes.
 func unpackInto(ctx context.Context, w io.Writer, method uint16, body []byte, limit int64) (used int, size int64, err error) {
 	if method == zip.Store {
 		n, err := w.Write(body[:min(int64(len(body)), limit+1)])
@@ -121,7 +121,7 @@ func unpackInto(ctx context.Context, w io.Writer, method uint16, body []byte, li
 		return n, int64(n), nil
 	}
 	src := bytes.NewReader(body)
-	// If the source is an io.ByteReader, flate does not read beyond the end of its data.
+	// flate does not read beyond the end of its data if the source is an io.ByteReader.
 	size, err = io.Copy(w, io.LimitReader(contextReader{ctx, flate.NewReader(src)}, limit+1))
 	var corrupt flate.CorruptInputError
 	if ctx.Err() != nil {

@@ -25,7 +25,7 @@ func TestRepackingFindsAllPartsAndNamesTheLimitOfTheFile(t *testing.T) {
 				body := []byte(strings.Repeat("x", 1<<10))
 				create := z.CreateHeader
 				if method == zip.Store {
-					create = z.CreateRaw // writes the sizes before the part and not after it, as other programs do
+					create = z.CreateRaw // writes the sizes before the part instead of after it, as other programs do
 				}
 				w, err := create(&zip.FileHeader{Name: part, Method: method, CompressedSize64: 1 << 10, UncompressedSize64: 1 << 10})
 				if err != nil {

@@ -1,4 +1,4 @@
-// Package zip opens documents that are zip files, checks their sizes before it unpacks anything, and recovers the parts
+// Package zip opens documents that are zip files, checks their sizes before unpacking anything, and recovers the parts
 // of truncated files. Packed formats read their parts through it.
 package zip
 
@@ -15,17 +15,17 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// Archive is an opened zip file whose declared sizes have been checked.
+// Archive is an open zip file whose declared sizes have been checked.
 type Archive struct {
 	P             *format.Parser
 	Files         map[string]*zip.File // by PartName
-	HasDuplicates bool                 // whether several parts have the same name
-	cut           bool                 // whether the file is truncated: its directory or the end of a part is missing
-	Left          int64                // number of bytes that may still be unpacked
+	HasDuplicates bool                 // several parts have the same name
+	cut           bool                 // the file is truncated: its directory or the end of a part is missing
+	Left          int64                // bytes that may still be unpacked
 	max           int64
 }
 
-// Format describes zip files. It recognises the packed format of a zip file from its parts and reads the file as that
+// Format describes zip files. It recognises a zip file's packed format from the parts and reads the file in that
 // format.
 var Format = format.Format{Type: format.TypeZip, Packed: true, Read: read}
 
@@ -61,7 +61,7 @@ func read(p *format.Parser) error {
 	return nil
 }
 
-// Opened returns the archive of a packed document. The archive is already open when the format's Read is called.
+// Opened returns a packed document's archive, which is already open when the format's Read is called.
 func Opened(p *format.Parser) *Archive { return p.Container.(*Archive) }
 
 // Open opens the document as a zip file, which must be complete. In errors, `what` names the expected format.
@@ -74,7 +74,7 @@ func Open(p *format.Parser, what string) (*Archive, error) {
 }
 
 // newArchive rejects containers whose declared unpacked sizes exceed the limits. Declared sizes can be wrong, so
-// reading is also bounded. If several parts have the same name, only the first is read.
+// reading is also bounded. If several parts have the same name, only the first one is read.
 func newArchive(p *format.Parser, zr *zip.Reader) (*Archive, error) {
 	if len(zr.File) > format.MaxZipEntries {
 		return nil, format.Errorf(format.TooLarge, "the file contains %d parts; at most %d can be read", len(zr.File), format.MaxZipEntries)
@@ -105,8 +105,8 @@ func newArchive(p *format.Parser, zr *zip.Reader) (*Archive, error) {
 	return a, nil
 }
 
-// PartName normalises a part name for lookups, because producers differ in case and in the direction of slashes. A name
-// with ".." cannot escape from the container.
+// PartName normalises a part name for lookups, because producers use different cases and slashes. A name with ".."
+// cannot escape from the container.
 func PartName(name string) string {
 	return strings.ToLower(strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(name, `\`, "/")), "/"))
 }
@@ -128,7 +128,7 @@ func (a *Archive) Has(folder string) bool {
 // ErrNoPart means that the archive has no part with the requested name.
 var ErrNoPart = errors.New("the part is missing")
 
-// partReader unpacks a part within the limits on a part and on the whole archive.
+// partReader unpacks a part within the limits on the part and on the whole archive.
 type partReader struct {
 	a    *Archive
 	name string
@@ -152,7 +152,7 @@ func (r *partReader) Read(b []byte) (int, error) {
 
 func (r *partReader) Close() error { return r.r.Close() }
 
-// Open returns a reader that unpacks one part. It fails with ErrNoPart if the part is missing. The caller closes the
+// Open returns a reader that unpacks one part. It returns ErrNoPart if the part is missing. The caller must close the
 // reader.
 func (a *Archive) Open(name string) (*partReader, error) {
 	f := a.Files[PartName(name)]
@@ -166,7 +166,7 @@ func (a *Archive) Open(name string) (*partReader, error) {
 	return &partReader{a: a, name: name, r: r, left: format.MaxPart}, nil
 }
 
-// Read unpacks a whole part. If it fails, it also returns the bytes read.
+// Read unpacks a whole part. If it fails, it also returns the bytes read so far.
 func (a *Archive) Read(name string) ([]byte, error) {
 	r, err := a.Open(name)
 	if err != nil {
@@ -197,8 +197,8 @@ func (a *Archive) Walk(name string, take func(sc *xmlscan.Scanner)) error {
 	return a.Scan(xmlscan.New(a.P.Ctx, r), take)
 }
 
-// Scan calls `take` with the scanner of a part and then records in the archive whether the part is damaged. It returns
-// an error only if no more of the document can be read.
+// Scan calls `take` with a part's scanner and then records in the archive whether the part is damaged. It returns an
+// error only if no more of the document can be read.
 func (a *Archive) Scan(sc *xmlscan.Scanner, take func(sc *xmlscan.Scanner)) error {
 	take(sc)
 	a.cut = a.cut || sc.Damage != nil
