@@ -62,7 +62,7 @@ type Gate struct {
 	refused  time.Time     // time of the last refusal
 
 	last     *flow     // flow that the last caller belonged to
-	switched time.Time // when the last caller from a different flow than `last` arrived
+	switched time.Time // when `last` last changed
 }
 
 // waiter is a queued caller. Whichever goroutine removes it from the queue admits or refuses it, exactly once.

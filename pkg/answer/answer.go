@@ -48,7 +48,7 @@ type Options struct {
 	Timeout       time.Duration // time limit for the whole answer; default 5 minutes
 	Fragments     int           // fragments retrieved per answer, 1 to retrieve.MaxTopK; default 10
 	ContextTokens int           // maximum total tokens of a prompt's fragments; default 3,000
-	HistoryTokens int           // maximum total tokens of a prompt's earlier messages; default 1,500; negative means no messages
+	HistoryTokens int           // maximum total tokens of earlier messages; default 1,500; negative means no messages
 	MinScore      float64       // minimum fragment relevance; default DefaultMinScore; negative means no minimum
 
 	// Composes means that models write the answers. It has these effects:

@@ -316,7 +316,7 @@ func TestIdempotencyKey(t *testing.T) {
 	s.call("POST", "/datastores", body, "Idempotency-Key", "k-1").problem(409)
 	s.stranger().call("POST", "/agents", object{"name": "other"}, "Idempotency-Key", "k-1").want(201)
 	s.call("POST", "/agents", object{"datastoreIds": []string{unusedID}, "name": "x"}, "Idempotency-Key", "k-2").problem(400)
-	s.call("POST", "/agents", object{"name": "x"}, "Idempotency-Key", "k-2").want(201) // after a failure, the same key may be used again
+	s.call("POST", "/agents", object{"name": "x"}, "Idempotency-Key", "k-2").want(201) // the key can be reused after a failure
 	for _, key := range []string{"", strings.Repeat("k", 201), "caf\xe9"} {
 		s.call("POST", "/agents", body, "Idempotency-Key", key).fault("Idempotency-Key")
 	}

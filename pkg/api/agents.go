@@ -243,7 +243,7 @@ func (s *server) agentExtra(ctx context.Context) domain.AgentExtra {
 		return nil
 	}
 	var all domain.AgentExtra
-	if json.Unmarshal(bytes.TrimPrefix(body.Raw, []byte("\ufeff")), &all) != nil { // cannot happen, because the body has been validated
+	if json.Unmarshal(bytes.TrimPrefix(body.Raw, []byte("\ufeff")), &all) != nil { // cannot happen, because the body is validated
 		return nil
 	}
 	for name := range all {

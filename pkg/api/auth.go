@@ -29,7 +29,7 @@ func (s *server) authenticate(c *gin.Context) {
 		s.audit.RecordUse(c.Request.Context(), caller)
 	}
 	if err != nil {
-		caller = access.Caller{Anonymous: true, Remote: caller.Remote} // so that the rate limit per address slows down callers who guess keys
+		caller = access.Caller{Anonymous: true, Remote: caller.Remote} // so that the limit per address slows down guessing
 	}
 	if limited := s.limits.Allow(caller); limited != nil {
 		err = limited

@@ -132,7 +132,7 @@ func TestAChosenIDOpensNoConversationOfAnotherVisitor(t *testing.T) {
 	inside := domain.CallerConversationID(s.ws, ours, "", id)
 	nothing("the inner id", noneKnown.asks(ours, "x", inside))
 	nothing("its UUID", noneKnown.asks(ours, "x", strings.TrimPrefix(inside, "caller:")))
-	if got := s.call("GET", "/conversations/"+inside, nil).want(200).object(); got.text("title") != "x" { // the conversation created under this name by the request above
+	if got := s.call("GET", "/conversations/"+inside, nil).want(200).object(); got.text("title") != "x" { // the conversation just created under this name
 		t.Errorf("the inner id reads %v", got)
 	}
 	s.call("POST", "/agents/"+ours+"/query", object{"query": "q", "conversationId": id, "visitorId": "another"}).problem(404)

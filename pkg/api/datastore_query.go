@@ -77,7 +77,7 @@ func encode(contentType string, fragments any) responseFunc {
 			return err
 		}
 		w.Header().Set("Content-Type", contentType)
-		w.Header().Set("Content-Length", strconv.Itoa(encoded.Len())) // otherwise the response would be chunked and need another write for the last chunk
+		w.Header().Set("Content-Length", strconv.Itoa(encoded.Len())) // otherwise the response would be chunked, with an extra write at the end
 		_, err := w.Write(encoded.Bytes())
 		return err
 	}

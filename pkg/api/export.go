@@ -38,7 +38,7 @@ func (s *server) ExportConversations(ctx context.Context, r ExportConversationsR
 			if !problem.IsClientGone(ctx, err) {
 				s.log.Error("failed while exporting conversations", "request", problem.RequestID(ctx), "error", err)
 			}
-			panic(http.ErrAbortHandler) // the status has been sent, so only an aborted connection can show that the export is incomplete
+			panic(http.ErrAbortHandler) // the status has been sent, so only an aborted connection shows that the export is incomplete
 		}
 		return nil
 	}), nil

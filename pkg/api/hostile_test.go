@@ -45,7 +45,7 @@ func (s *service) hostile(t *testing.T, send sender) *response {
 		return nil
 	}
 	defer res.Body.Close()
-	body, _ := io.ReadAll(res.Body) // net/http may truncate its own responses if clients keep sending; a truncated API response is invalid JSON and fails later
+	body, _ := io.ReadAll(res.Body) // net/http may truncate its own responses if clients keep sending; a truncated API response fails later as invalid JSON
 	return &response{T: t, status: res.StatusCode, header: res.Header, body: body}
 }
 

@@ -237,7 +237,7 @@ func TestARepeatAfterAnUncertainCommitCreatesNoDuplicate(t *testing.T) {
 			test.send(s, datastore, document).problem(503)
 			s.requireComplete(test.list, test.made)
 			before := s.jobs()
-			if a := test.send(s, datastore, document); a.status/100 != 2 { // retry at once, because no other run holds the claim
+			if a := test.send(s, datastore, document); a.status/100 != 2 { // retry at once: no other run holds the claim
 				t.Errorf("the repeat is answered %d: %s", a.status, a.body)
 			}
 			s.requireComplete(test.list, test.made)

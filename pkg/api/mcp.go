@@ -39,7 +39,7 @@ func (s *server) serveMCP(c *gin.Context) {
 		s.fail(c, err)
 		return
 	}
-	if _, faults := jsonbody.Parse(raw); len(faults) > 0 { // check the body as strictly as all others; this also limits nesting
+	if _, faults := jsonbody.Parse(raw); len(faults) > 0 { // check the body as strictly as all others, including its nesting
 		s.fail(c, problem.Invalid(faults))
 		return
 	}

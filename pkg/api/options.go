@@ -39,7 +39,7 @@ type Options struct {
 
 	Admission admit.Options // limits on concurrent requests; default: none
 
-	MCPHosts    []string // additional host names, without ports, allowed in MCP requests' Host and Origin; "*" means any
+	MCPHosts    []string // additional host names, without ports, for Host and Origin in MCP requests; "*" means any
 	CORSOrigins []string // origins of web pages that may call every endpoint, as returned by domain.ParseOrigin
 	Version     string   // service version, sent to MCP clients
 
@@ -53,7 +53,7 @@ type Options struct {
 	ReadTimeout    time.Duration // longest pause within a body, which must also arrive at transfer.MinRate; default 30 s
 	ReadyTimeout   time.Duration // total time limit for the /readyz checks; default 2 s
 	PlanTimeout    time.Duration // time limit for planning a site; default 20 s
-	KeyTimeout     time.Duration // time limit for looking up a key, to detect a hanging catalog before work begins; default 10 s
+	KeyTimeout     time.Duration // time limit for looking up a key, to detect a hanging catalog early; default 10 s
 	ClaimHeartbeat time.Duration // how often a request with an Idempotency-Key renews its claim; default: a quarter of catalog.IdempotencyLease
 }
 
@@ -89,7 +89,7 @@ type Deps struct {
 	Watcher   Watcher
 
 	Runner     *responses.Runner // runs background responses; if nil, a new one is created and never closed
-	ChatModels map[string]string // names of the configured chat models, with their names in the API; nil if there are none
+	ChatModels map[string]string // maps configured chat models to their names in the API; nil if there are none
 
 	// DetectType returns a file's type, given its first bytes, its name and the type declared by the client.
 	DetectType func(head []byte, name, declared string) string

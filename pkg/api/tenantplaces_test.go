@@ -126,7 +126,7 @@ func (s *scene) places(doc *openapi3.T) (all []place) {
 		content := op.RequestBody.Value.Content
 		if json := content["application/json"]; json != nil {
 			to := good.String()
-			if method == http.MethodDelete { // use an unused id; otherwise the first of these requests would delete the resource
+			if method == http.MethodDelete { // use an unused id, or the first request would delete the resource
 				to = uuidPattern.ReplaceAllString(to, unusedID)
 			}
 			for _, way := range textPlaces(json.Schema.Value, nil) {

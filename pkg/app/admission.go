@@ -28,7 +28,7 @@ const (
 	otherPerProcessor    = 32
 
 	waitingPerPermit   = 8  // maximum queue length per slot; a burst's time-out is long enough to serve that many
-	otherTimeoutFactor = 10 // time-out for other requests, as a multiple of the query time-out; no user is waiting for them
+	otherTimeoutFactor = 10 // time-out for other requests, as a multiple of the query time-out; no user is waiting
 	burstTimeout       = 10 // time-out in a burst, as a multiple of the time-out under sustained load
 	burstInterval      = 4  // longest burst, as a multiple of the time-out
 

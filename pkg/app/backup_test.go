@@ -226,7 +226,7 @@ func TestAnInterruptedBackupLeavesNoFile(t *testing.T) {
 	p := newProgram(t)
 	p.start()
 	store := p.newDatastore()
-	p.must(p.upload(store, "a.txt", "a", bytes.Repeat([]byte("The pump runs. "), 300_000), nil)) // takes over a minute at the lowest rate
+	p.must(p.upload(store, "a.txt", "a", bytes.Repeat([]byte("The pump runs. "), 300_000), nil)) // over a minute at the lowest rate
 	dir := t.TempDir()
 	p.must(os.WriteFile(filepath.Join(dir, "b.tar.zst"), []byte("yesterday's"), 0o600))
 	ctx, cancel := context.WithCancel(t.Context())

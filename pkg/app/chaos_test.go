@@ -311,7 +311,7 @@ func (f *fleet) checkIndex(store string) {
 	if err := sweeper.Drain(ctx); err != nil {
 		f.t.Fatal(err)
 	}
-	later := func() time.Time { return time.Now().Add(time.Hour) } // otherwise the audit would ignore rows that only just became active
+	later := func() time.Time { return time.Now().Add(time.Hour) } // otherwise the audit would ignore very recent rows
 	auditor := control.Auditor{Catalog: cat, Engines: where, Originals: noOriginals{}, Log: log, Now: later}
 	report, err := auditor.Audit(ctx, control.Scope{}, f.t.Logf)
 	if err != nil {

@@ -142,7 +142,7 @@ func TestTheCommandLineAddsDocumentsAndAsks(t *testing.T) {
 		if exit != cli.OK || !strings.HasPrefix(out, "RANK  SCORE  SOURCE\n   1  0.") || !strings.Contains(out, "green wheel") {
 			t.Errorf("exit code %d\n%s%s", exit, out, errs)
 		}
-		out, errs, exit = p.api(t.Context(), "query", "valves", "-filter", "team=nobody", "-json") // the command doesn't have to name the only datastore
+		out, errs, exit = p.api(t.Context(), "query", "valves", "-filter", "team=nobody", "-json") // the only datastore doesn't have to be named
 		if exit != cli.OK || out != "[]\n" {
 			t.Errorf("for nobody: exit code %d\n%s%s", exit, out, errs)
 		}

@@ -106,7 +106,7 @@ func TestClockJumpsLoseAndRepeatNothing(t *testing.T) {
 					made++
 				}
 			}
-			if len(have) != len(wanted)+made || made != 5 { // a set of requests makes five datasources: an upload, a text and three documents
+			if len(have) != len(wanted)+made || made != 5 { // a set makes five datasources: an upload, a text and three documents
 				t.Errorf("%d datasources are there, %d of them under keys, of %d that were uploaded", len(have), made, len(wanted))
 			}
 			found := map[string]int{}

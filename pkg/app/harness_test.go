@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	if shape := os.Getenv(childVariable); shape != "" {
 		h := faultHooks(os.Getenv(pointVariable))
 		h.now = wrongClock(os.Getenv(clockVariable))
-		signal.Ignore(syscall.SIGXFSZ) // tests limit file sizes to simulate a full disk; otherwise exceeding the limit would kill the process
+		signal.Ignore(syscall.SIGXFSZ) // tests limit file sizes to simulate a full disk; this keeps the process alive when it hits the limit
 		os.Exit(mainWith(h, Shape(shape), os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
 	}
 	moreAtOnce()

@@ -251,7 +251,7 @@ func checkRows(t *testing.T, dir, store string) {
 	}
 	defer idx.Close()
 	where := controlledEngines{&engines{embedded: idx}}
-	later := func() time.Time { return time.Now().Add(time.Hour) } // otherwise the audit would ignore rows that only just became active
+	later := func() time.Time { return time.Now().Add(time.Hour) } // otherwise the audit would ignore very recent rows
 	auditor := control.Auditor{Catalog: cat, Engines: where, Originals: noOriginals{}, Log: log, Now: later}
 	report, err := auditor.Audit(ctx, control.Scope{}, t.Logf)
 	if err != nil {

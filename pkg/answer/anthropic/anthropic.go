@@ -20,7 +20,7 @@ import (
 type Options struct {
 	BaseURL   string // without the version path; defaults to Anthropic's
 	APIKey    string // "" for gateways that need none
-	MaxTokens int    // maximum tokens per answer if the prompt sets no limit, because the API requires one; default 4,096
+	MaxTokens int    // maximum tokens per answer if the prompt sets no limit; the API requires one; default 4,096
 
 	Limits     remote.Limits
 	HTTPClient *http.Client // defaults to remote.Client()

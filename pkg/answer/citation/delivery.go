@@ -22,7 +22,7 @@ type Delivery struct {
 	stop      stopFilter         // applied to the provider's text first
 	gate      Gate               // applied after stop; if nil, all sentences pass
 	cites     *citationFilter    // nil if the text is JSON, whose arrays look like citations
-	links     *linkFilter        // applied after cites, because removing a marker may join text; nil if links are not checked
+	links     *linkFilter        // applied after cites, because removing a marker may join text; nil if not checked
 	emit      func(string) error // if nil, the text is only collected
 	Begun     bool               // whether the provider has sent text
 	Text      strings.Builder

@@ -59,7 +59,7 @@ func withDigits(terms map[string]bool) map[string]bool {
 type wording struct {
 	at    map[string][]int // positions of its terms
 	value bool             // whether it has a value of the requested kind
-	lone  bool             // whether the value belongs to the text's subject: the text is a row or an entry, or names the address's owner
+	lone  bool             // whether the value belongs to the text's subject: a row or entry, or text that names the owner
 }
 
 // readFragment returns the parts of f, the i-th fragment, with their evidence. `best` is the best fragment's score.

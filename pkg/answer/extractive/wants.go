@@ -31,7 +31,7 @@ var (
 	massWords  = wordset.Of(`heavy weigh weighs weight schwer wiegt gewicht lourd pèse pèsent poids pesa peso weegt zwaar весит`)
 	phoneWords = wordset.Of(`phone telephone telefon telefonnummer rufnummer téléphone teléfono telefono telefone telefoonnummer телефон`)
 	mailWords  = wordset.Of(`email mail courriel correo emailadresse mailadresse`)
-	sendWords  = wordset.Of(`number nummer numéro número numero address adresse dirección indirizzo endereço номер адрес`) // not topics in a question about a phone number or mail address
+	sendWords  = wordset.Of(`number nummer numéro número numero address adresse dirección indirizzo endereço номер адрес`) // not topics if asked for a phone number or mail address
 
 	// otherWords ask for something other than a value, even if the question mentions one, as in "who pays the costs"
 	// and "where is the price list".

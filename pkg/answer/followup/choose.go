@@ -82,7 +82,7 @@ const (
 	tolerance    = 0.15 // how much less of the question the result in context may cover
 	wellCovered  = 0.6  // minimum coverage of the question by a result that answers it without a subject
 	uncovered    = 0.4  // below this coverage, a result does not answer the question
-	fewer        = 0.5  // the result in context covers too little if its coverage is at most this fraction of the other's
+	fewer        = 0.5  // in context, a coverage of at most this fraction of the other's is too little
 )
 
 // PrefersContext chooses between the search results for the question alone (`alone`) and in context. It reports whether

@@ -24,7 +24,7 @@ type Piece struct {
 	Start, End int // in bytes, including the citation markers after the sentence
 	Text       string
 	Kind       Kind
-	Cited      []int // the sentence's citation numbers or, if it has none, those of the next cited sentence in its paragraph
+	Cited      []int // the sentence's citation numbers, or else those of the next cited sentence in its paragraph
 }
 
 // Split splits a Markdown answer into pieces. `marks` are its citation markers.

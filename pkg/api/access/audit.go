@@ -27,7 +27,7 @@ type entry struct {
 }
 
 const (
-	useInterval     = time.Hour   // minimum time between entries for one key and address, so that requests cannot fill the disk
+	useInterval     = time.Hour   // minimum time between entries per key and address, so that requests cannot fill the disk
 	refusalInterval = time.Minute // the same for rejected requests
 	maxAudited      = 10_000      // maximum size of each map; a full map is cleared, so some entries are logged early
 )

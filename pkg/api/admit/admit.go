@@ -39,7 +39,7 @@ type Options struct {
 	// limit.
 	Searches, Answers, Uploads, Others *admission.Gate
 
-	MaxOpen int // maximum number of open streams, also used in the limit on unfinished requests (see unfinishedGate); 0 means no limit
+	MaxOpen int // maximum number of open streams, also used by unfinishedGate; 0 means no limit
 
 	// CheckStorage is called for each upload. If it returns an error, the upload is rejected for lack of storage. It
 	// may be nil.
@@ -59,7 +59,7 @@ type Server struct {
 
 const (
 	slowBodyTime = 50 * time.Millisecond // how long a request may wait for the client's body before it loses its slot
-	retryMin     = 1                     // minimum Retry-After in seconds; the actual value is random, up to retryMax, so that clients don't all return at once
+	retryMin     = 1                     // minimum Retry-After in seconds; random up to retryMax, so that clients don't all return at once
 	retryMax     = 3
 )
 

@@ -128,7 +128,7 @@ func allowNulls(schema *openapi3.Schema, seen map[*openapi3.Schema]bool) {
 		if property.Value.Nullable || slices.Contains(schema.Required, name) {
 			continue
 		}
-		if property.Ref != "" { // no other keyword is allowed next to $ref; with allOf, generated clients keep the schema's name
+		if property.Ref != "" { // nothing else is allowed next to $ref; with allOf, clients keep the schema's name
 			schema.Properties[name] = openapi3.NewSchemaRef("", &openapi3.Schema{Nullable: true, AllOf: openapi3.SchemaRefs{property}})
 			continue
 		}

@@ -56,7 +56,7 @@ func Read(w http.ResponseWriter, r *http.Request, limit int64, timeout time.Dura
 	}
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if err != nil {
-		w.Header().Set("Connection", "close") // otherwise the server would read to the end of the body before responding
+		w.Header().Set("Connection", "close") // otherwise the server would first read the whole body
 		return nil, ReadError(err, timeout)
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})

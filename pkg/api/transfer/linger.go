@@ -49,7 +49,7 @@ func (l *Lingerer) Linger(w http.ResponseWriter, r *http.Request) (after func())
 func lingerOn(w http.ResponseWriter, r *http.Request, sent *sentBody) (after func()) {
 	nothing := func() {}
 	length := r.ContentLength
-	if sent.ended || length >= 0 && length <= serverDrain || r.ProtoMajor != 1 || r.Header.Get("Expect") != "" { // a client that sent Expect has not begun sending the body
+	if sent.ended || length >= 0 && length <= serverDrain || r.ProtoMajor != 1 || r.Header.Get("Expect") != "" { // after sending Expect, a client has not begun the body yet
 		return nothing
 	}
 	control := http.NewResponseController(w)

@@ -148,7 +148,7 @@ type Streaming struct {
 	WriteTimeout, Heartbeat time.Duration
 	Usage                   bool                                // whether the last chunk has the token counts
 	Explain                 func(err error) problem.OpenAIError // converts an error for the client
-	OnIgnored               func(set func(name, value string))  // registers a function that sets the header listing ignored parameters
+	OnIgnored               func(set func(name, value string))  // registers a function that sets the header for ignored parameters
 }
 
 // Stream sends the completion in chunks. `answer` calls emit with the text as it arrives. Stream returns an error if

@@ -94,7 +94,7 @@ type object struct {
 	ExpiresAt *int64 `json:"expires_at"`
 	Filename  string `json:"filename"`
 	Purpose   string `json:"purpose"`
-	Status    string `json:"status"` // always "processed", because clients wait for it and processing belongs to vector stores
+	Status    string `json:"status"` // always "processed": clients wait for it, and vector stores do the processing
 	Details   any    `json:"status_details"`
 }
 

@@ -108,7 +108,7 @@ func (h *Handler) vectors(ctx context.Context, caller access.Caller, model embed
 	if len(vectors) != len(r.Input) {
 		return nil, errors.New("the embedding model returned another number of vectors than texts")
 	}
-	if err := checkDimensions(model.Model(), r.Dimensions); err != nil { // the dimensions of a server's model are known only now
+	if err := checkDimensions(model.Model(), r.Dimensions); err != nil { // a server's dimensions are known only now
 		return nil, err
 	}
 	if r.Dimensions != nil {
