@@ -10,7 +10,6 @@ import (
 	"testing"
 )
 
-// root is the repository's root directory.
 const root = ".."
 
 // page is a Markdown file in the repository.

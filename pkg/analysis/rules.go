@@ -153,7 +153,7 @@ func (r *Rules) in(lang Language) *phrases {
 type expansion struct {
 	phrases []*phrases
 	langs   []Language // languages to look up synonym forms in
-	terms   [][]string // the query words' terms in the language of each element of phrases
+	terms   [][]string // per element of phrases: the query words' terms in its language
 	names   []string   // query terms' names
 }
 
@@ -278,7 +278,8 @@ func (a Alternative) without(forms []string) Alternative {
 	return Alternative{[][]string{rest}}
 }
 
-// Identity returns a string that is the same only for terms with the same forms and alternatives.
+// Identity returns a string that identifies the term's forms and alternatives: two terms share it only if these are
+// equal.
 func (q QueryTerm) Identity() string {
 	if len(q.Alternatives) == 0 {
 		return strings.Join(q.Forms, "\x00")

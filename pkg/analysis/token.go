@@ -303,7 +303,6 @@ func removeInvisible(word string) string {
 	return word
 }
 
-// truncateTerm truncates a term to MaxTermRunes characters.
 func truncateTerm(s string) string {
 	if len(s) <= MaxTermRunes {
 		return s

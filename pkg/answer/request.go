@@ -190,8 +190,8 @@ func (r Request) model() string {
 	}
 }
 
-// reportIgnored calls r.Ignored with the ignored parameters' names, except for those that the agent sets and the
-// request does not.
+// reportIgnored calls r.Ignored with the names of the ignored parameters. It omits those set by the agent rather than
+// by the request.
 func (r Request) reportIgnored(names []string) {
 	set := map[string]bool{
 		"temperature": r.Temperature != nil, "topP": r.TopP != nil, "maxTokens": r.MaxTokens != nil,

@@ -10,7 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// page sends a request as a browser does for a page from that origin. It has no key unless headers contains one.
+// page sends a request as a browser does for a page from that origin. The request has no key unless headers contains
+// one.
 func (s *service) page(origin, method, path string, body any, headers ...string) *response {
 	s.Helper()
 	return s.as("").call(method, path, body, append([]string{"Origin", origin}, headers...)...)

@@ -19,7 +19,6 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// converter calls the function with the file's content.
 type converter func(f nearby.File, content string) (*domain.Document, error)
 
 func (c converter) Convert(_ context.Context, f nearby.File) (*domain.Document, error) {

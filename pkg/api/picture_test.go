@@ -12,7 +12,6 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// drawer calls the function.
 type drawer func(ctx context.Context, content string, page int) ([]byte, error)
 
 func (f drawer) Draw(ctx context.Context, content io.Reader, page int) ([]byte, error) {

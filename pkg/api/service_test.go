@@ -139,7 +139,6 @@ func (s *service) newKey(k domain.APIKey) string {
 	return secret
 }
 
-// limit sets the workspace's limits.
 func (s *service) limit(l domain.Limits) {
 	s.Helper()
 	must(s.T, s.catalog.SetLimits(s.Context(), domain.Account{WorkspaceID: s.ws}, l))

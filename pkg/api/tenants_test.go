@@ -20,7 +20,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// Markers in every tenant text and in texts that don't exist. They have the same length.
+// Markers put into the texts of the two tenants, and into texts that don't exist. They have the same length.
 const (
 	ownersMark    = "ownersmark"
 	intrudersMark = "othersmark"

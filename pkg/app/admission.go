@@ -110,8 +110,8 @@ func (g *admissionGates) options(c config.Config, r *storageCheck) admit.Options
 	}
 }
 
-// searchPermits lets the searches for a question's parts run concurrently, as far as the workspace has free search
-// slots.
+// searchPermits lets the searches for a question's parts run concurrently, using whatever search slots the workspace
+// has free.
 type searchPermits struct{ gate *admission.Gate }
 
 // TryEnter implements retrieve.Permits.
@@ -120,8 +120,8 @@ func (p searchPermits) TryEnter(workspace string) (leave func(), ok bool) {
 	return slot.Leave, ok
 }
 
-// storageCheck checks whether more content can be accepted: whether the outbox, where jobs wait to be published, has
-// room for more jobs and the disk has room for more bytes.
+// storageCheck checks whether more content can be accepted: the outbox, where jobs wait to be published, must have room
+// for more jobs, and the disk for more bytes.
 type storageCheck struct {
 	catalog *catalog.Catalog
 	dir     string

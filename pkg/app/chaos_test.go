@@ -320,8 +320,8 @@ func (f *fleet) checkIndex(store string) {
 	if report.Missing > 0 {
 		f.t.Errorf("%d datasources have not all of their rows", report.Missing)
 	}
-	// An interrupted run may leave rows behind if a failed job overtook its job. Nothing else may leave rows behind,
-	// and the audit finds them.
+	// If a failed job overtook the job of an interrupted run, that run may leave rows behind. Nothing else may, and the
+	// audit finds these rows.
 	f.t.Logf("the audit found %d rows to sweep", report.StrayRows)
 	if err := sweeper.Drain(ctx); err != nil {
 		f.t.Fatal(err)

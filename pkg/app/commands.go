@@ -43,7 +43,6 @@ func CommandReference() string {
 	return cli.Reference(p.root())
 }
 
-// run runs a command and returns its error.
 func run(ctx context.Context, shape Shape, args, environ []string, stdout, stderr io.Writer) error {
 	return newCommandLine(hooks{}, shape, environ, stdout, stderr).run(ctx, args)
 }

@@ -51,7 +51,8 @@ func TestADiskThatTurnsReadOnlyKeepsQueries(t *testing.T) {
 	var load sync.WaitGroup
 	turned := make(chan struct{})
 	failed := make(chan string, (few+many)*len(reads))
-	// read starts clients that repeat each request until they have made some rounds on the read-only file system.
+	// read starts clients that each repeat one request until it has succeeded several times on the read-only file
+	// system.
 	read := func(clients int) {
 		for range clients {
 			for _, s := range reads {

@@ -14,8 +14,8 @@ import (
 	local "github.com/sluice/sluice/tools/local/engines"
 )
 
-// fleetFaults skips tests that need engines and several minutes unless TEST_FAULTS is set. It returns the substring
-// that selects combinations by name, such as "nats/refuse", or "" for all.
+// fleetFaults skips the test unless TEST_FAULTS is set, because such tests need engines and take several minutes. It
+// returns the substring that selects combinations by name, such as "nats/refuse", or "" for all.
 func fleetFaults(t *testing.T) (only string) {
 	t.Helper()
 	only = os.Getenv("TEST_FAULTS")

@@ -31,9 +31,9 @@ const (
 	overloadFirst   = 400  // number of documents to search
 )
 
-// TestOverload sends a service on one processor three times as many requests as it can serve, from another processor.
-// TEST_OVERLOAD is the duration. Requests must be served fast and at nearly the usual rate, rejections must say when to
-// retry, and every accepted upload must be found.
+// TestOverload runs a service on one processor and sends it, from another processor, three times as many requests as it
+// can serve. TEST_OVERLOAD is how long this lasts. Requests must be served fast and at nearly the usual rate,
+// rejections must say when to retry, and every accepted upload must be found.
 func TestOverload(t *testing.T) {
 	span := timeOf(t, "TEST_OVERLOAD")
 	p := newProgram(t, "SLUICE_ADMISSION_WAIT=25ms")

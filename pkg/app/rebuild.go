@@ -18,7 +18,6 @@ type rebuild struct {
 	counted   bool      // whether an audit begun after the alarm has counted the missing content
 }
 
-// recordDamage records that damage was found.
 func (r *rebuild) recordDamage(at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

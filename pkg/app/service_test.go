@@ -18,7 +18,6 @@ import (
 	"github.com/sluice/sluice/testdata/site"
 )
 
-// documents is the directory with the sample documents.
 const documents = "../../testdata/documents"
 
 func TestDocumentsAndASiteBecomeFragmentsAndACitedAnswer(t *testing.T) {

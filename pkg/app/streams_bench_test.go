@@ -24,9 +24,9 @@ const (
 
 // BenchmarkStreams lets 200 clients read streams at the same time, with both protocols, from a provider that writes 50
 // tokens per second. A token's latency is the time from when the provider sends it until the client has received all of
-// it. The benchmark reports the median and the 99th percentile, also for clients that use the provider directly. It
-// also reports the peak resident memory per stream, and how long the process keeps goroutines for the clients after all
-// of them disconnect at once.
+// it. The benchmark reports the median and the 99th percentile and, for comparison, those of clients that use the
+// provider directly. It also reports the peak resident memory per stream, and how long the process keeps goroutines for
+// the clients after all of them disconnect at once.
 func BenchmarkStreams(b *testing.B) {
 	for _, model := range []string{"llm_3_5_turbo", "llm_4"} {
 		b.Run(map[string]string{"llm_3_5_turbo": "openai", "llm_4": "anthropic"}[model], func(b *testing.B) {

@@ -63,7 +63,6 @@ func New(opts Options) (*Provider, error) {
 	}, nil
 }
 
-// API version.
 const version = "2023-06-01"
 
 // Complete implements chat.Provider. The API supports neither presence nor frequency penalties. It accepts only one of

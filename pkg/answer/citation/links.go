@@ -34,7 +34,6 @@ const (
 	beforeBytes     = len("https")
 )
 
-// removedText replaces removed text.
 const removedText = "…"
 
 // activeTags load or run something even without attributes, or change how the text after them is parsed.

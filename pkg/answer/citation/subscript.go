@@ -14,7 +14,8 @@ const (
 )
 
 var (
-	// arrayName matches names common for arrays in code that are not English words: arr, argv, snake_case, $name.
+	// arrayName matches names that are common for arrays in code but aren't English words: arr, argv, snake_case,
+	// $name.
 	arrayName = regexp.MustCompile(`(?:^|[^\p{L}\p{M}\p{N}_$])(?:arr|argv|args|buf|cols|dict|elems|idx|lst|mat|nums|params|ptr|regs|str|tmp|tup|vals|vec|[a-z][0-9a-z]*_[0-9a-z_]*|\$[0-9A-Za-z_]+)$`)
 	// letterName matches a one-letter name, such as x, but not the s in "gate's".
 	letterName = regexp.MustCompile(`(?:^|[^\p{L}\p{M}\p{N}_$'’./-])[a-z]$`)

@@ -52,7 +52,7 @@ func (q question) lacksNames(whole, heading wording) (share float64, coded bool)
 // question.identifies.
 const halfHeld = 0.5
 
-// Text with this share of the question's words, not counting names, doesn't have to contain the rarest word; see
+// Share of the question's words, not counting names, above which a text doesn't have to contain the rarest one; see
 // question.isAboutSubject.
 const nearlyAll = 0.75
 

@@ -80,7 +80,6 @@ type partReader struct {
 	open      bool   // whether the last part is code without fences that may continue
 }
 
-// add appends a part and sets its heading.
 func (r *partReader) add(p part) {
 	p.under = r.under
 	switch {

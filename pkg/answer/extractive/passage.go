@@ -284,7 +284,6 @@ func (p page) contains(in passage, sentence string) bool {
 	return strings.Contains(strings.Join(text, " "), strings.Join(strings.Fields(sentence), " "))
 }
 
-// tokens estimates a passage's length in tokens.
 func (p page) tokens(of passage) int {
 	n := 0
 	for _, l := range p.lines[of.begin:of.end] {

@@ -272,8 +272,8 @@ func negated(words []word) (negative bool, restricting int) {
 	return negative, restricting
 }
 
-// Numbers for computing a sentence's score: factors for errors, the exponent for the share of content words found, and
-// the score for translations.
+// Constants for computing a sentence's score: factors for errors, the exponent for the share of content words found,
+// and the score for translations.
 const (
 	wrongFigure  = 0.3
 	wrongName    = 0.4

@@ -57,8 +57,8 @@ func Judge(text string, sources []domain.Fragment) Result {
 	return out
 }
 
-// cited returns the indexes of the sources with the given citation numbers, or of all sources if none has one of these
-// numbers.
+// cited returns the indexes of the sources with the given citation numbers, or of all sources if the numbers match
+// none.
 func cited(sources []domain.Fragment, numbers []int) []int {
 	var out []int
 	for i, s := range sources {

@@ -20,7 +20,6 @@ const (
 	maxParts      = 1000
 )
 
-// Message roles.
 const (
 	roleUser      = "user"
 	roleAssistant = "assistant"

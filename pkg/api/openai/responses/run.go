@@ -45,7 +45,6 @@ type call struct {
 	arguments strings.Builder
 }
 
-// add records steps and sends them.
 func (p *progress) add(steps ...events.Step) error {
 	for _, s := range steps {
 		p.tracer.Add(s)
@@ -176,7 +175,6 @@ func (r *run) end(ctx context.Context, p *progress, a answer.Answer, err error) 
 	return done
 }
 
-// Response error codes.
 const (
 	codeServer    = "server_error"
 	codeRateLimit = "rate_limit_exceeded"

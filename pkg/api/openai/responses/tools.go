@@ -32,7 +32,6 @@ type fileSearch struct {
 	where    *filter.Filter
 }
 
-// Tool names.
 const (
 	toolFunction   = "function"
 	toolFileSearch = "file_search"

@@ -192,7 +192,6 @@ func daysOf(faults *openai.Faults, e *expiry) int {
 	return e.Days
 }
 
-// Limits on other fields.
 const (
 	maxNameChars        = 256
 	maxDescriptionChars = 2000

@@ -15,7 +15,6 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// File and batch statuses.
 const (
 	statusInProgress = "in_progress"
 	statusCompleted  = "completed"

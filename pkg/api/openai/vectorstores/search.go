@@ -15,7 +15,6 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// Search limits.
 const (
 	defaultResults = 10
 	maxResults     = 50
