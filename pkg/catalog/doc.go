@@ -1,36 +1,36 @@
 // Package catalog stores Sluice's metadata in SQL: workspaces, keys, agents, datastores, datasources, the job outbox,
 // sweeps, conversations and usage. It is the only writer of a datasource's state. domain.Apply decides how a worker's
-// event changes a datasource; the catalog stores the change together with its consequences in one transaction: the next
-// job, new pages of a site, sweeps.
+// event changes a datasource. In one transaction, the catalog stores that change together with its consequences: the
+// next job, new pages for a site, and sweeps.
 //
 // # Location of a datasource's job
 //
-// The job of a datasource is in exactly one location. The datasource's row stores the location, and changes only
-// together with the job:
+// A datasource's job is in exactly one location. The datasource's row stores the location, which changes only together
+// with the job:
 //
-//   - the outbox: a row of table outbox contains the job;
+//   - the outbox: a row in the outbox table contains the job;
 //   - the stream: the job was published and has not ended (the datasource is "in flight", see InFlight);
-//   - nowhere: the datasource is synched, skipped or failed, or is a site that is waiting for its pages.
+//   - nowhere: the datasource is synched, skipped or failed, or is a site waiting for its pages.
 //
-// To admit jobs, rescue lost jobs and detect the end of a site's crawl, the catalog therefore reads only small partial
-// indexes, however many datasources there are.
+// The catalog therefore needs to read only small partial indexes to admit jobs, rescue lost jobs and detect the end of
+// a site's crawl, no matter how many datasources there are.
 //
 // # Packages
 //
-// A Catalog combines small stores over one database:
+// A Catalog combines small stores on top of one database:
 //
-//   - db: engines, transactions, group commit, notices, locks, leases and migrations; no table except that of leases;
-//   - record: the rows of datastores, datasources, the outbox and sweeps, which other packages share;
+//   - db: engines, transactions, group commit, notices, locks, leases and migrations; its only table is leases;
+//   - record: the rows for datastores, datasources, the outbox and sweeps, which other packages share;
 //   - accounts: workspaces, keys, limits, usage, idempotency keys;
 //   - conversations: conversations, messages, and the locks that order answers;
-//   - files: files, uploads, batches and vector stores of OpenAI's clients;
-//   - responses: responses and conversations of OpenAI's API;
-//   - sites: the pages of a site: scope, duplicates, canonical addresses, the end of a crawl;
+//   - files: OpenAI clients' files, uploads, batches and vector stores;
+//   - responses: responses and conversations in OpenAI's API;
+//   - sites: a site's pages: scope, duplicates, canonical addresses, the end of a crawl;
 //   - pipeline: the outbox, events, sweeps, replays, moves, rescue;
 //   - resources: datastores, datasources and agents as users see them;
-//   - maintenance: snapshots, repairs, jobs taken over from the job log, audits.
+//   - maintenance: snapshots, repairs, jobs adopted from the job log, audits.
 //
-// A method that takes a workspace id returns domain.NotFound for unknown ids and for ids from another workspace.
+// A method that takes a workspace id returns domain.NotFound for unknown ids and for ids from other workspaces.
 //
 // # Moves
 //

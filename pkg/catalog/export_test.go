@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/db"
 )
 
-// Statements adds the texts of the statements used so far to `into`.
+// Statements adds the statements used so far to `into`.
 func (c *Catalog) Statements(into map[string]bool) {
 	for _, text := range c.db.Statements() {
 		into[text] = true
@@ -15,7 +15,7 @@ func (c *Catalog) Statements(into map[string]bool) {
 }
 
 // Plan returns the engine's query plan for the statement, one string per step. PostgreSQL is told to avoid table scans
-// where it can.
+// if possible.
 func (c *Catalog) Plan(ctx context.Context, text string) (steps []string, err error) {
 	args := strings.Count(text, "?")
 	if !c.db.IsShared() {
@@ -45,7 +45,7 @@ func (c *Catalog) Plan(ctx context.Context, text string) (steps []string, err er
 	return steps, err
 }
 
-// Transact creates a workspace for each id in one transaction. After each, it calls `between` with the number of
+// Transact creates a workspace for each id, all in one transaction. After each, it calls `between` with the number of
 // workspaces stored so far.
 func (c *Catalog) Transact(ctx context.Context, between func(stored int), ids ...string) error {
 	return c.db.Update(ctx, "testing", func(t *db.Tx) error {

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// TestSchemasOfOtherVersions opens databases with a schema version older than the first release or newer than this
+// TestSchemasOfOtherVersions opens databases whose schema version is older than the first release or newer than this
 // program.
 func TestSchemasOfOtherVersions(t *testing.T) {
 	t.Parallel()

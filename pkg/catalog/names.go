@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/sites"
 )
 
-// Aliases of the types in the stores' method signatures, so that users of a Catalog do not have to import the stores'
+// Aliases for the types in the stores' method signatures, so that users of a Catalog don't have to import the stores'
 // packages.
 type (
 	// ActiveState is maintenance.ActiveState.
@@ -80,5 +80,5 @@ const (
 	MaxConversationItems = responses.MaxItems
 )
 
-// ErrDamaged means that the file of an SQLite catalog is damaged.
+// ErrDamaged means that an SQLite catalog's file is damaged.
 var ErrDamaged = db.ErrDamaged

@@ -67,7 +67,7 @@ func TestPostgres(t *testing.T) {
 	})
 }
 
-// postgres creates a database for a test. If the server supports it, text in the database is not ordered by its bytes.
+// postgres creates a database for a test. If the server supports it, the database does not sort text bytewise.
 func postgres(t testing.TB) string {
 	t.Helper()
 	server := engines.PostgreSQLForTest(t)
@@ -85,7 +85,7 @@ func postgres(t testing.TB) string {
 	return with(t, server, func(u *url.URL) { u.Path = "/" + name })
 }
 
-// schemas lends empty schemas of one database to tests and empties them afterwards, which is faster than creating
+// schemas lends a database's empty schemas to tests and empties them afterwards, which is faster than creating
 // databases.
 type schemas struct {
 	database string
@@ -110,8 +110,8 @@ func newSchemas(t testing.TB) *schemas {
 	return s
 }
 
-// take returns the URL of an empty schema. Commits in it do not wait for the disk, because no test with a schema
-// simulates a power failure.
+// take returns the URL of an empty schema. Commits there do not wait for the disk, because none of the tests that use a
+// schema simulate a power failure.
 func (s *schemas) take(t testing.TB) string {
 	t.Helper()
 	s.mu.Lock()
@@ -135,7 +135,7 @@ func (s *schemas) take(t testing.TB) string {
 	})
 }
 
-// giveBack deletes all rows of the schema but keeps the tables.
+// giveBack deletes all rows in the schema but keeps the tables.
 func (s *schemas) giveBack(t testing.TB, name string) {
 	rows, err := s.admin.Query(`SELECT tablename FROM pg_tables WHERE schemaname = $1 AND tablename NOT IN ('goose_db_version', 'marks')`, name)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// TestCachedDataIsNeverOlderThanTheLastCommit keeps renaming a datastore and its datasource. Meanwhile, readers read
-// both and uses are counted.
+// TestCachedDataIsNeverOlderThanTheLastCommit keeps renaming a datastore and its datasource while readers read both and
+// uses are counted.
 func TestCachedDataIsNeverOlderThanTheLastCommit(t *testing.T) {
 	t.Parallel()
 	c := open(t, catalog.Options{Path: filepath.Join(t.TempDir(), "catalog.db")})
@@ -55,7 +55,7 @@ func TestCachedDataIsNeverOlderThanTheLastCommit(t *testing.T) {
 		if err := c.Count(ctx, domain.Account{WorkspaceID: ws}, map[domain.Metric]int64{domain.MetricRetrievals: 1}); err != nil {
 			t.Error(err)
 		}
-		for seen := answered.Load(); answered.Load() == seen && !t.Failed(); { // until another reader has an answer
+		for seen := answered.Load(); answered.Load() == seen && !t.Failed(); { // until another reader has got an answer
 			d, err := c.Datastore(ctx, ws, id)
 			if err != nil || d.Name != name {
 				t.Fatalf("the datastore is called %q, want %q: %v", d.Name, name, err)

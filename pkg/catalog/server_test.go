@@ -19,7 +19,7 @@ import (
 	"github.com/sluice/sluice/tools/local/engines"
 )
 
-// second opens the catalog at an address that is already open, like another process.
+// second opens the catalog at an address that is already open, as another process would.
 func second(t testing.TB, address string) *catalog.Catalog {
 	t.Helper()
 	return open(t, catalog.Options{URL: address, Connections: 4})
@@ -140,7 +140,7 @@ func TestProcessesThatShareAServer(t *testing.T) {
 					slices.Reverse(ids)
 				}
 				faults[i] = c.Transact(ctx, func(stored int) {
-					once.Do(func() { // in the first run, each transaction stores the row the other needs next
+					once.Do(func() { // in the first run, each transaction stores the row that the other needs next
 						both.Done()
 						both.Wait()
 					})
@@ -148,7 +148,7 @@ func TestProcessesThatShareAServer(t *testing.T) {
 			})
 		}
 		running.Wait()
-		// One transaction has stored both rows. The other was retried and found that they exist.
+		// One transaction stored both rows. The other was retried and found that they already exist.
 		if (faults[0] == nil) == (faults[1] == nil) {
 			t.Fatal(faults)
 		}
@@ -169,7 +169,7 @@ func within(t testing.TB, woken <-chan struct{}, what string) {
 	}
 }
 
-// newDatasource creates a workspace with a datastore and a datasource in it.
+// newDatasource creates a workspace with a datastore that contains a datasource.
 func newDatasource(t testing.TB, c *catalog.Catalog) domain.Datasource {
 	t.Helper()
 	ctx := context.Background()
@@ -338,7 +338,7 @@ func TestStartErrors(t *testing.T) {
 	})
 }
 
-// logFunc receives the lines of a log.
+// logFunc receives log lines.
 type logFunc func(line string)
 
 // Write implements io.Writer.

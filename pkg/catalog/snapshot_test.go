@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// TestASnapshotListsEachOriginalOnce shares a file's original between two datastores. A backup must contain it once. It
-// must also contain the originals for files and parts that no datasource uses.
+// TestASnapshotListsEachOriginalOnce has two datastores share a file's original. A backup must contain it once. It must
+// also contain the originals for files and parts that no datasource uses.
 func TestASnapshotListsEachOriginalOnce(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -49,7 +49,7 @@ func (y *usageQueue) count(ctx context.Context, a domain.Account, uses map[domai
 	y.mu.Lock()
 	y.next = nil
 	y.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), batchTimeout) // the batch also contains other callers' uses
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), batchTimeout) // the batch has other callers' uses, too
 	defer cancel()
 	own.store(ctx, store)
 	return own.errs[a]

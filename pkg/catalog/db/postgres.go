@@ -33,7 +33,7 @@ const (
 	statementTimeout = time.Minute      // for one statement
 	lockTimeout      = 20 * time.Second // for one wait for a lock; the server detects deadlocks after a second
 	idleTimeout      = time.Minute      // for an idle transaction
-	connectionLife   = 30 * time.Minute // connections are replaced after this long, so that they are spread over restarted servers again
+	connectionLife   = 30 * time.Minute // connections are replaced after this long, to spread them over restarted servers
 	connectionIdle   = 5 * time.Minute
 )
 

@@ -64,14 +64,14 @@ func (r boundRow) Scan(dest ...any) error {
 	return Fault(timeoutError(r.ctx, r.row.Scan(dest...)))
 }
 
-// Timeout of one statement. It is longer than the server's own timeout, so it only matters if the network is
-// interrupted.
+// Timeout for one statement. It exceeds the server's own timeout, so it matters only if the network is interrupted.
 const answerTimeout = statementTimeout + 15*time.Second
 
-// errTimeout is the cancellation cause if the server does not answer in time.
+// errTimeout is the cancellation cause if the server does not respond in time.
 var errTimeout = errors.New("the database did not answer in time")
 
-// bound adds a timeout to the context of a statement for a server. SQLite needs none, because it only accesses a file.
+// bound adds a timeout to the context of a statement for a server. SQLite doesn't need one, because it only accesses a
+// file.
 func (d dialect) bound(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	if !d.shared {
 		return ctx, func() {}
@@ -79,8 +79,8 @@ func (d dialect) bound(ctx context.Context, limit time.Duration) (context.Contex
 	return context.WithTimeoutCause(ctx, limit, errTimeout)
 }
 
-// timeoutError returns a domain.CodeUnavailable error if the server has not answered in time. It returns other errors
-// unchanged, including the context error of a caller that has given up.
+// timeoutError returns a domain.CodeUnavailable error if the server did not respond in time. All other errors are
+// returned unchanged, including the context error of a caller that gave up.
 func timeoutError(ctx context.Context, err error) error {
 	if err != nil && errors.Is(context.Cause(ctx), errTimeout) {
 		return &domain.Error{Code: domain.CodeUnavailable, Message: "the catalog's database did not answer in time; try again shortly", Err: err}
@@ -88,18 +88,18 @@ func timeoutError(ctx context.Context, err error) error {
 	return err
 }
 
-// Maximum number of prepared statements. There are only a few texts, so reaching the limit would be a bug; the limit
-// then bounds the memory.
+// Maximum number of prepared statements. There are only a few statement texts, so reaching the limit would be a bug, in
+// which case the limit bounds the memory.
 const maxStatements = 512
 
-// Pool is a pool of connections. If the dialect asks for prepared statements, the pool prepares each statement once and
+// Pool is a connection pool. If the dialect asks for prepared statements, the pool prepares each statement once and
 // keeps it.
 type Pool struct {
 	db      *sql.DB
 	dialect dialect
 	mu      sync.Mutex
 	stmts   map[string]*sql.Stmt
-	texts   sync.Map // text → the engine's form of the text
+	texts   sync.Map // maps each text to the engine's form of it
 }
 
 func newPool(db *sql.DB, d dialect) *Pool {
@@ -115,15 +115,15 @@ func (p *Pool) text(text string) string {
 	return bound
 }
 
-// prepared returns the prepared statement, or nil if the text is not prepared yet.
+// prepared returns the prepared statement for the text, or nil if it has not been prepared yet.
 func (p *Pool) prepared(text string) *sql.Stmt {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.stmts[text]
 }
 
-// prepare returns the prepared statement for the text and prepares it on first use. This needs a free connection, so
-// prepare must not be called during a transaction on the same pool.
+// prepare returns the prepared statement for the text, preparing it on first use. That takes a free connection, so it
+// must not be called during a transaction on the same pool.
 func (p *Pool) prepare(ctx context.Context, text string) (*sql.Stmt, error) {
 	if s := p.prepared(text); s != nil {
 		return s, nil
@@ -156,7 +156,7 @@ func (p *Pool) query(ctx context.Context, text string, args ...any) (*sql.Rows, 
 	return s.QueryContext(ctx, clean(args)...)
 }
 
-// QueryRow runs a query for one row. If there is none, Scan returns sql.ErrNoRows.
+// QueryRow runs a query for a single row. If there is none, Scan returns sql.ErrNoRows.
 func (p *Pool) QueryRow(ctx context.Context, text string, args ...any) Scanner {
 	ctx, done := p.limit(ctx)
 	if !p.dialect.prepares {
@@ -187,7 +187,7 @@ func (p *Pool) close() error {
 	return errors.Join(append(errs, p.db.Close())...)
 }
 
-// Collect scans all rows of a query.
+// Collect scans all rows returned by a query.
 func Collect[T any](ctx context.Context, q Querier, scan func(Scanner) (T, error), text string, args ...any) (out []T, err error) {
 	ctx, done := q.limit(ctx)
 	defer done()
@@ -220,18 +220,18 @@ func Exists(ctx context.Context, q Querier, text string, args ...any) (bool, err
 	return err == nil, err
 }
 
-// ScanString scans a row with a single text column.
+// ScanString scans a row that has a single text column.
 func ScanString(s Scanner) (string, error) {
 	var v string
 	err := s.Scan(&v)
 	return v, err
 }
 
-// inSizes are the possible lengths of IN lists. A list is padded to the next length with copies of its last value. That
-// does not change the result and keeps the number of statements small.
+// inSizes lists the allowed lengths of IN lists. A list is padded to the next length by repeating its last value, which
+// does not change the result but keeps the number of statements small.
 var inSizes = []int{1, 4, 16, 32, 64, 128, 256}
 
-// Scan returns a function that reads a row into a new T. `into` returns pointers to the fields of T that receive the
+// Scan returns a function that reads a row into a new T. `into` returns pointers to the fields that receive the
 // columns, in order.
 func Scan[T any](into func(*T) []any) func(Scanner) (T, error) {
 	return func(s Scanner) (v T, err error) {
@@ -240,8 +240,8 @@ func Scan[T any](into func(*T) []any) func(Scanner) (T, error) {
 	}
 }
 
-// InLists splits values into lists of limited length and calls f for each list. `in` is an SQL condition to put after a
-// column name, and `args` are its arguments.
+// InLists splits values into lists of limited length and calls f for each of them. `in` is an SQL condition to append
+// to a column name, and `args` are its arguments.
 func InLists(q Querier, values []string, f func(in string, args []any) error) error {
 	d := q.engine()
 	for len(values) > 0 {
@@ -255,8 +255,8 @@ func InLists(q Querier, values []string, f func(in string, args []any) error) er
 	return nil
 }
 
-// inList returns the condition for one list. For PostgreSQL the list is a single array argument, so that query plans
-// can be reused.
+// inList returns the condition for one list. For PostgreSQL, the list is a single array argument, so query plans can be
+// reused.
 func (d dialect) inList(values []string) (text string, args []any) {
 	if d.numbered {
 		list := lists.Map(values, cleanText)
@@ -270,7 +270,7 @@ func (d dialect) inList(values []string) (text string, args []any) {
 	return "IN (?" + strings.Repeat(", ?", len(args)-1) + ")", args
 }
 
-// Statements returns the texts of the statements used so far, with ? placeholders.
+// Statements returns the statements used so far, with ? placeholders.
 func (d *DB) Statements() []string {
 	var out []string
 	for _, p := range []*Pool{d.Read, d.writer} {

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// Column binds a table column to a variable. Reading a row sets the variable, and storing a row stores its value. A
-// bool is stored as 0 or 1, a time in microseconds since 1970, a uint64 as BIGINT, and a struct as JSON. An empty
-// struct is stored as "".
+// Column binds a table column to a variable. Reading a row sets the variable, and storing a row stores the variable's
+// value. A bool is stored as 0 or 1, a time in microseconds since 1970, a uint64 as BIGINT, and a struct as JSON. An
+// empty struct is stored as "".
 type Column struct {
 	name string
 	at   any
 	use  use
 }
 
-// use says which statements include a column: those that read, insert or update rows.
+// use says which kinds of statements include a column: those that read, insert or update rows.
 type use uint8
 
 const (
@@ -37,10 +37,11 @@ func Fixed(name string, at any) Column { return Column{name, at, reads | inserts
 // ReadOnly returns a column that is read but not written with the row. Other statements update it.
 func ReadOnly(name string, at any) Column { return Column{name, at, reads} }
 
-// Derived returns a column that is inserted and updated, but never read into a variable. It exists only for indexes.
+// Derived returns a column that is inserted and updated but never read into a variable. Such columns exist only for
+// indexes.
 func Derived(name string, at any) Column { return Column{name, at, inserts | updates} }
 
-// Row lists the columns of a row. Statements and their arguments use the same order.
+// Row lists a row's columns. Statements and their arguments use the same order.
 type Row []Column
 
 func (r Row) names(u use, prefix, suffix string) []string {
@@ -68,10 +69,10 @@ func (r Row) args(u use) ([]any, error) {
 	return out, nil
 }
 
-// Columns returns the columns to read, for a SELECT: separated by commas, each with the prefix.
+// Columns returns the columns for a SELECT, each with the prefix, separated by commas.
 func (r Row) Columns(prefix string) string { return strings.Join(r.names(reads, prefix, ""), ", ") }
 
-// Scan reads the row and then the additional values selected after its Columns.
+// Scan reads the row, followed by the additional values selected after its Columns.
 func (r Row) Scan(s Scanner, more ...any) error {
 	dest := make([]any, 0, len(r)+len(more))
 	for _, c := range r {
@@ -90,13 +91,13 @@ func ScanRow[T any](row func(*T) Row) func(Scanner) (T, error) {
 	}
 }
 
-// InsertText returns a statement that inserts the row unless its key exists.
+// InsertText returns a statement that inserts the row unless its key already exists.
 func (r Row) InsertText(table string) string {
 	names := r.names(inserts, "", "")
 	return `INSERT INTO ` + table + ` (` + strings.Join(names, ", ") + `) VALUES (?` + strings.Repeat(", ?", len(names)-1) + `) ON CONFLICT DO NOTHING`
 }
 
-// InsertArgs returns the arguments of InsertText.
+// InsertArgs returns the arguments for InsertText.
 func (r Row) InsertArgs() ([]any, error) { return r.args(inserts) }
 
 // UpdateText returns a statement that updates the row with a given id.
@@ -104,14 +105,14 @@ func (r Row) UpdateText(table string) string {
 	return `UPDATE ` + table + ` SET ` + strings.Join(r.names(updates, "", " = ?"), ", ") + ` WHERE id = ?`
 }
 
-// UpdateArgs returns the arguments of UpdateText.
+// UpdateArgs returns the arguments for UpdateText.
 func (r Row) UpdateArgs(id string) ([]any, error) {
 	args, err := r.args(updates)
 	return append(args, id), err
 }
 
-// Insert runs a statement from InsertText with the values of the row. It returns the number of inserted rows: 0 if the
-// key exists.
+// Insert runs a statement from InsertText with the row's values. It returns the number of inserted rows, which is 0 if
+// the key already exists.
 func (t *Tx) Insert(ctx context.Context, text string, r Row) (int64, error) {
 	args, err := r.InsertArgs()
 	if err != nil {
@@ -120,7 +121,7 @@ func (t *Tx) Insert(ctx context.Context, text string, r Row) (int64, error) {
 	return t.Exec(ctx, text, args...)
 }
 
-// UpdateRow runs a statement from UpdateText with the values of the row.
+// UpdateRow runs a statement from UpdateText with the row's values.
 func (t *Tx) UpdateRow(ctx context.Context, text string, r Row, id string) error {
 	args, err := r.UpdateArgs(id)
 	if err == nil {
@@ -129,7 +130,7 @@ func (t *Tx) UpdateRow(ctx context.Context, text string, r Row, id string) error
 	return err
 }
 
-// destination returns the argument to Scan that reads a column into `at`, a pointer to a variable. It converts stored
+// destination returns the Scan argument that reads a column into `at`, a pointer to a variable. It converts stored
 // values if necessary.
 func destination(at any) any {
 	switch at := at.(type) {
@@ -150,7 +151,7 @@ func destination(at any) any {
 	return encoded{at}
 }
 
-// value converts a column's variable to the stored value.
+// value returns the stored form of a column's variable.
 func value(at any) (any, error) {
 	switch at := at.(type) {
 	case *string:
@@ -253,5 +254,5 @@ func (e encoded) Scan(src any) error {
 	}
 }
 
-// Unsigned converts a generation to the signed type of its column. Generations never get too large for it.
+// Unsigned converts a generation to its column's signed type. Generations never get too large for that.
 func Unsigned(n uint64) int64 { return int64(min(n, math.MaxInt64)) }

@@ -12,7 +12,7 @@ import (
 
 type kind string
 
-// sample has a field of each type that a column supports.
+// sample has a field for each type that a column supports.
 type sample struct {
 	ID      string
 	Kind    kind

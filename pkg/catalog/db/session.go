@@ -10,20 +10,20 @@ import (
 	"github.com/sluice/sluice/pkg/sleep"
 )
 
-// sessionOptions are the callbacks of a session.
+// sessionOptions holds a session's callbacks.
 type sessionOptions struct {
 	log *slog.Logger
-	// begin is called with every new connection. If it fails, the session closes the connection and opens a new one after
-	// a pause.
+	// begin is called for every new connection. If it fails, the session closes that connection and opens a new one
+	// after a pause.
 	begin func(ctx context.Context, conn *pgx.Conn) error
-	// notice is called with the text of every notification. It may be nil if none are expected.
+	// notice is called with the text of each notification. It may be nil if none are expected.
 	notice func(text string)
-	// lost is called when a connection breaks after begin has succeeded.
+	// lost is called when a connection breaks after begin succeeded.
 	lost func(err error)
 }
 
-// session keeps a dedicated PostgreSQL connection open, for listening and for locks that end with the connection. One
-// goroutine owns the connection and reconnects when it breaks.
+// session keeps a dedicated PostgreSQL connection open, for listening and for locks tied to the connection. One
+// goroutine owns the connection and reconnects if it breaks.
 type session struct {
 	o         sessionOptions
 	cfg       *pgx.ConnConfig
@@ -62,8 +62,8 @@ func (s *session) run(ctx context.Context) {
 	}
 }
 
-// keepOpen opens one connection and returns when it breaks or ctx is done. It calls tried() after the attempt to
-// connect, successful or not.
+// keepOpen opens one connection and returns when that breaks or ctx is done. It calls tried() after the connection
+// attempt, successful or not.
 func (s *session) keepOpen(ctx context.Context, tried func()) error {
 	conn, err := s.open(ctx)
 	tried()

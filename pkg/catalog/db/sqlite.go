@@ -15,11 +15,10 @@ import (
 
 var sqliteDialect = dialect{goose: goose.DialectSQLite3, prepares: true}
 
-// Number of connections for reading, without the one that reads the database's version. Each caches up to 2 MiB of
-// pages.
+// Number of read connections, not counting the one that reads the database version. Each caches up to 2 MiB of pages.
 const sqliteReaders = 4
 
-// openSQLite opens a database file. It has only one connection for writing, so write transactions never overlap.
+// openSQLite opens a database file. There is only one write connection, so write transactions never overlap.
 func openSQLite(ctx context.Context, o Options) (*DB, error) {
 	path := o.Path
 	if path == "" {
@@ -65,10 +64,10 @@ func openSQLite(ctx context.Context, o Options) (*DB, error) {
 	d.write, d.writer, d.Read = write, newPool(write, sqliteDialect), newPool(read, sqliteDialect)
 	d.migrations = func() (*sql.DB, error) { return writing(nil) }
 	d.groups = newGroupCommit(o.Observer)
-	// Read from the database immediately after each commit. The first read after a commit writes to the memory-mapped file
-	// that connections share. If the disk hangs during this write, the thread is blocked, the garbage collector waits for
-	// it, and the whole process stops. Immediately after the commit this is unlikely, because the commit has just written
-	// to the same page.
+	// Read from the database immediately after each commit. The first read after a commit writes to the memory-mapped
+	// file that connections share. If the disk hangs during this write, the thread is blocked, the garbage collector
+	// waits for it, and the whole process stops. That is unlikely right after the commit, because the commit has just
+	// written to the same page.
 	d.groups.committed = func() {
 		var version int
 		_ = write.QueryRowContext(context.Background(), `PRAGMA schema_version`).Scan(&version) // the next reader gets the error

@@ -9,22 +9,22 @@ import (
 	"time"
 )
 
-// Tx is a write transaction, with the topics to announce after the commit.
+// Tx is a write transaction, along with the topics to announce after the commit.
 type Tx struct {
 	tx      *sql.Tx
-	conn    *sql.Conn // connection of tx, if the engine supports batches of writes; see Queue
+	conn    *sql.Conn // tx's connection if the engine supports batches of writes; see Queue
 	batch   []Write
 	db      *DB
 	Lock    string        // see dialect.lock
 	timeout time.Duration // see ExtendTimeout; 0 means answerTimeout
-	// unprepared lists statements to prepare after the transaction, which is using the only connection.
+	// unprepared lists statements to prepare after the transaction, because it is using the only connection.
 	unprepared []string
 	locks      map[int64]bool  // keys of the advisory locks held; see gates
-	announced  map[string]bool // topics to announce; true if other processes are told too
+	announced  map[string]bool // topics to announce; true means to other processes as well
 	locals     map[any]any     // see Local
 }
 
-// stmt returns the prepared statement for the text, or nil if the driver must get the text itself.
+// stmt returns the prepared statement for the text, or nil if the driver must be given the text itself.
 func (t *Tx) stmt(ctx context.Context, text string) *sql.Stmt {
 	if !t.db.dialect.prepares {
 		return nil
@@ -66,7 +66,7 @@ func (t *Tx) query(ctx context.Context, text string, args ...any) (*sql.Rows, er
 	return t.tx.QueryContext(ctx, t.db.writer.text(text), clean(args)...)
 }
 
-// QueryRow runs a query for one row. If there is none, Scan returns sql.ErrNoRows.
+// QueryRow runs a query for a single row. If there is none, Scan returns sql.ErrNoRows.
 func (t *Tx) QueryRow(ctx context.Context, text string, args ...any) Scanner {
 	if err := t.flush(ctx); err != nil {
 		return failedRow{err}
@@ -93,15 +93,15 @@ func (t *Tx) IsShared() bool { return t.db.dialect.shared }
 // Notify announces the topic to all processes once the transaction has committed.
 func (t *Tx) Notify(topic string) { t.announced[topic] = true }
 
-// Wake announces the topic only to this process once the transaction has committed.
+// Wake announces the topic to this process only, once the transaction has committed.
 func (t *Tx) Wake(topic string) {
 	if _, known := t.announced[topic]; !known {
 		t.announced[topic] = false
 	}
 }
 
-// Local returns the transaction's value of type T. There is one value per type and transaction; init creates it on the
-// first call.
+// Local returns the transaction's value of type T. There is one value per type and transaction, which init creates on
+// the first call.
 func Local[T any](t *Tx, init func() T) T {
 	key := (*T)(nil)
 	v, known := t.locals[key].(T)
@@ -112,10 +112,10 @@ func Local[T any](t *Tx, init func() T) T {
 	return v
 }
 
-// Timeout of a statement that changes all datasources of a datastore.
+// Timeout for a statement that changes all datasources in a datastore.
 const extendedTimeout = 15 * time.Minute
 
-// ExtendTimeout sets a longer timeout for the rest of the transaction, for changes to large datastores.
+// ExtendTimeout sets a longer timeout for all later statements of the transaction, which changes a large datastore.
 func (t *Tx) ExtendTimeout(ctx context.Context) error {
 	if !t.db.dialect.shared {
 		return nil
@@ -125,8 +125,8 @@ func (t *Tx) ExtendTimeout(ctx context.Context) error {
 	return err
 }
 
-// transact runs f in a transaction and returns the transaction after its commit. On a conflict with other transactions
-// it waits and runs f again, at most maxRuns times in total. It gives up when ctx is done.
+// transact runs f in a transaction and returns the transaction after its commit. If it conflicts with other
+// transactions, transact waits and runs f again, up to maxRuns times in total. It gives up when ctx is done.
 func (d *DB) transact(ctx context.Context, f func(*Tx) error) (*Tx, error) {
 	for run := 0; ; run++ {
 		t := &Tx{db: d, Lock: d.dialect.lock, locks: map[int64]bool{}, announced: map[string]bool{}, locals: map[any]any{}}
@@ -181,7 +181,7 @@ func (t *Tx) begin(ctx context.Context) (begun *sql.Tx, err error) {
 
 func (t *Tx) prepareStatements(ctx context.Context) {
 	for _, text := range t.unprepared {
-		// Ignore the error: the transaction is committed, and an unprepared statement is only slower.
+		// Ignore the error, because the transaction is committed and an unprepared statement is merely slower.
 		if _, err := t.db.writer.prepare(ctx, text); err != nil { //nolint:sqlclosecheck // the pool keeps and closes it
 			return
 		}

@@ -11,7 +11,7 @@ import (
 // Micros converts a time to its stored form.
 func Micros(t time.Time) int64 { return t.UnixMicro() }
 
-// FromMicros converts a stored time.
+// FromMicros converts a time from its stored form.
 func FromMicros(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
 // Stored rounds an optional time to the stored precision and converts it to UTC.
@@ -40,7 +40,7 @@ func ToJSON(v any) (string, error) {
 	return string(b), nil
 }
 
-// FromJSON decodes a stored value. The text "" leaves the variable unchanged.
+// FromJSON decodes a stored value. If the text is "", the variable is left unchanged.
 func FromJSON(text string, into any) error {
 	if text == "" {
 		return nil

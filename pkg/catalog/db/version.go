@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// versionReader reads the version of an SQLite database. It has its own connection, because SQLite's data_version only
-// counts commits from other connections, in this process and others.
+// versionReader reads an SQLite database's version. It has its own connection, because SQLite's data_version counts
+// only commits on other connections, in this process and in others.
 type versionReader struct {
 	conn *sql.Conn
 
@@ -29,7 +29,7 @@ func newVersionReader(ctx context.Context, pool *sql.DB) (*versionReader, error)
 	return &versionReader{conn: conn, read: read}, nil
 }
 
-// close may be called twice.
+// close may be called more than once.
 func (v *versionReader) close() error {
 	err := v.conn.Close()
 	if errors.Is(err, sql.ErrConnDone) {
@@ -38,7 +38,7 @@ func (v *versionReader) close() error {
 	return errors.Join(v.read.Close(), err)
 }
 
-// Version returns a number that changes with every commit of any process. Caches use it to detect outdated data.
+// Version returns a number that changes with every commit by any process. Caches use it to detect outdated data.
 // Reading it costs a fraction of a query. Version returns false if the database has no such number or if it cannot be
 // read.
 func (d *DB) Version(ctx context.Context) (version int64, ok bool) {

@@ -8,11 +8,11 @@ import (
 )
 
 // Walk reads a whole table in batches, in key order. No transaction stays open while the caller processes rows. Text is
-// the statement for one batch. Its arguments are Args, then the key of the last row read, then the batch size.
+// the statement for one batch. Its arguments are Args, the key of the last row read, and the batch size.
 type Walk[T any] struct {
 	Text  string
 	Args  []any
-	After []any // a key before all others
+	After []any // a key that precedes all others
 	Scan  func(Scanner) (T, error)
 	Key   func(T) []any
 	Batch int // rows per batch; 0 means walkBatch
@@ -21,7 +21,7 @@ type Walk[T any] struct {
 // Default number of rows per batch, suitable for small rows.
 const walkBatch = 1000
 
-// Run calls f with every row. It stops at the first error from f and returns it.
+// Run calls f for every row. It stops at the first error from f and returns it.
 func (w Walk[T]) Run(ctx context.Context, q Querier, f func(T) error) error {
 	batch := cmp.Or(w.Batch, walkBatch)
 	for after := w.After; ; {

@@ -19,11 +19,11 @@ import (
 type NewFile struct {
 	FileID     string
 	Attributes map[string]any       // nil keeps those that the file already has in the datastore, if any
-	Chunking   *domain.FileChunking // nil keeps the file's current chunking, if any, or uses that of the datastore
+	Chunking   *domain.FileChunking // nil keeps the file's current chunking, or uses the datastore's if there is none
 }
 
-// AddFile adds a file to a datastore and returns the datasource. If the datastore already has the file, AddFile applies
-// new attributes or a new chunking instead, and repeats the processing if that failed or was cancelled.
+// AddFile adds a file to a datastore and returns the datasource. If the datastore already has the file, new attributes
+// or a new chunking are applied instead, and processing is retried if it failed or was cancelled.
 func (c *Files) AddFile(ctx context.Context, ws, datastoreID string, f NewFile) (domain.Datasource, error) {
 	var out []added
 	err := c.db.Update(ctx, "adding a file to a vector store", func(t *db.Tx) error {
@@ -44,7 +44,7 @@ type added struct {
 	missing bool
 }
 
-// add adds files to a datastore. If `strict` is set, a file that does not exist makes it fail with domain.CodeNotFound.
+// add adds files to a datastore. If `strict` is set, a file that does not exist causes a domain.CodeNotFound error.
 // Adding files counts as activity of the vector store.
 func (c *Files) add(ctx context.Context, t *db.Tx, ws, datastoreID string, files []NewFile, strict bool) ([]added, error) {
 	store, err := record.ShareOwnDatastore(ctx, t, ws, datastoreID)
@@ -94,15 +94,15 @@ func (c *Files) add(ctx context.Context, t *db.Tx, ws, datastoreID string, files
 		}
 		existing[ids[i]], out[i].Datasource = r, r.Datasource
 	}
-	if o.lastActiveAt > 0 { // a datastore without vector store properties never expires
+	if o.lastActiveAt > 0 { // without vector store properties, a datastore never expires
 		o.touch(t.Stamp())
 		err = o.store(ctx, t)
 	}
 	return out, err
 }
 
-// lockFiles reads the given files and locks them against deletion until the transaction ends. Missing files are absent
-// from the result.
+// lockFiles reads the given files and locks them against deletion until the transaction ends. The result omits files
+// that don't exist.
 func lockFiles(ctx context.Context, t *db.Tx, ws string, files []NewFile) (map[string]domain.File, error) {
 	var ids []string
 	for _, f := range files {
@@ -134,7 +134,7 @@ func addNew(ctx context.Context, t *db.Tx, id string, file domain.File, store do
 	return resources.NewRecord(ctx, t, resources.NewDatasource{Datasource: d, Job: domain.NewIngestJob(d, store), Priority: record.PriorityFresh}, store)
 }
 
-// addAgain applies the properties of f to a datasource made from the same file.
+// addAgain applies f's properties to an existing datasource for the same file.
 func (c *Files) addAgain(ctx context.Context, t *db.Tx, r *record.Record, store domain.Datastore, f NewFile) error {
 	changed := r.Status == domain.StatusError || r.Status == domain.StatusSkipped
 	if f.Attributes != nil && !sameAttributes(f.Attributes, r.Metadata) {
@@ -154,8 +154,8 @@ func sameAttributes(a, b map[string]any) bool {
 	return len(a) == 0 && len(b) == 0 || maps.EqualFunc(a, b, func(a, b any) bool { return reflect.DeepEqual(a, b) })
 }
 
-// StoredFile returns a datastore's datasource for the file with this id. If the datasource was created without a file,
-// pass its own id.
+// StoredFile returns the datastore's datasource for the file with this id. If the datasource was created without a
+// file, pass its own id.
 func (c *Files) StoredFile(ctx context.Context, ws, datastoreID, fileID string) (domain.Datasource, error) {
 	r, err := record.Scan(c.db.Read.QueryRow(ctx, `SELECT `+record.Columns+` FROM datasources
 		WHERE file_id = ? AND file_id <> '' AND datastore_id || '' = ? AND workspace_id || '' = ? AND `+record.NotDeleted+` ORDER BY id LIMIT 1`,
@@ -167,16 +167,16 @@ func (c *Files) StoredFile(ctx context.Context, ws, datastoreID, fileID string) 
 	return r.Datasource, db.MapNotFound(err, "file", fileID)
 }
 
-// FileDatasource returns one of the workspace's datasources that was created without a file. In lists of a vector
-// store's files it appears as a file with the datasource's id.
+// FileDatasource returns one of the workspace's datasources that was created without a file. When a vector store's
+// files are listed, it appears as a file with the datasource's id.
 func (c *Files) FileDatasource(ctx context.Context, ws, fileID string) (domain.Datasource, error) {
 	r, err := record.Scan(c.db.Read.QueryRow(ctx, `SELECT `+record.Columns+` FROM datasources
 		WHERE id = ? AND file_id = '' AND workspace_id || '' = ? AND `+isFile+` AND `+record.InExistingStore, fileID, ws))
 	return r.Datasource, db.MapNotFound(err, "file", fileID)
 }
 
-// FilesOfStore returns a page of a datastore's files and reports whether more follow. If statuses are given, the files
-// must have one of them.
+// FilesOfStore returns a page of a datastore's files and reports whether more follow. If any statuses are given, only
+// files with one of them are returned.
 func (c *Files) FilesOfStore(ctx context.Context, ws, datastoreID string, statuses []domain.Status, p Page) ([]domain.Datasource, bool, error) {
 	if _, err := record.DatastoreOf(ctx, c.db.Read, ws, datastoreID, ""); err != nil {
 		return nil, false, err
@@ -195,7 +195,7 @@ func (c *Files) FilesOfStore(ctx context.Context, ws, datastoreID string, status
 	return out, more, err
 }
 
-// UnfinishedFiles counts a datastore's files that are not processed yet, up to `limit`.
+// UnfinishedFiles counts a datastore's files that have not been processed yet, up to `limit`.
 func (c *Files) UnfinishedFiles(ctx context.Context, datastoreID string, limit int) (n int, err error) {
 	err = c.db.Read.QueryRow(ctx, `SELECT COUNT(*) FROM (SELECT 1 FROM datasources
 		WHERE datastore_id = ? AND status IN ('unsynched', 'pending', 'running') LIMIT ?) AS unfinished`, datastoreID, limit).Scan(&n)

@@ -10,7 +10,7 @@ import (
 )
 
 // CreateBatch adds files to a datastore as AddFile does and records them as a batch, all in one transaction. Files that
-// do not exist are recorded as missing. CreateBatch fails with domain.CodeConflict if the id exists.
+// do not exist are recorded as missing. CreateBatch fails with domain.CodeConflict if the id already exists.
 func (c *Files) CreateBatch(ctx context.Context, ws, datastoreID, id string, files []NewFile) (domain.FileBatch, error) {
 	err := c.db.Update(ctx, "adding files to a vector store", func(t *db.Tx) error {
 		return c.accounts.WithinStorage(ctx, t, ws, func() error {
@@ -44,7 +44,7 @@ func (c *Files) CreateBatch(ctx context.Context, ws, datastoreID, id string, fil
 	return c.Batch(ctx, ws, datastoreID, id)
 }
 
-// Batch returns one batch of a datastore in the workspace.
+// Batch returns one of the batches in a datastore of the workspace.
 func (c *Files) Batch(ctx context.Context, ws, datastoreID, id string) (domain.FileBatch, error) {
 	b, err := c.readBatch(ctx, ws, datastoreID, id)
 	if err != nil {
@@ -78,9 +78,9 @@ func (c *Files) readBatch(ctx context.Context, ws, datastoreID, id string) (doma
 	return b, db.MapNotFound(err, "batch", id)
 }
 
-// FilesOfBatch returns a page of a batch's files and reports whether more follow. If statuses are given, the files must
-// have one of them. If p.Ascending is set, the files come in the client's order. A file that did not exist counts as
-// failed.
+// FilesOfBatch returns a page of a batch's files and reports whether more follow. If any statuses are given, only files
+// with one of them are returned. If p.Ascending is set, the files are in the client's order. A file that did not exist
+// counts as failed.
 func (c *Files) FilesOfBatch(ctx context.Context, ws, datastoreID, id string, statuses []domain.Status, p Page) ([]domain.StoredFile, bool, error) {
 	if _, err := c.readBatch(ctx, ws, datastoreID, id); err != nil {
 		return nil, false, err
@@ -130,8 +130,8 @@ func (c *Files) FilesOfBatch(ctx context.Context, ws, datastoreID, id string, st
 	return out, more, nil
 }
 
-// CancelBatch ends the processing of those files of a batch that are not searchable yet, and returns the batch. Files
-// that are only being updated are unaffected.
+// CancelBatch ends the processing of those of a batch's files that are not searchable yet, and returns the batch. Files
+// that are merely being updated are unaffected.
 func (c *Files) CancelBatch(ctx context.Context, ws, datastoreID, id string) (domain.FileBatch, error) {
 	if _, err := c.readBatch(ctx, ws, datastoreID, id); err != nil {
 		return domain.FileBatch{}, err

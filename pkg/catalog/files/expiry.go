@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Interval for recording the activity of a datastore in one process. A vector store expires this much later than its
-// recorded activity says, so that it never expires early.
+// How often one process records a datastore's activity. A vector store expires this much later than its recorded
+// activity suggests, so that it never expires early.
 const activityInterval = 20 * time.Second
 
 // Maximum number of entries in Files.active.
@@ -46,8 +46,7 @@ func (c *Files) Used(ctx context.Context, datastoreIDs ...string) error {
 	return nil
 }
 
-// isDue reports whether it is time to record the activity of a datastore. If so, the caller must record it, because
-// isDue assumes this.
+// isDue reports whether it is time to record the datastore's activity. If so, it assumes that the caller records it.
 func (c *Files) isDue(datastoreID string) bool {
 	now := c.db.Now()
 	c.mu.Lock()
@@ -62,11 +61,11 @@ func (c *Files) isDue(datastoreID string) bool {
 	return true
 }
 
-// Maximum number of objects of each kind per call of Expire.
+// Maximum number of objects of each kind processed per call to Expire.
 const expiryBatch = 100
 
 // Expire deletes expired files, ends expired uploads, empties expired vector stores and continues unfinished deletions.
-// It reports whether there is more to do. Call it several times a minute; several processes may do so at once.
+// It reports whether there is more to do. Call it several times a minute; several processes may call it at once.
 func (c *Files) Expire(ctx context.Context) (more bool, err error) {
 	for _, step := range []func(context.Context) (int, error){c.expireFiles, c.removeDeletedFiles, c.expireUploads, c.forgetUploads, c.expireStores, c.emptyStores} {
 		n, err := step(ctx)
@@ -78,7 +77,7 @@ func (c *Files) Expire(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// now returns the time, in microseconds, that decides whether something has expired.
+// now returns the time, in microseconds, used to decide whether something has expired.
 func (c *Files) now() int64 { return db.Micros(c.db.GuardedNow()) }
 
 type owned struct{ id, workspaceID string }
@@ -147,7 +146,7 @@ func (c *Files) forgetUploads(ctx context.Context) (int, error) {
 	})
 }
 
-// expireStores marks vector stores as expired.
+// expireStores marks vector stores whose time is up as expired.
 func (c *Files) expireStores(ctx context.Context) (int, error) {
 	due := c.now() - activityInterval.Microseconds()
 	ids, err := db.Collect(ctx, c.db.Read, db.ScanString, `SELECT datastore_id FROM vector_stores WHERE expires_at > 0 AND expires_at <= ? ORDER BY expires_at LIMIT ?`, due, expiryBatch)
@@ -156,7 +155,7 @@ func (c *Files) expireStores(ctx context.Context) (int, error) {
 	}
 	for _, id := range ids {
 		err := c.db.Update(ctx, "expiring a vector store", func(t *db.Tx) error {
-			// Check again: the vector store may have been used in the meantime.
+			// Check again, because the vector store may have been used in the meantime.
 			_, err := t.Exec(ctx, `UPDATE vector_stores SET expired_at = ?, expires_at = 0, emptying = 1
 				WHERE datastore_id = ? AND expires_at > 0 AND expires_at <= ?`, t.Stamp(), id, due)
 			return err
@@ -168,8 +167,8 @@ func (c *Files) expireStores(ctx context.Context) (int, error) {
 	return len(ids), nil
 }
 
-// emptyStores removes the next batch of content from expired vector stores. It keeps content that other interfaces
-// added after the expiry.
+// emptyStores removes the next batch of content from expired vector stores. It keeps content added through other
+// interfaces after the expiry.
 func (c *Files) emptyStores(ctx context.Context) (int, error) {
 	type store struct {
 		owned

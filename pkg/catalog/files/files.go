@@ -1,6 +1,6 @@
-// Package files stores the objects that exist only in OpenAI's API: files, uploads in parts, batches, and the
-// additional properties of vector stores. A vector store is a datastore. A file in it is a datasource that shares the
-// file's original. The package imports db, record, accounts, sites and resources.
+// Package files stores the objects that exist only in OpenAI's API: files, multipart uploads, batches, and the
+// additional properties of vector stores. A vector store is a datastore, and each file in it is a datasource that
+// shares the file's original. The package imports db, record, accounts, sites and resources.
 package files
 
 import (
@@ -17,8 +17,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Files stores files, uploads, batches and the additional properties of vector stores. All methods are safe for
-// concurrent use.
+// Files stores files, uploads, batches and vector stores' additional properties. All methods are safe for concurrent
+// use.
 type Files struct {
 	db        *db.DB
 	accounts  *accounts.Accounts
@@ -29,12 +29,12 @@ type Files struct {
 	active map[string]time.Time // when each datastore's activity was last recorded
 }
 
-// New returns a store of files in the given database.
+// New returns a file store that uses the given database.
 func New(d *db.DB, a *accounts.Accounts, s *sites.Sites, r *resources.Resources) *Files {
 	return &Files{db: d, accounts: a, sites: s, resources: r, active: map[string]time.Time{}}
 }
 
-// fileRow returns the columns of a file. expiresAt is 0 if the file never expires.
+// fileRow returns a file's columns. expiresAt is 0 if the file never expires.
 func fileRow(f *domain.File, expiresAt *int64) db.Row {
 	return db.Row{
 		db.Fixed("id", &f.ID),
@@ -61,7 +61,7 @@ func scanFile(s db.Scanner) (f domain.File, err error) {
 	return f, err
 }
 
-// optionalTime converts a stored time in microseconds. 0 means no time and gives the zero time.
+// optionalTime converts a stored time in microseconds. It returns the zero time for 0.
 func optionalTime(micros int64) time.Time {
 	if micros == 0 {
 		return time.Time{}
@@ -69,8 +69,8 @@ func optionalTime(micros int64) time.Time {
 	return db.FromMicros(micros)
 }
 
-// StoreFile stores a file and sets CreatedAt. It fails with domain.CodeConflict if the id exists. Unless keepFor is 0,
-// the file expires after that time.
+// StoreFile stores a file and sets its CreatedAt. It fails with domain.CodeConflict if the id already exists. Unless
+// keepFor is 0, the file expires after that long.
 func (c *Files) StoreFile(ctx context.Context, f domain.File, keepFor time.Duration) (domain.File, error) {
 	err := c.db.Update(ctx, "storing a file", func(t *db.Tx) error {
 		return c.accounts.WithinStorage(ctx, t, f.WorkspaceID, func() (err error) {
@@ -132,8 +132,8 @@ func (c *Files) DeleteFile(ctx context.Context, ws, id string) error {
 // Number of datasources per batch when a deleted file is removed from its datastores.
 const removalBatch = 200
 
-// removeFile removes a deleted file from its datastores, then deletes the file's row and original. After a failure, it
-// can be called again.
+// removeFile removes a deleted file from its datastores and then deletes its row and original. If it fails, it can be
+// called again.
 func (c *Files) removeFile(ctx context.Context, ws, id string) error {
 	for {
 		ids, err := db.Collect(ctx, c.db.Read, db.ScanString, `SELECT id FROM datasources
@@ -151,7 +151,7 @@ func (c *Files) removeFile(ctx context.Context, ws, id string) error {
 	return c.db.Update(ctx, "removing a file", func(t *db.Tx) error {
 		key, err := db.ScanString(t.QueryRow(ctx, `SELECT original_key FROM files WHERE id = ? AND deleted_at > 0`+t.Lock, id))
 		if err := db.MapNotFound(err, "file", id); err != nil {
-			return ignoreNotFound(err) // another process has removed it
+			return ignoreNotFound(err) // another process removed it
 		}
 		if _, err := t.Exec(ctx, `DELETE FROM files WHERE id = ?`, id); err != nil {
 			return err
@@ -176,7 +176,7 @@ func ignoreNotFound(err error) error {
 	return err
 }
 
-// queueOriginals queues sweeps of the originals of a deleted row.
+// queueOriginals queues sweeps for a deleted row's originals.
 func queueOriginals(ctx context.Context, t *db.Tx, ws string, keys ...string) error {
 	for len(keys) > 0 {
 		n := min(len(keys), record.OriginalsPerSweep)

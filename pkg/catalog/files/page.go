@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Page requests a page of a list in order of creation time, newest first unless Ascending is set. The page follows the
-// object with the id After, or precedes the one with the id Before.
+// Page requests one page of a list that is ordered by creation time, newest first unless Ascending is set. The page
+// follows the object with id After, or precedes the one with id Before.
 type Page struct {
 	Limit         int
 	Ascending     bool
@@ -24,13 +24,13 @@ type position struct {
 	id string
 }
 
-// list reads a page and reports whether more objects follow it, or precede it if p.Before is set. `find` returns the
+// list reads a page and reports whether more objects follow it or, if p.Before is set, precede it. `find` returns the
 // position of the object with the id p.After or p.Before.
 func list[T any](ctx context.Context, q db.Querier, l db.List, p Page, scan func(db.Scanner) (T, error), find func(id string) (position, error)) (page []T, more bool, err error) {
 	return listBy(ctx, q, l, `created_at, id`, p, scan, find)
 }
 
-// listBy is like list, but with the columns that determine an object's position.
+// listBy is like list, but `columns` determine an object's position.
 func listBy[T any](ctx context.Context, q db.Querier, l db.List, columns string, p Page, scan func(db.Scanner) (T, error), find func(id string) (position, error)) (page []T, more bool, err error) {
 	field, id := "after", p.After
 	ascending := p.Ascending

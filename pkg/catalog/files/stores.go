@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// optionsRow is a row of vector_stores.
+// optionsRow is a row in vector_stores.
 type optionsRow struct {
 	datastoreID string
 	domain.VectorStoreOptions
@@ -79,7 +79,8 @@ func (o *optionsRow) show(d domain.Datastore) domain.VectorStore {
 	return v
 }
 
-// CreateVectorStore stores a datastore with its properties and adds files to it as AddFile does, either all or nothing.
+// CreateVectorStore stores a datastore with its properties and adds files to it as AddFile does. It does either all of
+// this or nothing.
 func (c *Files) CreateVectorStore(ctx context.Context, d domain.Datastore, o domain.VectorStoreOptions, files []NewFile) (domain.VectorStore, error) {
 	var v domain.VectorStore
 	err := c.db.Update(ctx, "storing a vector store", func(t *db.Tx) error {
@@ -112,7 +113,7 @@ func (c *Files) CreateVectorStore(ctx context.Context, d domain.Datastore, o dom
 	return v, c.count(ctx, &v)
 }
 
-// VectorStore returns one vector store of the workspace.
+// VectorStore returns one of the workspace's vector stores.
 func (c *Files) VectorStore(ctx context.Context, ws, id string) (domain.VectorStore, error) {
 	d, err := record.DatastoreOf(ctx, c.db.Read, ws, id, "")
 	if err != nil {
@@ -150,7 +151,7 @@ func (c *Files) VectorStores(ctx context.Context, ws string, p Page) ([]domain.V
 	return out, more, c.count(ctx, shown...)
 }
 
-// storeCount is the number of a datastore's datasources with a given status, and the total size of their text.
+// storeCount is how many of a datastore's datasources have a given status, and the total size of their text.
 type storeCount struct {
 	datastoreID string
 	status      domain.Status
@@ -159,11 +160,11 @@ type storeCount struct {
 
 var scanStoreCount = db.Scan(func(v *storeCount) []any { return []any{&v.datastoreID, &v.status, &v.n, &v.bytes} })
 
-// isFile selects the datasources that appear as files of a vector store. A web site has no content of its own, so its
-// pages appear instead.
+// isFile selects datasources that appear as files in a vector store. A web site has no content of its own, so its pages
+// appear instead.
 const isFile = `type <> 'web_site' AND ` + record.NotOfDeletedSite
 
-// count sets Counts and TextBytes.
+// count fills in Counts and TextBytes.
 func (c *Files) count(ctx context.Context, stores ...*domain.VectorStore) error {
 	byID := map[string]*domain.VectorStore{}
 	var ids []string

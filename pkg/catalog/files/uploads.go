@@ -13,10 +13,10 @@ import (
 // UploadLifetime is how long a pending upload can be continued and completed.
 const UploadLifetime = time.Hour
 
-// Time that completed, cancelled and expired uploads are remembered, so that a repeated request gets the same response.
+// How long completed, cancelled and expired uploads are remembered, so that a repeated request gets the same response.
 const finishedLifetime = 24 * time.Hour
 
-// MaxParts is the maximum number of parts of an upload.
+// MaxParts is the maximum number of parts in an upload.
 const MaxParts = 1000
 
 func uploadRow(u *domain.Upload, keepFor *int64) db.Row {
@@ -63,7 +63,7 @@ func scanUpload(s db.Scanner) (u domain.Upload, err error) {
 	return u, err
 }
 
-// CreateUpload stores a pending upload and sets Status, CreatedAt and ExpiresAt.
+// CreateUpload stores a pending upload and sets its Status, CreatedAt and ExpiresAt.
 func (c *Files) CreateUpload(ctx context.Context, u domain.Upload) (domain.Upload, error) {
 	err := c.db.Update(ctx, "storing an upload", func(t *db.Tx) error {
 		if err := accounts.RequireWorkspace(ctx, t, u.WorkspaceID); err != nil {
@@ -78,7 +78,7 @@ func (c *Files) CreateUpload(ctx context.Context, u domain.Upload) (domain.Uploa
 	return u, err
 }
 
-// Upload returns one upload of the workspace.
+// Upload returns one of the workspace's uploads.
 func (c *Files) Upload(ctx context.Context, ws, id string) (domain.Upload, error) {
 	return readUpload(ctx, c.db.Read, ws, id, "")
 }
@@ -88,7 +88,7 @@ func readUpload(ctx context.Context, q db.Querier, ws, id, lock string) (domain.
 	return u, db.MapNotFound(err, "upload", id)
 }
 
-// requirePending fails unless the upload can still change.
+// requirePending fails unless the upload is pending and so can still be changed.
 func requirePending(u domain.Upload) error {
 	if u.Status != domain.UploadPending {
 		return domain.Errorf(domain.CodeConflict, "the upload is %s and can no longer be changed; create another one", u.Status)
@@ -96,8 +96,8 @@ func requirePending(u domain.Upload) error {
 	return nil
 }
 
-// AddPart stores a part of a pending upload and sets CreatedAt. It fails with domain.CodeTooLarge if the parts exceed
-// the announced size.
+// AddPart stores a part for a pending upload and sets its CreatedAt. It fails with domain.CodeTooLarge if the parts
+// exceed the announced size.
 func (c *Files) AddPart(ctx context.Context, ws string, p domain.UploadPart) (domain.UploadPart, error) {
 	err := c.db.Update(ctx, "storing a part of an upload", func(t *db.Tx) error {
 		return c.accounts.WithinStorage(ctx, t, ws, func() error {
@@ -127,7 +127,7 @@ func (c *Files) AddPart(ctx context.Context, ws string, p domain.UploadPart) (do
 	return p, err
 }
 
-// UploadParts returns the parts of an upload, oldest first.
+// UploadParts returns an upload's parts, oldest first.
 func (c *Files) UploadParts(ctx context.Context, uploadID string) ([]domain.UploadPart, error) {
 	parts, err := db.Collect(ctx, c.db.Read, scanPart, `SELECT `+partColumns+` FROM upload_parts WHERE upload_id = ? ORDER BY id`, uploadID)
 	if err != nil {
@@ -136,8 +136,8 @@ func (c *Files) UploadParts(ctx context.Context, uploadID string) ([]domain.Uplo
 	return parts, nil
 }
 
-// CompleteUpload stores the file of a pending upload and removes its parts. If the upload was already completed,
-// nothing changes, and CompleteUpload returns the file stored then.
+// CompleteUpload stores a pending upload's file and removes its parts. If the upload was already completed, nothing
+// changes and the file stored back then is returned.
 func (c *Files) CompleteUpload(ctx context.Context, ws, id string, f domain.File) (u domain.Upload, stored domain.File, err error) {
 	err = c.db.Update(ctx, "completing an upload", func(t *db.Tx) error {
 		return c.accounts.WithinStorage(ctx, t, ws, func() (err error) {
@@ -160,7 +160,7 @@ func (c *Files) CompleteUpload(ctx context.Context, ws, id string, f domain.File
 	return u, stored, err
 }
 
-// CancelUpload ends a pending upload and removes its parts. If the upload is already cancelled, nothing changes.
+// CancelUpload ends a pending upload and removes its parts. If the upload was already cancelled, nothing changes.
 func (c *Files) CancelUpload(ctx context.Context, ws, id string) (u domain.Upload, err error) {
 	err = c.db.Update(ctx, "cancelling an upload", func(t *db.Tx) (err error) {
 		if u, err = readUpload(ctx, t, ws, id, t.Lock); err != nil || u.Status == domain.UploadCancelled {
@@ -174,7 +174,7 @@ func (c *Files) CancelUpload(ctx context.Context, ws, id string) (u domain.Uploa
 	return u, err
 }
 
-// finishUpload stores the final status of an upload and removes its parts.
+// finishUpload stores an upload's final status and removes its parts.
 func finishUpload(ctx context.Context, t *db.Tx, u *domain.Upload, status domain.UploadStatus, fileID string) error {
 	u.Status, u.FileID = status, fileID
 	keepFor := u.KeepFor.Microseconds()

@@ -15,10 +15,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Adopted is the result of Adopt.
+// Adopted says what Adopt did.
 type Adopted string
 
-// Values of Adopted, and the prefix of the names given to recovered workspaces and datastores.
+// Values of Adopted, and the prefix for the names of recovered workspaces and datastores.
 const (
 	NothingAdopted  Adopted = ""
 	AdoptedContent  Adopted = "brought up to date"
@@ -26,12 +26,12 @@ const (
 	recoveredPrefix         = "Recovered "
 )
 
-// Adopt takes over a datasource's last job from the job log if the catalog does not know the job. This happens after
-// the database has been replaced by an older copy. The job's Generation must be set.
+// Adopt adopts a datasource's last job from the job log if the catalog does not know it, as happens after the database
+// was replaced with an older copy. The job's Generation must be set.
 //
-// If the datasource is unknown, Adopt creates it from the job, along with its workspace and datastore if necessary;
-// their names say that they were recovered. A known datasource gets the job's name, custom id, metadata and original.
-// In both cases, the datasource is queued again with the priority of replays.
+// If the datasource is unknown, Adopt creates it from the job. If necessary, it also creates the workspace and
+// datastore, with names that say they were recovered. A known datasource gets the job's name, custom id, metadata and
+// original. In both cases, the datasource is queued again with the priority of replays.
 //
 // Adopt changes nothing if the datasource is up to date, was deleted, or has changed since the job was published, so
 // calling it twice is harmless.
@@ -40,7 +40,7 @@ func (c *Maintenance) Adopt(ctx context.Context, job domain.Job) (Adopted, error
 	if job.Move != "" || job.Kind.Ingests() && job.Original == nil || job.Kind == domain.JobCrawl && job.Crawl == nil {
 		return what, nil // such a job adds nothing to earlier jobs
 	}
-	// Check first without a transaction: this runs for every job in the log, and most datasources are known.
+	// Check first without a transaction, because this runs for every job in the log and most datasources are known.
 	r, err := record.Scan(c.db.Read.QueryRow(ctx, `SELECT `+record.Columns+` FROM datasources WHERE id = ?`, job.DatasourceID))
 	switch {
 	case err == nil && includesJob(&r, job):
@@ -73,7 +73,7 @@ func (c *Maintenance) Adopt(ctx context.Context, job domain.Job) (Adopted, error
 	return what, nil
 }
 
-// includesJob reports whether the record reflects the given job or a later one of the same datasource.
+// includesJob reports whether the record reflects this job or a later one for the same datasource.
 func includesJob(r *record.Record, job domain.Job) bool {
 	if job.ID == r.JobID || job.Generation <= max(r.Seen, r.ActiveGeneration, r.Fence) {
 		return true
@@ -82,7 +82,7 @@ func includesJob(r *record.Record, job domain.Job) bool {
 	if mine && theirs {
 		return r.JobID > job.ID // both ids contain their creation time
 	}
-	return r.Location == record.InOutbox // the record's job was accepted but not yet published, so it is not in the log
+	return r.Location == record.InOutbox // the record's job has not been published yet, so the log lacks it
 }
 
 // isTimeOrdered reports whether the id contains its creation time.
@@ -103,7 +103,7 @@ func (c *Maintenance) adoptContent(ctx context.Context, t *db.Tx, r record.Recor
 	return c.sites.Restart(ctx, t, &r, store, newJobFor(job), record.PriorityReplay)
 }
 
-// newJobFor returns a job that does the same work as the given one. It has a new id, because the stream drops jobs with
+// newJobFor returns a job that does the same work as the given one. Its id is new, because the stream drops jobs with
 // known ids. Pages are fetched without cache validators, because the catalog may lack the content they refer to.
 func newJobFor(job domain.Job) domain.Job {
 	next := domain.Job{ID: domain.NewID(), Kind: job.Kind}
@@ -129,7 +129,7 @@ func adoptUnknown(ctx context.Context, t *db.Tx, job domain.Job) (Adopted, error
 	r.UpdatedAt = r.CreatedAt
 	next := r.Accept(newJobFor(job), *store)
 	if job.GroupID != "" {
-		r.RunID = job.GroupID // not a crawl's id, so the site's next crawl fetches the page
+		r.RunID = job.GroupID // not a crawl's id, so that the site's next crawl fetches the page
 	}
 	if err := r.Insert(ctx, t, domain.Errorf(domain.CodeConflict, "datasource %q was just restored", r.ID)); err != nil {
 		return NothingAdopted, err
@@ -140,16 +140,16 @@ func adoptUnknown(ctx context.Context, t *db.Tx, job domain.Job) (Adopted, error
 	return AdoptedUnknown, record.Enqueue(ctx, t, next, record.PriorityReplay)
 }
 
-// isDeleted reports whether the datastore or datasource of a job was deleted. The caller has found that the catalog
-// lacks the datasource.
+// isDeleted reports whether a job's datastore or datasource was deleted. It is called if the catalog does not contain
+// the datasource.
 //
-// The log can contain a job for a datasource whose data has already been swept. When a job replaces an earlier one of
-// its datasource, NATS removes the earlier job without recording that on disk. If the datasource is then deleted, NATS
-// records only the removal of the last job. After a crash, the earlier job is back in the log, and isDeleted queues
-// another sweep.
+// The log can contain a job for a datasource whose data has already been swept. When a job replaces an earlier one for
+// the same datasource, NATS removes the earlier job without recording that on disk. If the datasource is then deleted,
+// NATS records only the removal of the last job. After a crash, the earlier job is back in the log, and isDeleted
+// queues another sweep.
 //
-// Such a job has a generation that is not higher than the highest one in the catalog. This check is enough if no other
-// process writes to the catalog, because at startup the service takes over newer jobs before it publishes any.
+// Such a job's generation is not higher than the highest one in the catalog. Checking that is enough if no other
+// process writes to the catalog, because at startup the service adopts newer jobs before it publishes any.
 func isDeleted(ctx context.Context, t *db.Tx, job domain.Job) (bool, error) {
 	sweeping, err := db.Exists(ctx, t, `SELECT 1 FROM sweeps WHERE datastore_id = ? AND datasource_id IN ('', ?) AND jobs = 1 LIMIT 1`,
 		job.DatastoreID, job.DatasourceID)
@@ -165,7 +165,7 @@ func isDeleted(ctx context.Context, t *db.Tx, job domain.Job) (bool, error) {
 	})
 }
 
-// adoptStore returns the datastore for a job with an unknown datasource, creating it if necessary. It returns nil if
+// adoptStore returns the datastore for a job whose datasource is unknown, creating it if necessary. It returns nil if
 // the datastore is being deleted or belongs to another workspace.
 func adoptStore(ctx context.Context, t *db.Tx, job domain.Job) (*domain.Datastore, error) {
 	store, err := record.ShareDatastore(ctx, t, job.DatastoreID)
@@ -194,13 +194,13 @@ func adoptStore(ctx context.Context, t *db.Tx, job domain.Job) (*domain.Datastor
 	return &store, nil
 }
 
-// datasourceFromJob recreates a datasource from the data in a job.
+// datasourceFromJob recreates a datasource from the data in its job.
 func datasourceFromJob(job domain.Job) domain.Datasource {
 	d := domain.Datasource{
 		ID: job.DatasourceID, WorkspaceID: job.WorkspaceID, DatastoreID: job.DatastoreID, GroupID: job.GroupID, Type: job.Type,
 		Name: job.Name, CustomID: job.CustomID, Metadata: job.Metadata, Original: job.Original,
 		Config:     domain.DatasourceConfig{CustomID: job.CustomID},
-		Processing: domain.Processing{Runs: 1}, // the job may have left rows that are not active; the next run sweeps them
+		Processing: domain.Processing{Runs: 1}, // the job may have left inactive rows, which the next run sweeps
 	}
 	if o := job.Original; o != nil {
 		d.Config.MIMEType, d.Config.FileSize, d.Config.SHA256 = o.MIMEType, o.Size, o.SHA256

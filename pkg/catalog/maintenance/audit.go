@@ -7,17 +7,17 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// ActiveState is a datasource's state, for comparison with the index.
+// ActiveState is a datasource's state for comparison with the index.
 type ActiveState struct {
 	DatasourceID string
 	Generation   uint64 // active generation; 0 if there is none yet
 	Chunks       int64  // chunks of that generation
 	Fence        uint64
-	Target       *domain.Target // generation in the place that the datastore is moving to; may be nil
+	Target       *domain.Target // generation in the place the datastore is moving to; may be nil
 	Status       domain.Status
 }
 
-// EachActive calls f for every datasource of the datastore, oldest first. It stops at the first error from f and
+// EachActive calls f for each of the datastore's datasources, oldest first. It stops at the first error from f and
 // returns it. Audits compare the result with the index. Changes made while EachActive is running may be missed.
 func (c *Maintenance) EachActive(ctx context.Context, datastoreID string, f func(ActiveState) error) error {
 	type item struct {
@@ -46,15 +46,15 @@ func (c *Maintenance) EachActive(ctx context.Context, datastoreID string, f func
 	return w.Run(ctx, c.db.Read, func(v item) error { return f(v.ActiveState) })
 }
 
-// OriginalRef refers to the original of a datasource, a file or an upload part.
+// OriginalRef is a reference to an original from a datasource, a file or an upload part.
 type OriginalRef struct {
 	WorkspaceID  string
 	DatasourceID string // "" for files and parts
 	Key          string
 }
 
-// EachOriginal calls f for every reference to an original, starting with those of files and parts. It stops at the
-// first error from f and returns it. Several datasources may refer to the original of one file.
+// EachOriginal calls f for every reference to an original, starting with those from files and parts. It stops at the
+// first error from f and returns it. Several datasources may refer to the same file's original.
 func (c *Maintenance) EachOriginal(ctx context.Context, f func(OriginalRef) error) error {
 	type owner struct {
 		OriginalRef

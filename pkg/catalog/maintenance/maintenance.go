@@ -1,5 +1,5 @@
-// Package maintenance works on the catalog as a whole. It takes snapshots, queues repairs, imports jobs from the job
-// log, checks for damage, and lists what the index should contain. It may import every other package of the catalog.
+// Package maintenance works on the catalog as a whole. It takes snapshots, queues repairs, adopts jobs from the job
+// log, checks for damage, and lists what the index should contain. It may import all of the catalog's other packages.
 package maintenance
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/sites"
 )
 
-// Maintenance provides the catalog operations for repairs and audits. All methods are safe for concurrent use.
+// Maintenance provides catalog operations for repairs and audits. All methods are safe for concurrent use.
 type Maintenance struct {
 	db       *db.DB
 	sites    *sites.Sites

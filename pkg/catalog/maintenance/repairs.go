@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// RepairRequest is an operator's request for a repair by an api process; see control.Repairer.
+// RepairRequest is an operator's request for an api process to run a repair; see control.Repairer.
 type RepairRequest struct {
 	ID          string
 	Prune       bool // delete datasources that have lost both their rows and their original
@@ -27,18 +27,18 @@ func requestRow(r *RepairRequest) db.Row {
 // RepairState is a repair's state.
 type RepairState struct {
 	RepairRequest
-	Holder     string // last process to work on the repair; "" if there was none
+	Holder     string // last process that worked on the repair; "" if there was none
 	FinishedAt *time.Time
-	Error      string   // what failed; "" if nothing failed or the repair is unfinished
+	Error      string   // what failed; "" if nothing failed or the repair is not finished
 	Lines      []string // the report, in chronological order
 }
 
 const (
-	// If the holder of a repair does not call AddRepairLines for this long, another process may take the repair over.
+	// If the holder of a repair does not call AddRepairLines for this long, another process may take over the repair.
 	repairTimeout = time.Minute
-	// Time that finished repairs are kept.
+	// How long finished repairs are kept.
 	repairRetention = 30 * 24 * time.Hour
-	// Limits on a repair's report. An extra line says that further lines were dropped.
+	// Limits on a repair's report. If lines are dropped, an extra line says so.
 	maxRepairLines = 2000
 	maxRepairLine  = 2000 // bytes
 )
@@ -60,10 +60,10 @@ func (c *Maintenance) RequestRepair(ctx context.Context, prune bool) (id string,
 }
 
 // ClaimRepair assigns the oldest unfinished request to the holder. It returns nil if there is none or if another repair
-// is in progress. A holder loses its repair if it does not call AddRepairLines for a minute.
+// is in progress. A holder that does not call AddRepairLines for a minute loses its repair.
 func (c *Maintenance) ClaimRepair(ctx context.Context, holder string) (*RepairRequest, error) {
 	if r, err := c.openRepair(ctx, c.db.Read); err != nil || r == nil {
-		return nil, err // usually there is none, and this is called often, so check first without a transaction
+		return nil, err // this is called often and usually finds none, so check first without a transaction
 	}
 	var claimed *RepairRequest
 	err := c.db.Update(ctx, "claiming a repair", func(t *db.Tx) error {
@@ -85,7 +85,7 @@ func (c *Maintenance) ClaimRepair(ctx context.Context, holder string) (*RepairRe
 	return claimed, nil
 }
 
-// openRepair returns the oldest unfinished repair if no repair is in progress.
+// openRepair returns the oldest unfinished repair, or nil if a repair is in progress.
 func (c *Maintenance) openRepair(ctx context.Context, q db.Querier) (*RepairRequest, error) {
 	type item struct {
 		RepairRequest
@@ -153,7 +153,7 @@ func shorten(line string) string {
 	return bounded.Prefix(line, maxRepairLine) + "…"
 }
 
-// FinishRepair ends a repair. `failure` says what failed, or is "" on success. A repair that is already finished does
+// FinishRepair ends a repair. `failure` says what failed; it is "" on success. A repair that is already finished does
 // not change.
 func (c *Maintenance) FinishRepair(ctx context.Context, id, failure string) error {
 	return c.db.Update(ctx, "finishing a repair", func(t *db.Tx) error {
@@ -163,7 +163,7 @@ func (c *Maintenance) FinishRepair(ctx context.Context, id, failure string) erro
 	})
 }
 
-// Repair returns the state of a repair.
+// Repair returns a repair's state.
 func (c *Maintenance) Repair(ctx context.Context, id string) (RepairState, error) {
 	s := RepairState{RepairRequest: RepairRequest{ID: id}}
 	row := append(requestRow(&s.RepairRequest), db.ReadOnly("holder", &s.Holder), db.ReadOnly("finished_at", &s.FinishedAt), db.ReadOnly("error", &s.Error))

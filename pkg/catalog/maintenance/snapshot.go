@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// quickCheck reads a whole SQLite database and fails with ErrDamaged if its structure is damaged.
+// quickCheck reads an entire SQLite database and fails with ErrDamaged if its structure is damaged.
 func quickCheck(ctx context.Context, file *sql.DB) error {
 	var verdict string
 	if err := file.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&verdict); err != nil {
@@ -25,7 +25,7 @@ func quickCheck(ctx context.Context, file *sql.DB) error {
 	return nil
 }
 
-// CheckFile reads the whole SQLite catalog at a path and fails with ErrDamaged if its structure is damaged. The catalog
+// CheckFile reads the entire SQLite catalog at path and fails with ErrDamaged if its structure is damaged. The catalog
 // may be in use.
 func CheckFile(ctx context.Context, path string) error {
 	file, err := openFile(path, url.Values{"_pragma": {"busy_timeout(10000)", "query_only(1)"}, "mode": {"rw"}}.Encode())
@@ -44,9 +44,9 @@ type Snapshot struct {
 	file   *sql.DB
 }
 
-// TakeSnapshot copies the SQLite catalog at the path `from` to the path `to`, which must not exist. Processes can keep
-// using the catalog. A catalog with an older schema is copied unchanged. TakeSnapshot fails if this program cannot open
-// the catalog.
+// TakeSnapshot copies the SQLite catalog from the path `from` to the path `to`, which must not exist. Processes can
+// keep using the catalog. A catalog with an older schema is copied unchanged. TakeSnapshot fails if this program cannot
+// open the catalog.
 func TakeSnapshot(ctx context.Context, from, to string) (_ *Snapshot, err error) {
 	if err := copyDatabase(ctx, from, to); err != nil {
 		return nil, fmt.Errorf("copying the catalog: %w", err)
@@ -66,7 +66,7 @@ func TakeSnapshot(ctx context.Context, from, to string) (_ *Snapshot, err error)
 	return s, nil
 }
 
-// openFile opens a database file with a single connection. It does no setup or migrations.
+// openFile opens a database file with a single connection, without any setup or migrations.
 func openFile(path, query string) (*sql.DB, error) {
 	file, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: query}).String())
 	if err == nil {
@@ -79,7 +79,7 @@ func copyDatabase(ctx context.Context, from, to string) error {
 	if _, err := os.Stat(from); err != nil {
 		return err
 	}
-	// O_EXCL guarantees a new file, so it has mode 0600 and only its owner can read it.
+	// O_EXCL guarantees that the file is new, so it has mode 0600 and only its owner can read it.
 	file, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func (s *Snapshot) read(ctx context.Context) error {
 	return err
 }
 
-// schemaVersion reads the schema version of a database. It fails if this program does not support it.
+// schemaVersion reads a database's schema version. It fails if this program does not support that version.
 func schemaVersion(ctx context.Context, file *sql.DB) (have int64, err error) {
 	err = file.QueryRowContext(ctx, `SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&have)
 	if err != nil {
@@ -126,19 +126,19 @@ func SchemaVersion() (newest int64, err error) {
 	return newest, err
 }
 
-// Number of originals that EachOriginal holds in memory at a time.
+// Number of originals EachOriginal holds in memory at a time.
 const snapshotPage = 500
 
-// filesSchema is the first schema version with a table of files.
+// filesSchema is the first schema version with a files table.
 const filesSchema = 13
 
 // notShared selects each original only once. It excludes datasources whose original belongs to an existing file, or to
-// a datasource with a lower id made from the same file.
+// a datasource with a lower id for the same file.
 const notShared = ` AND (file_id = '' OR NOT EXISTS (SELECT 1 FROM files f WHERE f.id = datasources.file_id AND f.original_key = datasources.original_key)
 	AND NOT EXISTS (SELECT 1 FROM datasources e WHERE e.file_id <> '' AND e.file_id = datasources.file_id AND e.original_key = datasources.original_key
 		AND e.id < datasources.id))`
 
-// EachOriginal calls f once for every original that a datasource, a file or an upload part refers to. ownerID is the id
+// EachOriginal calls f once for every original referred to by a datasource, a file or an upload part. ownerID is the id
 // of one of them. EachOriginal stops at the first error from f and returns it.
 func (s *Snapshot) EachOriginal(ctx context.Context, f func(ownerID string, o domain.Original) error) error {
 	if s.Schema < filesSchema {
@@ -196,7 +196,7 @@ func (s *Snapshot) eachOriginal(ctx context.Context, from string, f func(ownerID
 // Close closes and deletes the copy.
 func (s *Snapshot) Close() error { return errors.Join(s.file.Close(), os.Remove(s.Path)) }
 
-// generationLeap is the increase made by RaiseGenerations. It is far more than the number of jobs that a catalog can
+// generationLeap is how far RaiseGenerations raises the generation. It far exceeds the number of jobs a catalog can
 // accept between being copied and being lost.
 const generationLeap = 1_000_000_000
 

@@ -1,5 +1,5 @@
-// Package migrations contains the schema of the catalog's database as goose migrations. Only catalog and
-// catalog/maintenance import it.
+// Package migrations contains the catalog database's schema as goose migrations. Only catalog and catalog/maintenance
+// import it.
 package migrations
 
 import "embed"

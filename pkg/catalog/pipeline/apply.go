@@ -18,14 +18,14 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// Applied is the effect of an event.
+// Applied describes the effect of an event.
 type Applied struct {
 	Found      bool              // false if the datasource no longer exists
-	Changed    bool              // whether the datasource's row, its site's row or its site's list of pages has changed
+	Changed    bool              // whether the datasource's row, its site's row or its site's list of pages changed
 	Datasource domain.Datasource // state after the event
 	Site       *domain.Datasource
-	NewPages   int      // number of the site's pages put into the outbox
-	Removed    bool     // whether the event has removed the datasource; Datasource is then its last state
+	NewPages   int      // number of the site's pages added to the outbox
+	Removed    bool     // whether the event removed the datasource; Datasource is then its last state
 	Others     []string // ids of other datasources in the datastore that changed
 }
 
@@ -38,10 +38,10 @@ func (c *Pipeline) Apply(ctx context.Context, ev domain.Event) (Applied, error) 
 	return out[0], nil
 }
 
-// ApplyAll applies events in order, all or none, in one transaction. domain.Apply decides how a datasource changes. The
-// transaction also stores the consequences, such as the next job, new pages of a site and sweeps. Applying an event
-// twice or late is harmless. If the datasource no longer exists, a sweep of the job's results is queued. ApplyAll fails
-// with domain.CodeInvalid if an event lacks a required field.
+// ApplyAll applies either all or none of the events, in order and in one transaction. domain.Apply decides how a
+// datasource changes. The transaction also stores the consequences, such as the next job, new pages for a site and
+// sweeps. Applying an event twice or late is harmless. If the datasource no longer exists, a sweep is queued for the
+// job's results. ApplyAll fails with domain.CodeInvalid if an event lacks a required field.
 func (c *Pipeline) ApplyAll(ctx context.Context, evs []domain.Event) ([]Applied, error) {
 	var highest uint64
 	for _, ev := range evs {
@@ -74,13 +74,13 @@ func (c *Pipeline) ApplyAll(ctx context.Context, evs []domain.Event) ([]Applied,
 	return out, nil
 }
 
-// isServedGeneration reports whether the generation is a datasource's active one, or becomes active when the
-// datastore's move finishes.
+// isServedGeneration reports whether the generation is a datasource's active one or becomes active when the datastore's
+// move finishes.
 func isServedGeneration(d domain.Datasource, generation uint64) bool {
 	return d.ActiveGeneration == generation || d.Target != nil && d.Target.Generation == generation
 }
 
-// embeddedTokens sums the embedded tokens that a transaction's events report, by workspace.
+// embeddedTokens maps each workspace to the number of embedded tokens reported by a transaction's events.
 type embeddedTokens map[string]int64
 
 func embeddedTokensOf(t *db.Tx) embeddedTokens {
@@ -88,7 +88,7 @@ func embeddedTokensOf(t *db.Tx) embeddedTokens {
 }
 
 // countEmbedded adds the transaction's embedded tokens to the counters. It runs at the end of the transaction, because
-// it locks a row that all transactions of the workspace use.
+// it locks a row that all of the workspace's transactions use.
 func (c *Pipeline) countEmbedded(ctx context.Context, t *db.Tx) error {
 	embedded := embeddedTokensOf(t)
 	for _, ws := range slices.Sorted(maps.Keys(embedded)) {
@@ -119,7 +119,7 @@ func checkEvent(ev domain.Event) error {
 	return nil
 }
 
-// lockFor locks the datastores and datasources of events in the order that all transactions follow.
+// lockFor locks the events' datastores and datasources in the order that all transactions follow.
 func lockFor(ctx context.Context, t *db.Tx, evs []domain.Event) error {
 	stores, ids := make([]string, len(evs)), make([]string, len(evs))
 	for i, ev := range evs {
@@ -202,13 +202,13 @@ func (c *Pipeline) apply(ctx context.Context, t *db.Tx, ev domain.Event) (Applie
 }
 
 // isSameForSite reports whether a change to a page cannot affect its site, because the page keeps its status. A move
-// changes every page; checking the whole site after each change would take quadratic time.
+// changes every page, so checking the whole site after each change would take quadratic time.
 func isSameForSite(before, after record.Record) bool {
 	return after.GroupID != "" && before.OwnStatus().Terminal() && before.OwnStatus() == after.OwnStatus()
 }
 
-// outcome applies the event to the record but does not store the record. `others` are the ids of pages skipped in
-// favour of this page; these pages are already stored.
+// outcome applies the event to the record but does not store the record. `others` contains the ids of pages skipped in
+// favour of this page, which are already stored.
 func (c *Pipeline) outcome(ctx context.Context, t *db.Tx, r *record.Record, store domain.Datastore, ev domain.Event) (out domain.Outcome, others []string, err error) {
 	if ev.Type == domain.EventFetched && r.GroupID != "" && r.Accepts(ev) {
 		v, err := c.sites.Judge(ctx, t, *r, store, *ev.Fetched, ev.At)
@@ -234,7 +234,7 @@ func (c *Pipeline) outcome(ctx context.Context, t *db.Tx, r *record.Record, stor
 	return out, others, nil
 }
 
-// stoppedSince reports whether the crawl of a page's site was stopped after it requested the page.
+// stoppedSince reports whether the crawl of the page's site was stopped after it had requested the page.
 func stoppedSince(ctx context.Context, t *db.Tx, page record.Record) (bool, error) {
 	site, exists, err := record.Find(ctx, t, page.GroupID)
 	if err != nil || !exists {
@@ -243,7 +243,7 @@ func stoppedSince(ctx context.Context, t *db.Tx, page record.Record) (bool, erro
 	return site.Crawl.Stopped() && page.QueuedAt <= db.Micros(site.Crawl.StoppedAt), nil
 }
 
-// queueSiteWork queues the work on a site's pages that becomes necessary when a job for the site or for a page
+// queueSiteWork queues whatever work on a site's pages becomes necessary when a job for the site or one of its pages
 // finishes.
 func queueSiteWork(ctx context.Context, t *db.Tx, before, after record.Record) error {
 	if after.Type == domain.TypeWebSite {
@@ -258,7 +258,7 @@ func queueSiteWork(ctx context.Context, t *db.Tx, before, after record.Record) e
 	return sites.QueueYield(ctx, t, after.Datasource)
 }
 
-// showSite adds the site to the result, unless `site` is nil because the site has not changed.
+// showSite adds the site to the result. `site` is nil if the site has not changed.
 func (a *Applied) showSite(siteID string, site *domain.Datasource) {
 	a.Changed = a.Changed || site != nil || a.NewPages > 0
 	switch {
@@ -270,7 +270,7 @@ func (a *Applied) showSite(siteID string, site *domain.Datasource) {
 	}
 }
 
-// storeOutcome stores the record and those effects of the event that concern only this datasource.
+// storeOutcome stores the record and those of the event's effects that concern only this datasource.
 func storeOutcome(ctx context.Context, t *db.Tx, r *record.Record, ev domain.Event, out domain.Outcome) error {
 	if out.Settled {
 		// The event may arrive before Published is called. The job has ended, so it must not be published again.
@@ -304,9 +304,9 @@ func storeOutcome(ctx context.Context, t *db.Tx, r *record.Record, ev domain.Eve
 	return record.QueueSweeps(ctx, t, out.Sweeps)
 }
 
-// enqueueNext puts the next job into the outbox. It usually gets the highest priority, so that work in progress is
+// enqueueNext adds the next job to the outbox. It usually gets the highest priority, so that work in progress is
 // finished first. Scan jobs have their own priority. A postponed job is not published before it is due, and gets
-// PriorityPages if it fetches a page of a site.
+// PriorityPages if it fetches a site's page.
 func enqueueNext(ctx context.Context, t *db.Tx, r record.Record, out domain.Outcome) error {
 	switch {
 	case out.Next.Kind == domain.JobScan:
@@ -320,7 +320,7 @@ func enqueueNext(ctx context.Context, t *db.Tx, r record.Record, out domain.Outc
 	}
 }
 
-// queueOrphanSweeps queues sweeps of the job's results if its datasource has been deleted in the meantime.
+// queueOrphanSweeps queues sweeps for a job's results if its datasource has been deleted in the meantime.
 func queueOrphanSweeps(ctx context.Context, t *db.Tx, ev domain.Event) error {
 	sweeps := domain.OrphanSweeps(ev)
 	if len(sweeps) == 0 {
@@ -329,7 +329,7 @@ func queueOrphanSweeps(ctx context.Context, t *db.Tx, ev domain.Event) error {
 	_, err := record.ShareDatastore(ctx, t, ev.DatastoreID)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		// The whole datastore was deleted. The job may have recreated it in the index.
+		// The whole datastore was deleted, but the job may have recreated it in the index.
 		whole := domain.Sweep{WorkspaceID: ev.WorkspaceID, DatastoreID: ev.DatastoreID, Below: domain.AllGenerations, Jobs: true}
 		for _, s := range sweeps {
 			whole.Originals = append(whole.Originals, s.Originals...)
@@ -340,7 +340,7 @@ func queueOrphanSweeps(ctx context.Context, t *db.Tx, ev domain.Event) error {
 	}
 	for _, s := range sweeps {
 		s.Below = cmp.Or(s.Below, ev.Generation+1)
-		s.Jobs = true // the job was published after the deletion; otherwise it would be gone from the stream
+		s.Jobs = true // the job was published after the deletion; otherwise, the stream would not contain it
 		if err := record.QueueSweep(ctx, t, s); err != nil {
 			return err
 		}

@@ -13,9 +13,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Direct sets the destination of a datastore. It cancels a move to any other place, and starts a move unless the
+// Direct sets a datastore's destination. It cancels a move to any other place and starts a new move unless the
 // datastore is already there. A datastore without datasources switches immediately. The caller must hold the
-// datastore's exclusive lock and store its row.
+// datastore's exclusive lock and must store its row.
 func Direct(ctx context.Context, t *db.Tx, d *domain.Datastore, to domain.Place) error {
 	if d.Move != nil && d.Move.To == to || d.Move == nil && d.Serving() == to {
 		return nil
@@ -38,7 +38,7 @@ func Direct(ctx context.Context, t *db.Tx, d *domain.Datastore, to domain.Place)
 	case err != nil:
 		return fmt.Errorf("looking for datasources: %w", err)
 	case !filled:
-		// Jobs of deleted datasources may still write to the old place.
+		// Deleted datasources' jobs may still write to the old place.
 		if err := record.QueueSweep(ctx, t, placeSweep(*d, d.Serving(), mark)); err != nil {
 			return err
 		}
@@ -53,12 +53,12 @@ func Direct(ctx context.Context, t *db.Tx, d *domain.Datastore, to domain.Place)
 	return nil
 }
 
-// placeSweep returns a sweep of the datastore's rows in a place, up to the generation `mark`.
+// placeSweep returns a sweep for the datastore's rows in a place, up to the generation `mark`.
 func placeSweep(d domain.Datastore, p domain.Place, mark uint64) domain.Sweep {
 	return domain.Sweep{WorkspaceID: d.WorkspaceID, DatastoreID: d.ID, Place: p, Below: mark + 1}
 }
 
-// cancelMove cancels the datastore's move and queues a sweep of the rows it has written.
+// cancelMove cancels the datastore's move and queues a sweep for the rows it has written.
 func cancelMove(ctx context.Context, t *db.Tx, d *domain.Datastore, mark uint64) error {
 	if err := t.ExtendTimeout(ctx); err != nil {
 		return err
@@ -74,8 +74,8 @@ func cancelMove(ctx context.Context, t *db.Tx, d *domain.Datastore, mark uint64)
 	return record.QueueSweep(ctx, t, placeSweep(*d, d.Move.To, mark))
 }
 
-// endMoveJobs ends those move jobs of a datastore that have failed or are still in the outbox. Their datasources return
-// to their previous status. A job that is published in the meantime has no effect. If a job is already in the stream,
+// endMoveJobs ends those of a datastore's move jobs that have failed or are still in the outbox. Their datasources
+// return to their previous status. A job published in the meantime has no effect. If a job is already in the stream,
 // its datasource returns to its previous status when the job ends.
 func endMoveJobs(ctx context.Context, t *db.Tx, datastoreID string) error {
 	if _, err := t.Exec(ctx, `DELETE FROM outbox WHERE datasource_id IN
@@ -92,7 +92,7 @@ func endMoveJobs(ctx context.Context, t *db.Tx, datastoreID string) error {
 	return nil
 }
 
-// Moving returns all workspaces' datastores that are being moved.
+// Moving returns the datastores, in all workspaces, that are being moved.
 func (c *Pipeline) Moving(ctx context.Context) ([]domain.Datastore, error) {
 	stores, err := db.Collect(ctx, c.db.Read, record.ScanDatastore,
 		`SELECT `+record.DatastoreColumns+` FROM datastores WHERE move_id <> '' AND deleted_at = 0 ORDER BY id`)
@@ -102,10 +102,9 @@ func (c *Pipeline) Moving(ctx context.Context) ([]domain.Datastore, error) {
 	return stores, nil
 }
 
-// SettledDatastores checks up to `limit` datastores across all workspaces, in id order after the id `after`. It returns
-// those that use the given embedding model, are not being moved, and have content. Datastores with content that is
-// waiting to be read or was added after `since` are left out. `next` is the id to continue after, or "" after the last
-// datastore.
+// SettledDatastores checks up to `limit` datastores in all workspaces, ordered by id and starting after the id `after`.
+// It returns those that use the given embedding model, are not being moved, and have content, none of which is waiting
+// to be read or was added after `since`. `next` is the id to continue after, or "" after the last datastore.
 func (c *Pipeline) SettledDatastores(ctx context.Context, model string, since time.Time, after string, limit int) (settled []domain.Datastore, next string, err error) {
 	stores, err := db.Collect(ctx, c.db.Read, record.ScanDatastore, `SELECT `+record.DatastoreColumns+` FROM datastores
 		WHERE id > ? AND deleted_at = 0 ORDER BY id LIMIT ?`, after, limit)
@@ -145,17 +144,17 @@ func (c *Pipeline) isSettled(ctx context.Context, datastoreID string, since time
 }
 
 // notMoved selects datasources whose content is not yet in the new place. PostgreSQL and SQLite use the partial index
-// datasources_content only for this exact form.
+// datasources_content only if the condition has exactly this form.
 const notMoved = `datastore_id = ? AND target_generation = 0 AND active_generation > 0`
 
-// IssueMoves puts up to `limit` jobs of the move into the outbox, behind all other work, and returns their number. It
-// selects datasources whose active content is not yet in the new place, except those that already got a job of this
-// move or are waiting for another job. It does nothing if the move is over.
+// IssueMoves adds up to `limit` of the move's jobs to the outbox, behind all other work, and returns how many it added.
+// It selects datasources whose active content is not yet in the new place, except those that already got a job from
+// this move or are waiting for another job. It does nothing if the move is over.
 func (c *Pipeline) IssueMoves(ctx context.Context, datastoreID, moveID string, limit int) (issued int, err error) {
 	return c.IssueMovesWithin(ctx, datastoreID, moveID, limit, math.MaxInt64)
 }
 
-// IssueMovesWithin is like IssueMoves, but stops while the documents of the move's unfinished jobs have at least
+// IssueMovesWithin is like IssueMoves but adds no jobs while the documents of the move's unfinished jobs have at least
 // `chunks` chunks in total. This keeps new content from waiting behind a long queue of move jobs.
 func (c *Pipeline) IssueMovesWithin(ctx context.Context, datastoreID, moveID string, limit int, chunks int64) (issued int, err error) {
 	err = c.db.Update(ctx, "issuing jobs of a move", func(t *db.Tx) error {
@@ -205,7 +204,7 @@ func (c *Pipeline) IssueMovesWithin(ctx context.Context, datastoreID, moveID str
 	return issued, nil
 }
 
-// MoveProgress returns the progress of moving the datastore, or all zeros if there is none.
+// MoveProgress returns the progress of the datastore's move, or all zeros if it has none.
 func (c *Pipeline) MoveProgress(ctx context.Context, datastoreID string) (domain.MoveProgress, error) {
 	var p domain.MoveProgress
 	d, err := record.DatastoreByID(ctx, c.db.Read, datastoreID)
@@ -225,15 +224,15 @@ func (c *Pipeline) MoveProgress(ctx context.Context, datastoreID string) (domain
 	return p, nil
 }
 
-// FinishMove switches all readers to the new place at once, if all active content is there, and reports whether it did.
-// It then queues a sweep of the old place. It does nothing if the move is over.
+// FinishMove switches all readers to the new place at once if all active content is there, and reports whether it did.
+// It then queues a sweep for the old place. It does nothing if the move is over.
 func (c *Pipeline) FinishMove(ctx context.Context, datastoreID, moveID string) (switched bool, err error) {
 	err = c.db.Update(ctx, "finishing a move", func(t *db.Tx) error {
 		switched = false
 		if err := record.LockDatastore(ctx, t, datastoreID); err != nil {
 			return err
 		}
-		d, err := record.ScanDatastore(t.QueryRow(ctx, // locks the row, because the datastore's lock does not prevent a change of name
+		d, err := record.ScanDatastore(t.QueryRow(ctx, // lock the row, because the datastore's lock does not prevent renaming
 			`SELECT `+record.DatastoreColumns+` FROM datastores WHERE id = ? AND deleted_at = 0`+t.Lock, datastoreID))
 		if errors.Is(err, sql.ErrNoRows) || err == nil && (d.Move == nil || d.Move.ID != moveID) {
 			return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// OutboxBacklog returns the number of due jobs in the outbox and when the first became due (zero if there are none). It
-// reads all due jobs.
+// OutboxBacklog returns how many jobs in the outbox are due and when the first became due (zero if none are). It reads
+// all due jobs.
 func (c *Pipeline) OutboxBacklog(ctx context.Context) (due int64, oldest time.Time, err error) {
 	var first sql.NullInt64
 	err = c.db.Read.QueryRow(ctx, `SELECT COUNT(*), MIN(CASE WHEN not_before > seq THEN not_before ELSE seq END)
@@ -33,11 +33,11 @@ func (c *Pipeline) Outbox(ctx context.Context, limit int) ([]domain.Job, error) 
 	return c.Next(ctx, nil, limit)
 }
 
-// Next returns up to `limit` due jobs in the order of publication: by priority, then round robin by workspace, then
-// oldest first. It skips workspaces that have used up their share of the window and counts the returned jobs towards
-// the window. Scan jobs have a window of their own; those that fit are returned in addition to the limit. If there is
-// no window, scan jobs count towards the limit. The round robin continues where the last call ended, so a small limit
-// is as fair as a large one. Jobs stay in the outbox until Published is called.
+// Next returns up to `limit` due jobs in the order in which to publish them: by priority, then round robin by
+// workspace, then oldest first. It skips workspaces that have used up their share of the window and counts the returned
+// jobs towards the window. Scan jobs have their own window; those that fit are returned in addition to the limit. If
+// there is no window, scan jobs count towards the limit. The round robin continues where the last call ended, so a
+// small limit is as fair as a large one. Jobs stay in the outbox until Published is called.
 func (c *Pipeline) Next(ctx context.Context, w *Window, limit int) ([]domain.Job, error) {
 	var jobs []domain.Job
 	for _, p := range []record.Priority{record.PriorityFresh, record.PriorityPages, record.PriorityReplay} {
@@ -66,7 +66,7 @@ func (c *Pipeline) Next(ctx context.Context, w *Window, limit int) ([]domain.Job
 }
 
 // roundRobin reads up to `limit` jobs of one priority. It finds workspaces and jobs through the outbox_turn index and
-// reads only jobs that it returns, so the cost does not grow with the outbox.
+// reads only the jobs it returns, so the cost does not grow with the outbox.
 func (c *Pipeline) roundRobin(ctx context.Context, p record.Priority, w *Window, limit int) ([]domain.Job, error) {
 	c.lastMu.Lock()
 	defer c.lastMu.Unlock()
@@ -117,19 +117,19 @@ func (c *Pipeline) roundRobin(ctx context.Context, p record.Priority, w *Window,
 // queue holds the jobs read so far for one workspace and priority.
 type queue struct {
 	workspace string
-	capacity  int // maximum number of its jobs that fit into the window
+	capacity  int // how many of its jobs fit into the window
 	jobs      []domain.Job
-	notBefore int64 // of the last job read
+	notBefore int64 // that of the last job read
 	seq       int64
 }
 
-// queues returns up to `limit` empty queues, one for each workspace with due jobs of the priority and room in the
-// window. The first one belongs to the workspace after the one served last.
+// queues returns up to `limit` empty queues, one for each workspace that has due jobs of this priority and space in the
+// window. The first one belongs to the workspace that follows the one served last.
 func (c *Pipeline) queues(ctx context.Context, p record.Priority, w *Window, now int64, limit int) ([]*queue, error) {
 	var out []*queue
 	first := c.last[p]
-	// The first query ignores due times. Otherwise, if most jobs of a workspace are not due, it would have to scan them
-	// all.
+	// The first query ignores due times. Otherwise, if most of a workspace's jobs are not due, it would have to scan
+	// them all.
 	const next = `SELECT workspace_id FROM outbox WHERE priority = ? AND workspace_id > ?`
 	const due = `SELECT workspace_id FROM outbox WHERE priority = ? AND workspace_id = ? AND not_before <= ? LIMIT 1`
 	after, wrapped := first, false
@@ -164,7 +164,7 @@ func (c *Pipeline) queues(ctx context.Context, p record.Priority, w *Window, now
 	return out, nil
 }
 
-// extend reads up to n more jobs into the queue and reports whether it found n.
+// extend reads up to n more jobs into the queue and reports whether it found that many.
 func (c *Pipeline) extend(ctx context.Context, p record.Priority, q *queue, now int64, n int) (bool, error) {
 	type item struct {
 		job            domain.Job
@@ -198,9 +198,9 @@ func (c *Pipeline) Published(ctx context.Context, job domain.Job, seq uint64) er
 	return c.PublishedAll(ctx, []domain.Job{job})
 }
 
-// PublishedAll removes jobs from the outbox after they were published. The Generation of each job is its sequence
-// number in the stream. The datasources then count as in flight; status unsynched becomes pending. For a job that was
-// replaced in the outbox or has already ended, only the generation is recorded.
+// PublishedAll removes jobs from the outbox after they were published. Each job's Generation is its sequence number in
+// the stream. Their datasources now count as in flight, and the status unsynched becomes pending. If a job was replaced
+// in the outbox or has already ended, only its generation is recorded.
 func (c *Pipeline) PublishedAll(ctx context.Context, jobs []domain.Job) error {
 	var highest uint64
 	stores, ids := make([]string, len(jobs)), make([]string, len(jobs))
@@ -228,8 +228,8 @@ func (c *Pipeline) PublishedAll(ctx context.Context, jobs []domain.Job) error {
 	return err
 }
 
-// recordPublished handles one job for PublishedAll. Thanks to the conditions in the statements, a job that was replaced
-// or has ended only raises its datasource's highest generation.
+// recordPublished handles one job for PublishedAll. Because of the conditions in the statements, a job that was
+// replaced or has ended only raises its datasource's highest generation.
 func recordPublished(ctx context.Context, t *db.Tx, j domain.Job) error {
 	now, generation := t.Stamp(), db.Unsigned(j.Generation)
 	for _, w := range []db.Write{
@@ -249,8 +249,8 @@ func recordPublished(ctx context.Context, t *db.Tx, j domain.Job) error {
 	return nil
 }
 
-// DeferJob delays a job in the outbox, so that a job that cannot be published does not block other jobs of the
-// workspace. It does nothing if a newer job for the same datasource has replaced it.
+// DeferJob delays a job in the outbox, so that a job that cannot be published does not block the workspace's other
+// jobs. It does nothing if a newer job for the same datasource has replaced it.
 func (c *Pipeline) DeferJob(ctx context.Context, job domain.Job, until time.Time) error {
 	return c.db.Update(ctx, "deferring a job", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE outbox SET not_before = ? WHERE datasource_id = ? AND job_id = ?`,
@@ -268,20 +268,20 @@ func (c *Pipeline) InFlight(ctx context.Context) (int64, error) {
 	return n, nil
 }
 
-// InFlight counts jobs in the stream by workspace. Workspaces without jobs are absent.
+// InFlight holds the number of jobs in the stream per workspace. Workspaces without jobs are absent.
 type InFlight struct {
 	Scans map[string]int // scan jobs
 	Other map[string]int
 }
 
-// InFlightByWorkspace returns the count of InFlight by workspace, separately for scan jobs and other jobs.
+// InFlightByWorkspace counts in-flight datasources per workspace, separately for scan jobs and all other jobs.
 func (c *Pipeline) InFlightByWorkspace(ctx context.Context) (InFlight, error) {
 	type job struct {
 		workspace string
 		kind      domain.JobKind
 	}
-	// Count here, because the database would have to sort for a GROUP BY. There are only as many rows as fit into the
-	// windows.
+	// Count here, because the database would have to sort for a GROUP BY, and there are only as many rows as fit into
+	// the windows.
 	jobs, err := db.Collect(ctx, c.db.Read, func(s db.Scanner) (j job, err error) { return j, s.Scan(&j.workspace, &j.kind) },
 		`SELECT workspace_id, job_kind FROM datasources WHERE place = 2 AND place <> 1 AND `+record.Live+` AND `+record.NotDeleted)
 	if err != nil {
@@ -298,8 +298,8 @@ func (c *Pipeline) InFlightByWorkspace(ctx context.Context) (InFlight, error) {
 	return all, nil
 }
 
-// MaxGeneration returns the highest generation of all jobs so far, including jobs of deleted datasources, or 0. A new
-// job stream must start above it.
+// MaxGeneration returns the highest generation of any job so far, including deleted datasources' jobs, or 0. A new job
+// stream must start above it.
 func (c *Pipeline) MaxGeneration(ctx context.Context) (uint64, error) {
 	g, err := record.ReadMark(ctx, c.db.Read)
 	if err != nil {
@@ -308,8 +308,8 @@ func (c *Pipeline) MaxGeneration(ctx context.Context) (uint64, error) {
 	return g, nil
 }
 
-// RaiseMark raises the stored highest generation to the given one. It writes nothing if MarkStored was called with this
-// or a higher generation.
+// RaiseMark raises the stored highest generation to at least the given one. It writes nothing if MarkStored was called
+// with this or a higher generation.
 func (c *Pipeline) RaiseMark(ctx context.Context, t *db.Tx, generation uint64) error {
 	if generation <= c.generation.Load() {
 		return nil
@@ -321,8 +321,8 @@ func (c *Pipeline) RaiseMark(ctx context.Context, t *db.Tx, generation uint64) e
 	return nil
 }
 
-// MarkStored remembers that the database stores a highest generation of at least the given one, which saves writes in
-// RaiseMark. Call it only after the transaction that stored the generation has committed.
+// MarkStored remembers that the highest generation stored in the database is at least the given one, which saves writes
+// in RaiseMark. Call it only after the transaction that stored the generation has committed.
 func (c *Pipeline) MarkStored(generation uint64) {
 	for {
 		have := c.generation.Load()
@@ -332,7 +332,7 @@ func (c *Pipeline) MarkStored(generation uint64) {
 	}
 }
 
-// withoutDeletedSites drops the jobs for deleted sites' pages.
+// withoutDeletedSites drops jobs for deleted sites' pages.
 func (c *Pipeline) withoutDeletedSites(ctx context.Context, jobs []domain.Job) ([]domain.Job, error) {
 	if !slices.ContainsFunc(jobs, func(j domain.Job) bool { return j.GroupID != "" }) {
 		return jobs, nil

@@ -1,7 +1,7 @@
 // Package pipeline stores datasources' jobs and their results. It contains the outbox, applies events from workers,
 // replaces lost jobs, and queues sweeps, replays, refreshes and moves of datastores. domain.Apply decides how an event
-// changes a datasource; the pipeline stores the change and its consequences, such as the next job, in one transaction.
-// It imports db, record, accounts and sites.
+// changes a datasource; in one transaction, the pipeline stores that change with its consequences, such as the next
+// job. It imports db, record, accounts and sites.
 package pipeline
 
 import (
@@ -18,7 +18,7 @@ type Pipeline struct {
 	db    *db.DB
 	sites *sites.Sites
 
-	generation atomic.Uint64 // a lower bound of the highest generation stored in the database
+	generation atomic.Uint64 // a lower bound for the highest generation stored in the database
 
 	lastMu sync.Mutex
 	last   map[record.Priority]string // the workspace served last, by priority
@@ -30,10 +30,10 @@ func New(d *db.DB, s *sites.Sites) *Pipeline {
 }
 
 // OutboxWake returns a channel that receives a value when there may be jobs to publish: after opening, after a commit
-// that adds a job to the outbox, and after a commit of this process that ends a published job, which frees capacity.
-// With PostgreSQL, it also signals new jobs from other processes. Several signals may be combined into one, and signals
-// from other processes may be lost, so callers must poll as well.
+// that adds a job to the outbox, and after a commit in this process that ends a published job and so frees capacity. On
+// PostgreSQL, it also signals new jobs from other processes. Several signals may be combined into one, and signals from
+// other processes may be lost, so callers must also poll.
 func (c *Pipeline) OutboxWake() <-chan struct{} { return c.db.Topic(record.TopicOutbox) }
 
-// SweepWake returns a channel that receives a value after a commit that has queued a sweep; see OutboxWake.
+// SweepWake returns a channel that receives a value after a commit that queues a sweep; see OutboxWake.
 func (c *Pipeline) SweepWake() <-chan struct{} { return c.db.Topic(record.TopicSweeps) }

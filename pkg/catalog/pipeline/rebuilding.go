@@ -7,11 +7,11 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/record"
 )
 
-// Waiting says how much content is still to be processed again, for example after the index was lost.
+// Waiting says how much content still has to be processed again, for example after the index was lost.
 type Waiting struct {
-	Any      bool  // whether the catalog has any datasources
+	Any      bool  // whether the catalog contains any datasources
 	Queued   int64 // in the outbox with PriorityReplay; at most maxWaiting
-	InFlight int64 // in the job stream, for any reason
+	InFlight int64 // in the job stream, for whatever reason
 }
 
 // Maximum of Waiting.Queued.

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// ReplayFilter selects datasources to process again. An empty field matches everything.
+// ReplayFilter selects datasources to process again. Empty fields match everything.
 type ReplayFilter struct {
 	WorkspaceID  string
 	DatastoreID  string
@@ -25,17 +25,17 @@ type ReplayFilter struct {
 	Failed       bool      // only datasources in status error
 	Since        time.Time // only datasources changed at or after this time
 
-	Fetch    bool // fetch web content again instead of reading the stored content
+	Fetch    bool // fetch web content again instead of processing the stored content
 	Force    bool // write rows even if nothing has changed
 	ReplayID string
 	Priority record.Priority
 }
 
-// Number of datasources that a replay queues per transaction.
+// Number of datasources queued per transaction by a replay.
 const replayBatch = 200
 
-// kind returns the kind of job that a replay queues for a datasource, or "" for none. A site has no content of its own,
-// so it gets a job only if web content is fetched again: a crawl job, which then creates the jobs for its pages. A page
+// kind returns which kind of job a replay queues for a datasource, or "" for none. A site has no content of its own, so
+// it gets a job only if web content is fetched again: a crawl job, which then creates the jobs for its pages. A page
 // that was never fetched gets a crawl job, and so does a page whose last fetch failed if failures are replayed.
 func (f ReplayFilter) kind(d record.Record) domain.JobKind {
 	web := d.Type == domain.TypeWebPage || d.Type == domain.TypeWebSite
@@ -49,7 +49,7 @@ func (f ReplayFilter) kind(d record.Record) domain.JobKind {
 	case d.Type == domain.TypeWebSite:
 		return ""
 	case d.Status == domain.StatusSkipped:
-		return "" // there is no content to read
+		return "" // there is no content to process
 	case d.Original != nil:
 		return domain.JobIngest
 	case d.Type == domain.TypeWebPage:
@@ -59,9 +59,9 @@ func (f ReplayFilter) kind(d record.Record) domain.JobKind {
 	}
 }
 
-// Replay puts new jobs into the outbox for the next batch of datasources that match the filter, oldest first. They
-// replace jobs of the same datasources that are waiting there. Replay returns the number of jobs and the cursor for the
-// next call, or "" after the last datasource. Each batch is a separate transaction, so that other transactions can
+// Replay adds new jobs to the outbox for the next batch of datasources that match the filter, oldest first. They
+// replace any jobs for the same datasources that are waiting there. Replay returns the number of jobs and the cursor
+// for the next call, or "" after the last datasource. Each batch is a separate transaction, so other transactions can
 // write in between. Active content stays searchable.
 func (c *Pipeline) Replay(ctx context.Context, f ReplayFilter, from string) (queued int64, next string, err error) {
 	var after cursor.Position
@@ -87,7 +87,7 @@ func (c *Pipeline) Replay(ctx context.Context, f ReplayFilter, from string) (que
 	return queued, next, nil
 }
 
-// candidate is a datasource that matches the filter of a replay.
+// candidate is a datasource that matches a replay's filter.
 type candidate struct {
 	cursor.Position
 	datastoreID string
@@ -95,12 +95,12 @@ type candidate struct {
 
 var scanCandidate = db.Scan(func(v *candidate) []any { return []any{&v.At, &v.ID, &v.datastoreID} })
 
-// replayed reads the next batch of datasources to replay. It runs outside the transaction, because finding a few
-// matches among many datasources takes time.
+// replayed reads the next batch of datasources to replay. It runs outside the transaction, because it may take a while
+// to find a few matches among many datasources.
 func (c *Pipeline) replayed(ctx context.Context, f ReplayFilter, after cursor.Position) ([]candidate, error) {
 	l := db.List{Columns: `created_at, id, datastore_id`, Table: `datasources`}
-	// Only the first condition may use an index. The others wrap their columns in expressions to keep the database from
-	// using the indexes on them.
+	// Only the first condition may use an index. The others wrap their columns in expressions so that the database does
+	// not use the indexes on them.
 	order := `created_at, id`
 	switch {
 	case f.DatasourceID != "":
@@ -156,14 +156,14 @@ func (c *Pipeline) replay(ctx context.Context, t *db.Tx, f ReplayFilter, batch [
 		return 0, fmt.Errorf("reading datasources to replay: %w", err)
 	}
 	for _, id := range ids {
-		r, exists := records[id] // missing if the datasource has been deleted in the meantime
+		r, exists := records[id] // missing if the datasource was deleted in the meantime
 		kind := f.kind(r)
 		if !exists || kind == "" || f.Failed && r.Status != domain.StatusError {
 			continue
 		}
 		err := replayOne(ctx, t, f, r, kind)
 		if errors.Is(err, sql.ErrNoRows) {
-			continue // the datastore has been deleted in the meantime
+			continue // the datastore was deleted in the meantime
 		}
 		if err != nil {
 			return 0, fmt.Errorf("datasource %s: %w", id, err)
@@ -203,8 +203,8 @@ func replayOne(ctx context.Context, t *db.Tx, f ReplayFilter, r record.Record, k
 	return record.Enqueue(ctx, t, job, f.Priority)
 }
 
-// ReplayProgress counts the datasources that the replay has queued, except those that a later replay has queued again.
-// `done` counts the successful ones (synched or skipped), `failed` the failed ones.
+// ReplayProgress counts the datasources queued by the replay, except those that a later replay has queued again. `done`
+// counts those that succeeded (synched or skipped), and `failed` counts those that failed.
 func (c *Pipeline) ReplayProgress(ctx context.Context, replayID string) (total, done, failed int64, err error) {
 	err = c.db.Read.QueryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN status IN ('synched', 'skipped') THEN 1 ELSE 0 END), 0),
 		COALESCE(SUM(CASE WHEN status = 'error' THEN 1 ELSE 0 END), 0) FROM datasources WHERE replay_id = ? AND replay_id <> ''`, replayID).

@@ -12,20 +12,20 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// SweepTask is a queued sweep. Attempts says how often it was deferred.
+// SweepTask is a queued sweep. Attempts is how often it was deferred.
 type SweepTask struct {
 	domain.Sweep
 	Attempts int
 	DueAt    time.Time
 }
 
-// QueueSweep queues a sweep that an audit found necessary. A sweep without an ID gets a new one.
+// QueueSweep queues a sweep that an audit found to be necessary. A sweep without an ID gets a new one.
 func (c *Pipeline) QueueSweep(ctx context.Context, s domain.Sweep) error {
 	return c.db.Update(ctx, "queueing a sweep", func(t *db.Tx) error { return record.QueueSweep(ctx, t, s) })
 }
 
-// Sweeps returns up to `limit` due sweeps: first those of withdrawn jobs, then those that were never deferred. They
-// stay queued until FinishSweep is called. Sweeps never include originals that are still used.
+// Sweeps returns up to `limit` due sweeps. Those for withdrawn jobs come first, then those that were never deferred.
+// They stay queued until FinishSweep is called. Sweeps never include originals still in use.
 func (c *Pipeline) Sweeps(ctx context.Context, limit int) ([]SweepTask, error) {
 	tasks, err := db.Collect(ctx, c.db.Read, scanSweep, `SELECT id, workspace_id, datastore_id, datasource_id, engine, model,
 		from_generation, below, originals, jobs, attempts, due_at FROM sweeps WHERE due_at <= ? ORDER BY due_at, id LIMIT ?`, db.Micros(c.db.Now()), limit)
@@ -35,9 +35,9 @@ func (c *Pipeline) Sweeps(ctx context.Context, limit int) ([]SweepTask, error) {
 	return tasks, c.keepUsed(ctx, tasks)
 }
 
-// keepUsed removes originals that are still used from the sweeps. The original of a file is used until the file and all
-// its datasources are deleted. Each of these deletions queues a sweep, and only the last sweep finds the original
-// unused. The original cannot become used again after that, because only an existing file can be added to a datastore.
+// keepUsed removes originals still in use from the sweeps. A file's original is in use until the file and all its
+// datasources are deleted. Each of these deletions queues a sweep, and only the last one finds the original unused. The
+// original cannot come into use again after that, because only an existing file can be added to a datastore.
 func (c *Pipeline) keepUsed(ctx context.Context, tasks []SweepTask) error {
 	var owners []string
 	for _, task := range tasks {
@@ -88,7 +88,7 @@ func scanSweep(s db.Scanner) (SweepTask, error) {
 	return v, nil
 }
 
-// FinishSweep deletes completed sweeps. It ignores unknown ids.
+// FinishSweep deletes completed sweeps. Unknown ids are ignored.
 func (c *Pipeline) FinishSweep(ctx context.Context, ids ...string) error {
 	return c.db.Update(ctx, "finishing sweeps", func(t *db.Tx) error {
 		return db.InLists(c.db.Read, ids, func(in string, args []any) error {

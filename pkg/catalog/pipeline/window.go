@@ -2,16 +2,16 @@ package pipeline
 
 import "github.com/sluice/sluice/pkg/admission"
 
-// Window counts the jobs in the stream by workspace. The zero value has no room; a nil Window has unlimited room.
+// Window counts the jobs in the stream per workspace. The zero value is full; a nil Window is unlimited.
 type Window struct {
 	free  int
 	share float64
 	held  map[string]int
-	scans *Window // for scan jobs; nil leaves them no room
+	scans *Window // for scan jobs; if nil, none fit
 }
 
-// NewWindow returns a window for `size` jobs that already contains the jobs in inFlight, by workspace. `share` says how
-// much of the free room each workspace must leave to others; see admission.Options.Share.
+// NewWindow returns a window for `size` jobs that already contains the jobs in inFlight, which is keyed by workspace.
+// `share` says how much of the free capacity each workspace must leave to others; see admission.Options.Share.
 func NewWindow(size int, share float64, inFlight map[string]int) *Window {
 	w := &Window{free: size, share: share, held: inFlight}
 	for _, n := range inFlight {
@@ -20,14 +20,14 @@ func NewWindow(size int, share float64, inFlight map[string]int) *Window {
 	return w
 }
 
-// WithScans adds room for `size` scan jobs to the window, which then already contains the scan jobs in inFlight, by
-// workspace.
+// WithScans adds capacity for `size` scan jobs to the window. It then already contains the scan jobs in inFlight, which
+// is keyed by workspace.
 func (w *Window) WithScans(size int, inFlight map[string]int) *Window {
 	w.scans = NewWindow(size, w.share, inFlight)
 	return w
 }
 
-// Free returns how many more jobs, other than scan jobs, fit into the window.
+// Free returns how many more jobs fit into the window, not counting scan jobs.
 func (w *Window) Free() int { return w.free }
 
 // FreeScans returns how many more scan jobs fit into the window.
@@ -51,7 +51,7 @@ func (w *Window) take(workspace string) bool {
 	return true
 }
 
-// capacity returns how many more jobs of the workspace would fit if no other workspace added any.
+// capacity returns how many more of the workspace's jobs would fit if no other workspace added any.
 func (w *Window) capacity(workspace string) int {
 	const unlimited = 1 << 30
 	if w == nil {

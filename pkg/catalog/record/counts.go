@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// GroupCount is the number of datasources with a given status in a group: a datastore or the pages of one site.
+// GroupCount is how many datasources in a group, which is a datastore or a site's pages, have a given status.
 type GroupCount struct {
 	Group  string
 	Status domain.Status
@@ -17,8 +17,8 @@ type GroupCount struct {
 
 var scanGroupCount = db.Scan(func(g *GroupCount) []any { return []any{&g.Group, &g.Status, &g.N} })
 
-// CountByStatus returns the number of datasources by status. `text` is a query with id as its only argument that
-// selects the columns of GroupCount.
+// CountByStatus returns the number of datasources per status. `text` is a query that takes only an id and selects
+// GroupCount's columns.
 func CountByStatus(ctx context.Context, q db.Querier, text, id string) (map[domain.Status]int64, error) {
 	groups, err := db.Collect(ctx, q, scanGroupCount, text, id)
 	if err != nil {
@@ -31,8 +31,8 @@ func CountByStatus(ctx context.Context, q db.Querier, text, id string) (map[doma
 	return out, nil
 }
 
-// CountPages sets the progress of sites from the number of their pages, completed and in total. It counts the pages on
-// every read, so the progress is always right.
+// CountPages fills in sites' progress: how many of their pages are completed, and how many there are. It counts the
+// pages on every read, so the progress is always correct.
 func CountPages(ctx context.Context, q db.Querier, ds []domain.Datasource) error {
 	var ids []string
 	sites := map[string]*domain.Datasource{}
@@ -59,7 +59,7 @@ func CountPages(ctx context.Context, q db.Querier, ds []domain.Datasource) error
 	})
 }
 
-// Datasource returns a datasource of the workspace as users see it: a site has the progress of its pages.
+// Datasource returns one of the workspace's datasources as users see it: a site's progress is that of its pages.
 func Datasource(ctx context.Context, q db.Querier, ws, id string) (domain.Datasource, error) {
 	r, err := Scan(q.QueryRow(ctx, `SELECT `+Columns+` FROM datasources WHERE workspace_id || '' = ? AND id = ? AND `+NotDeleted, ws, id))
 	if err != nil {

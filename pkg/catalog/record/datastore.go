@@ -10,10 +10,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Interned returns the canonical copy of a string, so that equal strings share memory and can be compared quickly.
+// Interned returns a string's canonical copy, so that equal strings share memory and can be compared quickly.
 func Interned[T ~string](text T) T { return unique.Make(text).Value() }
 
-// datastoreRow returns the columns of a datastore. m is its move, with the id "" if there is none.
+// datastoreRow returns a datastore's columns. m is its move, whose id is "" if there is none.
 func datastoreRow(d *domain.Datastore, m *domain.Move) db.Row {
 	return db.Row{
 		db.Fixed("id", &d.ID),
@@ -67,7 +67,7 @@ func ScanDatastore(s db.Scanner) (domain.Datastore, error) {
 	return d, err
 }
 
-// InsertDatastore stores a new datastore and returns the number of inserted rows: 0 if the id exists.
+// InsertDatastore stores a new datastore and returns the number of inserted rows, which is 0 if the id already exists.
 func InsertDatastore(ctx context.Context, t *db.Tx, d domain.Datastore) (int64, error) {
 	return t.Insert(ctx, insertDatastoreText, storedDatastore(&d))
 }
@@ -85,7 +85,7 @@ func DatastoreByID(ctx context.Context, q db.Querier, id string) (domain.Datasto
 	return ScanDatastore(q.QueryRow(ctx, `SELECT `+DatastoreColumns+` FROM datastores WHERE id = ? AND deleted_at = 0`, id))
 }
 
-// DatastoreOf reads a datastore of a workspace.
+// DatastoreOf reads one of a workspace's datastores.
 func DatastoreOf(ctx context.Context, q db.Querier, ws, id, lock string) (domain.Datastore, error) {
 	d, err := ScanDatastore(q.QueryRow(ctx,
 		`SELECT `+DatastoreColumns+` FROM datastores WHERE workspace_id = ? AND id = ? AND deleted_at = 0`+lock, ws, id))

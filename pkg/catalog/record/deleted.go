@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// SiteOf returns the id of the datasource's site: for a site its own id, and "" for a datasource that is neither a site
-// nor a page of one.
+// SiteOf returns the id of the datasource's site. For a site, that is its own id; for a datasource that is neither a
+// site nor a page of one, it is "".
 func SiteOf(d domain.Datasource) string {
 	if d.Type == domain.TypeWebSite {
 		return d.ID
@@ -18,13 +18,13 @@ func SiteOf(d domain.Datasource) string {
 	return d.GroupID
 }
 
-// DeleteDatasources deletes datasources and queues sweeps of their data. The sweeps cover all generations up to the
+// DeleteDatasources deletes datasources and queues sweeps for their data. The sweeps cover all generations up to the
 // given one or the highest one known to the catalog, whichever is higher.
 //
-// A deleted datasource may be created again with the same id: when the next crawl of a site finds a deleted page again,
-// or when a request with an idempotency key is repeated. The sweep must not delete rows of the new datasource, so it
-// does not cover higher generations. Jobs of the deleted datasource may still write such rows. They are swept when the
-// jobs' events arrive.
+// A deleted datasource may be created again with the same id, either because a site's next crawl finds a deleted page
+// again or because a request with an idempotency key is repeated. The sweep must not delete the new datasource's rows,
+// so it does not cover higher generations. The deleted datasource's jobs may still write such rows, which are swept
+// when the jobs' events arrive.
 func DeleteDatasources(ctx context.Context, t *db.Tx, doomed []Record, generation uint64) error {
 	if len(doomed) == 0 {
 		return nil
@@ -58,14 +58,15 @@ func DeleteDatasources(ctx context.Context, t *db.Tx, doomed []Record, generatio
 	return nil
 }
 
-// InExistingStore selects rows whose datastore is not deleted. Deleted datastores are few and exist only briefly.
+// InExistingStore selects rows whose datastore is not deleted. There are only a few deleted datastores, and only
+// briefly.
 const InExistingStore = `datastore_id NOT IN (SELECT id FROM datastores WHERE deleted_at > 0)`
 
 // NotDeleted selects datasources that were not deleted with their datastore or site.
 const NotDeleted = InExistingStore + ` AND ` + NotOfDeletedSite
 
-// NotOfDeletedSite selects datasources that do not belong to a deleted site. Deleted sites are few and exist only
-// briefly.
+// NotOfDeletedSite selects datasources that do not belong to a deleted site. There are only a few deleted sites, and
+// only briefly.
 const NotOfDeletedSite = `group_id NOT IN (SELECT site_id FROM doomed_sites)`
 
 // IsDeleted reports whether the datasource is a deleted site or a page of one.
@@ -78,7 +79,7 @@ func IsDeleted(ctx context.Context, q db.Querier, d domain.Datasource) (bool, er
 
 // RemoveNext continues an unfinished removal by one batch and reports whether there is more. `next` returns the object
 // to remove, or sql.ErrNoRows. `remove` removes a batch of the object's data. Usually there is nothing to remove, so
-// RemoveNext first calls `next` without a transaction.
+// RemoveNext first calls `next` outside a transaction.
 func RemoveNext[T any](ctx context.Context, d *db.DB, action string, next func(context.Context, db.Querier) (T, error), remove func(*db.Tx, T) error) (more bool, err error) {
 	if _, err := next(ctx, d.Read); errors.Is(err, sql.ErrNoRows) {
 		return false, nil

@@ -10,16 +10,15 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// If several processes write concurrently, transactions take their locks in this order, to avoid deadlocks:
+// If several processes write concurrently, transactions take their locks in this order to avoid deadlocks:
 //
-//  1. the lock for a workspace's stored content, if the size of this content is limited;
-//  2. the locks of datastores: shared by transactions that depend on the place of a datastore, exclusive for those that
-//     move or delete it;
-//  3. the lock for upserts of a datastore;
-//  4. rows of sites, then rows of other datasources, both sorted by id;
-//  5. everything else.
+//  1. the lock for a workspace's stored content, if its size is limited;  2. datastore locks: shared for transactions
+// that depend on a datastore's place, exclusive for those that move or delete
+//     it;
+//  3. the lock for upserts into a datastore;  4. rows of sites, then rows of other datasources, both sorted by id;  5.
+// everything else.
 //
-// If a deadlock occurs all the same, one of the transactions is retried. SQLite needs no locks, because its write
+// If a deadlock occurs anyway, one of the transactions is retried. SQLite doesn't need locks, because its write
 // transactions never overlap.
 
 // ShareDatastores prevents the datastores from being moved or deleted until the transaction ends.
@@ -27,21 +26,21 @@ func ShareDatastores(ctx context.Context, t *db.Tx, datastoreIDs ...string) erro
 	return t.LockShared(ctx, "datastore", datastoreIDs...)
 }
 
-// LockDatastore prevents other transactions from depending on the place of the datastore until this one ends. It waits
-// for transactions that already do; see ShareDatastores.
+// LockDatastore prevents other transactions from depending on the datastore's place until this one ends. It waits for
+// transactions that already do; see ShareDatastores.
 func LockDatastore(ctx context.Context, t *db.Tx, datastoreID string) error {
 	return t.LockExclusive(ctx, "datastore", datastoreID)
 }
 
-// QueueUpserts serialises upserts in the datastore, which look for custom ids and then create datasources for the
-// missing ones.
+// QueueUpserts serialises upserts into the datastore, which look for custom ids and then create datasources for those
+// that don't exist.
 func QueueUpserts(ctx context.Context, t *db.Tx, datastoreID string) error {
 	return t.LockCreation(ctx, "upserts", datastoreID)
 }
 
 type readStores map[string]domain.Datastore
 
-// ShareDatastore reads a datastore and prevents changes to it until the transaction ends, except to its name and
+// ShareDatastore reads a datastore and, until the transaction ends, prevents changes to anything but its name and
 // description. It fails with sql.ErrNoRows if the datastore is gone.
 func ShareDatastore(ctx context.Context, t *db.Tx, id string) (domain.Datastore, error) {
 	stores := db.Local(t, func() readStores { return readStores{} })
@@ -58,7 +57,7 @@ func ShareDatastore(ctx context.Context, t *db.Tx, id string) (domain.Datastore,
 	return d, err
 }
 
-// ShareOwnDatastore is like ShareDatastore, but fails if the datastore does not belong to the workspace.
+// ShareOwnDatastore is like ShareDatastore but fails if the datastore does not belong to the workspace.
 func ShareOwnDatastore(ctx context.Context, t *db.Tx, ws, id string) (domain.Datastore, error) {
 	d, err := ShareDatastore(ctx, t, id)
 	if err == nil && d.WorkspaceID != ws {
@@ -92,8 +91,7 @@ func LockDatasource(ctx context.Context, t *db.Tx, id string) (Record, domain.Da
 	return r, store, err
 }
 
-// LockDatasourceOf is like LockDatasource, but fails with domain.CodeNotFound unless the datasource is in the
-// workspace.
+// LockDatasourceOf is like LockDatasource but fails with domain.CodeNotFound unless the datasource is in the workspace.
 func LockDatasourceOf(ctx context.Context, t *db.Tx, ws, id string) (Record, domain.Datastore, error) {
 	r, store, err := LockDatasource(ctx, t, id)
 	if err == nil && r.WorkspaceID != ws {
@@ -102,8 +100,8 @@ func LockDatasourceOf(ctx context.Context, t *db.Tx, ws, id string) (Record, dom
 	return r, store, db.MapNotFound(err, "datasource", id)
 }
 
-// LockDatasources locks the rows of datasources the transaction will write, after the rows of their sites. It ignores
-// unknown ids.
+// LockDatasources locks the rows of datasources the transaction will write, after their sites' rows. Unknown ids are
+// ignored.
 func LockDatasources(ctx context.Context, t *db.Tx, ids ...string) error {
 	if !t.IsShared() {
 		return nil

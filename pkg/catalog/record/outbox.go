@@ -11,27 +11,27 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// Priority orders the jobs in the outbox, lower numbers first.
+// Priority orders the jobs in the outbox; lower numbers go first.
 type Priority int
 
-// Priorities of jobs. A job that continues the work of another gets PriorityFresh, so that work in progress is finished
-// before new work begins.
+// Job priorities. A job that continues another's work gets PriorityFresh, so that work in progress is finished before
+// new work begins.
 const (
 	PriorityFresh  Priority = 0 // content a user has just added or changed
 	PriorityPages  Priority = 1 // pages found by crawling a site
 	PriorityReplay Priority = 2 // replays; the old content stays searchable meanwhile
-	PriorityScans  Priority = 3 // scan jobs, which have a window of their own
+	PriorityScans  Priority = 3 // scan jobs, which have their own window
 )
 
-// Topics that transactions announce; see db.Tx.Notify.
+// Topics announced by transactions; see db.Tx.Notify.
 const (
-	TopicOutbox = "outbox" // a job is in the outbox, or the stream has capacity for one
+	TopicOutbox = "outbox" // the outbox has a job, or the stream has capacity for one
 	TopicSweeps = "sweeps" // a sweep is queued
 	TopicSites  = "sites"  // work on a site is queued
 )
 
-// Enqueue puts the job into the outbox. If an older job of the datasource is there, the new job replaces it and keeps
-// its position; otherwise, jobs of a datasource that keeps changing would never be published.
+// Enqueue adds the job to the outbox. If an older job for the datasource is there, the new job replaces it and keeps
+// its position. Otherwise, the jobs of a datasource that keeps changing would never be published.
 func Enqueue(ctx context.Context, t *db.Tx, job domain.Job, p Priority) error {
 	return EnqueueAt(ctx, t, job, p, 0)
 }
@@ -64,7 +64,7 @@ func ReadMark(ctx context.Context, q db.Querier) (uint64, error) {
 	return uint64(v), nil
 }
 
-// JobFor returns a job of the given kind for a datasource; see pipeline.Pipeline.NewJob.
+// JobFor returns a job of this kind for a datasource; see pipeline.Pipeline.NewJob.
 func JobFor(ctx context.Context, q db.Querier, d domain.Datasource, kind domain.JobKind, store domain.Datastore) (domain.Job, error) {
 	if kind.Ingests() {
 		return domain.NewIngestJob(d, store), nil

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Accept makes the datasource wait for a job and returns that job, which the caller must publish. It takes ID, Kind,
-// Force, Crawl and Move from the job `requested`, and derives the other fields from the record and the datastore.
+// Accept makes the datasource wait for a job and returns that job, which the caller must publish. ID, Kind, Force,
+// Crawl and Move are copied from `requested`; the other fields come from the record and the datastore.
 func (r *Record) Accept(requested domain.Job, store domain.Datastore) domain.Job {
 	var job domain.Job
 	switch {
@@ -34,7 +34,7 @@ func (r *Record) Accept(requested domain.Job, store domain.Datastore) domain.Job
 	r.JobID, r.JobKind, r.Location = job.ID, job.Kind, InOutbox
 	r.Status, r.Error, r.Progress = domain.StatusUnsynched, "", domain.Progress{}
 	if job.Force {
-		r.Inputs = "" // read the fetched content even if it is unchanged
+		r.Inputs = "" // process the fetched content even if it is unchanged
 	}
 	if job.Kind == domain.JobCrawl {
 		r.QueuedAt = db.Micros(r.UpdatedAt)
@@ -46,7 +46,7 @@ func (r *Record) Accept(requested domain.Job, store domain.Datastore) domain.Job
 	return job
 }
 
-// ReadByCustomID reads the datasource with a custom id in a datastore, the newest one if there are several. It fails
+// ReadByCustomID reads the datastore's datasource with this custom id, or the newest one if there are several. It fails
 // with sql.ErrNoRows if there is none. `lock` is an SQL clause that locks the row, or "".
 func ReadByCustomID(ctx context.Context, q db.Querier, lock, ws, datastoreID, customID string) (Record, error) {
 	return Scan(q.QueryRow(ctx, `SELECT `+Columns+` FROM datasources
@@ -54,7 +54,7 @@ func ReadByCustomID(ctx context.Context, q db.Querier, lock, ws, datastoreID, cu
 		ORDER BY created_at DESC, id DESC LIMIT 1`+lock, ws, datastoreID, customID))
 }
 
-// Location is the location of a datasource's newest job.
+// Location says where a datasource's newest job is.
 type Location int
 
 // Values of Location.
@@ -64,31 +64,31 @@ const (
 	InStream Location = 2 // in flight
 )
 
-// Record is a datasource as stored in the catalog, including fields that only the catalog uses.
+// Record is a datasource as stored in the catalog, including fields used only by the catalog.
 type Record struct {
 	domain.Datasource
 	JobKind  domain.JobKind
-	RunID    string // of a site: its newest crawl; of a page: the crawl that last requested it
+	RunID    string // site: its newest crawl; page: the crawl that last requested it
 	Location Location
-	Capped   bool   // of a site: its limit excluded some pages
+	Capped   bool   // site: whether its limit excluded some pages
 	ReplayID string // id of the last replay that queued it, or ""
-	Seen     uint64 // highest generation of its jobs seen in the stream
-	QueuedAt int64  // time, in microseconds, when its last crawl job was accepted
-	Pages    int64  // of a site: number of pages; updated by CountPage, not by Store
+	Seen     uint64 // highest generation seen in the stream among its jobs
+	QueuedAt int64  // when its last crawl job was accepted, in microseconds
+	Pages    int64  // site: number of pages; updated by CountPage, not by Store
 }
 
 // Live selects datasources that are waiting for a job. The database uses the partial index datasources_unsettled only
-// for this exact form.
+// if the condition has exactly this form.
 const Live = `status IN ('unsynched', 'pending', 'running')`
 
-// encodedParts holds the column values that Record represents differently.
+// encodedParts holds column values that Record represents differently.
 type encodedParts struct {
 	target  domain.Target // generation 0 means none
 	resume  domain.Resume // status "" means none
-	touched int64         // last activity of the datasource or its job, in microseconds
+	touched int64         // when the datasource or its job was last active, in microseconds
 }
 
-// row returns the columns of a datasource for reading and storing.
+// row returns a datasource's columns for reading and storing.
 func (r *Record) row(p *encodedParts) db.Row {
 	return db.Row{
 		db.Fixed("id", &r.ID),
@@ -140,8 +140,8 @@ func (r *Record) row(p *encodedParts) db.Row {
 	}
 }
 
-// stored returns the row to store. Besides the row method's columns, it has columns for indexes and filters. `touched`
-// is the time of the last activity of the datasource or its job, in microseconds since 1970.
+// stored returns the row to store. In addition to the row method's columns, it has columns for indexes and filters.
+// `touched` is when the datasource or its job was last active, in microseconds since 1970.
 func (r *Record) stored(touched int64) db.Row {
 	p := encodedParts{touched: touched}
 	if r.Target != nil {
@@ -204,7 +204,7 @@ func Scan(s db.Scanner) (Record, error) {
 	return r, err
 }
 
-// Insert stores a new record. If the id exists, it fails with the error `taken`.
+// Insert stores a new record. If the id already exists, it returns the error `taken`.
 func (r *Record) Insert(ctx context.Context, t *db.Tx, taken error) error {
 	args, err := r.stored(db.Micros(r.UpdatedAt)).InsertArgs()
 	if err != nil {
@@ -218,8 +218,8 @@ func (r *Record) Insert(ctx context.Context, t *db.Tx, taken error) error {
 	}})
 }
 
-// Store updates all columns that may have changed. `touched` is the time of the last activity of the datasource or its
-// job, in microseconds since 1970.
+// Store updates all columns that may have changed. `touched` is when the datasource or its job was last active, in
+// microseconds since 1970.
 func (r *Record) Store(ctx context.Context, t *db.Tx, touched int64) error {
 	args, err := r.stored(touched).UpdateArgs(r.ID)
 	if err != nil {
@@ -233,7 +233,7 @@ func Read(ctx context.Context, t *db.Tx, id string) (Record, error) {
 	return Scan(t.QueryRow(ctx, `SELECT `+Columns+` FROM datasources WHERE id = ?`+t.Lock, id))
 }
 
-// Find is like Read, but returns false instead of an error if there is no record.
+// Find is like Read but returns false instead of an error if there is no record.
 func Find(ctx context.Context, t *db.Tx, id string) (r Record, exists bool, err error) {
 	r, err = Read(ctx, t, id)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -245,7 +245,7 @@ func Find(ctx context.Context, t *db.Tx, id string) (r Record, exists bool, err 
 	return r, true, nil
 }
 
-// ReadAll reads the records with these ids, which the transaction will write. Unknown ids are absent from the result.
+// ReadAll reads the records with these ids, which the transaction will write. The result omits unknown ids.
 func ReadAll(ctx context.Context, t *db.Tx, ids []string) (map[string]Record, error) {
 	out := make(map[string]Record, len(ids))
 	err := db.InLists(t, ids, func(in string, args []any) error {
@@ -260,11 +260,11 @@ func ReadAll(ctx context.Context, t *db.Tx, ids []string) (map[string]Record, er
 }
 
 // OwnStatus is the SQL expression for a datasource's status, ignoring moves: while a move job is running, it is the
-// status from before the job. The pages of a site are counted by this status.
+// status from before that job. A site's pages are counted by this status.
 const OwnStatus = `CASE WHEN resume_status <> '' THEN resume_status ELSE status END`
 
 // OwnStatus returns the datasource's status, ignoring moves: while a move job is running, it is the status from before
-// the job.
+// that job.
 func (r *Record) OwnStatus() domain.Status {
 	if r.Resume != nil {
 		return r.Resume.Status

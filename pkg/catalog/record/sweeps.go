@@ -11,14 +11,14 @@ import (
 const (
 	// OriginalsPerSweep is the maximum number of keys per sweep.
 	OriginalsPerSweep = 200
-	// RemovalBatch is the number of datasources of a deleted datastore or site removed per transaction.
+	// RemovalBatch is the number of datasources removed per transaction after their datastore or site was deleted.
 	RemovalBatch = 500
 )
 
-// AllGenerations stands for domain.AllGenerations in the database, whose column is signed.
+// AllGenerations represents domain.AllGenerations in the database, whose column is signed.
 const AllGenerations = -1
 
-// Values of a sweep's `jobs` column. If SweepCrawls is set, the sweep deletes crawl jobs with generations below
+// Values for a sweep's `jobs` column. SweepCrawls means that the sweep deletes crawl jobs with generations below
 // from_generation.
 const (
 	sweepNoJobs  = 0
@@ -26,11 +26,11 @@ const (
 	SweepCrawls  = 2
 )
 
-// dueAtOnce is a due time before all others, for sweeps of withdrawn jobs. They should delete the jobs from the stream
-// before workers receive them.
+// dueAtOnce is a due time that precedes all others. It is for withdrawn jobs' sweeps, which should delete the jobs from
+// the stream before workers receive them.
 const dueAtOnce = -1
 
-// QueueSweep queues a sweep, even if an equal sweep is queued already. The earlier one may be in progress, and would
+// QueueSweep queues a sweep even if an identical one is already queued. The earlier one may be in progress and would
 // then miss data written since it began.
 func QueueSweep(ctx context.Context, t *db.Tx, s domain.Sweep) error {
 	if s.ID == "" {

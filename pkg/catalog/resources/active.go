@@ -9,10 +9,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// ActiveOf returns what retrieval needs to know about each datasource, or nil if the datasource does not exist.
-// Retrieval must drop hits of missing datasources, hits from a place other than Place, and hits whose generation is not
-// ActiveGeneration. Place and ActiveGeneration are consistent, because a move changes both in one transaction. The
-// returned values are shared and must not be changed.
+// ActiveOf returns what retrieval needs to know about each datasource, or nil for a datasource that does not exist.
+// Retrieval must drop hits from missing datasources, hits from a place other than Place, and hits whose generation is
+// not ActiveGeneration. Place and ActiveGeneration are consistent, because a move changes both in one transaction. The
+// returned values are shared and must not be modified.
 func (c *Resources) ActiveOf(ctx context.Context, datasourceIDs []string) ([]*domain.ActiveDatasource, error) {
 	out := make([]*domain.ActiveDatasource, len(datasourceIDs))
 	if c.db.IsShared() {
@@ -34,12 +34,12 @@ func (c *Resources) ActiveOf(ctx context.Context, datasourceIDs []string) ([]*do
 	return out, nil
 }
 
-// ClearIdleCache clears the query cache if it was not used since the last call, and returns the approximate number of
-// bytes freed. Call it periodically.
+// ClearIdleCache clears the query cache if it has not been used since the last call. It returns approximately how many
+// bytes were freed. Call it periodically.
 func (c *Resources) ClearIdleCache() int64 { return c.cache.clearIdle() }
 
-// readActive reads the datasources whose elements in `out` are nil and sets these elements. If `found` is not nil, it
-// also appends the datasources to `*found`.
+// readActive reads the datasources whose elements in `out` are nil and fills in those elements. Unless `found` is nil,
+// it also appends the datasources to `*found`.
 func (c *Resources) readActive(ctx context.Context, ids []string, out []*domain.ActiveDatasource, found *[]sizedDatasource) error {
 	at := make(map[string]int, len(ids))
 	var missing []string
@@ -71,7 +71,7 @@ func (c *Resources) readActive(ctx context.Context, ids []string, out []*domain.
 	return err
 }
 
-// sizedDatasource is a datasource and its approximate size in memory.
+// sizedDatasource is a datasource with its approximate size in memory.
 type sizedDatasource struct {
 	*domain.ActiveDatasource
 	bytes int64
@@ -86,10 +86,10 @@ func scanActive(s db.Scanner) (sizedDatasource, error) {
 	if err != nil {
 		return a, err
 	}
-	const fixed, perField = 512, 4 // decoded JSON takes several times the memory of its text
+	const fixed, perField = 512, 4 // decoded JSON takes several times as much memory as its text
 	a.bytes = int64(fixed + len(a.Name) + len(a.CustomID) + perField*(len(config)+len(metadata)))
 	a.ActiveGeneration, a.CreatedAt = uint64(generation), db.FromMicros(createdAt)
-	// Intern these strings, because a query compares them with those of its datastore for each hit.
+	// Intern these strings, because a query compares them to its datastore's strings for each hit.
 	a.DatastoreID, a.Place.Engine, a.Place.Model = record.Interned(a.DatastoreID), record.Interned(a.Place.Engine), record.Interned(a.Place.Model)
 	var read domain.DatasourceConfig
 	if err := db.FromJSON(config, &read); err != nil {
@@ -100,14 +100,14 @@ func scanActive(s db.Scanner) (sizedDatasource, error) {
 	return a, db.FromJSON(metadata, &a.Metadata)
 }
 
-// ResolveFilters returns the ids of those datasources in the datastores that match the filter's CustomIDs and
-// DatasourceIDs. An empty field matches every datasource, and a site includes its pages. The result is nil if both
-// fields are empty, and empty if nothing matches. ResolveFilters ignores Metadata, which the index applies.
+// ResolveFilters returns the ids of datasources in the datastores that match the filter's CustomIDs and DatasourceIDs.
+// An empty field matches every datasource, and a site includes its pages. The result is nil if both fields are empty,
+// and empty if nothing matches. Metadata is ignored, because the index applies it.
 func (c *Resources) ResolveFilters(ctx context.Context, datastoreIDs []string, f domain.Filters) ([]string, error) {
 	if len(f.CustomIDs) == 0 && len(f.DatasourceIDs) == 0 {
 		return nil, nil
 	}
-	selected := map[string]int{} // id → number of fields that it matches
+	selected := map[string]int{} // maps each id to the number of fields it matches
 	if err := c.resolve(ctx, selected, datastoreIDs, `id`, f.DatasourceIDs); err != nil {
 		return nil, err
 	}
@@ -127,8 +127,8 @@ func (c *Resources) ResolveFilters(ctx context.Context, datastoreIDs []string, f
 	return out, nil
 }
 
-// resolve finds the datasources with one of the values in `column`, and, if they are sites, their pages. It adds 1 to
-// selected[id] for each, so that the caller can see which ones match several conditions.
+// resolve finds the datasources that have one of the values in `column`, along with their pages if they are sites. It
+// adds 1 to selected[id] for each, so that the caller can tell which ones match several conditions.
 func (c *Resources) resolve(ctx context.Context, selected map[string]int, datastoreIDs []string, column string, values []string) error {
 	type match struct{ id, kind string }
 	scan := db.Scan(func(m *match) []any { return []any{&m.id, &m.kind} })

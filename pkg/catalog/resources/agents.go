@@ -44,7 +44,7 @@ const ownAgent = `workspace_id = ? AND id = ?`
 
 var scanAgent = db.ScanRow(agentRow)
 
-// CreateAgent stores an agent and sets CreatedAt and UpdatedAt. It fails with domain.CodeConflict if the agent's id
+// CreateAgent stores an agent and sets its CreatedAt and UpdatedAt. It fails with domain.CodeConflict if the id already
 // exists. If the workspace lacks one of the datastores, it fails with domain.CodeInvalid for the datastoreIds[i] field.
 func (c *Resources) CreateAgent(ctx context.Context, a domain.Agent) (domain.Agent, error) {
 	at := c.db.Stamp()
@@ -65,18 +65,17 @@ func (c *Resources) CreateAgent(ctx context.Context, a domain.Agent) (domain.Age
 	return a, err
 }
 
-// Agent returns one agent of the workspace.
+// Agent returns one of the workspace's agents.
 func (c *Resources) Agent(ctx context.Context, ws, id string) (domain.Agent, error) {
 	return readAgent(ctx, c.db.Read, id, ownAgent, ws, id)
 }
 
-// PublicAgent returns a public agent of any workspace. It fails with domain.NotFound if the agent is private.
+// PublicAgent returns a public agent in any workspace. It fails with domain.NotFound if the agent is private.
 func (c *Resources) PublicAgent(ctx context.Context, id string) (domain.Agent, error) {
 	return readAgent(ctx, c.db.Read, id, `visibility = 'public' AND id = ?`, id)
 }
 
-// Agents returns a page of the workspace's agents, newest first, and the cursor of the next page, or "" after the last
-// page.
+// Agents returns a page of the workspace's agents, newest first, and the next page's cursor, or "" after the last page.
 func (c *Resources) Agents(ctx context.Context, ws string, p db.Page) ([]domain.Agent, string, error) {
 	l := db.List{Name: cursor.Agents, Columns: agentColumns, Table: `agents`}
 	l.And(`workspace_id = ?`, ws)
@@ -92,7 +91,7 @@ func (c *Resources) Agents(ctx context.Context, ws string, p db.Page) ([]domain.
 	return agents, next, readLinks(ctx, c.db.Read, agents)
 }
 
-// UpdateAgent applies the patch and returns the changed agent. It rejects unknown datastores like CreateAgent.
+// UpdateAgent applies the patch and returns the updated agent. Like CreateAgent, it rejects unknown datastores.
 func (c *Resources) UpdateAgent(ctx context.Context, ws, id string, p domain.AgentPatch) (domain.Agent, error) {
 	var a domain.Agent
 	err := c.db.Update(ctx, "changing an agent", func(t *db.Tx) (err error) {

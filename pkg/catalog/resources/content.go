@@ -14,15 +14,15 @@ type Replacement struct {
 	Metadata *map[string]any
 	CustomID *string
 	FileName *string
-	Original domain.Original // type, size and hash are copied to the datasource's config
-	Job      domain.Job      // an ingest job; only ID and Force are used, the rest comes from the datasource
+	Original domain.Original // its type, size and hash are copied to the datasource's config
+	Job      domain.Job      // an ingest job; only ID and Force are used, everything else comes from the datasource
 	Priority record.Priority
 }
 
 // ReplaceContent gives the datasource new content. It queues an ingest job, sets the status to unsynched, and queues a
-// sweep of the old original. Active content stays searchable until the job is done. ReplaceContent returns the changed
-// datasource with the new JobID. It fails with domain.CodeInvalid for a web_site, because a site has no content of its
-// own.
+// sweep for the old original. Active content stays searchable until the job is done. ReplaceContent returns the updated
+// datasource, including the new JobID. It fails with domain.CodeInvalid for a web_site, because a site has no content
+// of its own.
 func (c *Resources) ReplaceContent(ctx context.Context, ws, id string, n Replacement) (domain.Datasource, error) {
 	n.Job.Kind = domain.JobIngest
 	var r record.Record
@@ -35,7 +35,7 @@ func (c *Resources) ReplaceContent(ctx context.Context, ws, id string, n Replace
 	return r.Datasource, err
 }
 
-// Replace puts the new content into the record and queues a sweep of the old original. It does not store the record.
+// Replace applies the new content to the record and queues a sweep for the old original. It does not store the record.
 func Replace(ctx context.Context, t *db.Tx, r *record.Record, n Replacement) error {
 	if r.Type == domain.TypeWebSite {
 		return domain.Invalid("id", "datasource %s is a web site, which has no content of its own; update one of its pages", r.ID)
@@ -66,9 +66,9 @@ func Replace(ctx context.Context, t *db.Tx, r *record.Record, n Replacement) err
 	})
 }
 
-// Requeue queues another job for the datasource, in place of any job waiting in the outbox. It uses only ID, Kind,
-// Crawl and Force of the given job. The status becomes unsynched, but active content stays searchable. Requeue fails
-// with domain.CodeConflict for an ingest job if the datasource has no original.
+// Requeue queues another job for the datasource, replacing any job waiting in the outbox. Of the given job, it uses
+// only ID, Kind, Crawl and Force. The status becomes unsynched, but active content stays searchable. Requeue fails with
+// domain.CodeConflict if it is an ingest job and the datasource has no original.
 func (c *Resources) Requeue(ctx context.Context, ws, id string, job domain.Job, p record.Priority) (domain.Datasource, error) {
 	return c.reopen(ctx, "queueing a datasource again", ws, id, job, p, func(_ *db.Tx, r *record.Record) error {
 		if job.Kind == domain.JobIngest && r.Original == nil {
@@ -86,10 +86,10 @@ type Description struct {
 	Web      *domain.WebPatch // fetch settings, changed in the same transaction; see UpdateWebConfig
 }
 
-// Describe changes the description of a datasource and queues an ingest job that updates the index. It uses only the ID
-// of the given job. A datasource without content gets no job: its first ingestion uses the description. Neither does a
-// web_site: its next crawl uses the description. Describe fails with domain.CodeConflict while the datasource is being
-// fetched again.
+// Describe changes a datasource's description and queues an ingest job that updates the index. Only the given job's ID
+// is used. A datasource without content gets no job, because its first ingestion uses the description. Neither does a
+// web_site, because its next crawl uses the description. Describe fails with domain.CodeConflict while the datasource
+// is being fetched again.
 func (c *Resources) Describe(ctx context.Context, ws, id string, d Description, job domain.Job) (domain.Datasource, error) {
 	job.Kind = domain.JobIngest
 	var r record.Record
@@ -125,7 +125,8 @@ func (c *Resources) Describe(ctx context.Context, ws, id string, d Description, 
 			_, err := c.sites.SettleSite(ctx, t, r.ID, r.UpdatedAt)
 			return err
 		case r.JobKind == domain.JobCrawl && !r.Status.Terminal():
-			// Reject the change: if the fetch finds the content unchanged, no job would write the description to the index.
+			// Reject the change, because if the fetch finds the content unchanged, no job would write the description
+			// to the index.
 			return domain.Errorf(domain.CodeConflict, "datasource %q is being fetched; change it when the fetch has ended", id)
 		}
 		return c.sites.Restart(ctx, t, &r, store, job, record.PriorityFresh)

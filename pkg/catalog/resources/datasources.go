@@ -16,34 +16,35 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// NewDatasource is a datasource to create, with its first job. Only ID, Kind, Crawl and Force of the job are used; the
-// rest comes from the datasource.
+// NewDatasource is a datasource to create, with its first job. Only the job's ID, Kind, Crawl and Force are used;
+// everything else comes from the datasource.
 type NewDatasource struct {
 	Datasource domain.Datasource
 	Job        domain.Job
 	Priority   record.Priority
 }
 
-// DatasourceFilter selects datasources for a list. An empty field matches everything.
+// DatasourceFilter selects datasources for a list. Empty fields match everything.
 type DatasourceFilter struct {
 	DatastoreID string
 	Status      domain.Status
 	Type        domain.DatasourceType
 	GroupID     string
-	Search      string // part of the name, address, file name or custom id, case-insensitive
+	Search      string // part of the name, address, file name or custom id; case-insensitive
 }
 
-// CreateDatasources stores datasources and puts their first jobs into the outbox, all or nothing. It returns the
-// datasources with status unsynched, and with CreatedAt, UpdatedAt and JobID set. It fails with domain.NotFound if the
-// workspace lacks a datastore, and with domain.CodeConflict if an id exists or the datastore already has the same site.
+// CreateDatasources stores datasources and adds their first jobs to the outbox, all or nothing. It returns the
+// datasources with status unsynched and with CreatedAt, UpdatedAt and JobID set. It fails with domain.NotFound if the
+// workspace lacks a datastore, and with domain.CodeConflict if an id already exists or the datastore already has the
+// same site.
 func (c *Resources) CreateDatasources(ctx context.Context, in []NewDatasource) ([]domain.Datasource, error) {
 	return c.createDatasources(ctx, in, nil, NewRecord)
 }
 
-// UpsertDatasources is like CreateDatasources, but updates an existing datasource with the same CustomID in the
-// datastore. That datasource keeps its id and gets the new name, metadata and content, as in ReplaceContent.
-// UpsertDatasources fails with domain.CodeInvalid for a datasource without an original. If several datasources in a
-// call have the same CustomID, they become one. The results are in the order of the arguments.
+// UpsertDatasources is like CreateDatasources, but if the datastore already has a datasource with the same CustomID,
+// that datasource is updated instead. It keeps its id and gets the new name, metadata and content, as with
+// ReplaceContent. UpsertDatasources fails with domain.CodeInvalid for a datasource without an original. If several
+// datasources in a call have the same CustomID, they become one. Results are in the order of the arguments.
 func (c *Resources) UpsertDatasources(ctx context.Context, in []NewDatasource) ([]domain.Datasource, error) {
 	return c.createDatasources(ctx, in, record.QueueUpserts, func(ctx context.Context, t *db.Tx, n NewDatasource, store domain.Datastore) (record.Record, error) {
 		d := n.Datasource
@@ -69,8 +70,8 @@ func (c *Resources) UpsertDatasources(ctx context.Context, in []NewDatasource) (
 	})
 }
 
-// createDatasources stores datasources of one workspace in one transaction. First it calls `begin`, unless that is nil,
-// with each of their datastores' ids in order. Then it calls `one` to store each datasource.
+// createDatasources stores one workspace's datasources in a single transaction. Unless `begin` is nil, it first calls
+// `begin` with each of their datastores' ids, in order. Then it calls `one` to store each datasource.
 func (c *Resources) createDatasources(ctx context.Context, in []NewDatasource, begin func(context.Context, *db.Tx, string) error, one func(context.Context, *db.Tx, NewDatasource, domain.Datastore) (record.Record, error)) ([]domain.Datasource, error) {
 	var out []domain.Datasource
 	if len(in) == 0 {
@@ -104,8 +105,8 @@ func (c *Resources) createDatasources(ctx context.Context, in []NewDatasource, b
 	return out, err
 }
 
-// lockDatastores locks the datastores of the new datasources `in`, and then calls `begin`, unless that is nil, with
-// each datastore's id in order.
+// lockDatastores locks the datastores of the new datasources `in`. Unless `begin` is nil, it then calls `begin` with
+// each datastore's id, in order.
 func lockDatastores(ctx context.Context, t *db.Tx, in []NewDatasource, begin func(context.Context, *db.Tx, string) error) error {
 	var stores []string
 	for _, n := range in {
@@ -143,12 +144,12 @@ func NewRecord(ctx context.Context, t *db.Tx, n NewDatasource, store domain.Data
 	return r, record.Enqueue(ctx, t, job, n.Priority)
 }
 
-// Datasource returns a datasource of the workspace. A site has the progress of its pages.
+// Datasource returns one of the workspace's datasources. A site's progress is that of its pages.
 func (c *Resources) Datasource(ctx context.Context, ws, id string) (domain.Datasource, error) {
 	return record.Datasource(ctx, c.db.Read, ws, id)
 }
 
-// DatasourceByCustomID returns the datasource with the custom id in the datastore, the newest one if there are several.
+// DatasourceByCustomID returns the datastore's datasource with this custom id, or the newest one if there are several.
 func (c *Resources) DatasourceByCustomID(ctx context.Context, ws, datastoreID, customID string) (domain.Datasource, error) {
 	r, err := record.ReadByCustomID(ctx, c.db.Read, "", ws, datastoreID, customID)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -157,15 +158,15 @@ func (c *Resources) DatasourceByCustomID(ctx context.Context, ws, datastoreID, c
 	return r.Datasource, db.MapNotFound(err, "datasource", customID)
 }
 
-// Datasources returns a page of the workspace's datasources that match the filter, newest first, and the cursor of the
-// next page, or "" after the last page. A site has the progress of its pages.
+// Datasources returns a page of those of the workspace's datasources that match the filter, newest first, and the next
+// page's cursor, or "" after the last page. A site's progress is that of its pages.
 func (c *Resources) Datasources(ctx context.Context, ws string, f DatasourceFilter, p db.Page) ([]domain.Datasource, string, error) {
 	l := db.List{Name: cursor.Datasources, Columns: record.Columns, Table: `datasources`}
 	if f.DatastoreID == "" && f.GroupID == "" {
 		l.And(`workspace_id = ?`, ws)
 	} else {
-		// The expression keeps the database from using the index by workspace: the index by datastore or site may select far
-		// fewer rows.
+		// The expression keeps the database from using the workspace index, because the datastore or site index may
+		// select far fewer rows.
 		l.And(`workspace_id || '' = ?`, ws)
 	}
 	if f.DatastoreID != "" {

@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// DatastoreCounts counts a datastore's datasources by status, including pages of sites. Statuses without datasources
-// are absent.
+// DatastoreCounts counts a datastore's datasources by status, including sites' pages. Statuses with no datasources are
+// absent.
 func (c *Resources) DatastoreCounts(ctx context.Context, ws, id string) (map[domain.Status]int64, error) {
 	if _, err := record.DatastoreOf(ctx, c.db.Read, ws, id, ""); err != nil {
 		return nil, err
@@ -22,8 +22,8 @@ func (c *Resources) DatastoreCounts(ctx context.Context, ws, id string) (map[dom
 		WHERE datastore_id = ? AND `+record.NotOfDeletedSite+` GROUP BY datastore_id, status`, id)
 }
 
-// CreateDatastore stores a datastore and sets CreatedAt and UpdatedAt. It fails with domain.CodeConflict if the id
-// exists.
+// CreateDatastore stores a datastore and sets its CreatedAt and UpdatedAt. It fails with domain.CodeConflict if the id
+// already exists.
 func (c *Resources) CreateDatastore(ctx context.Context, d domain.Datastore) (domain.Datastore, error) {
 	at := c.db.Stamp()
 	d.CreatedAt, d.UpdatedAt = db.FromMicros(at), db.FromMicros(at)
@@ -37,7 +37,7 @@ func (c *Resources) CreateDatastore(ctx context.Context, d domain.Datastore) (do
 	return d, err
 }
 
-// Datastore returns one datastore of the workspace.
+// Datastore returns one of the workspace's datastores.
 func (c *Resources) Datastore(ctx context.Context, ws, id string) (domain.Datastore, error) {
 	d, err := c.cachedDatastore(id, func() (domain.Datastore, error) { return record.DatastoreOf(ctx, c.db.Read, ws, id, "") })
 	if err == nil && d.WorkspaceID != ws {
@@ -46,7 +46,7 @@ func (c *Resources) Datastore(ctx context.Context, ws, id string) (domain.Datast
 	return d, err
 }
 
-// cachedDatastore returns a datastore from the cache, or calls `read`.
+// cachedDatastore returns a datastore from the cache, or calls `read` if it is not cached.
 func (c *Resources) cachedDatastore(id string, read func() (domain.Datastore, error)) (domain.Datastore, error) {
 	if c.db.IsShared() {
 		return read()
@@ -62,20 +62,20 @@ func (c *Resources) cachedDatastore(id string, read func() (domain.Datastore, er
 	return d, err
 }
 
-// DatastoreByID returns a datastore of any workspace, for workers, sweeps and audits.
+// DatastoreByID returns a datastore in any workspace, for workers, sweeps and audits.
 func (c *Resources) DatastoreByID(ctx context.Context, id string) (domain.Datastore, error) {
 	d, err := record.DatastoreByID(ctx, c.db.Read, id)
 	return d, db.MapNotFound(err, "datastore", id)
 }
 
-// ServingPlace returns the place (engine and embedding model) that queries to a datastore of any workspace read.
+// ServingPlace returns the place (engine and embedding model) that serves queries to a datastore in any workspace.
 func (c *Resources) ServingPlace(ctx context.Context, id string) (domain.Place, error) {
 	var p domain.Place
 	err := c.db.Read.QueryRow(ctx, `SELECT type, embedding_model FROM datastores WHERE id = ? AND deleted_at = 0`, id).Scan(&p.Engine, &p.Model)
 	return p, db.MapNotFound(err, "datastore", id)
 }
 
-// PublicDatastore returns a public datastore of any workspace. It fails with domain.NotFound if the datastore is
+// PublicDatastore returns a public datastore in any workspace. It fails with domain.NotFound if the datastore is
 // private.
 func (c *Resources) PublicDatastore(ctx context.Context, id string) (domain.Datastore, error) {
 	d, err := record.ScanDatastore(c.db.Read.QueryRow(ctx,
@@ -83,8 +83,8 @@ func (c *Resources) PublicDatastore(ctx context.Context, id string) (domain.Data
 	return d, db.MapNotFound(err, "datastore", id)
 }
 
-// Datastores returns a page of the workspace's datastores, newest first, and the cursor of the next page, or "" after
-// the last page.
+// Datastores returns a page of the workspace's datastores, newest first, and the next page's cursor, or "" after the
+// last page.
 func (c *Resources) Datastores(ctx context.Context, ws string, p db.Page) ([]domain.Datastore, string, error) {
 	l := db.List{Name: cursor.Datastores, Columns: record.DatastoreColumns, Table: `datastores`}
 	l.And(`workspace_id = ? AND deleted_at = 0`, ws)
@@ -112,9 +112,9 @@ func (c *Resources) EachDatastore(ctx context.Context, f func(domain.Datastore) 
 	return w.Run(ctx, c.db.Read, f)
 }
 
-// UpdateDatastore applies the patch and returns the changed datastore. If the patch names a new place (engine and
-// embedding model), a move to that place starts and replaces any move in progress. If it names the place in use, a move
-// in progress is cancelled. A datastore without datasources switches immediately.
+// UpdateDatastore applies the patch and returns the updated datastore. If the patch specifies a new place (engine and
+// embedding model), a move to that place starts and replaces any move in progress. If it specifies the place in use,
+// any move in progress is cancelled. A datastore without datasources switches immediately.
 func (c *Resources) UpdateDatastore(ctx context.Context, ws, id string, p domain.DatastorePatch) (domain.Datastore, error) {
 	var d domain.Datastore
 	err := c.db.Update(ctx, "changing a datastore", func(t *db.Tx) (err error) {

@@ -11,9 +11,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// DeleteDatasource deletes the datasource and returns it. It also deletes a site's pages; if there are many,
-// RemoveDeleted removes the rest later. After the commit, the datasource is invisible, and sweeps of its rows,
-// originals and messages are queued. Only the next crawl of a site may add a deleted page again, not the current one.
+// DeleteDatasource deletes and returns the datasource. If it is a site, its pages are deleted, too; if there are many,
+// RemoveDeleted removes the remaining ones later. After the commit, the datasource is invisible, and sweeps for its
+// rows, originals and messages are queued. A deleted page can be added again only by its site's next crawl, not the
+// current one.
 func (c *Resources) DeleteDatasource(ctx context.Context, ws, id string) (domain.Datasource, error) {
 	var r record.Record
 	err := c.db.Update(ctx, "deleting a datasource", func(t *db.Tx) (err error) {

@@ -8,25 +8,25 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Maximum number of changed datasources to record individually. Beyond that, all datasources count as changed.
+// Maximum number of changed datasources recorded individually. Beyond that, all datasources count as changed.
 const maxChanged = 4096
 
-// ReadCache caches the data that queries need. It is used only with SQLite, where a single process changes this data;
-// other processes, such as the commands for keys, repairs and replays, change no cached data. The cache always reflects
-// the last commit. A commit invalidates only the rows it changes: invalidating everything after each upload would cost
-// a busy process a third of its time.
+// ReadCache caches data that queries need. It is used only with SQLite, where a single process changes this data; other
+// processes, such as the commands for keys, repairs and replays, change no cached data. The cache always reflects the
+// last commit. A commit invalidates only the rows it changes, because invalidating everything after each upload would
+// cost a busy process a third of its time.
 type ReadCache struct {
-	// commits is incremented before and after each commit that changes cacheable data, with mu held. It is odd during a
-	// commit, when a reader may see the state before or after it.
+	// commits is incremented before and after each commit that changes cacheable data, while mu is held. It is odd
+	// during a commit, when a reader may see the state from before or after it.
 	commits atomic.Uint64
 
-	max int64 // approximate maximum size in bytes; the cache is cleared before it would grow beyond
+	max int64 // approximate maximum size in bytes; the cache is cleared before it would exceed this
 
 	mu     sync.Mutex
 	active map[string]sizedDatasource
 	stores map[string]domain.Datastore
 	size   int64
-	used   bool // whether the cache was used since the last call to clearIdle
+	used   bool // whether the cache has been used since the last call to clearIdle
 
 	// Rows changed by the writing connection since the last commit or rollback. Invalidating them after a rollback is
 	// unnecessary but harmless.
@@ -34,10 +34,10 @@ type ReadCache struct {
 	changedAll bool                // whether any datasource may have changed
 }
 
-// NewReadCache returns an empty cache of about the given size in bytes.
+// NewReadCache returns an empty cache of about this size in bytes.
 func NewReadCache(bytes int64) *ReadCache { return &ReadCache{max: bytes} }
 
-// Tables with cached data.
+// Tables that contain cached data.
 const (
 	tableSources = "datasources"
 	tableStores  = "datastores"
@@ -45,7 +45,7 @@ const (
 )
 
 // Change records that a row is about to be inserted, changed or deleted. For an existing datasource, id() returns its
-// id, or an error.
+// id or an error.
 func (m *ReadCache) Change(table string, added bool, id func() (string, error)) {
 	one := table == tableSources
 	if !one && table != tableStores && table != tableDoomed || added && table != tableDoomed { // new rows are not cached
@@ -61,7 +61,7 @@ func (m *ReadCache) Change(table string, added bool, id func() (string, error)) 
 	if one && len(m.changed) < maxChanged {
 		source, err = id()
 	}
-	if err != nil { // this includes other tables, whose rows rarely change but affect many datasources
+	if err != nil { // also applies to other tables, whose rows rarely change but affect many datasources
 		m.changedAll, m.changed = true, nil
 		return
 	}
@@ -102,12 +102,13 @@ func (m *ReadCache) Forget() {
 	m.clear()
 }
 
-// clear requires mu.
+// clear must be called with mu held.
 func (m *ReadCache) clear() {
 	m.active, m.stores, m.size = nil, nil, 0
 }
 
-// clearIdle clears the cache if it was not used since the last call, and returns the approximate number of bytes freed.
+// clearIdle clears the cache if it has not been used since the last call. It returns approximately how many bytes were
+// freed.
 func (m *ReadCache) clearIdle() (bytes int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -119,9 +120,9 @@ func (m *ReadCache) clearIdle() (bytes int64) {
 	return bytes
 }
 
-// getDatasources sets the elements of `out` to the cached datasources, or nil. It returns how many are missing. The
-// caller reads these and passes them to putDatasources with the returned version. If m.commits has changed in the
-// meantime, cached and newly read data may be inconsistent.
+// getDatasources sets the elements of `out` to the cached datasources, or nil, and returns how many are missing. The
+// caller reads the missing ones and passes them to putDatasources with the returned version. If m.commits has changed
+// in the meantime, cached and newly read data may be inconsistent.
 func (m *ReadCache) getDatasources(ids []string, out []*domain.ActiveDatasource) (missing int, version uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -134,7 +135,7 @@ func (m *ReadCache) getDatasources(ids []string, out []*domain.ActiveDatasource)
 	return missing, m.commits.Load()
 }
 
-// putDatasources caches datasources read at the given version, unless a commit may have changed them since.
+// putDatasources caches datasources read at the given version unless a commit may have changed them since.
 func (m *ReadCache) putDatasources(version uint64, found []sizedDatasource) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -154,12 +155,12 @@ func (m *ReadCache) putDatasources(version uint64, found []sizedDatasource) {
 	}
 }
 
-// isCurrent reports whether data read at the given version is still current. The caller holds mu.
+// isCurrent reports whether data read at the given version is still current. The caller must hold mu.
 func (m *ReadCache) isCurrent(version uint64) bool {
 	return version%2 == 0 && version == m.commits.Load()
 }
 
-// reserve makes room for the given number of bytes and returns false if that is impossible. The caller holds mu.
+// reserve frees space for this many bytes. It returns false if that is impossible. The caller must hold mu.
 func (m *ReadCache) reserve(bytes int64) bool {
 	if bytes > m.max {
 		return false
@@ -180,7 +181,7 @@ func (m *ReadCache) getDatastore(id string) (d domain.Datastore, ok bool, versio
 	return d, ok, m.commits.Load()
 }
 
-// putDatastore caches a datastore read at the given version, unless a commit may have changed it since.
+// putDatastore caches a datastore read at the given version unless a commit may have changed it since.
 func (m *ReadCache) putDatastore(version uint64, d domain.Datastore) {
 	const fixed = 512
 	m.mu.Lock()

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// openCached opens a catalog that has cached a datastore with three datasources: the pages a and b of a site, and c.
+// openCached opens a catalog that has cached a datastore with three datasources: a site's pages a and b, and c.
 func openCached(t *testing.T) *Resources {
 	t.Helper()
 	cache := NewReadCache(1 << 20)
@@ -56,7 +56,7 @@ func openCached(t *testing.T) *Resources {
 	return c
 }
 
-// queryNames reads the same data as every query and returns the names of the datasources.
+// queryNames reads the same data as every query does and returns the datasources' names.
 func queryNames(t *testing.T, c *Resources) string {
 	t.Helper()
 	found, err := c.ActiveOf(t.Context(), []string{"a", "b", "c"})
@@ -163,7 +163,7 @@ func TestAChangeInvalidatesTheCacheBeforeItIsVisible(t *testing.T) {
 	}
 }
 
-// TestTheReadCacheIsBounded caches more data than fits and changes more datasources than the cache records
+// TestTheReadCacheIsBounded caches more data than fits, and changes more datasources than the cache records
 // individually.
 func TestTheReadCacheIsBounded(t *testing.T) {
 	t.Parallel()

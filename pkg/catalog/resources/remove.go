@@ -10,7 +10,7 @@ import (
 )
 
 // DeleteDatastore deletes the datastore with its content, removes it from agents, and returns it. After the commit, the
-// datastore is invisible, and a sweep of all its rows is queued. If the datastore is large, RemoveDeleted removes its
+// datastore is invisible, and a sweep for all its rows is queued. If the datastore is large, RemoveDeleted removes its
 // datasources later.
 func (c *Resources) DeleteDatastore(ctx context.Context, ws, id string) (domain.Datastore, error) {
 	var d domain.Datastore
@@ -38,7 +38,7 @@ func (c *Resources) DeleteDatastore(ctx context.Context, ws, id string) (domain.
 }
 
 // RemoveDeleted removes the next batch of datasources whose datastore or site was deleted, and reports whether there
-// are more. It queues sweeps of their originals. Call it periodically and after SweepWake.
+// are more. It queues sweeps for their originals. Call it periodically and after SweepWake.
 func (c *Resources) RemoveDeleted(ctx context.Context) (more bool, err error) {
 	pages, err := c.sites.RemoveDoomed(ctx)
 	if err != nil {
@@ -55,16 +55,17 @@ func (c *Resources) removeInStore(ctx context.Context) (more bool, err error) {
 	})
 }
 
-// deleted is a datastore not fully removed yet.
+// deleted is a datastore that has not been fully removed yet.
 type deleted struct{ id, workspace string }
 
-// nextDeleted returns a deleted datastore that is still to be removed, or sql.ErrNoRows.
+// nextDeleted returns a deleted datastore that still has to be removed, or sql.ErrNoRows.
 func nextDeleted(ctx context.Context, q db.Querier) (d deleted, err error) {
 	err = q.QueryRow(ctx, `SELECT id, workspace_id FROM datastores WHERE deleted_at > 0 ORDER BY id LIMIT 1`).Scan(&d.id, &d.workspace)
 	return d, err
 }
 
-// removeBatch removes the next datasources of a deleted datastore, and with the last batch the datastore itself.
+// removeBatch removes a deleted datastore's next datasources. With the last batch, it also removes the datastore
+// itself.
 func removeBatch(ctx context.Context, t *db.Tx, ws, id string) (done bool, err error) {
 	type item struct{ id, original string }
 	batch, err := db.Collect(ctx, t, db.Scan(func(v *item) []any { return []any{&v.id, &v.original} }), `SELECT id, original_key FROM datasources WHERE datastore_id = ? ORDER BY created_at, id LIMIT ?`, id, record.RemovalBatch)
@@ -87,8 +88,8 @@ func removeBatch(ctx context.Context, t *db.Tx, ws, id string) (done bool, err e
 	}
 	for len(keys) > 0 {
 		n := min(len(keys), record.OriginalsPerSweep)
-		// Use an id that no datasource has. An empty DatasourceID would mean a sweep of the whole datastore, which is queued
-		// already.
+		// Use an id that no datasource has. An empty DatasourceID would mean a sweep of the whole datastore, which is
+		// already queued.
 		rest := domain.Sweep{WorkspaceID: ws, DatastoreID: id, DatasourceID: id, Originals: keys[:n]}
 		if err := record.QueueSweep(ctx, t, rest); err != nil {
 			return false, err

@@ -1,5 +1,5 @@
 // Package resources stores the objects that users create: datastores, datasources and agents. It stores each change
-// together with the resulting job. It imports db, record, accounts, sites and pipeline.
+// along with the resulting job. It imports db, record, accounts, sites and pipeline.
 package resources
 
 import (
@@ -16,7 +16,7 @@ type Resources struct {
 	sites    *sites.Sites
 }
 
-// New returns a store of resources in the given database. If only this process uses the database, m must be the
+// New returns a resource store that uses the given database. If only this process uses the database, m must be the
 // Observer in the database's options.
 func New(d *db.DB, m *ReadCache, a *accounts.Accounts, s *sites.Sites) *Resources {
 	return &Resources{db: d, cache: m, accounts: a, sites: s}

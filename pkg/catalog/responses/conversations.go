@@ -49,7 +49,7 @@ func (s *Responses) CreateItemConversation(ctx context.Context, c domain.ItemCon
 	return c, err
 }
 
-// ItemConversation returns a conversation of the workspace.
+// ItemConversation returns one of the workspace's conversations.
 func (s *Responses) ItemConversation(ctx context.Context, ws, id string) (domain.ItemConversation, error) {
 	return readConversation(ctx, s.db.Read, ws, id, "")
 }
@@ -82,8 +82,8 @@ func (s *Responses) DeleteItemConversation(ctx context.Context, ws, id string) e
 	})
 }
 
-// AppendItems appends items to a conversation, all or none. It fails with domain.CodeInvalid if the conversation would
-// exceed MaxItems, and with domain.CodeConflict if it already has one of the ids.
+// AppendItems appends either all or none of the items to a conversation. It fails with domain.CodeInvalid if the
+// conversation would exceed MaxItems, and with domain.CodeConflict if it already contains one of the ids.
 func (s *Responses) AppendItems(ctx context.Context, ws, conversationID string, items ...domain.ConversationItem) error {
 	return s.db.Update(ctx, "storing items", func(t *db.Tx) error { return s.appendItems(ctx, t, ws, conversationID, items) })
 }
@@ -117,7 +117,7 @@ func (s *Responses) appendItems(ctx context.Context, t *db.Tx, ws, conversationI
 	return err
 }
 
-// Items returns at most `limit` items of a conversation, oldest first, or newest first if newestFirst is true. If
+// Items returns up to `limit` of a conversation's items, oldest first, or newest first if newestFirst is true. If
 // `after` is not empty, the items follow the one with this id. Items fails with domain.CodeNotFound if there is no such
 // item.
 func (s *Responses) Items(ctx context.Context, conversationID, after string, newestFirst bool, limit int) ([]domain.ConversationItem, error) {
@@ -141,13 +141,13 @@ func (s *Responses) Items(ctx context.Context, conversationID, after string, new
 	return items, nil
 }
 
-// Item returns an item of a conversation.
+// Item returns one of a conversation's items.
 func (s *Responses) Item(ctx context.Context, conversationID, id string) (domain.ConversationItem, error) {
 	i, err := scanItem(s.db.Read.QueryRow(ctx, `SELECT id, item FROM conversation_items WHERE conversation_id = ? AND id = ?`, conversationID, id))
 	return i, db.MapNotFound(err, "item", id)
 }
 
-// DeleteItem deletes an item of a conversation.
+// DeleteItem deletes one of a conversation's items.
 func (s *Responses) DeleteItem(ctx context.Context, conversationID, id string) error {
 	return s.db.Update(ctx, "deleting an item", func(t *db.Tx) error {
 		n, err := t.Exec(ctx, `DELETE FROM conversation_items WHERE conversation_id = ? AND id = ?`, conversationID, id)
@@ -158,7 +158,7 @@ func (s *Responses) DeleteItem(ctx context.Context, conversationID, id string) e
 	})
 }
 
-// ForgetItemConversations deletes a batch of conversations that have not changed since the given time, and reports
+// ForgetItemConversations deletes a batch of conversations that have not changed since the given time. It reports
 // whether there are more.
 func (s *Responses) ForgetItemConversations(ctx context.Context, since time.Time) (more bool, err error) {
 	old := db.Micros(since)

@@ -16,7 +16,7 @@ type Responses struct {
 	kept int // MaxKept, except in tests
 
 	mu  sync.Mutex
-	due map[string]int // by workspace: number of new responses until the next deletion
+	due map[string]int // number of new responses, per workspace, until the next deletion
 }
 
 // MaxKept is the maximum number of responses kept per workspace. Each process deletes the excess, oldest first, after
@@ -25,12 +25,12 @@ const MaxKept = 100_000
 
 const pruneInterval = 1000
 
-// New returns a store for the database.
+// New returns a store that uses the given database.
 func New(d *db.DB) *Responses {
 	return &Responses{db: d, kept: MaxKept, due: map[string]int{}}
 }
 
-// prunes reports whether to delete the workspace's oldest responses now; see MaxKept.
+// prunes reports whether it is time to delete the workspace's oldest responses; see MaxKept.
 func (s *Responses) prunes(ws string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,13 +64,13 @@ var (
 	scan       = db.ScanRow(row)
 )
 
-// unfinished selects responses that are still being answered in the background. It must equal the condition of the
-// partial index, so that the index is used.
+// unfinished selects responses that are still being answered in the background. It must be identical to the partial
+// index's condition, so that the index is used.
 const unfinished = `status IN ('queued', 'in_progress')`
 
 // CreateResponse stores a response. If the response is complete, its items are appended to the conversation in the same
 // transaction. CreateResponse fails with domain.CodeNotFound if the conversation was deleted, and with
-// domain.CodeConflict if a response with this id exists.
+// domain.CodeConflict if a response with this id already exists.
 func (s *Responses) CreateResponse(ctx context.Context, r domain.StoredResponse, conversationID string, items ...domain.ConversationItem) error {
 	if r.HeldUntil.IsZero() {
 		r.HeldUntil = db.FromMicros(0)
@@ -97,8 +97,8 @@ func (s *Responses) Response(ctx context.Context, ws, id string) (domain.StoredR
 	return r, db.MapNotFound(err, "response", id)
 }
 
-// HoldResponse sets the status of a response and extends its holder's time. It returns false if the response has ended,
-// was deleted, or has another holder; the caller must then stop answering it.
+// HoldResponse sets a response's status and extends its holder's time. It returns false if the response has ended, was
+// deleted, or has another holder. In that case, the caller must stop answering it.
 func (s *Responses) HoldResponse(ctx context.Context, id, holder string, status domain.ResponseStatus, until time.Time) (held bool, err error) {
 	err = s.db.Update(ctx, "holding a response", func(t *db.Tx) error {
 		n, err := t.Exec(ctx, `UPDATE responses SET status = ?, held_until = ? WHERE id = ? AND holder = ? AND `+unfinished,
@@ -109,9 +109,9 @@ func (s *Responses) HoldResponse(ctx context.Context, id, holder string, status 
 	return held && err == nil, err
 }
 
-// FinishResponse stores the final state of a response that its holder has answered, and appends the items to the
-// conversation, all in one transaction. It changes nothing and returns false if the response was deleted or has already
-// ended, for example because it was cancelled. It fails with domain.CodeNotFound if the conversation was deleted.
+// FinishResponse stores the final state of a response answered by its holder and appends the items to the conversation,
+// all in one transaction. It changes nothing and returns false if the response was deleted or has already ended, for
+// example because it was cancelled. It fails with domain.CodeNotFound if the conversation was deleted.
 func (s *Responses) FinishResponse(ctx context.Context, r domain.StoredResponse, conversationID string, items ...domain.ConversationItem) (stored bool, err error) {
 	err = s.db.Update(ctx, "finishing a response", func(t *db.Tx) error {
 		n, err := t.Exec(ctx, `UPDATE responses SET status = ?, body = ?, trace = ?, held_until = 0 WHERE id = ? AND holder = ? AND `+unfinished,
@@ -124,8 +124,8 @@ func (s *Responses) FinishResponse(ctx context.Context, r domain.StoredResponse,
 	return stored && err == nil, err
 }
 
-// CancelResponse marks an unfinished response as cancelled and returns it. It returns a response that has already ended
-// unchanged.
+// CancelResponse marks an unfinished response as cancelled and returns it. A response that has already ended is
+// returned unchanged.
 func (s *Responses) CancelResponse(ctx context.Context, ws, id string) (r domain.StoredResponse, err error) {
 	err = s.db.Update(ctx, "cancelling a response", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE responses SET status = ? WHERE workspace_id = ? AND id = ? AND `+unfinished, string(domain.ResponseCancelled), ws, id)
@@ -138,7 +138,7 @@ func (s *Responses) CancelResponse(ctx context.Context, ws, id string) (r domain
 	return r, err
 }
 
-// DeleteResponse deletes one of the workspace's responses. If the response is being answered, its holder stops.
+// DeleteResponse deletes one of the workspace's responses. If it is being answered, its holder stops.
 func (s *Responses) DeleteResponse(ctx context.Context, ws, id string) error {
 	return s.db.Update(ctx, "deleting a response", func(t *db.Tx) error {
 		n, err := t.Exec(ctx, `DELETE FROM responses WHERE workspace_id = ? AND id = ?`, ws, id)
@@ -152,7 +152,7 @@ func (s *Responses) DeleteResponse(ctx context.Context, ws, id string) error {
 // Number of responses or conversations deleted per transaction.
 const deleteBatch = 100
 
-// ForgetResponses deletes a batch of responses created before the given time, and reports whether there are more.
+// ForgetResponses deletes a batch of responses created before the given time. It reports whether there are more.
 func (s *Responses) ForgetResponses(ctx context.Context, before time.Time) (more bool, err error) {
 	old := db.Micros(before)
 	if some, err := db.Exists(ctx, s.db.Read, `SELECT 1 FROM responses WHERE created_at < ? LIMIT 1`, old); err != nil || !some {
@@ -167,8 +167,7 @@ func (s *Responses) ForgetResponses(ctx context.Context, before time.Time) (more
 	return more && err == nil, err
 }
 
-// FailAbandoned sets the status of unfinished responses to failed if their holder has died and no longer extends their
-// time.
+// FailAbandoned sets unfinished responses to failed if their holder has died, so that it no longer extends their time.
 func (s *Responses) FailAbandoned(ctx context.Context) error {
 	now := db.Micros(s.db.Now().Add(-db.ClockSkew))
 	const abandoned = unfinished + ` AND held_until < ?`
@@ -181,8 +180,8 @@ func (s *Responses) FailAbandoned(ctx context.Context) error {
 	})
 }
 
-// FailUnfinished sets the status of all unfinished responses to failed, unless other processes share the database. A
-// process calls it at startup: unfinished responses then come from a process that has died.
+// FailUnfinished sets all unfinished responses to failed, unless other processes share the database. It is called at
+// startup, when unfinished responses must come from a process that has died.
 func (s *Responses) FailUnfinished(ctx context.Context) error {
 	if s.db.IsShared() {
 		return nil

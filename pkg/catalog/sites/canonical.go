@@ -12,9 +12,9 @@ import (
 // canonical decides whether the fetched page r is skipped in favour of the page at its canonical address. It returns
 // that page's id, or "" to keep r. If the site lacks the canonical address, canonical adds it.
 //
-// r is skipped only if both pages have similar text, or if the text of the other page is still unknown. If r has
-// content and the other page does not, r is kept until the other page has content; see QueueYield. If neither has
-// content, r is skipped, and is fetched again if the texts turn out to differ; see the release method.
+// r is skipped only if the pages have similar text or the other page's text is still unknown. If r has content and the
+// other page does not, r is kept until the other page has content; see QueueYield. If neither has content, r is
+// skipped, and is fetched again if the texts turn out to differ; see the release method.
 func (c *Sites) canonical(ctx context.Context, t *db.Tx, site, r record.Record, store domain.Datastore, f domain.Fetched) (string, error) {
 	id, said := domain.ChildID(site.ID, f.Canonical), r.Config
 	said.Canonical, said.TextHash, said.Sketch = f.Canonical, f.TextHash, f.Sketch
@@ -42,12 +42,12 @@ func (c *Sites) canonical(ctx context.Context, t *db.Tx, site, r record.Record, 
 	return id, nil
 }
 
-// areSimilar reports whether two pages have so similar text that one can replace the other.
+// areSimilar reports whether two pages' texts are so similar that one page can replace the other.
 func areSimilar(a, b domain.DatasourceConfig) bool {
 	return a.TextHash != "" && a.TextHash == b.TextHash || textid.IsSimilar(a.Sketch, b.Sketch)
 }
 
-// canonicalCycle calls domain.Datasource.CanonicalCycle on the stored pages.
+// canonicalCycle calls domain.Datasource.CanonicalCycle for the stored pages.
 func canonicalCycle(ctx context.Context, t *db.Tx, site, from record.Record, id string) (bool, error) {
 	return site.CanonicalCycle(from.Datasource, id, func(id string) (*domain.Datasource, error) {
 		page, exists, err := record.Find(ctx, t, id)
@@ -58,8 +58,8 @@ func canonicalCycle(ctx context.Context, t *db.Tx, site, from record.Record, id 
 	})
 }
 
-// addCanonical adds the canonical address of r to the site. It returns false if it cannot, for example because the site
-// has reached its page limit or the page is gone.
+// addCanonical adds r's canonical address to the site. It returns false if it cannot, for example because the site has
+// reached its page limit or the page is gone.
 func (c *Sites) addCanonical(ctx context.Context, t *db.Tx, site, r record.Record, store domain.Datastore, link domain.Link) (bool, error) {
 	if site.Crawl.Stopped() || r.RunID != site.RunID {
 		return false, nil
@@ -69,13 +69,13 @@ func (c *Sites) addCanonical(ctx context.Context, t *db.Tx, site, r record.Recor
 }
 
 // QueueYield must be called when a page's job has finished. If the page has content, QueueYield queues work that skips
-// the pages naming it as their canonical page. If the page itself names a canonical page that has content, QueueYield
-// queues work that may skip this page.
+// pages naming it as canonical. If the page itself names a canonical page with content, QueueYield queues work that may
+// skip this page.
 func QueueYield(ctx context.Context, t *db.Tx, page domain.Datasource) error {
 	if page.GroupID == "" || page.ActiveGeneration == 0 || !page.Alive() {
 		return nil
 	}
-	if !page.Unchanged { // pages that name an unchanged page were compared with it before
+	if !page.Unchanged { // pages that name an unchanged page were already compared with it
 		if err := queueYieldTo(ctx, t, page.GroupID, page.ID); err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func QueueYield(ctx context.Context, t *db.Tx, page domain.Datasource) error {
 	return queueYieldTo(ctx, t, site.ID, own)
 }
 
-// queueYieldTo queues work that skips the pages naming the given page as canonical, if there are any.
+// queueYieldTo queues work that skips the pages that name this page as canonical, if there are any.
 func queueYieldTo(ctx context.Context, t *db.Tx, siteID, pageID string) error {
 	named, err := db.Exists(ctx, t, `SELECT 1 FROM datasources WHERE canonical_id = ? AND canonical_id <> '' AND id <> ? LIMIT 1`, pageID, pageID)
 	if err != nil || !named {
@@ -107,8 +107,8 @@ func queueYieldTo(ctx context.Context, t *db.Tx, siteID, pageID string) error {
 	return queueWork(ctx, t, siteTask{siteID: siteID, kind: workYield, pageID: pageID})
 }
 
-// skipNonCanonical skips the pages that name the task's page as canonical and have similar text. It does nothing if the
-// task's page has no content, and spares the page that the task's page itself names as canonical.
+// skipNonCanonical skips pages with similar text that name the task's page as canonical. It spares the page that the
+// task's page itself names as canonical, and does nothing if the task's page has no content.
 func (w *siteWork) skipNonCanonical(ctx context.Context) error {
 	keeper, exists, err := record.Find(ctx, w.t, w.task.pageID)
 	if err != nil || !exists {
@@ -145,5 +145,5 @@ func (w *siteWork) skipNonCanonical(ctx context.Context) error {
 	return nil
 }
 
-// canonicalReason returns the reason shown for a page skipped in favour of its canonical page.
+// canonicalReason returns the reason displayed for a page that was skipped in favour of its canonical page.
 func canonicalReason(address string) string { return "Its canonical address is " + address + "." }

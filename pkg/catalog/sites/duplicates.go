@@ -19,13 +19,13 @@ type verdict struct {
 	Yielded []string // ids of pages skipped in favour of this page
 }
 
-// A fetched page is compared with at most this many pages that have the same content. A site has more than one such
-// page only if earlier versions, which did not detect duplicates, fetched them.
+// A fetched page is compared with at most this many pages with the same content. A site has more than one such page
+// only if they were fetched by earlier versions, which did not detect duplicates.
 const maxEqualPages = 16
 
-// Judge decides whether a fetched page is kept. A page that names another page of the site as canonical may be replaced
-// by it; see the canonical method. Among pages with the same content, only the one with the best address is kept; the
-// others are skipped.
+// Judge decides whether a fetched page is kept. A page that names another of the site's pages as canonical may be
+// replaced by that page; see the canonical method. Among pages with the same content, only the one with the best
+// address is kept; the others are skipped.
 func (c *Sites) Judge(ctx context.Context, t *db.Tx, r record.Record, store domain.Datastore, f domain.Fetched, at time.Time) (verdict, error) {
 	site, exists, err := record.Find(ctx, t, r.GroupID)
 	if err != nil || !exists {
@@ -46,7 +46,7 @@ func (c *Sites) Judge(ctx context.Context, t *db.Tx, r record.Record, store doma
 	if name == "" {
 		return verdict{}, nil
 	}
-	// Pages fetched by older versions have no text hash; look for the hash of their bytes.
+	// Pages fetched by older versions have no text hash, so look for the hash of their bytes.
 	equal, err := db.Collect(ctx, t, record.Scan, `SELECT `+record.Columns+` FROM datasources
 		WHERE group_id = ? AND content_hash IN (?, ?) AND content_hash <> '' AND id <> ? LIMIT ?`+t.Lock,
 		r.GroupID, name, f.Original.SHA256, r.ID, maxEqualPages)
@@ -54,7 +54,7 @@ func (c *Sites) Judge(ctx context.Context, t *db.Tx, r record.Record, store doma
 		return verdict{}, fmt.Errorf("looking for pages of the same content: %w", err)
 	}
 	r.Config.SetFinalURL(f.URL)
-	// Ignore pages that name the fetched page as canonical: they are skipped once the fetched page has content.
+	// Ignore pages that name the fetched page as canonical, because they are skipped once the fetched page has content.
 	equal = slices.DeleteFunc(equal, func(p record.Record) bool { return !p.Alive() || site.HasCanonical(p.Config, r.ID) })
 	configs := lists.Map(equal, func(p record.Record) domain.DatasourceConfig { return p.Config })
 	if best := domain.BestPage(configs); best >= 0 && configs[best].IsBetterThan(r.Config) {
@@ -70,13 +70,13 @@ func (c *Sites) Judge(ctx context.Context, t *db.Tx, r record.Record, store doma
 	return v, nil
 }
 
-// sameContent returns the reason shown for skipping a duplicate of the keeper.
+// sameContent returns the reason displayed for a page that was skipped as a duplicate of the keeper.
 func sameContent(keeper domain.DatasourceConfig) string {
 	return "It has the same content as " + keeper.SourceURL + "."
 }
 
 // replaceByKeeper skips page p in favour of `keeper`, a fetched page with the same content and a better address. Pages
-// skipped in favour of p become duplicates of `keeper`.
+// that were skipped in favour of p become duplicates of `keeper`.
 func replaceByKeeper(ctx context.Context, t *db.Tx, p, keeper record.Record, at time.Time) error {
 	reason := sameContent(keeper.Config)
 	err := t.Queue(ctx, db.Write{
@@ -109,8 +109,8 @@ func removeContent(ctx context.Context, t *db.Tx, p *record.Record, keeper, reas
 	return record.QueueSweeps(ctx, t, out.Sweeps)
 }
 
-// Release must be called when a page's job has finished. If the job has changed the page, Release queues work on the
-// pages skipped in its favour; see domain.PageChange.
+// Release must be called when a page's job has finished. If the job changed the page, Release queues work on the pages
+// that were skipped in its favour; see domain.PageChange.
 func Release(ctx context.Context, t *db.Tx, before, after domain.Datasource) error {
 	change := after.ChangeFrom(before)
 	if change == domain.PageSame {
@@ -119,8 +119,8 @@ func Release(ctx context.Context, t *db.Tx, before, after domain.Datasource) err
 	return QueueRelease(ctx, t, after, change)
 }
 
-// QueueRelease queues work on the duplicates skipped in favour of the given page, which has changed. It does nothing if
-// there are none.
+// QueueRelease queues work on the duplicates that were skipped in favour of this page, which has changed. It does
+// nothing if there are none.
 func QueueRelease(ctx context.Context, t *db.Tx, page domain.Datasource, change domain.PageChange) error {
 	stands, err := db.Exists(ctx, t, `SELECT 1 FROM datasources WHERE duplicate_of = ? AND duplicate_of <> '' LIMIT 1`, page.ID)
 	if err != nil || !stands {

@@ -26,7 +26,7 @@ func RemoveGone(ctx context.Context, t *db.Tx, r record.Record, ev domain.Event)
 	return QueueRelease(ctx, t, r.Datasource, domain.PageLost)
 }
 
-// BlockReturn keeps a removed page from returning in the same crawl of its site, even if pages link to it.
+// BlockReturn keeps a removed page from coming back in the same crawl of its site, even if other pages link to it.
 func BlockReturn(ctx context.Context, t *db.Tx, page record.Record) error {
 	return t.Queue(ctx, db.Write{
 		Action: "recording that page " + page.ID + " was removed",

@@ -21,8 +21,7 @@ const (
 	maxLinkPartBytes = 64 << 10
 )
 
-// StoreLinks stores one part of the links from a page's last fetch. The parts replace the links from the previous
-// fetch.
+// StoreLinks stores one part of the links from a page's last fetch. The parts replace the previous fetch's links.
 func StoreLinks(ctx context.Context, t *db.Tx, ev domain.Event) error {
 	if ev.Part < 0 || ev.Part >= min(ev.Parts, maxLinkParts) {
 		return nil
@@ -50,7 +49,7 @@ func StoreLinks(ctx context.Context, t *db.Tx, ev domain.Event) error {
 	})
 }
 
-// linksOf reads the stored links of pages by page id. Pages without stored links are absent.
+// linksOf reads pages' stored links, keyed by page id. Pages without stored links are absent.
 func linksOf(ctx context.Context, t *db.Tx, pageIDs []string) (map[string][]string, error) {
 	type part struct{ page, links string }
 	out := make(map[string][]string, len(pageIDs))
@@ -91,7 +90,7 @@ func pagesWithLinks(ctx context.Context, t *db.Tx, pageIDs []string) (map[string
 }
 
 // FollowStored follows an unchanged page's stored links, because a fetch that finds a page unchanged reports no links.
-// It returns the number of jobs queued.
+// It returns the number of queued jobs.
 func (c *Sites) FollowStored(ctx context.Context, t *db.Tx, page record.Record, store domain.Datastore, ev domain.Event) (int, error) {
 	site, exists, err := record.Find(ctx, t, page.GroupID)
 	if err != nil || !exists {
@@ -112,8 +111,7 @@ func (c *Sites) FollowStored(ctx context.Context, t *db.Tx, page record.Record, 
 }
 
 // addStoredLinks adds the targets of stored links as pages and sets Capped if the site has reached its page limit. It
-// does not count rejected links, because the crawl that found them has already done so. It returns the number of jobs
-// queued.
+// does not count rejected links, because the crawl that found them already did. It returns the number of queued jobs.
 func (c *Sites) addStoredLinks(ctx context.Context, t *db.Tx, site *record.Record, store domain.Datastore, found []foundLink) (int, error) {
 	if len(found) == 0 {
 		return 0, nil
@@ -126,7 +124,7 @@ func (c *Sites) addStoredLinks(ctx context.Context, t *db.Tx, site *record.Recor
 	return queued, site.Store(ctx, t, t.Stamp())
 }
 
-// deflaters pools flate writers, which are large.
+// deflaters pools flate writers, because they are large.
 var deflaters = sync.Pool{New: func() any {
 	w, err := flate.NewWriter(io.Discard, flate.DefaultCompression)
 	if err != nil {
@@ -135,8 +133,8 @@ var deflaters = sync.Pool{New: func() any {
 	return w
 }}
 
-// packLinks encodes addresses for a text column: one per line, compressed with DEFLATE, in base64. It drops addresses
-// beyond maxLinkPartBytes.
+// packLinks encodes addresses for a text column: one per line, compressed with DEFLATE, in base64. Addresses beyond
+// maxLinkPartBytes are dropped.
 func packLinks(links []domain.Link) (string, error) {
 	var b bytes.Buffer
 	w := deflaters.Get().(*flate.Writer)

@@ -25,7 +25,7 @@ func Begin(ctx context.Context, t *db.Tx, r *record.Record, job domain.Job) erro
 	return recount(ctx, t, r.ID)
 }
 
-// CountPage adds n to a site's page count. It ignores unknown sites.
+// CountPage adds n to a site's page count. Unknown sites are ignored.
 func CountPage(ctx context.Context, t *db.Tx, siteID string, n int) error {
 	return t.Queue(ctx, db.Write{
 		Action: "counting pages of site " + siteID,

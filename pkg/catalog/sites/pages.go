@@ -17,8 +17,8 @@ import (
 // path to the address.
 const reasonPageLimit = "past the site's limit of pages"
 
-// Discovered adds the links in an event to the site as pages, each with a crawl job, and returns the number of jobs
-// queued. `from` is the page or site that contains the links.
+// Discovered adds an event's links to the site as pages, each with a crawl job, and returns the number of queued jobs.
+// `from` is the page or site that contains the links.
 func (c *Sites) Discovered(ctx context.Context, t *db.Tx, siteID string, from record.Record, store domain.Datastore, ev domain.Event, out domain.Outcome) (int, error) {
 	site, exists, err := record.Find(ctx, t, siteID)
 	if err != nil || !exists {
@@ -28,7 +28,7 @@ func (c *Sites) Discovered(ctx context.Context, t *db.Tx, siteID string, from re
 		return 0, nil
 	}
 	if from.ID != site.ID && from.Config.Lead > domain.MaxLead {
-		return 0, nil // the settings have come to exclude the page since it was requested
+		return 0, nil // the settings have changed to exclude the page since it was requested
 	}
 	queued, refused, err := c.addPages(ctx, t, &site, store, toFoundLinks(from, out.Links))
 	if err != nil {
@@ -67,7 +67,7 @@ func (c *Sites) siteReach(ctx context.Context, t *db.Tx, site record.Record) (r 
 	return r, err
 }
 
-// lowerLead lowers the Lead (see domain.DatasourceConfig) of a page that is read only for its links, after a shorter
+// lowerLead lowers the Lead (see domain.DatasourceConfig) of a page that is read only for its links, because a shorter
 // path to it was found. A lower Lead lets the crawl follow links further from the page.
 func lowerLead(ctx context.Context, t *db.Tx, page *record.Record, lead int, in *domain.SiteReach) error {
 	in.SetLead(&page.Datasource, lead)
@@ -75,17 +75,17 @@ func lowerLead(ctx context.Context, t *db.Tx, page *record.Record, lead int, in 
 		return err
 	}
 	if !page.Status.Terminal() {
-		return nil // its links are not read yet
+		return nil // its links have not been read yet
 	}
 	return queueWork(ctx, t, siteTask{siteID: page.GroupID, kind: workLinks, pageID: page.ID})
 }
 
-// addPages adds links to a site as pages, each with a crawl job. It returns the number of jobs queued and the number of
+// addPages adds links to a site as pages, each with a crawl job. It returns the number of queued jobs and the number of
 // skipped links by reason.
 //
-// Each crawl requests a page once, however many pages link to it. It does not request pages that were deleted or found
-// gone since it began. A page that matches no include pattern is added only to read its links, and at most
-// domain.MaxLead such pages may follow one another on a path of links.
+// Each crawl requests a page once, no matter how many pages link to it. It does not request pages that were deleted or
+// found to be gone since it began. A page that matches no include pattern is added only to read its links, and a path
+// of links may contain at most domain.MaxLead consecutive pages of this kind.
 func (c *Sites) addPages(ctx context.Context, t *db.Tx, site *record.Record, store domain.Datastore, links []foundLink) (queued int, refused map[string]int, err error) {
 	known, err := pagesByID(ctx, t, site.ID, links)
 	if err != nil {
@@ -155,8 +155,8 @@ func (c *Sites) addPages(ctx context.Context, t *db.Tx, site *record.Record, sto
 	return queued, refused, CountPage(ctx, t, site.ID, added)
 }
 
-// requestPage queues the crawl job for a known page as part of the site's newest crawl. If the page's active content
-// comes from its last fetch, the job makes a conditional request, so that an unchanged page is not sent again.
+// requestPage queues a known page's crawl job as part of the site's newest crawl. If the page's active content comes
+// from its last fetch, the job makes a conditional request, so that an unchanged page is not sent again.
 func requestPage(ctx context.Context, t *db.Tx, site record.Record, page *record.Record, store domain.Datastore) error {
 	return requestWith(ctx, t, site, page, store, domain.NewPageJob(site.Datasource, page.Datasource, site.RunID, store))
 }
@@ -173,8 +173,8 @@ func requestWith(ctx context.Context, t *db.Tx, site record.Record, page *record
 
 // updateDepth is called when a crawl finds a shorter path from the root to a page it has already requested. The path's
 // length is the page's depth, which limits how far links are followed from the page. If the page's job is still in the
-// outbox, updateDepth changes the depth in the job. Otherwise it fetches the page again if the shorter path makes a
-// difference: the page's links can now be followed, or the page was skipped because of its depth.
+// outbox, updateDepth changes the depth in the job. Otherwise, it fetches the page again if the shorter path makes a
+// difference, either because the page's links can now be followed or because the page was skipped for its depth.
 func updateDepth(ctx context.Context, t *db.Tx, site record.Record, page *record.Record, store domain.Datastore, depth int) error {
 	deepest := site.Config.Scope(true).MaxDepth
 	counts := depth < deepest || depth == deepest && page.Config.Depth > deepest
@@ -194,7 +194,7 @@ func updateDepth(ctx context.Context, t *db.Tx, site record.Record, page *record
 	return page.Store(ctx, t, t.Stamp())
 }
 
-// updateJobDepth updates the depth in a page's crawl job if it is in the outbox.
+// updateJobDepth updates the depth in a page's crawl job if the job is in the outbox.
 func updateJobDepth(ctx context.Context, t *db.Tx, page record.Record) error {
 	payload, err := db.ScanString(t.QueryRow(ctx, `SELECT payload FROM outbox WHERE datasource_id = ?`, page.ID))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -263,7 +263,8 @@ func pagesByID(ctx context.Context, t *db.Tx, siteID string, links []foundLink) 
 	return known, nil
 }
 
-// blockedPages returns the ids of linked pages that were deleted or found gone since the site's newest crawl began.
+// blockedPages returns the ids of linked pages that were deleted or found to be gone since the site's newest crawl
+// began.
 func blockedPages(ctx context.Context, t *db.Tx, siteID string, links []foundLink, known map[string]record.Record) (map[string]bool, error) {
 	var ids []string
 	for _, l := range links {

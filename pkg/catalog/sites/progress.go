@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// SiteProgress counts sites' pages. Ids of other datasources are absent from the result.
+// SiteProgress counts sites' pages. The result omits the ids of other datasources.
 func (c *Sites) SiteProgress(ctx context.Context, siteIDs ...string) (map[string]domain.SiteProgress, error) {
 	type site struct {
 		id    string
@@ -55,7 +55,7 @@ func (c *Sites) SiteProgress(ctx context.Context, siteIDs ...string) (map[string
 	return out, nil
 }
 
-// statusCounter returns the field of p that counts pages with the given status. For synched pages it depends on
+// statusCounter returns the field in p that counts pages with this status. For synched pages, it depends on
 // `unchanged`.
 func statusCounter(p *domain.SiteProgress, s domain.Status, unchanged bool) *int64 {
 	switch {

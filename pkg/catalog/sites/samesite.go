@@ -10,7 +10,7 @@ import (
 )
 
 // CheckSameSite fails with domain.CodeConflict, naming the other site, if the datastore already has a site with the
-// same pages. Every page would otherwise be fetched twice and appear twice in search results.
+// same pages. Otherwise, every page would be fetched twice and appear twice in search results.
 func CheckSameSite(ctx context.Context, t *db.Tx, d domain.Datasource) error {
 	if d.Type != domain.TypeWebSite {
 		return nil

@@ -17,15 +17,15 @@ import (
 const (
 	// Number of pages per transaction when changed settings are applied to a site's pages.
 	scopeBatch = 50
-	// Number of addresses per transaction when stored links are evaluated. Only a single page with more addresses exceeds
-	// it.
+	// Number of addresses per transaction when stored links are evaluated. A transaction exceeds it only if a single
+	// page has more addresses than this.
 	linkBatch = 2_000
 )
 
-// foundLink is an address found in a page or a sitemap.
+// foundLink is an address found on a page or in a sitemap.
 type foundLink struct {
 	domain.Link
-	lead int // Lead of the page at the address, if it matches no include pattern
+	lead int // Lead of the page at the address if it matches no include pattern
 }
 
 // toFoundLinks converts links reported by a page's fetch or a site's discovery. `from` is that page or site.
@@ -33,8 +33,8 @@ func toFoundLinks(from record.Record, links []domain.Link) []foundLink {
 	return lists.Map(links, func(l domain.Link) foundLink { return foundLink{Link: l, lead: from.Config.Lead + 1} })
 }
 
-// scope applies the site's changed settings to its pages, one batch at a time. If the site follows links, the last
-// batch queues a task of kind workLinks, which evaluates the stored links.
+// scope applies a site's changed settings to its pages, one batch at a time. If the site follows links, the last batch
+// queues a workLinks task, which evaluates the stored links.
 func (w *siteWork) scope(ctx context.Context) error {
 	pages, err := w.batch(ctx)
 	if err != nil {
@@ -62,7 +62,7 @@ func (w *siteWork) scope(ctx context.Context) error {
 }
 
 // links applies the site's current settings to the stored links of the task's page, or of all pages if the task is
-// about the whole site. It skips pages whose Lead exceeds domain.MaxLead.
+// about the whole site. Pages whose Lead exceeds domain.MaxLead are skipped.
 func (w *siteWork) links(ctx context.Context) error {
 	if !w.site.FollowLinks {
 		return nil
@@ -102,7 +102,7 @@ func (w *siteWork) links(ctx context.Context) error {
 			found = append(found, l)
 		}
 	}
-	// Pages near the root come first, because the number of pages that are read only for their links is limited.
+	// Pages near the root come first, because the number of pages read only for their links is limited.
 	slices.SortStableFunc(found, func(a, b foundLink) int { return cmp.Compare(a.Depth, b.Depth) })
 	queued, err := w.c.addStoredLinks(ctx, w.t, &w.site, w.store, found)
 	if queued > 0 {
@@ -111,7 +111,7 @@ func (w *siteWork) links(ctx context.Context) error {
 	return err
 }
 
-// batch reads the next pages of the task: the task's single page, or pages of the whole site, first found first.
+// batch reads the task's next pages: either its only page or pages of the whole site, first found first.
 func (w *siteWork) batch(ctx context.Context) ([]record.Record, error) {
 	at, id := parseWalkPosition(w.after)
 	condition, args := `group_id = ? AND group_id <> '' AND (created_at, id) > (?, ?) ORDER BY created_at, id`, []any{w.site.ID, at, id}
@@ -130,14 +130,14 @@ func (w *siteWork) batch(ctx context.Context) ([]record.Record, error) {
 	return pages, nil
 }
 
-// walkPosition returns the position of a page in the order used by the batch method: creation time in microseconds,
-// slash, id.
+// walkPosition returns a page's position in the order used by the batch method: creation time in microseconds, slash,
+// id.
 func walkPosition(page record.Record) string {
 	return strconv.FormatInt(db.Micros(page.CreatedAt), 10) + "/" + page.ID
 }
 
-// parseWalkPosition parses a position from walkPosition. A position stored by an earlier version is only an id; the
-// result then makes the task start again.
+// parseWalkPosition parses a position from walkPosition. A position stored by an earlier version is just an id, in
+// which case the result makes the task start over.
 func parseWalkPosition(place string) (at int64, id string) {
 	first, id, found := strings.Cut(place, "/")
 	at, err := strconv.ParseInt(first, 10, 64)
@@ -205,7 +205,7 @@ func (w *siteWork) refetch(ctx context.Context, p *record.Record) error {
 	return requestWith(ctx, w.t, w.site, p, w.store, job)
 }
 
-// dropExcess skips the pages beyond the site's page limit, those found last first.
+// dropExcess skips pages beyond the site's page limit, starting with those found last.
 func (w *siteWork) dropExcess(ctx context.Context) error {
 	var pages int64
 	if err := w.t.QueryRow(ctx, `SELECT pages FROM datasources WHERE id = ?`, w.site.ID).Scan(&pages); err != nil {
@@ -241,7 +241,7 @@ func (w *siteWork) dropExcess(ctx context.Context) error {
 	return nil
 }
 
-// countExcluded counts the pages that the site's settings exclude. `leads` counts those that are still fetched to read
+// countExcluded counts the pages excluded by the site's settings. `leads` counts those that are still fetched to read
 // their links. Excluded pages do not count towards the site's limit.
 func countExcluded(ctx context.Context, t *db.Tx, siteID string) (all, leads int64, err error) {
 	err = t.QueryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN lead < ? THEN 1 ELSE 0 END), 0) FROM datasources
@@ -252,13 +252,13 @@ func countExcluded(ctx context.Context, t *db.Tx, siteID string) (all, leads int
 	return all, leads, nil
 }
 
-// rescope queues the work that applies a site's changed settings to its pages.
+// rescope queues the work needed to apply a site's changed settings to its pages.
 func (c *Sites) rescope(ctx context.Context, t *db.Tx, before domain.DatasourceConfig, site *record.Record) error {
 	if site.Type != domain.TypeWebSite || before.SameScope(site.Config) {
 		return nil
 	}
-	// Clear Capped; dropExcess and addStoredLinks set it again if necessary. But a site that has reached its limit and
-	// does not follow links stays capped, because the rest of its sitemap is unknown.
+	// Clear Capped; dropExcess and addStoredLinks set it again if necessary. However, a site that has reached its limit
+	// and does not follow links stays capped, because the remainder of its sitemap is unknown.
 	if site.FollowLinks || int64(c.pageLimit(*site)) > site.Pages {
 		site.Capped = false
 	}

@@ -1,9 +1,9 @@
-// Package sites stores the effects of a crawl on the pages of a web site. It decides which pages exist, which are
-// duplicates, which ones are excluded by changed settings, and when a site is complete. It imports db and record.
+// Package sites stores the effects of a crawl on a web site's pages. It decides which pages exist, which are
+// duplicates, which are excluded by changed settings, and when a site is complete. It imports db and record.
 //
-// The pages of a site also form the queue of its crawl: the run_id of a page identifies the last crawl that requested
-// it. A fetched page is compared with the other pages in the transaction that applies its event (see Judge), so only
-// one of several pages with equal text has content. Work on many pages is stored as a row of site_work, and WorkOnSite
+// A site's pages also form the queue for its crawl: a page's run_id identifies the last crawl that requested it. A
+// fetched page is compared with the other pages in the transaction that applies its event (see Judge), so among several
+// pages with equal text, only one has content. Work on many pages is stored as a row in site_work, and WorkOnSite
 // performs it in batches. A crawl is not complete while its site has such a row.
 package sites
 
@@ -18,10 +18,10 @@ type Sites struct {
 	maxPages int
 }
 
-// New returns a store of sites in the given database. A site has at most maxPages pages, even if its own limit is
+// New returns a site store that uses the given database. A site has at most maxPages pages, even if its own limit is
 // higher.
 func New(d *db.DB, maxPages int) *Sites { return &Sites{db: d, maxPages: maxPages} }
 
-// SiteWake returns a channel that receives a value once after opening, and after each commit of this process that
-// queues work on a site. It does not announce other processes' work, so callers must poll as well.
+// SiteWake returns a channel that receives a value once after opening, and after each commit in this process that
+// queues work on a site. It does not announce other processes' work, so callers must also poll.
 func (c *Sites) SiteWake() <-chan struct{} { return c.db.Topic(record.TopicSites) }

@@ -9,15 +9,15 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// StopCrawl stops the crawl of a site or page and returns the changed datasource. It fails with domain.CodeInvalid if
+// StopCrawl stops the crawl of a site or page and returns the updated datasource. It fails with domain.CodeInvalid if
 // the datasource is not web content. If the datasource is not waiting for a job, nothing changes.
 //
-// Waiting pages are no longer fetched: those with content become synched, the others skipped. Their jobs are deleted
-// from the job stream, and results of running jobs are rejected. Pages that were already fetched are still indexed. The
-// site gets its final status once none of its jobs is in progress.
+// Waiting pages are no longer fetched: those with content become synched, and the others become skipped. Their jobs are
+// deleted from the job stream, and the results of running jobs are rejected. Pages that were already fetched are still
+// indexed. The site gets its final status once none of its jobs is in progress.
 //
 // Once the stop is committed, no new pages are added. The waiting pages are processed in batches. If the process dies,
-// WorkOnSite processes the rest.
+// WorkOnSite processes the remaining ones.
 func (c *Sites) StopCrawl(ctx context.Context, ws, id string) (domain.Datasource, error) {
 	working := false
 	err := c.db.Update(ctx, "stopping a crawl", func(t *db.Tx) error {
@@ -48,7 +48,7 @@ func (c *Sites) StopCrawl(ctx context.Context, ws, id string) (domain.Datasource
 	return record.Datasource(ctx, c.db.Read, ws, id)
 }
 
-// stopSite records that the site's crawl is stopped, and reports whether one was in progress.
+// stopSite records that the site's crawl was stopped and reports whether one was in progress.
 func stopSite(ctx context.Context, t *db.Tx, site record.Record) (bool, error) {
 	working, err := hasWork(ctx, t, site.ID)
 	if err != nil {
@@ -83,8 +83,8 @@ func stopSite(ctx context.Context, t *db.Tx, site record.Record) (bool, error) {
 	return true, queueWork(ctx, t, siteTask{siteID: site.ID, kind: workStop})
 }
 
-// stop withdraws the next pages that are waiting to be fetched, starting with pages whose jobs are in the outbox.
-// Otherwise those jobs would be published as soon as withdrawn jobs free capacity in the stream.
+// stop withdraws the next pages waiting to be fetched, starting with pages whose jobs are in the outbox. Otherwise,
+// those jobs would be published as soon as withdrawn jobs free capacity in the stream.
 func (w *siteWork) stop(ctx context.Context) error {
 	pages, err := w.pages(ctx, `group_id = ? AND group_id <> '' AND status = 'unsynched' AND place = 1 AND job_kind = 'crawl'`, w.site.ID)
 	if err == nil && !w.more {
@@ -101,7 +101,7 @@ func (w *siteWork) stop(ctx context.Context) error {
 	return withdraw(ctx, w.t, pages)
 }
 
-// stopPages withdraws the jobs of pages that are waiting to be fetched.
+// stopPages withdraws the jobs of pages waiting to be fetched.
 func (c *Sites) stopPages(ctx context.Context, t *db.Tx, p record.Record) error {
 	if p.Location == record.NoJob || p.JobKind != domain.JobCrawl || p.Status.Terminal() {
 		return nil
@@ -117,7 +117,7 @@ func (c *Sites) stopPages(ctx context.Context, t *db.Tx, p record.Record) error 
 	return err
 }
 
-// withdraw deletes the pages' crawl jobs from the outbox and the stream, and restores the state of the pages before
+// withdraw deletes the pages' crawl jobs from the outbox and the stream and restores the pages to their state before
 // these jobs.
 func withdraw(ctx context.Context, t *db.Tx, pages []record.Record) error {
 	if err := record.QueueWithdrawals(ctx, t, pages); err != nil {

@@ -17,16 +17,16 @@ type workKind int
 
 const (
 	workStop    workKind = 1 // withdraw the pages waiting to be fetched, because the crawl was stopped
-	workRest    workKind = 2 // handle the pages that the newest crawl did not find; see domain.MissingPolicy
+	workRest    workKind = 2 // handle pages that the newest crawl did not find; see domain.MissingPolicy
 	workRelease workKind = 3 // refetch pages skipped in favour of a page that has lost its content
 	workCompare workKind = 4 // refetch pages skipped in favour of a page whose content has changed
 	workYield   workKind = 5 // skip pages whose canonical page now has content
-	workLinks   workKind = 6 // evaluate the stored links of one page or of all after the settings have changed
+	workLinks   workKind = 6 // evaluate the stored links of one page, or of all pages, after the settings have changed
 	workScope   workKind = 7 // apply the site's changed settings to its pages; workLinks follows
-	workNamed   workKind = 8 // refetch skipped pages if the text of their canonical page, only now known, differs
+	workNamed   workKind = 8 // refetch skipped pages if the text of their canonical page, known only now, differs
 )
 
-// workOf maps a change to a page to the work that it causes on the duplicates skipped in favour of that page.
+// workOf maps each kind of change to a page to the work needed on the duplicates that were skipped in its favour.
 var workOf = map[domain.PageChange]workKind{domain.PageLost: workRelease, domain.PageKnown: workNamed, domain.PageDiffers: workCompare}
 
 func changeOf(kind workKind) domain.PageChange {
@@ -41,11 +41,11 @@ func changeOf(kind workKind) domain.PageChange {
 // Maximum number of pages per transaction.
 const siteBatch = 200
 
-// siteTask is work on a site's pages. The site gets its final status only after the task is done.
+// siteTask is work on a site's pages. The site gets its final status only once the task is done.
 type siteTask struct {
 	siteID string
 	kind   workKind
-	pageID string // id of the page that the work is about; "" means the whole site
+	pageID string // id of the page the work is about; "" means the whole site
 }
 
 // SiteTask is queued work on a site's pages. WorkOnSite performs it, one batch at a time.
@@ -54,11 +54,11 @@ type SiteTask struct{ siteTask }
 // SiteID returns the site's id.
 func (t SiteTask) SiteID() string { return t.siteID }
 
-// SiteBatch is the result of one batch of work on a site.
+// SiteBatch is the outcome of one batch of work on a site.
 type SiteBatch struct {
 	DatastoreID string
 	Changed     []string // ids of changed or removed datasources
-	More        bool     // whether the task is incomplete
+	More        bool     // whether the task is not complete yet
 }
 
 // queueWork queues work on a site's pages as part of the site's current crawl.
@@ -78,8 +78,8 @@ func hasWork(ctx context.Context, t *db.Tx, siteID string) (bool, error) {
 	return db.Exists(ctx, t, `SELECT 1 FROM site_work WHERE site_id = ? LIMIT 1`, siteID)
 }
 
-// SiteWork returns up to `limit` tasks after the task `after`, which may be zero. Tasks stay queued until WorkOnSite
-// has completed them.
+// SiteWork returns up to `limit` of the tasks that follow `after`, which may be zero. Tasks stay queued until
+// WorkOnSite has completed them.
 func (c *Sites) SiteWork(ctx context.Context, after SiteTask, limit int) ([]SiteTask, error) {
 	tasks, err := db.Collect(ctx, c.db.Read, db.Scan(func(w *SiteTask) []any { return []any{&w.siteID, &w.kind, &w.pageID} }), `SELECT site_id, kind, page_id FROM site_work WHERE (site_id, kind, page_id) > (?, ?, ?)
 		ORDER BY site_id, kind, page_id LIMIT ?`, after.siteID, after.kind, after.pageID, limit)
@@ -89,8 +89,8 @@ func (c *Sites) SiteWork(ctx context.Context, after SiteTask, limit int) ([]Site
 	return tasks, nil
 }
 
-// WorkOnSite performs the next batch of a task in a transaction. After a site's last task, it also sets the site's
-// final status. It does nothing if the task is complete or the site is gone.
+// WorkOnSite performs a task's next batch in a transaction. After a site's last task, it also sets the site's final
+// status. It does nothing if the task is complete or the site is gone.
 func (c *Sites) WorkOnSite(ctx context.Context, task SiteTask) (SiteBatch, error) {
 	var done SiteBatch
 	err := c.db.Update(ctx, "working on a site", func(t *db.Tx) error {
@@ -127,7 +127,7 @@ type siteWork struct {
 	site    record.Record
 	store   domain.Datastore
 	task    siteTask
-	runID   string // id of the crawl for which the task was queued
+	runID   string // id of the crawl the task was queued for
 	after   string // where the previous batch ended; "" for the first batch
 	changed []string
 	more    bool
@@ -168,7 +168,7 @@ func (w *siteWork) finish(ctx context.Context) error {
 	return err
 }
 
-// pages reads the next pages of the site that match the SQL condition, and records whether there may be more.
+// pages reads the site's next pages that match the SQL condition and records whether there may be more.
 func (w *siteWork) pages(ctx context.Context, condition string, args ...any) ([]record.Record, error) {
 	pages, err := db.Collect(ctx, w.t, record.Scan, `SELECT `+record.Columns+` FROM datasources WHERE `+condition+` LIMIT ?`+w.t.Lock,
 		append(args, siteBatch)...)
@@ -196,7 +196,7 @@ func QueueRest(ctx context.Context, t *db.Tx, site record.Record) error {
 	return nil
 }
 
-// handleMissing removes or refetches the pages that the crawl did not find, depending on the crawl's MissingPages.
+// handleMissing removes or refetches pages that the crawl did not find, depending on the crawl's MissingPages.
 func (w *siteWork) handleMissing(ctx context.Context) (err error) {
 	var rest []record.Record
 	for _, other := range []string{`<`, `>`} {
@@ -227,8 +227,8 @@ func (w *siteWork) handleMissing(ctx context.Context) (err error) {
 	return removePages(ctx, w.t, w.site, left, 0)
 }
 
-// splitReferenced divides pages that the newest crawl did not find. Those in `kept` stay, because this crawl has
-// skipped a duplicate in their favour. Those in `left` no longer belong to the site.
+// splitReferenced splits pages that the newest crawl did not find into two groups. Those in `kept` stay, because this
+// crawl skipped a duplicate in their favour. Those in `left` no longer belong to the site.
 func (w *siteWork) splitReferenced(ctx context.Context, pages []record.Record) (kept, left []record.Record, err error) {
 	for _, p := range pages {
 		stands, err := db.Exists(ctx, w.t, `SELECT 1 FROM datasources WHERE duplicate_of = ? AND duplicate_of <> '' AND run_id = ? LIMIT 1`, p.ID, w.site.RunID)
@@ -254,8 +254,8 @@ func (w *siteWork) refetchPages(ctx context.Context, pages []record.Record) erro
 	return nil
 }
 
-// release refetches the pages skipped in favour of the task's page that may no longer be duplicates. A workRelease task
-// is queued when the task's page has lost its content; if the page has content again by now, release does nothing.
+// release refetches pages that were skipped in favour of the task's page and may no longer be duplicates. A workRelease
+// task is queued when the task's page has lost its content; if the page has content again by now, release does nothing.
 func (w *siteWork) release(ctx context.Context) error {
 	keeper, exists, err := record.Find(ctx, w.t, w.task.pageID)
 	if err != nil {
@@ -274,8 +274,8 @@ func (w *siteWork) release(ctx context.Context) error {
 	})
 	for i := range pages {
 		job := domain.NewPageJob(w.site.Datasource, pages[i].Datasource, w.site.RunID, w.store)
-		// The job needs a new id: the crawl has already requested most of these pages, and the stream drops jobs with known
-		// ids.
+		// The job needs a new id, because the crawl has already requested most of these pages and the stream drops jobs
+		// with known ids.
 		job.ID = domain.NewID()
 		if err := requestWith(ctx, w.t, w.site, &pages[i], w.store, job); err != nil {
 			return err
