@@ -134,7 +134,8 @@ type callers struct {
 	seen []caller // in the order they were admitted or refused
 }
 
-// comes sends a caller to the gate in a goroutine. It returns once the caller is queued, admitted or refused.
+// comes starts a goroutine in which a caller enters the gate. It returns once the caller is queued, admitted or
+// refused.
 func (v *callers) comes(t *testing.T, name string) {
 	stay := v.stay
 	v.all.Go(func() {

@@ -31,7 +31,7 @@ type Options struct {
 	// load counts as sustained.
 	Interval time.Duration
 
-	// Spare is the number of slots reserved for flows that hold no slot yet.
+	// Spare is the number of slots reserved for flows that don't hold one yet.
 	Spare int
 	// Share makes a flow leave more slots free the more it holds: a flow holding n slots gets another only while more
 	// than Share*n are free. A single flow can therefore hold at most 1/(1+Share) of all slots, and some always remain
@@ -46,7 +46,7 @@ type Options struct {
 // load counts as a burst, so short gaps don't end overload mode.
 const cooldownIntervals = 10
 
-// Gate admits a limited number of callers at once. A nil Gate admits every caller.
+// Gate limits how many callers are admitted at once. A nil Gate admits every caller.
 type Gate struct {
 	opts Options
 
@@ -74,7 +74,7 @@ type waiter struct {
 	timeout  time.Duration
 }
 
-// Slot is an admitted caller's permission to run. A gate without a limit hands out nil Slots.
+// Slot is an admitted caller's permission to run. A gate without a limit returns nil Slots.
 type Slot struct {
 	gate     *Gate
 	flow     *flow

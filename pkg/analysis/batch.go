@@ -122,7 +122,7 @@ func (b *Batch) numberOf(id uint32) uint32 {
 	return id
 }
 
-// statesFor returns a slice of at least n termStates, indexed by the analyzer's term numbers.
+// statesFor returns at least n termStates, indexed by the analyzer's term numbers.
 func (a *Analyzer) statesFor(n int) []termState {
 	if n > len(a.states) {
 		a.states = append(a.states, make([]termState, max(n, 2*len(a.states), 1024)-len(a.states))...)

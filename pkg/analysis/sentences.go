@@ -174,7 +174,7 @@ var germanMonths = map[string]bool{
 	"jan": true, "feb": true, "mär": true, "apr": true, "jun": true, "jul": true, "aug": true, "sep": true, "sept": true, "okt": true, "nov": true, "dez": true,
 }
 
-// germanArticles are words that precede ordinal numbers, as in "im 19. Jahrhundert", except those that also exist in
+// germanArticles are words that precede ordinal numbers, as in "im 19. Jahrhundert", minus those that also exist in
 // English.
 var germanArticles = map[string]bool{
 	"der": true, "das": true, "dem": true, "des": true, "im": true, "zum": true, "zur": true, "vom": true, "beim": true, "ins": true,

@@ -69,7 +69,7 @@ func stemmed(word string, lang Language) string {
 	return fold(snowballStem(word, stem))
 }
 
-// snowballStem runs a stemmer. The stemmers are generated code without bounds checks; if one panics, snowballStem
+// snowballStem runs a stemmer. Stemmers are generated code without bounds checks, so if one panics, snowballStem
 // returns the word unchanged.
 func snowballStem(word string, stem func(*snowball.Env) bool) (out string) {
 	defer func() {
@@ -85,7 +85,7 @@ func snowballStem(word string, stem func(*snowball.Env) bool) (out string) {
 	return env.Current()
 }
 
-// stemmable reports whether a word is long enough to have an ending and contains no digits.
+// stemmable reports whether a word is long enough to have an ending and has no digits.
 func stemmable(word string) bool {
 	return utf8.RuneCountInString(word) > 2 && !hasDigit(word)
 }

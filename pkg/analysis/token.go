@@ -27,7 +27,7 @@ type wordRun struct {
 	joiner rune   // the character that joins it to the next run, such as a hyphen; 0 if none
 }
 
-// Maximum number of words in a joined token, such as "192.168.10.1" or "snake_case_name".
+// Maximum number of words joined into one token, such as "192.168.10.1" or "snake_case_name".
 const maxJoined = 8
 
 // tokens calls emit for each token in the text, in reading order, until emit returns false.
@@ -40,7 +40,7 @@ func tokens(text string, emit func(token) bool) {
 	s.flush()
 }
 
-// next processes the token at text[i], which must be the start of a character, and returns the token's end.
+// next processes the token at text[i] and returns its end. i must be the start of a character.
 func (s *splitter) next(text string, i int) int {
 	r, size := utf8.DecodeRuneInString(text[i:])
 	switch classOf(r) {
@@ -101,7 +101,7 @@ func (s *splitter) out(text string, kind tokenKind) {
 	}
 }
 
-// word adds a run of word characters. j is the character that joins it to the next run, or 0 if there is no next run.
+// word adds a run of word characters. j is the character joining it to the next run, or 0 if there is none.
 func (s *splitter) word(text string, j rune) {
 	if s.n == maxJoined {
 		s.flush()

@@ -65,9 +65,9 @@ type Options struct {
 }
 
 // DefaultMinScore is the default minimum relevance of a fragment. It was measured on collections in several languages,
-// with lexical search alone and with the built-in model. A search found nothing for at most 4% of the questions that
-// the collection answers. It found nothing for 34% to 98% of the questions about other subjects, and for 26% to 32% of
-// those about similar subjects.
+// with lexical search alone and with the built-in model. For questions the collection answers, at most 4% of searches
+// found nothing. For questions about other subjects, 34% to 98% found nothing, and for those about similar subjects,
+// 26% to 32%.
 const DefaultMinScore = 0.25
 
 // Time limit for storing an exchange after the client has disconnected.
@@ -234,8 +234,8 @@ func decline(d *citation.Delivery, question string, history []chat.Turn) (stoppe
 	return false, err
 }
 
-// timedOut returns a readable error if err means that the answer's time limit has passed, and err otherwise. outer is
-// the caller's context, which does not have that limit.
+// timedOut returns a readable error if err means that the answer's time limit has passed; otherwise it returns err.
+// outer is the caller's context, which does not have that limit.
 func (a *Answerer) timedOut(outer context.Context, err error) error {
 	if outer.Err() != nil || !errors.Is(err, context.DeadlineExceeded) || domain.CodeOf(err) != domain.CodeInternal {
 		return err

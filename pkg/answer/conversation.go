@@ -119,7 +119,7 @@ func (a *Answerer) resumeSession(ctx context.Context, req Request) (session, err
 	return session{conversation: has, stored: true, history: recentTurns(messages, a.opts.HistoryTokens)}, nil
 }
 
-// store stores the question and its answer together, along with the conversation if that is new.
+// store stores the question and its answer together and, if the conversation is new, the conversation itself.
 func (a *Answerer) store(ctx context.Context, s session, question string, ans Answer) error {
 	now := a.deps.Now()
 	message := func(role domain.Role, text string) domain.Message {

@@ -40,9 +40,10 @@ func (d promptDraft) write(fragments []domain.Fragment, history []chat.Turn) cha
 // tokenisers differ for code, numbers and rare scripts.
 const usableTenths = 9
 
-// pack composes a prompt that fits the context window together with the answer. To make it fit, pack drops the history
-// except for the last exchange, then all fragments but the best, starting with the least relevant, then the last
-// exchange. If the instructions, the question and the best fragment still do not fit, the error wraps chat.ErrTooLong.
+// pack composes a prompt that fits the context window together with the answer. To make it fit, pack drops first the
+// history except for the last exchange, then all fragments but the best, starting with the least relevant, and finally
+// the last exchange. If the instructions, the question and the best fragment still do not fit, the error wraps
+// chat.ErrTooLong.
 func (d promptDraft) pack(m chat.Model, window int) (chat.Prompt, error) {
 	fragments, history := d.prompt.Fragments, d.history
 	p := d.write(fragments, history)

@@ -128,7 +128,7 @@ func TestAChosenIDOpensNoConversationOfAnotherVisitor(t *testing.T) {
 	if got := s.asks(ours, "more", id); got.text("answer") != "before: our secret" {
 		t.Errorf("the owner: %v", got)
 	}
-	// The conversation's stored id gives no access to it, either.
+	// The conversation's stored id doesn't give access to it, either.
 	inside := domain.CallerConversationID(s.ws, ours, "", id)
 	nothing("the inner id", noneKnown.asks(ours, "x", inside))
 	nothing("its UUID", noneKnown.asks(ours, "x", strings.TrimPrefix(inside, "caller:")))

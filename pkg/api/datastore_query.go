@@ -83,7 +83,7 @@ func encode(contentType string, fragments any) responseFunc {
 	}
 }
 
-// bufferPool reuses the buffers for encoding responses. Buffers above maxPooledBuffer bytes are not kept.
+// bufferPool reuses the buffers for encoding responses. It does not keep buffers above maxPooledBuffer bytes.
 var bufferPool = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 const maxPooledBuffer = 1 << 20

@@ -48,7 +48,7 @@ func (s *server) serveMCP(c *gin.Context) {
 }
 
 // failCall answers a rate-limited tool call with a failed result. It returns false if the message is not a tool call. A
-// model reads the result and waits, whereas an HTTP error makes some clients end the session.
+// model that gets such a result waits, whereas an HTTP error makes some clients end the session.
 func (s *server) failCall(c *gin.Context, e *domain.Error) bool {
 	raw, err := transfer.Read(c.Writer, c.Request, min(maxMessageBytes, s.options.MaxJSONBytes), s.options.ReadTimeout)
 	if err != nil {

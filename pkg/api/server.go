@@ -128,7 +128,7 @@ func (s *server) routes() http.Handler {
 	r.Use(s.observe, s.recover, s.checkOrigin, s.limitBodyTime, s.findOperation, s.authenticate, s.check, s.idempotent)
 	r.NoRoute(s.notFound)
 	r.NoMethod(func(c *gin.Context) {
-		if methods, isFixed := s.document.Methods(c.Request.URL.Path); isFixed { // Gin would add the methods of routes whose id parameter matches part of this path
+		if methods, isFixed := s.document.Methods(c.Request.URL.Path); isFixed { // Gin would also list methods of routes whose id parameter matches here
 			c.Header("Allow", strings.Join(methods, ", "))
 		}
 		if allowed := c.Writer.Header().Get("Allow"); strings.Contains(allowed, http.MethodGet) {

@@ -243,7 +243,7 @@ func TestNoUndescribedEndpointReachesAnotherWorkspace(t *testing.T) {
 			}
 			x := intrusion{caller: caller, theirs: theirs, own: own}
 			endpoints := api.UndescribedEndpoints()
-			// Delete last, so that the other calls find the intruder's own objects.
+			// Run DELETE last, so that the other calls find the intruder's own objects.
 			slices.SortStableFunc(endpoints, func(a, b openai.Endpoint) int {
 				return strings.Compare(strings.TrimPrefix(a.Method, "D"), strings.TrimPrefix(b.Method, "D"))
 			})

@@ -210,7 +210,7 @@ func TestVisitorsOfAPublicAgentHaveARateLimit(t *testing.T) {
 	}
 	ask(s, public, "anna").problem(429) // having a key doesn't exempt the caller from the limit
 	for range 5 {
-		ask(s, public, "").want(200) // a caller with a key but without a visitor id is not limited
+		ask(s, public, "").want(200) // a caller with a key but no visitor id is not limited
 		ask(s, private, "anna").want(200)
 	}
 	if used := s.used("")["queries"]; used != 16 {

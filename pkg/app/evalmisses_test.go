@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/eval/misses"
 )
 
-// TestEvalExplainsOneMissOfEachKind asks one question for each reason, with a single result per query.
+// TestEvalExplainsOneMissOfEachKind asks one question per reason, with a single result per query.
 func TestEvalExplainsOneMissOfEachKind(t *testing.T) {
 	t.Parallel()
 	p, storeID := evaluated(t)

@@ -149,7 +149,7 @@ func (t *tenant) settled(timeout time.Duration) {
 	t.eventually(timeout, "a tenant's content is not finished", func() bool { return t.waiting() == 0 })
 }
 
-// explodingPDF returns a small file whose only page draws a form, which draws another form ten times, and so on. The
+// explodingPDF returns a small file whose only page draws a form. That form draws another one ten times, and so on. The
 // content depends on `number`.
 func explodingPDF(number int) []byte {
 	const levels = 24

@@ -61,7 +61,7 @@ func moreAtOnce() {
 
 const testKey = "sk_test_0123456789abcdef0123456789abcdef"
 
-// program is a Sluice process with its own data directory, which outlives the process.
+// program is a Sluice process with its own data directory. The directory outlives the process.
 type program struct {
 	t     testing.TB
 	shape Shape

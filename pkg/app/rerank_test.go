@@ -107,8 +107,8 @@ func TestARerankerOrdersFragmentsAndWhatAgentsRead(t *testing.T) {
 	}
 }
 
-// TestAModelInProcessReranks follows a reranker from the setting to the explanation of a result. The tiny model's order
-// is arbitrary.
+// TestAModelInProcessReranks follows a reranker from the setting to a result's explanation. The tiny model's order is
+// arbitrary.
 func TestAModelInProcessReranks(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, "RERANK_MODEL=tiny-pairs", "SLUICE_RERANK_BUDGET=1m")

@@ -92,7 +92,7 @@ func waitForRequests(t *testing.T, s *crawltest.Site, n int) {
 }
 
 // TestKilledCrawlersLoseNothing kills crawlers at random moments while they crawl a site together. The result must be
-// the same as without kills, and only pages that were being fetched during a kill may be fetched again.
+// the same as without kills, and only pages being fetched during a kill may be fetched again.
 func TestKilledCrawlersLoseNothing(t *testing.T) {
 	inWays(t, allWays(t), testKilledCrawlers)
 }

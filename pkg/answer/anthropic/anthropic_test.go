@@ -215,7 +215,7 @@ func TestCompleteNamesIgnoredParameters(t *testing.T) {
 			p, s := started(t, nil, append(test.steps, ok)...)
 			in := prompt()
 			in.Params = test.params
-			for range 2 { // the second time, the provider knows which parameters the server rejects
+			for range 2 { // by the second time, the provider knows which parameters the server rejects
 				if _, c, err := complete(t, p, in); err != nil || !slices.Equal(c.Ignored, test.ignored) {
 					t.Fatalf("ignored %q, %v", c.Ignored, err)
 				}

@@ -117,8 +117,8 @@ type Params struct {
 	// ResponseFormat is OpenAI's response_format as JSON: json_object, or json_schema with a schema. nil means text.
 	ResponseFormat json.RawMessage
 
-	// Stop lists the sequences that end the answer. The caller itself ends the answer at the first one, so providers
-	// may ignore them.
+	// Stop lists the sequences that end the answer. The caller cuts the answer off at the first one itself, so
+	// providers may ignore them.
 	Stop []string
 
 	Tools      []Tool

@@ -36,7 +36,7 @@ const (
 
 const removedText = "…"
 
-// activeTags load or run something even without attributes, or change how the text after them is parsed.
+// activeTags load or run something even without attributes, or change how the following text is parsed.
 var activeTags = wordset.Of(`
 	applet audio base body button embed form frame frameset head html iframe image img input link math meta noscript
 	object picture plaintext script select source style svg template textarea title track video xmp

@@ -22,7 +22,8 @@ var (
 	// callBefore matches a call whose result may be subscripted: split(",")[1]. It does not match the end of "text
 	// (note)", where a space precedes the parenthesis.
 	callBefore = regexp.MustCompile(`[0-9A-Za-z_]\([^()]*\)$`)
-	// codeFollows matches what follows a subscript only in code: an assignment, a comparison, a field, an increment.
+	// codeFollows matches what follows a subscript only in code: an assignment, a comparison, a field access, an
+	// increment.
 	codeFollows = regexp.MustCompile(`^(?:\s?(?:[-+*/|&^%:]?=|[!<>]=)|\+\+|--|->|\.[a-z_]|\{|\[[A-Za-z'"])`)
 	// assigned matches text ending with an equals sign. A list of numbers after it is a value, not a citation: x = [5].
 	assigned = regexp.MustCompile(`=\s?$`)
@@ -137,8 +138,8 @@ func (c *CodeTracker) inCode(b byte) bool {
 	return code > 0 || c.fenced > 0
 }
 
-// indented reports whether the line is indented like a code block without fences. A paragraph in a list may be indented
-// just as far.
+// indented reports whether the line is indented enough to be a code block without fences. A paragraph in a list may be
+// indented just as far.
 func (c *CodeTracker) indented() bool { return c.indent >= 4 }
 
 // track processes the next byte. A run of backticks opens code, and a run of the same length closes it. Inline code

@@ -18,8 +18,8 @@ import (
 const (
 	maxFragments = 10 // maximum number of fragments analysed
 
-	// Two stems are related if one begins with the other, as "weight" begins with "weigh", and the shorter one has at
-	// least this many characters.
+	// Minimum length in characters of the shorter stem for two stems to be related. They are related if one begins with
+	// the other, as "weight" begins with "weigh".
 	minCommonStem = 5
 	stemShare     = 0.8 // share of a word's weight that counts if only a related stem is found
 )

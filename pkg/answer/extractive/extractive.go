@@ -36,7 +36,7 @@ const (
 )
 
 const (
-	// A quoted sentence may score at most this much less than the best one.
+	// How much less than the best sentence a quoted sentence may score.
 	nearBest = 2.5
 	// Sentences sharing more than this fraction of their words count as repetitions.
 	sameTerms = 0.7
@@ -190,8 +190,8 @@ func (e *Provider) findAnswer(ctx context.Context, p chat.Prompt, say phrases) (
 // Estimated characters per token, for converting a token limit into a passage length.
 const charactersPerToken = 3
 
-// quotesAnswerAll reports whether the quotations answer every clause of the question without the text around them. It
-// returns true for scripts without spaces, where topics cannot be determined.
+// quotesAnswerAll reports whether the quotations alone answer every clause of the question, without the text around
+// them. It returns true for scripts without spaces, because topics cannot be determined for these.
 func (q question) quotesAnswerAll(quotes []sentence, pages []page, clauses []string) bool {
 	if q.unspaced {
 		return true

@@ -36,7 +36,7 @@ func (q question) topicsOf(clause string) topics {
 	return out
 }
 
-// coverageOf returns the share of the topics, by weight, that occur in at least one of the texts.
+// coverageOf returns the share of the topics, by weight, found in at least one of the texts.
 func (q question) coverageOf(about topics, texts ...wording) float64 {
 	held, total := 0.0, 0.0
 	for i, w := range q.weights {
@@ -263,7 +263,7 @@ const (
 	keptCover = 0.3
 
 	// A sentence is quoted without its surroundings if it contains at least sureShare of the topics. If the sentence
-	// and its headings together contain at least titledShare, ownShare in the sentence itself is enough.
+	// and its headings together contain at least titledShare, the sentence itself needs only ownShare.
 	sureShare   = 0.6
 	ownShare    = 0.4
 	titledShare = 0.9

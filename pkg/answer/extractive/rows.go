@@ -45,7 +45,7 @@ func entries(lines []string) []part {
 }
 
 // headsTable reports whether a line contains the column names for the rows below it. Each of its cells must contain
-// letters and must not start with a digit. The next line must be a row that has as many cells or already contains the
+// letters and must not start with a digit. The next line must be a row that has as many cells or already repeats the
 // names.
 func headsTable(line, next string) bool {
 	cells := strings.Split(line, "\t")

@@ -39,8 +39,8 @@ func TestASingleChunkDoesNotSayWhichWordsAreRare(t *testing.T) {
 	}
 }
 
-// TestWhereManyChunksAreSearchedTheirFrequenciesHold checks that the correction for small collections does not change
-// word frequencies based on many chunks.
+// TestWhereManyChunksAreSearchedTheirFrequenciesHold checks that the correction for small collections leaves word
+// frequencies alone if they are based on many chunks.
 func TestWhereManyChunksAreSearchedTheirFrequenciesHold(t *testing.T) {
 	t.Parallel()
 	weights := map[string]float64{"lighthous": 3, "lamp": 2, "harbour": 1}

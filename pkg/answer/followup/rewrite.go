@@ -24,7 +24,7 @@ const (
 	maxMessageTokens = 600 // maximum length of each of these messages, in characters
 	rewriteBytes     = 4 << 10
 
-	// A question with more tokens than this is assumed to stand alone and is not rewritten, unless one of its words
+	// A question longer than this many tokens is assumed to stand alone and is not rewritten, unless one of its words
 	// refers back.
 	maxFollowUpTokens = 14
 )

@@ -77,7 +77,7 @@ var comparisons = wordset.Of(`
 
 var unspacedComparisons = []string{"比较", "区别", "差异", "違い", "比較", "차이"}
 
-// Minimum number of words before a relative pronoun. Closer to the start of a question, words such as "who" are
+// Minimum number of words before a relative pronoun. Nearer the start of a question, words such as "who" are
 // interrogatives.
 const minBeforeRelative = 3
 

@@ -164,7 +164,7 @@ type Reply struct {
 	estimated  int64
 }
 
-// Event records that the server has sent something. Once the answer has begun, each event restarts the time-out.
+// Event records that the server has sent something. Once the answer has begun, every event restarts the time-out.
 func (r *Reply) Event() {
 	if r.begun {
 		r.stallTimer.Reset(r.next)

@@ -126,7 +126,7 @@ func TestAStalledStreamIsEndedDespiteKeepAlives(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { // in the bubble, time advances while all goroutines are blocked
+			synctest.Test(t, func(t *testing.T) { // in the bubble, time advances only while all goroutines are blocked
 				_, err := caller(Limits{NextToken: timeout}).Complete(t.Context(), prompt, discard, func(ctx context.Context, r *Reply) error {
 					if err := r.Pass("It opens"); err != nil {
 						return err

@@ -81,8 +81,7 @@ func (j *Joiner) Close() string {
 	return text
 }
 
-// partialCharacter returns the number of bytes at the end of a JSON string's content that are the first half of a
-// character.
+// partialCharacter returns how many bytes at the end of a JSON string's content are the first half of a character.
 func partialCharacter(s []byte) int {
 	const escape = len(`\ud83d`)
 	if at := len(s) - escape; at >= 0 && s[at] == '\\' && s[at+1] == 'u' && (s[at+2]|0x20) == 'd' && strings.IndexByte("89abAB", s[at+3]) >= 0 {

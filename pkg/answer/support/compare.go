@@ -224,7 +224,8 @@ func (c *comparison) share() float64 {
 }
 
 // compareNegation sets c.negated if only the sentence, or only the text around the match in the best unit, contains a
-// negation. A word like "forbidden" in only one of them is not enough, because "not" in the other may mean the same.
+// negation. It isn't enough if just one of them contains a word like "forbidden", because "not" in the other may mean
+// the same.
 func (c *comparison) compareNegation(sentence string) {
 	if len(c.chosen) == 0 {
 		return

@@ -146,7 +146,7 @@ var hanDigits = map[rune]int{'〇': 0, '零': 0, '一': 1, '二': 2, '两': 2, '
 
 var hanPowers = map[rune]int{'十': 10, '百': 100, '千': 1000, '万': 10_000, '萬': 10_000}
 
-// counters are Chinese and Japanese characters that follow a numeral. A numeral without a counter is probably part of a
+// counters are Chinese and Japanese characters used after a numeral. A numeral without a counter is probably part of a
 // word.
 const counters = "年月日時时分秒天週周円元块個个人名台台回次件枚本冊割歳岁度号號条條章階层層倍間间ヶか箇点"
 

@@ -124,8 +124,8 @@ func (j *Judger) findExact(sentence string, among []int) (sourceRange, bool) {
 	return sourceRange{}, false
 }
 
-// hasSameFigures reports whether the figures in a sentence and in a range of the source have the same decimal points
-// and other separators. The caller has compared only letters and digits, and so cannot tell 1.5 from 15.
+// hasSameFigures reports whether the figures in a sentence and in a source range have the same decimal points and other
+// separators. The caller has compared only letters and digits, so it cannot tell 1.5 from 15.
 func (s *source) hasSameFigures(sentence string, r domain.TextRange) bool {
 	marks := func(text string) string {
 		var out strings.Builder

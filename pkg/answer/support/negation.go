@@ -69,7 +69,7 @@ func negationOf(lower string, langs []analysis.Language) negation {
 	return none
 }
 
-// unspacedNegations are the negations in scripts without spaces. Characters that also occur within other words are
+// unspacedNegations are the negations in scripts without spaces. Characters that also occur inside other words are
 // listed with their context.
 var unspacedNegations = []string{"ない", "ません", "なかった", "できず", "せずに", "ずに", "不可", "不能", "不得", "不会", "不會", "不是", "不要", "不需", "不含", "不包", "不在", "不予", "不应", "不許", "不许", "不提供", "没有", "沒有", "未经", "未", "无法", "無法", "无需", "無", "无", "禁止", "않", "못", "없"}
 

@@ -15,8 +15,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Threshold is the support below which a sentence counts as unsupported. It was fitted to half of a set of sentences
-// with planted errors, and measured on the other half; see docs/history/answers.md.
+// Threshold is the support below which a sentence counts as unsupported. It was fitted on half of a set of sentences
+// with planted errors and measured on the other half; see docs/history/answers.md.
 const Threshold = 0.55
 
 // Limits on what is compared. Anything beyond is ignored, because answers and sources are untrusted.

@@ -39,10 +39,10 @@ type CORS struct {
 	Agents     AgentFinder
 }
 
-// Check checks the origin of a request that a browser sends for a web page. Pages from the configured origins may call
-// every endpoint with a key. Pages from a public agent's allowedOrigins may query that agent. All other pages can
-// neither read responses nor query a public agent without a key. Requests without an Origin header pass, because they
-// do not come from a web page.
+// Check checks the origin of a request that a browser sends on behalf of a web page. Pages from the configured origins
+// may call every endpoint with a key. Pages from a public agent's allowedOrigins may query that agent. All other pages
+// can neither read responses nor query a public agent without a key. Requests without an Origin header pass, because
+// they do not come from a web page.
 func (p *CORS) Check(c *gin.Context) error {
 	agentID := ""
 	if m := agentQueryPath.FindStringSubmatch(c.Request.URL.Path); m != nil {

@@ -12,9 +12,9 @@ import (
 // Maximum number of keys and public resources for which Flows remembers the workspace.
 const maxKnown = 20_000
 
-// Flows assigns each request to a flow: the workspace's or that of the sender's address. Capacity is shared between
-// flows before anything is read from the catalog, so Flows remembers the workspaces for valid keys, and for public
-// resources queried without a key. All other requests belong to their address's flow.
+// Flows assigns each request to the flow of its workspace or, if that is unknown, of the sender's address. Capacity is
+// shared between flows before anything is read from the catalog, so Flows remembers the workspaces for valid keys, and
+// for public resources queried without a key.
 //
 // A flow only decides how long a request waits and which requests are rejected under load. It grants no access, so an
 // outdated flow does no harm.

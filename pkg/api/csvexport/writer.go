@@ -58,7 +58,7 @@ func (w *Writer) Close() error {
 var formula = regexp.MustCompile(`(^|[,;|\t\r\n])([ "\x{A0}]*[=+\-@＝＋－＠])`)
 
 // escapeFormula puts a ' before each formula in a cell. Otherwise a formula in a visitor's message would run on the
-// machine of the employee who opens the export.
+// machine of whoever opens the export.
 func escapeFormula(cell string) string {
 	cell = formula.ReplaceAllString(cell, "${1}'${2}")
 	if strings.IndexAny(cell, "\t\r\n") == 0 {

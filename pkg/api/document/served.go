@@ -54,7 +54,7 @@ func pack(encoded []byte) Served {
 	return Served{Plain: encoded, Packed: b.Bytes()}
 }
 
-// setEnums documents the engines and models that requests may choose. Responses may contain others, chosen under an
+// setEnums documents the engines and models that requests may choose. Responses may name others, chosen under an
 // earlier configuration.
 func setEnums(doc *openapi3.T, engines []domain.Engine, models []string) {
 	for _, of := range []struct {

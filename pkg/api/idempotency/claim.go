@@ -21,7 +21,7 @@ func claimOf(ctx context.Context) *accounts.Claim {
 	return claim
 }
 
-// IsRepeated reports whether an earlier run of the request may have done some or all of the work.
+// IsRepeated reports whether an earlier run of the request may have done some or all of its work.
 func IsRepeated(ctx context.Context) bool {
 	claim := claimOf(ctx)
 	return claim != nil && claim.Repeated

@@ -170,7 +170,7 @@ func (k *Responses) renewOnce(ctx context.Context, claim *accounts.Claim) bool {
 	return holds
 }
 
-// fingerprint returns a hash that distinguishes requests. It ignores the base path. For an upload, it includes only the
+// fingerprint returns a hash for telling requests apart. It ignores the base path. For an upload, it includes only the
 // length, because the bytes can be read only once.
 func fingerprint(r *http.Request) string {
 	h := sha256.New()

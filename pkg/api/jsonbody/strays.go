@@ -73,7 +73,7 @@ func hasKnownField(schema *openapi3.Schema, object map[string]any) bool {
 }
 
 // foreignField returns the schema's hint about a field that exists at another endpoint or service, or "". Such a field
-// must not be ignored silently, because the client expects it to change the answer.
+// must not be ignored silently, because the client expects it to make a difference.
 func foreignField(schema *openapi3.Schema, name string) string {
 	names, _ := schema.Extensions["x-elsewhere"].(map[string]any)
 	for known, way := range names {

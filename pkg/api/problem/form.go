@@ -17,7 +17,7 @@ const (
 	FormProblem Form = iota
 	FormOpenAI
 	FormRPC    // JSON-RPC, for the Model Context Protocol
-	FormRerank // OpenAI's, plus the message where Cohere and Jina have it
+	FormRerank // OpenAI's, with the message also where Cohere and Jina put it
 	FormDify   // Dify's external knowledge API
 )
 

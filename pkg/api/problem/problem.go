@@ -71,7 +71,7 @@ func MissingKey() error {
 // IsClientGone reports whether the error occurred only because the client disconnected. If ctx is done, it returns true
 // for cancellation, internal errors and unavailability, because engines return various errors when a request is
 // cancelled. It returns false for errors that blame the request: the server also cancels ctx when a client is too slow,
-// and must tell such a client why.
+// and such a client must be told why.
 func IsClientGone(ctx context.Context, err error) bool {
 	if ctx.Err() == nil {
 		return false

@@ -159,8 +159,8 @@ type embeddingItem struct {
 	Embedding any    `json:"embedding"` // numbers, or base64 of little-endian float32 values
 }
 
-// writeEmbeddings sends the response. It encodes one vector at a time, because all vectors as text take several times
-// as much memory as the vectors themselves.
+// writeEmbeddings sends the response. It encodes one vector at a time, because as text, all vectors together take
+// several times the memory of the vectors themselves.
 func (h *Handler) writeEmbeddings(c *gin.Context, model string, vectors [][]float32, inBase64 bool, tokens int) {
 	c.Header("Content-Type", "application/json")
 	c.Status(http.StatusOK)

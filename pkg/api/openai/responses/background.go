@@ -228,7 +228,7 @@ func (s *Service) finish(ctx context.Context, r *run, row domain.StoredResponse,
 	if err == nil {
 		return done
 	}
-	// The conversation has been deleted or is full. The response therefore fails and adds no items to it.
+	// The conversation has been deleted or is full, so the response fails and adds no items to it.
 	s.Log.ErrorContext(ctx, "storing a response failed", "response", row.ID, "error", err)
 	done = r.failed(ctx, done, err)
 	if end, _, err = r.row(done); err == nil {

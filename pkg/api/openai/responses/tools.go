@@ -116,8 +116,8 @@ func readFileSearch(tool jsonbody.Object, field string) *fileSearch {
 	return f
 }
 
-// readRanking reads ranking_options. A weight of 0 turns off the search by words or by meaning. All other weights are
-// ignored, because this service chooses them itself.
+// readRanking reads ranking_options. A weight of 0 turns off the search by words or the one by meaning. All other
+// weights are ignored, because this service chooses them itself.
 func (f *fileSearch) readRanking(o jsonbody.Object) {
 	f.minScore = o.Number("score_threshold", 0, 1)
 	o.OneOf("ranker", "auto", "none", "default-2024-11-15", "default_2024_08_21")
