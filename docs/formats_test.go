@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract"
 )
 
-// TestFormatsAreThoseOfTheRegistry compares the formats in the documentation's table and upload description with those
-// Sluice can read.
+// TestFormatsAreThoseOfTheRegistry checks that the documented formats, in the table and in the upload description, are
+// the ones Sluice can read.
 func TestFormatsAreThoseOfTheRegistry(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("extraction.md")

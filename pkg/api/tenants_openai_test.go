@@ -338,7 +338,7 @@ func (x *intrusion) try(t *testing.T, e openai.Endpoint, n int, c undescribedCal
 			}
 		}
 	}
-	// Use the owner's ids everywhere, so that an object belongs to the other object that contains it.
+	// Use the owner's ids everywhere, so that nested objects belong to their parents.
 	all, none := maps.Clone(x.own), maps.Clone(x.own)
 	for _, name := range names {
 		if name == "agent" && len(names) > 1 {

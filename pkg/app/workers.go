@@ -89,8 +89,8 @@ func recognisers(c config.Config) int {
 	return max(processors.Count()/2, 1)
 }
 
-// Number of scanned documents kept open per page in text recognition. If it is more than one, workspaces can take turns
-// after each page, even if their documents are long.
+// Number of scanned documents kept open for each page being recognised. More than one lets workspaces take turns after
+// each page, even if their documents are long.
 const scansPerRecogniser = 2
 
 // newReader returns the extractor and chunker for the command that shows how a file is read.

@@ -54,7 +54,7 @@ func unknownFields(schema *openapi3.Schema, path string, value any) []domain.Fie
 	return faults
 }
 
-// ignored reports whether the schema lists the field as one used by other services that means nothing here.
+// ignored reports whether the schema lists the field as used by other services but meaningless here.
 func ignored(schema *openapi3.Schema, name string) bool {
 	names, _ := schema.Extensions["x-ignored"].([]any)
 	return slices.Contains(names, any(name))
