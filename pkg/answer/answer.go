@@ -65,9 +65,9 @@ type Options struct {
 }
 
 // DefaultMinScore is the default minimum relevance of a fragment. It was measured on collections in several languages,
-// with lexical search alone and with the built-in model. For questions the collection answers, at most 4% of searches
-// found nothing. For questions about other subjects, 34% to 98% found nothing, and for those about similar subjects,
-// 26% to 32%.
+// with lexical search alone and with the built-in model. Searches found nothing for at most 4% of the questions that
+// the collection answers, for 34% to 98% of those about other subjects, and for 26% to 32% of those about similar
+// subjects.
 const DefaultMinScore = 0.25
 
 // Time limit for storing an exchange after the client has disconnected.
@@ -144,7 +144,7 @@ func New(deps Deps, opts Options) *Answerer {
 //
 // Answer returns domain.CodeInvalid for an invalid request, domain.CodeNotFound if the conversation does not belong to
 // the agent and visitor, and domain.CodeUnavailable if an engine or the model does not respond in time. It returns
-// errors from emit unchanged. It may fail even after all text has been emitted, because the exchange cannot be stored.
+// errors from emit unchanged. Even after all text has been emitted, it fails if the exchange cannot be stored.
 // ConversationID and VisitorID are set whenever they are known, also on errors.
 func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text string) error) (Answer, error) {
 	if err := req.check(); err != nil {

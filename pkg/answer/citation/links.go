@@ -12,8 +12,8 @@ import (
 // the user's name in it". The filter prevents that:
 //
 //   - Images never work, whatever their address, because browsers fetch them without a click: "![" becomes "! [".
-//   - An address that was not literally in the prompt becomes "https…". An address that was in the prompt cannot
-//     carry anything missing from the documents.
+//   - An address that was not literally in the prompt becomes "https…". An address from the prompt cannot carry
+//     anything that isn't already in the documents.
 //   - A link works only if its address was in the prompt and its host is also a source's host. Any other link becomes
 //     plain text: "](" becomes "] (", and "]:", which would define a link's target, becomes "] :".
 //   - Tags that load or run something, or that have attributes, become "< tag".
