@@ -24,7 +24,7 @@ const (
 	// process is assumed dead, and another process may execute the request. The clocks of processes that share a
 	// catalog must agree to within a fraction of this time.
 	IdempotencyLease = 10 * time.Second
-	// Retry-After for a repeated request that is still being executed for the first time.
+	// Retry-After for a repeated request whose first execution is still running.
 	idempotencyRetry = 2 * time.Second
 )
 
@@ -67,7 +67,7 @@ func WithClaim(ctx context.Context, claim *Claim) context.Context {
 	})
 }
 
-// WithoutClaim returns a context whose transactions don't need a claim.
+// WithoutClaim returns a context whose transactions commit without a claim.
 func WithoutClaim(ctx context.Context) context.Context { return db.WithFence(ctx, nil) }
 
 // BeginIdempotent claims an idempotency key for the request with the given hash. If it returns a claim, the caller
@@ -144,7 +144,7 @@ func storedResponse(ctx context.Context, t *db.Tx, ws, key, requestHash string) 
 	return nil, busy
 }
 
-// claimedByHolder selects a claim's row if its holder still has it.
+// claimedByHolder selects a claim's row, provided its holder still has the claim.
 const claimedByHolder = `workspace_id = ? AND key = ? AND status = 0 AND body = ?`
 
 // KeepIdempotent renews the claim and reports whether the caller still has it. If not, another process may already be

@@ -81,8 +81,8 @@ func (c *Accounts) accountLimits(ctx context.Context, q db.Querier, a domain.Acc
 	return c.limits.Stricter(set), ofKey, nil
 }
 
-// LimitsInForce returns the limits that apply to the workspace. For each metric, that is the lower of Options.Limits
-// and the workspace's own limit.
+// LimitsInForce returns the workspace's effective limits. For each metric, that is the lower of Options.Limits and the
+// workspace's own limit.
 func (c *Accounts) LimitsInForce(ctx context.Context, ws string) (domain.Limits, error) {
 	limits, _, err := c.accountLimits(ctx, c.db.Read, domain.Account{WorkspaceID: ws})
 	return limits, err

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// MonthOf returns the month (UTC) in which a use at time t is counted.
+// MonthOf returns the month (UTC) that a use at time t counts towards.
 func MonthOf(t time.Time) string { return t.UTC().Format("2006-01") }
 
 // Count adds uses to the account's counters for the current month (UTC), either all of them or none. Negative numbers

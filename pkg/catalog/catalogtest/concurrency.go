@@ -151,7 +151,7 @@ func (b *concurrentService) work(c *catalog.Catalog) {
 	}
 }
 
-// waitSynched waits until the datastore has `want` datasources that are all synched.
+// waitSynched waits until the datastore has `want` datasources and all of them are synched.
 func waitSynched(w *world.World, applied <-chan struct{}, want int) {
 	w.T.Helper()
 	for {

@@ -302,7 +302,7 @@ func testFileBatches(t *testing.T, open world.Open) {
 		cancelled := world.Must(w.CancelBatch(w.Ctx, w.WS, w.StoreID, late.ID))(t)
 		world.Equal(t, []any{true, int64(2)}, []any{cancelled.Cancelled, cancelled.Counts[domain.StatusSkipped]})
 		world.Equal(t, 0, len(w.PublishAll()))
-		world.Equal(t, 1, len(w.AllSweeps())) // the sweep for the job that was sent
+		world.Equal(t, 1, len(w.AllSweeps())) // for the job that was sent
 		w.ApplyEvent(running, domain.EventSynched, world.Chunks(2))
 		got := w.Get(running.ID)
 		world.Equal(t, []any{domain.StatusSkipped, uint64(0)}, []any{got.Status, got.ActiveGeneration})

@@ -48,8 +48,8 @@ func finish(w *world.World, moveID string) bool {
 	return switched
 }
 
-// sweptPlaces maps each place with a queued sweep of the whole datastore to the sweep's Below. The sweep deletes
-// generations lower than this.
+// sweptPlaces returns the queued sweeps of the whole datastore, as a map from the place to the sweep's Below. A sweep
+// deletes only generations lower than that.
 func sweptPlaces(w *world.World) map[domain.Place]uint64 {
 	w.T.Helper()
 	out := map[domain.Place]uint64{}

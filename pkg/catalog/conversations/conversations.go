@@ -143,8 +143,8 @@ type ConversationFilter struct {
 	Search    string    // text in a message, ignoring case
 }
 
-// Conversations returns a page of those of the workspace's conversations that match the filter, newest first, and the
-// next page's cursor, or "" after the last page.
+// Conversations returns a page of the workspace's conversations, filtered by f, newest first. It also returns the next
+// page's cursor, or "" after the last page.
 func (c *Store) Conversations(ctx context.Context, ws string, f ConversationFilter, p db.Page) ([]domain.Conversation, string, error) {
 	l := db.List{Name: cursor.Conversations, Columns: conversationColumns, Table: `conversations`}
 	l.And(`workspace_id = ?`, ws)

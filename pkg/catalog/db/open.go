@@ -24,8 +24,8 @@ type Options struct {
 	Log          *slog.Logger // nil: slog.Default()
 	// Now is the clock for stored times; nil means time.Now.
 	Now func() time.Time
-	// GuardedNow is the clock for deciding whether rows are old enough to delete. It may lag behind Now after the
-	// system clock has jumped forward, so that nothing is deleted too early. If nil, Now is used instead.
+	// GuardedNow is the clock for deciding whether rows are old enough to delete. After a forward jump of the system
+	// clock, it may lag behind Now, so that nothing is deleted too early. If nil, Now is used instead.
 	GuardedNow func() time.Time
 	// Schema holds the migrations.
 	Schema fs.FS

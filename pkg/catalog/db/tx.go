@@ -115,7 +115,8 @@ func Local[T any](t *Tx, init func() T) T {
 // Timeout for a statement that changes all datasources in a datastore.
 const extendedTimeout = 15 * time.Minute
 
-// ExtendTimeout sets a longer timeout for all later statements of the transaction, which changes a large datastore.
+// ExtendTimeout sets a longer timeout for all later statements in the transaction. Use it before changing a large
+// datastore.
 func (t *Tx) ExtendTimeout(ctx context.Context) error {
 	if !t.db.dialect.shared {
 		return nil

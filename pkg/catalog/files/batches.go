@@ -44,7 +44,7 @@ func (c *Files) CreateBatch(ctx context.Context, ws, datastoreID, id string, fil
 	return c.Batch(ctx, ws, datastoreID, id)
 }
 
-// Batch returns one of the batches in a datastore of the workspace.
+// Batch returns a batch in one of the workspace's datastores.
 func (c *Files) Batch(ctx context.Context, ws, datastoreID, id string) (domain.FileBatch, error) {
 	b, err := c.readBatch(ctx, ws, datastoreID, id)
 	if err != nil {
@@ -130,8 +130,8 @@ func (c *Files) FilesOfBatch(ctx context.Context, ws, datastoreID, id string, st
 	return out, more, nil
 }
 
-// CancelBatch ends the processing of those of a batch's files that are not searchable yet, and returns the batch. Files
-// that are merely being updated are unaffected.
+// CancelBatch stops processing those of a batch's files that are not searchable yet, and returns the batch. Files that
+// are searchable and merely being updated are unaffected.
 func (c *Files) CancelBatch(ctx context.Context, ws, datastoreID, id string) (domain.FileBatch, error) {
 	if _, err := c.readBatch(ctx, ws, datastoreID, id); err != nil {
 		return domain.FileBatch{}, err

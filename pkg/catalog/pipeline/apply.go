@@ -320,7 +320,7 @@ func enqueueNext(ctx context.Context, t *db.Tx, r record.Record, out domain.Outc
 	}
 }
 
-// queueOrphanSweeps queues sweeps for a job's results if its datasource has been deleted in the meantime.
+// queueOrphanSweeps queues sweeps for a job's results if its datasource was deleted in the meantime.
 func queueOrphanSweeps(ctx context.Context, t *db.Tx, ev domain.Event) error {
 	sweeps := domain.OrphanSweeps(ev)
 	if len(sweeps) == 0 {

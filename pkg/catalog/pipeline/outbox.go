@@ -33,11 +33,11 @@ func (c *Pipeline) Outbox(ctx context.Context, limit int) ([]domain.Job, error) 
 	return c.Next(ctx, nil, limit)
 }
 
-// Next returns up to `limit` due jobs in the order in which to publish them: by priority, then round robin by
-// workspace, then oldest first. It skips workspaces that have used up their share of the window and counts the returned
-// jobs towards the window. Scan jobs have their own window; those that fit are returned in addition to the limit. If
-// there is no window, scan jobs count towards the limit. The round robin continues where the last call ended, so a
-// small limit is as fair as a large one. Jobs stay in the outbox until Published is called.
+// Next returns up to `limit` due jobs in publishing order: by priority, then round robin by workspace, then oldest
+// first. It skips workspaces that have used up their share of the window and counts the returned jobs towards the
+// window. Scan jobs have their own window; those that fit are returned in addition to the limit. If there is no window,
+// scan jobs count towards the limit. The round robin continues where the last call ended, so a small limit is as fair
+// as a large one. Jobs stay in the outbox until Published is called.
 func (c *Pipeline) Next(ctx context.Context, w *Window, limit int) ([]domain.Job, error) {
 	var jobs []domain.Job
 	for _, p := range []record.Priority{record.PriorityFresh, record.PriorityPages, record.PriorityReplay} {

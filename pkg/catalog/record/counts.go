@@ -8,7 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// GroupCount is how many datasources in a group, which is a datastore or a site's pages, have a given status.
+// GroupCount is the number of datasources with a given status in a group, which is either a datastore or a site's
+// pages.
 type GroupCount struct {
 	Group  string
 	Status domain.Status
@@ -59,7 +60,7 @@ func CountPages(ctx context.Context, q db.Querier, ds []domain.Datasource) error
 	})
 }
 
-// Datasource returns one of the workspace's datasources as users see it: a site's progress is that of its pages.
+// Datasource returns one of the workspace's datasources as users see it. A site's progress counts its pages.
 func Datasource(ctx context.Context, q db.Querier, ws, id string) (domain.Datasource, error) {
 	r, err := Scan(q.QueryRow(ctx, `SELECT `+Columns+` FROM datasources WHERE workspace_id || '' = ? AND id = ? AND `+NotDeleted, ws, id))
 	if err != nil {

@@ -127,8 +127,8 @@ func (c *Resources) ResolveFilters(ctx context.Context, datastoreIDs []string, f
 	return out, nil
 }
 
-// resolve finds the datasources that have one of the values in `column`, along with their pages if they are sites. It
-// adds 1 to selected[id] for each, so that the caller can tell which ones match several conditions.
+// resolve finds datasources with one of the values in `column` and, if they are sites, their pages. It adds 1 to
+// selected[id] for each of them, so the caller can tell which ones match several conditions.
 func (c *Resources) resolve(ctx context.Context, selected map[string]int, datastoreIDs []string, column string, values []string) error {
 	type match struct{ id, kind string }
 	scan := db.Scan(func(m *match) []any { return []any{&m.id, &m.kind} })

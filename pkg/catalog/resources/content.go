@@ -66,8 +66,8 @@ func Replace(ctx context.Context, t *db.Tx, r *record.Record, n Replacement) err
 	})
 }
 
-// Requeue queues another job for the datasource, replacing any job waiting in the outbox. Of the given job, it uses
-// only ID, Kind, Crawl and Force. The status becomes unsynched, but active content stays searchable. Requeue fails with
+// Requeue queues another job for the datasource, replacing any job waiting in the outbox. Only the given job's ID,
+// Kind, Crawl and Force are used. The status becomes unsynched, but active content stays searchable. Requeue fails with
 // domain.CodeConflict if it is an ingest job and the datasource has no original.
 func (c *Resources) Requeue(ctx context.Context, ws, id string, job domain.Job, p record.Priority) (domain.Datasource, error) {
 	return c.reopen(ctx, "queueing a datasource again", ws, id, job, p, func(_ *db.Tx, r *record.Record) error {

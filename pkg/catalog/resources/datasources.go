@@ -144,7 +144,7 @@ func NewRecord(ctx context.Context, t *db.Tx, n NewDatasource, store domain.Data
 	return r, record.Enqueue(ctx, t, job, n.Priority)
 }
 
-// Datasource returns one of the workspace's datasources. A site's progress is that of its pages.
+// Datasource returns one of the workspace's datasources. A site's progress counts its pages.
 func (c *Resources) Datasource(ctx context.Context, ws, id string) (domain.Datasource, error) {
 	return record.Datasource(ctx, c.db.Read, ws, id)
 }
@@ -158,8 +158,8 @@ func (c *Resources) DatasourceByCustomID(ctx context.Context, ws, datastoreID, c
 	return r.Datasource, db.MapNotFound(err, "datasource", customID)
 }
 
-// Datasources returns a page of those of the workspace's datasources that match the filter, newest first, and the next
-// page's cursor, or "" after the last page. A site's progress is that of its pages.
+// Datasources returns a page of the workspace's datasources, filtered by f, newest first. It also returns the next
+// page's cursor, or "" after the last page. A site's progress counts its pages.
 func (c *Resources) Datasources(ctx context.Context, ws string, f DatasourceFilter, p db.Page) ([]domain.Datasource, string, error) {
 	l := db.List{Name: cursor.Datasources, Columns: record.Columns, Table: `datasources`}
 	if f.DatastoreID == "" && f.GroupID == "" {

@@ -1,4 +1,4 @@
-// Package responses stores the responses and conversations of OpenAI's API. It imports db.
+// Package responses stores the responses and conversations created through the OpenAI-compatible API. It imports db.
 package responses
 
 import (

@@ -145,5 +145,5 @@ func (w *siteWork) skipNonCanonical(ctx context.Context) error {
 	return nil
 }
 
-// canonicalReason returns the reason displayed for a page that was skipped in favour of its canonical page.
+// canonicalReason returns the reason displayed for a page skipped in favour of its canonical page.
 func canonicalReason(address string) string { return "Its canonical address is " + address + "." }

@@ -70,7 +70,7 @@ func (c *Sites) Judge(ctx context.Context, t *db.Tx, r record.Record, store doma
 	return v, nil
 }
 
-// sameContent returns the reason displayed for a page that was skipped as a duplicate of the keeper.
+// sameContent returns the reason displayed for a page skipped as a duplicate of the keeper.
 func sameContent(keeper domain.DatasourceConfig) string {
 	return "It has the same content as " + keeper.SourceURL + "."
 }
@@ -109,8 +109,8 @@ func removeContent(ctx context.Context, t *db.Tx, p *record.Record, keeper, reas
 	return record.QueueSweeps(ctx, t, out.Sweeps)
 }
 
-// Release must be called when a page's job has finished. If the job changed the page, Release queues work on the pages
-// that were skipped in its favour; see domain.PageChange.
+// Release must be called when a page's job has finished. If the job changed the page, Release queues work on pages that
+// were skipped in its favour; see domain.PageChange.
 func Release(ctx context.Context, t *db.Tx, before, after domain.Datasource) error {
 	change := after.ChangeFrom(before)
 	if change == domain.PageSame {

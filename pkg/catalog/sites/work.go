@@ -26,7 +26,7 @@ const (
 	workNamed   workKind = 8 // refetch skipped pages if the text of their canonical page, known only now, differs
 )
 
-// workOf maps each kind of change to a page to the work needed on the duplicates that were skipped in its favour.
+// workOf maps each kind of page change to the work needed on pages that were skipped as duplicates of the changed page.
 var workOf = map[domain.PageChange]workKind{domain.PageLost: workRelease, domain.PageKnown: workNamed, domain.PageDiffers: workCompare}
 
 func changeOf(kind workKind) domain.PageChange {

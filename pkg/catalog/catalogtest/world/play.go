@@ -11,7 +11,7 @@ import (
 // Pages maps each of a site's addresses to the response that simulated workers get for it. No other addresses exist.
 type Pages map[string]Answer
 
-// Answer is what fetching an address yields.
+// Answer is the result of fetching an address.
 type Answer struct {
 	Content   string // hash of the content; "" if the page must not be indexed
 	Canonical string

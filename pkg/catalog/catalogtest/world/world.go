@@ -299,7 +299,7 @@ func (w *World) CountInFlight() int64 {
 	return n
 }
 
-// OutboxIDs returns the ids of datasources with due jobs, in the order in which they are published.
+// OutboxIDs returns the ids of datasources with due jobs, in publishing order.
 func (w *World) OutboxIDs() []string {
 	w.T.Helper()
 	jobs := Must(w.Outbox(w.Ctx, 1000))(w.T)
