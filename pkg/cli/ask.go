@@ -189,7 +189,7 @@ func answerable(ctx context.Context, c *client.Client, store *client.Datastore, 
 	}
 }
 
-// onlyDatastore returns the id of the only datastore, for commands run without naming one. If there are several, the
+// onlyDatastore returns the id of the only datastore, for commands that were not given one. If there are several, the
 // error starts with `usage` and lists them along with `agents`.
 func onlyDatastore(ctx context.Context, c *client.Client, usage string, agents []Named) (id string, err error) {
 	var stores []string

@@ -309,8 +309,8 @@ func (p *Program) PrintJSON(v any) error {
 	return nil
 }
 
-// ProgressWriter returns the writer for progress messages. If --json is set, this is standard error, which leaves
-// standard output to the result.
+// ProgressWriter returns the writer for progress messages. If --json is set, this is standard error, so that standard
+// output contains only the result.
 func (p *Program) ProgressWriter() io.Writer {
 	if p.JSON {
 		return p.Err

@@ -53,9 +53,9 @@ type errUnusable struct {
 
 func (e *errUnusable) Error() string { return e.why }
 
-// readDocuments iterates over an import's documents: JSON objects that follow one another, are in an array, or are
-// nested in an export's lists. After an errUnusable, which concerns a single document, the iteration continues. Any
-// other error ends it.
+// readDocuments iterates over an import's documents. These are JSON objects, either one after another, in an array, or
+// nested in an export's lists. An errUnusable concerns a single document, and the iteration continues after it. Any
+// other error ends the iteration.
 func readDocuments(r io.Reader, f fields) iter.Seq2[*document, error] {
 	return func(yield func(*document, error) bool) {
 		in := &bounded{r: bufio.NewReader(r)}
@@ -139,8 +139,8 @@ func unexpectedEOF(err error) error {
 	return err
 }
 
-// object reads a JSON object whose opening brace has been read. It processes lists of documents as it reads them, so an
-// export may have any size.
+// object reads the remainder of a JSON object after its opening brace. It processes lists of documents as it reads
+// them, so an export may have any size.
 func (w *walker) object(depth int) error {
 	rest := map[string]json.RawMessage{}
 	listed := false

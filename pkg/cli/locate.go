@@ -44,7 +44,7 @@ func (w *ConnectionFlags) Flags(cmd *cobra.Command) {
 type Endpoint struct {
 	Address string // such as http://127.0.0.1:8080
 	Key     string // "" if none was found
-	KeyFile string // file in which the key was expected
+	KeyFile string // where the key was expected
 	Config  config.Config
 }
 

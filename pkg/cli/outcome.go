@@ -34,8 +34,8 @@ type documentResult struct {
 // verification compares an imported vector store with the datastore it was imported into.
 type verification struct {
 	Files      int64 `json:"files"`      // files in the other service
-	Stored     int64 `json:"stored"`     // files that are in the datastore
-	Searchable int64 `json:"searchable"` // files that are searchable
+	Stored     int64 `json:"stored"`     // those stored in the datastore
+	Searchable int64 `json:"searchable"` // those that are searchable
 }
 
 // outcome is the result of a run that added documents.

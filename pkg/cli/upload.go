@@ -41,7 +41,7 @@ type upload struct {
 	lastEvent     time.Time
 }
 
-// task runs concurrently with upload.run's main loop, which then calls the function that the task returned.
+// task runs concurrently with upload.run's main loop, which then calls the returned function.
 type task func(context.Context) func() error
 
 // run adds all documents to the datastore. Each unit's documents are sent together.

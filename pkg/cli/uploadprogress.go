@@ -74,7 +74,7 @@ func (s *upload) requestState(id string) task {
 
 // requestAllStates requests the states of all pending datasources.
 func (s *upload) requestAllStates(ctx context.Context) func() error {
-	// Only the main loop may access s.waiting. It calls the returned function, whereas code outside of it runs
+	// Only the main loop may access s.waiting. It calls the returned function, but code outside that function runs
 	// concurrently.
 	return func() error {
 		if len(s.waiting) <= maxSingleRequests {

@@ -32,7 +32,7 @@ import (
 // Longest pause allowed in a backup's stream. It is long because copying a large catalog takes time.
 const backupStall = 10 * time.Minute
 
-// backupCommand backs up a running service, or a data directory that is not in use.
+// backupCommand backs up a running service or a data directory not in use.
 func (p commands) backupCommand() *cobra.Command {
 	var ask backupRequest
 	cmd := &cobra.Command{

@@ -111,7 +111,7 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 // replayProgress returns the number of datasources in a replay and how many of them are synched or failed.
 type replayProgress func(ctx context.Context, id string) (total, done, failed int64, err error)
 
-// watchReplay shows the replay's progress until it is complete or ctx is done, in which case the replay continues
+// watchReplay shows the replay's progress until it is complete or ctx is done. In the latter case, the replay continues
 // anyway. Datasources deleted or requeued during the replay no longer count.
 func watchReplay(ctx context.Context, progress replayProgress, id string, show cli.Progress) error {
 	tick := time.NewTicker(commandPoll)
