@@ -23,7 +23,7 @@ func (c *Client) ListAgents(ctx context.Context) iter.Seq2[Agent, error] {
 	})
 }
 
-// UpdateAgent changes those of the agent's fields that are not nil in p.
+// UpdateAgent updates an agent. Nil fields in p are left unchanged.
 func (c *Client) UpdateAgent(ctx context.Context, id string, p AgentPatch) (*Agent, error) {
 	return callByIDWithBody[AgentPatch, Agent](ctx, id, p, c.endpoints.UpdateAgent)
 }

@@ -29,7 +29,7 @@ func (c *Client) ListDatastores(ctx context.Context) iter.Seq2[Datastore, error]
 	})
 }
 
-// UpdateDatastore changes those of the datastore's fields that are not nil in p. Changing the engine or embedding model
+// UpdateDatastore updates a datastore. Nil fields in p are left unchanged. Changing the engine or embedding model
 // starts moving the datastore's content.
 func (c *Client) UpdateDatastore(ctx context.Context, id string, p DatastorePatch) (*Datastore, error) {
 	return callByIDWithBody[DatastorePatch, Datastore](ctx, id, p, c.endpoints.UpdateDatastore)
@@ -94,7 +94,7 @@ func (c *Client) CountDatasources(ctx context.Context, id string) (*DatasourceCo
 	return callByID[DatasourceCounts](ctx, id, c.endpoints.CountDatasources)
 }
 
-// ResyncDatastore re-indexes all content of the datastore and returns the number of queued datasources.
+// ResyncDatastore re-indexes all of the datastore's content and returns the number of queued datasources.
 // ResyncModeReindex uses the stored content; ResyncModeRefresh fetches web content again.
 func (c *Client) ResyncDatastore(ctx context.Context, id string, mode ResyncMode) (queued int64, err error) {
 	got, err := postByID[ResyncDatastoreParams, Resync, ResyncResult](ctx, id, nil, Resync{Mode: &mode}, c.endpoints.ResyncDatastore)

@@ -27,7 +27,8 @@ func block(t *testing.T, heading, language string) string {
 	return code
 }
 
-// The Python example with a file and two questions, the second of which refers to the first, and parts of its output.
+// The Python example, run with a file and two questions, and text from its output. The second question refers to the
+// first.
 var (
 	pythonExample = []string{
 		"python3", "docs/examples/client.py", "testdata/documents/aurora-x2-manual.pdf",
@@ -38,8 +39,8 @@ var (
 	}
 )
 
-// TestThePythonExampleRepeatsRequests runs the Python example behind a proxy that rejects the first attempt of each
-// request as a busy service does.
+// TestThePythonExampleRepeatsRequests runs the Python example behind a proxy that rejects the first attempt at each
+// request, as a busy service does.
 func TestThePythonExampleRepeatsRequests(t *testing.T) {
 	t.Parallel()
 	service, err := url.Parse(os.Getenv("SLUICE_URL"))
