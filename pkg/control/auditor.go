@@ -22,7 +22,7 @@ type AuditCatalog interface {
 	NewJob(ctx context.Context, d domain.Datasource, kind domain.JobKind) (domain.Job, error)
 	Requeue(ctx context.Context, workspaceID, id string, job domain.Job, p catalog.Priority) (domain.Datasource, error)
 	QueueSweep(ctx context.Context, s domain.Sweep) error
-	// DeleteIf deletes a datasource unless it has changed since it was read. It reports whether it deleted it.
+	// DeleteIf deletes a datasource unless it has changed since it was read, and reports whether it did.
 	DeleteIf(ctx context.Context, d domain.Datasource) (bool, error)
 	// Adopt updates the catalog from a job that is newer than the catalog's state.
 	Adopt(ctx context.Context, job domain.Job) (catalog.Adopted, error)
@@ -85,16 +85,16 @@ type Scope struct {
 // Report counts the differences found by an audit and the repairs it queued.
 type Report struct {
 	Datasources      int   // all datasources, including Unfinished
-	Unfinished       int   // datasources with unfinished jobs, which are not compared
+	Unfinished       int   // datasources not compared because they have unfinished jobs
 	Adopted          int   // datasources that were missing or outdated in the catalog
 	Missing          int   // datasources with missing rows; their originals are processed again
-	Refetched        int   // web pages without an original, which are fetched again
-	StrayRows        int64 // rows not in any active generation, which are swept
-	StrayOriginals   int   // originals without a datasource, which are swept
+	Refetched        int   // web pages refetched because they have no original
+	StrayRows        int64 // rows swept because no active generation contains them
+	StrayOriginals   int   // originals swept because no datasource refers to them
 	MissingOriginals int   // datasources with rows but no original, which cannot be re-indexed
 	DamagedOriginals int   // datasources whose original is damaged on all servers, which cannot be re-indexed
 	Lost             int   // datasources with missing rows and no original, which cannot be repaired
-	Pruned           int   // datasources with neither rows nor an original, which were deleted
+	Pruned           int   // datasources deleted because they have neither rows nor an original
 }
 
 // Clean reports whether there are no differences.

@@ -179,7 +179,7 @@ func (a *audit) fetchAgain(ctx context.Context, d domain.Datasource) error {
 	return nil
 }
 
-// Maximum number of lost datasources that are listed by name.
+// Maximum number of lost datasources listed by name.
 const lostListed = 100
 
 // countLost counts a datasource that cannot be repaired and has `have` of its `want` rows. If it has none and Prune is

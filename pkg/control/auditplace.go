@@ -214,7 +214,7 @@ func (a *placeAudit) incomplete(ctx context.Context, state catalog.ActiveState) 
 		if err != nil || deleted || d.Status == domain.StatusError {
 			return err
 		}
-		// The new job will not find the original and will fail, which shows users that the original is lost.
+		// The new job will fail because it cannot find the original, which shows users that the original is lost.
 		return a.requeue(ctx, d)
 	}
 	a.missing++

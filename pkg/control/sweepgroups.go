@@ -19,8 +19,8 @@ const (
 	holdDelay = 15 * time.Second
 )
 
-// sweepGroup is the key by which sweeps are grouped. The engine removes a whole group's rows in one call, which takes
-// about as long as a single sweep.
+// sweepGroup is the key by which sweeps are grouped. Removing a whole group's rows takes the engine one call, which is
+// about as fast as a single sweep.
 type sweepGroup struct {
 	attempts    int
 	datastoreID string // "" if no rows are removed
@@ -67,7 +67,7 @@ func (s *Sweeper) settle(ctx context.Context, group []catalog.SweepTask) (done [
 			continue
 		}
 		if ctx.Err() != nil {
-			continue // interrupted, which is not counted as a failure
+			continue // interrupted; not counted as a failure
 		}
 		delay := min(time.Second<<min(task.Attempts, 10), 10*time.Minute)
 		s.Log.WarnContext(ctx, "removing deleted content failed; will retry", "sweep", task.ID, "datasource", task.DatasourceID, "delay", delay, "error", faults[i])
