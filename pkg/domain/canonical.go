@@ -29,7 +29,7 @@ func (d *Datasource) IsReplacedBy(page, keeper Datasource, similar bool) bool {
 		d.HasCanonical(page.Config, keeper.ID) && !d.HasCanonical(keeper.Config, page.ID)
 }
 
-// maxCanonicals is the maximum length of a chain of canonical addresses that is followed.
+// maxCanonicals is the maximum number of canonical addresses that CanonicalCycle follows.
 const maxCanonicals = 8
 
 // CanonicalCycle follows canonical addresses from the page `from` and reports whether they lead to the page with this

@@ -25,8 +25,8 @@ const (
 	StatusRunning   Status = "running"
 	StatusSynched   Status = "synched"
 	StatusError     Status = "error"
-	// StatusSkipped is the status of a page that was skipped on purpose, for example because it is a duplicate or asks
-	// not to be indexed.
+	// StatusSkipped is the status of a page that was intentionally skipped, for example because it is a duplicate or
+	// asks not to be indexed.
 	StatusSkipped Status = "skipped"
 )
 
@@ -69,7 +69,7 @@ type Processing struct {
 	DiscoveryDone bool   // web_site: the sitemap or root page has been read
 	FollowLinks   bool   // web_site: pages are found by following links, not in a sitemap
 	Unchanged     bool   // web_page: the newest fetch found no change
-	DuplicateOf   string // skipped page of a site: id of the page with the same content, if that is why it was skipped
+	DuplicateOf   string // skipped page of a site: id of the page with the same content, if it was skipped as a duplicate
 
 	JobID            string // the newest accepted job; events from other jobs do not change Status
 	Runs             int    // number of ingest jobs queued so far; if above 1, earlier jobs may have left rows behind
@@ -104,8 +104,7 @@ type Resume struct {
 	Error  string `json:"error,omitempty"`
 }
 
-// MaxMetadataBytes is the maximum size of a datasource's metadata as JSON. The limit matters because every job and
-// chunk contains the metadata.
+// MaxMetadataBytes is the maximum size of a datasource's metadata as JSON. Every job and chunk contains the metadata.
 const MaxMetadataBytes = 16 << 10
 
 // DatasourceConfig holds settings made by the caller and properties found in the content.
@@ -132,7 +131,7 @@ type DatasourceConfig struct {
 	// Document holds the active content's metadata.
 	Document *DocumentInfo `json:"document,omitempty"`
 
-	// The last response's validators, for conditional requests (RFC 9110, section 13).
+	// Validators from the last response, for conditional requests (RFC 9110, section 13).
 	ETag         string `json:"etag,omitempty"`
 	LastModified string `json:"last_modified,omitempty"`
 	Depth        int    `json:"depth,omitempty"` // page of a site: number of links from the root
@@ -224,8 +223,8 @@ type Original struct {
 	Name     string `json:"name"`      // file name or address; a hint for the format
 }
 
-// Filters restrict a query to some documents. A document must match every field that is set, and matches a field if it
-// has any of the field's values. A metadata filter requires a top-level key to have this string, number or boolean as
+// Filters restrict a query to some documents. A document must match every field that is set. It matches a field if it
+// has any of the field's values. A metadata filter requires that a top-level key has this string, number or boolean as
 // its value.
 type Filters struct {
 	CustomIDs     []string

@@ -60,8 +60,8 @@ type ExplainedDatastore struct {
 type ExplainedEvidence struct {
 	// AverageWeight is the model's weight, lowered if the model does not know every word in the query.
 	AverageWeight float64
-	Symbols       float64 // extent to which the best lexical candidates are numbers and symbols, 0 to 1; lowers the weight
-	RarestWord    bool    // whether the best lexical candidate contains the rarest word of the query; lowers the weight
+	Symbols       float64 // how much of the best lexical candidates' text is numbers and symbols, scaled to 0 to 1; lowers the weight
+	RarestWord    bool    // whether the best lexical candidate contains the query's rarest word; lowers the weight
 	Agreement     float64 // fraction of documents that the two legs' ten best candidates have in common; lowers the weight
 }
 

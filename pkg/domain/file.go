@@ -106,8 +106,8 @@ type StoredFile struct {
 	MissingFileID string // id of a missing file; "" for a datasource
 }
 
-// Owner returns the id of the datasource or file the original was stored for, which its key starts with. It returns ""
-// if the key does not start with an id.
+// Owner returns the id of the datasource or file the original was stored for. The original's key starts with it;
+// otherwise, Owner returns "".
 func (o *Original) Owner() string {
 	if o == nil {
 		return ""

@@ -46,7 +46,7 @@ type Job struct {
 	// Generation is the sequence number of the job's message in the stream. It increases with every job, so results
 	// from older jobs can be recognised and discarded.
 	Generation uint64 `json:"-"`
-	// Delivery is how many times this message has been delivered, including this time.
+	// Delivery is how many times this message has been delivered, including this delivery.
 	Delivery int `json:"-"`
 }
 

@@ -17,8 +17,8 @@ const metaLanguage = "language"
 // in the datasource.
 const maxFoundMetadata = 2 << 10
 
-// FragmentMetadata returns a fragment's metadata, for filters and readers. It is `given`, the caller's metadata, plus
-// the own metadata, title and language of the document described by doc, which may be nil.
+// FragmentMetadata returns a fragment's metadata, for filters and readers. It combines `given`, the caller's metadata,
+// with the document's own metadata, title and language. doc may be nil.
 func FragmentMetadata(given map[string]any, doc *DocumentInfo) map[string]any {
 	if doc == nil {
 		return given

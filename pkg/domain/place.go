@@ -86,7 +86,7 @@ func (j Job) usesEmbedded() bool {
 		j.Previous != nil && j.Previous.Place.Engine == EngineEmbedded
 }
 
-// Event returns an event of this type about the job, with all fields that are copied from the job filled in.
+// Event returns an event of this type about the job. It fills in all fields that come from the job.
 func (j Job) Event(t EventType, at time.Time) Event {
 	ev := Event{
 		Type:         t,

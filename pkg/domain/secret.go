@@ -20,7 +20,7 @@ const MinSecretBytes = 12
 // Secrets holds the operator's secrets, which have no recognisable format. The zero value holds none.
 type Secrets struct{ known []string } // longest first
 
-// NewSecrets returns a Secrets that holds these secrets, except those shorter than MinSecretBytes.
+// NewSecrets returns a Secrets for these secrets. Secrets shorter than MinSecretBytes are ignored.
 func NewSecrets(secrets ...string) Secrets {
 	known := slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return len(s) < MinSecretBytes })
 	slices.SortFunc(known, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // one may contain another

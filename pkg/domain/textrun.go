@@ -50,7 +50,7 @@ func (r TextRuns) End(length int) TextRuns {
 	return r
 }
 
-// Clip returns the runs within text[start:end], adjusted to another text that contains this range `moved` bytes later.
+// Clip returns the runs within text[start:end], adjusted for another text that contains this range `moved` bytes later.
 func (r TextRuns) Clip(start, end, moved int) TextRuns {
 	var out TextRuns
 	for _, run := range r {
@@ -70,7 +70,7 @@ type Located struct {
 }
 
 // Locate returns the sections of text[in.Start:in.End] that occur in the document's text, without surrounding white
-// space. `text` is the chunk's text. Text that is contiguous in the document forms one section.
+// space. `text` is the chunk's text. If text is contiguous in the document, it forms a single section.
 func (r TextRuns) Locate(text string, in TextRange) []Located {
 	var out []Located
 	for _, run := range r.Clip(in.Start, min(in.End, len(text)), 0) {

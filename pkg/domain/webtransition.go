@@ -96,7 +96,7 @@ func (d *Datasource) Accepts(ev Event) bool {
 	return ev.JobID == d.JobID && d.Status != StatusSynched && d.Status != StatusSkipped
 }
 
-// refuse discards a fetched page that is no longer wanted.
+// refuse discards a fetched page that nobody needs any more.
 func refuse(d *Datasource, ev Event) (out Outcome) {
 	key := ev.Fetched.Original.Key
 	if d.Original == nil || d.Original.Key != key { // otherwise the same fetch was already applied
