@@ -38,8 +38,9 @@ const (
 	maxProduct = 100
 )
 
-// Boost is a rule that gives each document a factor between 1 and Factor, by which Apply changes its score. The factor
-// depends on the document's values for the metadata key Key. It is 1 if the document has none.
+// Boost is a rule that gives each document a factor between 1 and Factor, and Apply changes the document's score by
+// this factor. The factor depends on the document's values for the metadata key Key; a document without any has the
+// factor 1.
 type Boost struct {
 	Type   Type
 	Key    string // metadata key, as in filters
@@ -110,7 +111,7 @@ func (s Scorer) FactorFor(values []filter.Value) (float64, error) {
 	return 1 + (s.Factor-1)*share, nil
 }
 
-// share returns what share of the boost, from 0 to 1, a document with the value v gets. It returns false if v has the
+// share returns the share of the boost, from 0 to 1, for a document with the value v. It returns false if v has the
 // wrong type for the boost.
 func (s Scorer) share(v filter.Value) (float64, bool) {
 	switch s.Type {
