@@ -25,5 +25,5 @@ func New(d *db.DB, limits domain.Limits) *Accounts {
 	return &Accounts{db: d, limits: limits, deferred: deferredUsage{lock: make(chan struct{}, 1)}}
 }
 
-// Close stores the usage buffered by CountDeferred, which has no effect afterwards.
+// Close stores the usage buffered by CountDeferred. After that, CountDeferred has no effect.
 func (a *Accounts) Close() { a.closeDeferred() }

@@ -30,9 +30,9 @@ const (
 
 // Claim is the right to execute the request with an idempotency key. If the holder does not renew it in time, another
 // process may take it over. Executing the request twice is harmless, because the ids of new objects are derived from
-// the request, so each object is created only once. An execution that has lost its claim cannot commit anything; see
-// WithClaim. Otherwise, a paused process could undo a later request by replacing newer content or recreating objects
-// deleted since.
+// the request, so each object is created only once. An execution that has lost its claim cannot commit anything (see
+// WithClaim), because a paused process could otherwise undo a later request by replacing newer content or recreating
+// objects deleted since.
 type Claim struct {
 	// Repeated is true if an earlier execution of the request ended without a response. It may have done all, some or
 	// none of the work.

@@ -8,8 +8,9 @@ import (
 )
 
 // Lock acquires or renews the lock for answering a question in the conversation. It returns false if another holder has
-// the lock. The lock makes even several processes answer questions one after another, so an answer can refer to earlier
-// ones. A lock that is neither renewed nor released expires after `ttl`. Like Lease, Lock uses the process's clock.
+// the lock. The lock makes all processes answer a conversation's questions one after another, so an answer can refer to
+// earlier ones. A lock that is neither renewed nor released expires after `ttl`. Like Lease, Lock uses the process's
+// clock.
 //
 // A conversation can be locked before it is stored, so this also works if several first questions arrive at once. The
 // lock only determines the order of answers: if a holder has lost the lock, its answer is still stored, after the

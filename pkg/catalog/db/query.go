@@ -88,8 +88,8 @@ func timeoutError(ctx context.Context, err error) error {
 	return err
 }
 
-// Maximum number of prepared statements. There are only a few statement texts, so reaching the limit would be a bug, in
-// which case the limit bounds the memory.
+// Maximum number of prepared statements. There are only a few statement texts, so reaching the limit would be a bug;
+// the limit then bounds memory use.
 const maxStatements = 512
 
 // Pool is a connection pool. If the dialect asks for prepared statements, the pool prepares each statement once and

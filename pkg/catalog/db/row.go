@@ -72,7 +72,7 @@ func (r Row) args(u use) ([]any, error) {
 // Columns returns the columns for a SELECT, each with the prefix, separated by commas.
 func (r Row) Columns(prefix string) string { return strings.Join(r.names(reads, prefix, ""), ", ") }
 
-// Scan reads the row, followed by the additional values selected after its Columns.
+// Scan reads the row's columns and then any additional values selected after them.
 func (r Row) Scan(s Scanner, more ...any) error {
 	dest := make([]any, 0, len(r)+len(more))
 	for _, c := range r {

@@ -130,8 +130,8 @@ func (c *Files) FilesOfBatch(ctx context.Context, ws, datastoreID, id string, st
 	return out, more, nil
 }
 
-// CancelBatch stops processing those of a batch's files that are not searchable yet, and returns the batch. Files that
-// are searchable and merely being updated are unaffected.
+// CancelBatch stops processing the batch's files that are not searchable yet, and returns the batch. Files that are
+// searchable and merely being updated are unaffected.
 func (c *Files) CancelBatch(ctx context.Context, ws, datastoreID, id string) (domain.FileBatch, error) {
 	if _, err := c.readBatch(ctx, ws, datastoreID, id); err != nil {
 		return domain.FileBatch{}, err

@@ -208,7 +208,7 @@ func isSameForSite(before, after record.Record) bool {
 }
 
 // outcome applies the event to the record but does not store the record. `others` contains the ids of pages skipped in
-// favour of this page, which are already stored.
+// favour of this one; those pages are already stored.
 func (c *Pipeline) outcome(ctx context.Context, t *db.Tx, r *record.Record, store domain.Datastore, ev domain.Event) (out domain.Outcome, others []string, err error) {
 	if ev.Type == domain.EventFetched && r.GroupID != "" && r.Accepts(ev) {
 		v, err := c.sites.Judge(ctx, t, *r, store, *ev.Fetched, ev.At)
@@ -243,7 +243,7 @@ func stoppedSince(ctx context.Context, t *db.Tx, page record.Record) (bool, erro
 	return site.Crawl.Stopped() && page.QueuedAt <= db.Micros(site.Crawl.StoppedAt), nil
 }
 
-// queueSiteWork queues whatever work on a site's pages becomes necessary when a job for the site or one of its pages
+// queueSiteWork queues any work on a site's pages that becomes necessary when a job for the site or one of its pages
 // finishes.
 func queueSiteWork(ctx context.Context, t *db.Tx, before, after record.Record) error {
 	if after.Type == domain.TypeWebSite {
@@ -270,7 +270,7 @@ func (a *Applied) showSite(siteID string, site *domain.Datasource) {
 	}
 }
 
-// storeOutcome stores the record and those of the event's effects that concern only this datasource.
+// storeOutcome stores the record and the event's effects that concern only this datasource.
 func storeOutcome(ctx context.Context, t *db.Tx, r *record.Record, ev domain.Event, out domain.Outcome) error {
 	if out.Settled {
 		// The event may arrive before Published is called. The job has ended, so it must not be published again.

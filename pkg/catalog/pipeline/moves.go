@@ -74,9 +74,9 @@ func cancelMove(ctx context.Context, t *db.Tx, d *domain.Datastore, mark uint64)
 	return record.QueueSweep(ctx, t, placeSweep(*d, d.Move.To, mark))
 }
 
-// endMoveJobs ends those of a datastore's move jobs that have failed or are still in the outbox. Their datasources
-// return to their previous status. A job published in the meantime has no effect. If a job is already in the stream,
-// its datasource returns to its previous status when the job ends.
+// endMoveJobs ends a datastore's move jobs that have failed or are still in the outbox. Their datasources return to
+// their previous status. A job published in the meantime has no effect. If a job is already in the stream, its
+// datasource returns to its previous status when the job ends.
 func endMoveJobs(ctx context.Context, t *db.Tx, datastoreID string) error {
 	if _, err := t.Exec(ctx, `DELETE FROM outbox WHERE datasource_id IN
 		(SELECT id FROM datasources WHERE datastore_id = ? AND place = 1 AND resume_status <> '')`, datastoreID); err != nil {

@@ -11,7 +11,7 @@ import (
 type Waiting struct {
 	Any      bool  // whether the catalog contains any datasources
 	Queued   int64 // in the outbox with PriorityReplay; at most maxWaiting
-	InFlight int64 // in the job stream, for whatever reason
+	InFlight int64 // in the job stream for any reason
 }
 
 // Maximum of Waiting.Queued.

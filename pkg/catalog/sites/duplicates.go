@@ -20,7 +20,7 @@ type verdict struct {
 }
 
 // A fetched page is compared with at most this many pages with the same content. A site has more than one such page
-// only if they were fetched by earlier versions, which did not detect duplicates.
+// only if an earlier version, which did not detect duplicates, fetched them.
 const maxEqualPages = 16
 
 // Judge decides whether a fetched page is kept. A page that names another of the site's pages as canonical may be

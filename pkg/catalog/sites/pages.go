@@ -173,8 +173,8 @@ func requestWith(ctx context.Context, t *db.Tx, site record.Record, page *record
 
 // updateDepth is called when a crawl finds a shorter path from the root to a page it has already requested. The path's
 // length is the page's depth, which limits how far links are followed from the page. If the page's job is still in the
-// outbox, updateDepth changes the depth in the job. Otherwise, it fetches the page again if the shorter path makes a
-// difference, either because the page's links can now be followed or because the page was skipped for its depth.
+// outbox, updateDepth changes the depth in the job. Otherwise, it fetches the page again if that makes a difference:
+// the page's links can now be followed, or the page was skipped for its depth.
 func updateDepth(ctx context.Context, t *db.Tx, site record.Record, page *record.Record, store domain.Datastore, depth int) error {
 	deepest := site.Config.Scope(true).MaxDepth
 	counts := depth < deepest || depth == deepest && page.Config.Depth > deepest

@@ -136,8 +136,8 @@ func walkPosition(page record.Record) string {
 	return strconv.FormatInt(db.Micros(page.CreatedAt), 10) + "/" + page.ID
 }
 
-// parseWalkPosition parses a position from walkPosition. A position stored by an earlier version is just an id, in
-// which case the result makes the task start over.
+// parseWalkPosition parses a position from walkPosition. If an earlier version stored the position, it is just an id,
+// and the result makes the task start over.
 func parseWalkPosition(place string) (at int64, id string) {
 	first, id, found := strings.Cut(place, "/")
 	at, err := strconv.ParseInt(first, 10, 64)

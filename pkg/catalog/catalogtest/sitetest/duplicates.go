@@ -14,7 +14,7 @@ const (
 	pageX = "https://pumps.example/long/way/x"
 )
 
-// activePages maps each address to whether the page there has active content.
+// activePages returns, for each address, whether the page there has active content.
 func activePages(w *world.World, site domain.Datasource, urls ...string) map[string]bool {
 	w.T.Helper()
 	out := map[string]bool{}

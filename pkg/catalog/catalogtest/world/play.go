@@ -23,8 +23,8 @@ type Answer struct {
 	Hash      string // hash of the text; "" if unknown
 }
 
-// RunWorkers publishes waiting jobs and simulates workers until no jobs are left. It returns the number of fetched
-// pages and of ingest jobs that ran.
+// RunWorkers publishes waiting jobs and simulates workers until no jobs are left. It returns the number of pages
+// fetched and the number of ingest jobs run.
 func (w *World) RunWorkers(p Pages) (fetches, ingests int) {
 	w.T.Helper()
 	for range 200 {
