@@ -18,7 +18,7 @@ const (
 )
 
 // connect returns a client for the service. If no key is configured, it returns an error that explains how to get one.
-// If public is set, it does not insist on a key, because the requested object may be public.
+// If public is set, a missing key is not an error, because the requested object may be public.
 func (p *Program) connect(where ConnectionFlags, attempts int, public bool) (*client.Client, error) {
 	at, err := where.Locate(p.Environ)
 	if err != nil {

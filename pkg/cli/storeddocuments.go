@@ -44,8 +44,8 @@ type documentKey struct {
 	key  string
 }
 
-// storedDocuments holds those of a datastore's datasources that can be recognised by a custom id or address. They come
-// from the service, not from local storage, so an upload can be continued on another machine.
+// storedDocuments holds a datastore's datasources that can be recognised by a custom id or address. They come from the
+// service, not from local storage, so an upload can be continued on another machine.
 type storedDocuments struct {
 	mu sync.Mutex
 	of map[documentKey][]storedDocument

@@ -30,8 +30,8 @@ type uploadResult struct {
 	err       error
 }
 
-// send sends those of a unit's documents that are not stored yet. If a single document fails, the failure is part of
-// its result; an error from send itself ends the run. `salt` makes the idempotency keys differ from those of earlier
+// send sends a unit's documents, except those already stored. If a single document fails, the failure is part of its
+// result; an error from send itself ends the run. `salt` makes the idempotency keys differ from those of earlier
 // requests.
 func (s *upload) send(ctx context.Context, unit []*document, salt string) ([]uploadResult, error) {
 	var batch []uploadResult
