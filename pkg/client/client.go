@@ -127,7 +127,7 @@ func withOptions(ctx context.Context, m requestOptions) context.Context {
 	return context.WithValue(ctx, optionsContext, m)
 }
 
-// wait pauses for d, or until ctx is done, in which case it returns the context's error.
+// wait pauses for d. If ctx is done first, it returns the context's error.
 func wait(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
