@@ -73,7 +73,7 @@ func (k kept) Each(_ context.Context, f func(string, int64, time.Time) error) er
 	return nil
 }
 
-// spoiled marks an original as damaged when used as its storage time.
+// spoiled is the storage time that marks an original as damaged.
 var spoiled = time.Date(2025, 12, 31, 0, 0, 0, 0, time.UTC)
 
 func (k kept) Verify(_ context.Context, key string) error {

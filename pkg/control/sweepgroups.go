@@ -19,8 +19,8 @@ const (
 	holdDelay = 15 * time.Second
 )
 
-// sweepGroup is the key by which sweeps are grouped. Removing a whole group's rows takes the engine one call, which is
-// about as fast as a single sweep.
+// sweepGroup is the key by which sweeps are grouped. The engine removes a whole group's rows in a single call, about as
+// fast as a single sweep's.
 type sweepGroup struct {
 	attempts    int
 	datastoreID string // "" if no rows are removed

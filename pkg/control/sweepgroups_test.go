@@ -187,7 +187,7 @@ func (q *queue) DeferSweep(_ context.Context, id string, until time.Time, _ stri
 	return nil
 }
 
-// poisoned simulates engines in which every call for a certain datasource fails.
+// poisoned simulates engines that fail every call for a certain datasource.
 type poisoned struct {
 	engines
 	calls int
