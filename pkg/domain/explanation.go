@@ -74,8 +74,8 @@ type ExplainedRerank struct {
 	Error      string // why the first stage's order was kept
 }
 
-// ExplainedFragment holds a fragment's scores at each stage. They are those of its best chunk. Ranks are 1-based and
-// count all candidates; 0 means that the stage did not find or receive the chunk.
+// ExplainedFragment holds the scores of a fragment's best chunk at each stage. Ranks are 1-based and count all
+// candidates; 0 means that the stage did not find or receive the chunk.
 type ExplainedFragment struct {
 	ChunkID      string
 	DatastoreID  string

@@ -43,7 +43,7 @@ type Upload struct {
 	ExpiresAt   time.Time
 }
 
-// UploadPart is a part of an upload.
+// UploadPart is one part of an upload.
 type UploadPart struct {
 	ID        string
 	UploadID  string

@@ -17,7 +17,8 @@ import (
 // NewID returns a new time-ordered id.
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// ValidID reports whether s is syntactically an id. Other strings must not become part of a subject, path or filter.
+// ValidID reports whether s is a syntactically valid id. Other strings must not become part of a subject, path or
+// filter.
 func ValidID(s string) bool {
 	u, err := uuid.Parse(s)
 	return err == nil && u.String() == s
