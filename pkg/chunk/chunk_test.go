@@ -362,7 +362,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// checkInvariants checks what holds for every document: the chunks contain its text in order, each chunk is at its
+// checkInvariants checks what must hold for every document: the chunks contain its text in order, each chunk is at its
 // Offset, no chunk exceeds the limits or starts inside a grapheme, and a second run returns the same chunks.
 func checkInvariants(t *testing.T, opts Options, doc *domain.Document, chunks []domain.Chunk) {
 	t.Helper()
@@ -376,7 +376,7 @@ func checkInvariants(t *testing.T, opts Options, doc *domain.Document, chunks []
 	opts = New(opts).opts
 	full := text(doc)
 	starts := graphemeStarts(full)
-	end := 0 // of the text covered so far
+	end := 0 // end of the text covered so far
 	for i, c := range chunks {
 		if c.Ordinal != i {
 			t.Fatalf("chunk %d has ordinal %d", i, c.Ordinal)
@@ -406,8 +406,9 @@ func checkInvariants(t *testing.T, opts Options, doc *domain.Document, chunks []
 	}
 }
 
-// checkRuns checks the runs of a chunk before and after encoding. They must cover the chunk's whole text, and each must
-// have the right position in the document. Parts adjacent both in the chunk and in the document must form one run.
+// checkRuns checks a chunk's runs before and after encoding. They must cover the chunk's whole text, and each must have
+// the correct position in the document. Parts that are adjacent both in the chunk and in the document must form one
+// run.
 func checkRuns(t *testing.T, full string, c domain.Chunk) {
 	t.Helper()
 	encoded := c.Runs.Encode(c.Offset)

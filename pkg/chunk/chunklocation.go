@@ -7,8 +7,8 @@ type headingContext struct {
 	anchor string // fragment of the location's URL
 }
 
-// chunkLocation determines the location of a chunk for citations. If a chunk spans several pages or sections, its
-// location is the page and the heading path of most of its text, wherever the chunk begins.
+// chunkLocation determines a chunk's location for citations. If a chunk spans several pages or sections, its location
+// is the page and heading path of most of its text, no matter where the chunk begins.
 type chunkLocation struct {
 	pages    tokenCount[int]
 	heads    tokenCount[headingContext]
@@ -17,13 +17,13 @@ type chunkLocation struct {
 	tables   tokenCount[placedLabel] // captions; "" for text outside tables
 }
 
-// placedLabel is a section label or table caption, together with the headings above its text.
+// placedLabel is a section label or table caption with the headings above its text.
 type placedLabel struct {
 	headingContext
 	label string
 }
 
-// definedTerm identifies a term that the document defines, and the headings above its definition.
+// definedTerm identifies a term that the document defines, with the headings above its definition.
 type definedTerm struct {
 	headingContext
 	term string // the term's anchor; "" for text that defines no term
@@ -36,7 +36,7 @@ func (s *chunkLocation) add(page int, h headingContext, term string, tokens int)
 }
 
 // headings returns the headings above most of the chunk's text, or `other` if the chunk has no text. If most of the
-// text below these headings defines one term, the result has the anchor of that term.
+// text below these headings defines one term, the result has that term's anchor.
 func (s *chunkLocation) headings(other headingContext) headingContext {
 	at := s.heads.largest(other)
 	var below tokenCount[definedTerm]
@@ -76,7 +76,8 @@ func (t *tokenCount[K]) add(key K, tokens int) {
 	t.keys, t.tokens = append(t.keys, key), append(t.tokens, tokens)
 }
 
-// largest returns the key with the most tokens, the first one in case of a tie, or `other` if nothing was counted.
+// largest returns the key with the most tokens, or the first such key if there is a tie. If nothing was counted, it
+// returns `other`.
 func (t *tokenCount[K]) largest(other K) K {
 	best := -1
 	for i, n := range t.tokens {

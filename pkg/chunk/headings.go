@@ -7,11 +7,11 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// A heading on its own makes a bad chunk: it is short and full of query words, so it would outrank the text with the
-// answer. The functions in this file keep headings and text together.
+// A heading on its own makes a bad chunk: it is short and full of query words, so it would outrank the text that has
+// the answer. The functions in this file keep headings and text together.
 
-// trackTail records where the headings at the end of the current chunk begin. The packer calls it before it appends a
-// piece of block b to a chunk that already has text. `offset` is the position of the piece in the document.
+// trackTail records where the headings at the end of the current chunk begin. The packer calls it before appending a
+// piece of block b to a chunk that already has text. `offset` is the piece's position in the document.
 func (p *packer) trackTail(b domain.Block, offset int) {
 	d := &p.cur
 	switch {
@@ -48,8 +48,8 @@ func (p *packer) next() error {
 }
 
 // divide splits a piece that does not fit below the headings in the current chunk. If the piece must stay whole, divide
-// returns at most one part. That is the case if it cannot be split, or if the headings fill more than half of the chunk
-// and may form a chunk of their own.
+// returns at most one part. This is the case if the piece cannot be split, or if the headings fill more than half of
+// the chunk and may form a chunk of their own.
 func (p *packer) divide(b domain.Block, s piece) []piece {
 	used := p.cur.tokens
 	if used > p.opts.MaxTokens/2 || b.Kind == domain.BlockHeading {
@@ -62,8 +62,8 @@ func (p *packer) divide(b domain.Block, s piece) []piece {
 }
 
 // joinLast appends the current chunk, which has only headings, to the last finished chunk. It returns false and changes
-// nothing if the result would be too large, or if the white space between the two texts differs from the separator that
-// joinLast inserts.
+// nothing if the result would be too large, or if the white space between the two texts differs from the separator it
+// would insert.
 func (p *packer) joinLast() bool {
 	if len(p.chunks) == 0 {
 		return false

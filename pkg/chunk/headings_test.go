@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// TestHeadingsStayWithTheirText compares each chunk in the form "heading path | text".
+// TestHeadingsStayWithTheirText compares each chunk as "heading path | text".
 func TestHeadingsStayWithTheirText(t *testing.T) {
 	t.Parallel()
 	inSheet := func(sheet, text string) domain.Block {
@@ -70,7 +70,7 @@ func TestHeadingsStayWithTheirText(t *testing.T) {
 }
 
 // TestNoChunkIsAHeadingAlone splits documents of many shapes. Their sections span up to several chunks, have one or two
-// levels of headings, and are on sheets, on pages or on neither.
+// heading levels, and are on sheets, on pages or on neither.
 func TestNoChunkIsAHeadingAlone(t *testing.T) {
 	t.Parallel()
 	for place := range 3 {

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Maximum length in bytes of titles and headings. They are stored with every chunk, so a heading of a megabyte would
+// Maximum length in bytes of titles and headings. They are stored with every chunk, so a one-megabyte heading would
 // inflate the index.
 const (
 	maxTitleBytes   = 300
@@ -42,7 +42,7 @@ func (p *location) enter(b domain.Block) {
 
 func (p *location) path() string { return strings.Join(p.at.Path(), pathSeparator) }
 
-// context returns the title, the subject and the heading path. A heading that repeats the title is omitted.
+// context returns the title, the subject and the heading path. It omits a heading that repeats the title.
 func (p *location) context() string {
 	path := p.path()
 	if path == p.title {
@@ -51,8 +51,7 @@ func (p *location) context() string {
 	return appendTo(appendTo(p.title, p.subject), strings.TrimPrefix(path, p.title+pathSeparator))
 }
 
-// oneLine joins the words of s by single spaces and truncates the result to at most `limit` bytes, at a grapheme
-// boundary.
+// oneLine joins the words in s by single spaces and truncates the result to `limit` bytes, at a grapheme boundary.
 func oneLine(s string, limit int) string {
 	if len(s) > 8*limit {
 		s = strings.ToValidUTF8(s[:8*limit], "")

@@ -16,18 +16,18 @@ type packer struct {
 	opts     Options
 	location location
 	sections sections
-	header   *tableHeader // of the current table; nil outside tables
-	caption  tableCaption // of the current table
-	table    bool         // whether the previous block was a table row
+	header   *tableHeader // header of the current table; nil outside tables
+	caption  tableCaption // caption of the current table
+	table    bool         // the previous block was a table row
 
-	top    int   // smallest heading level of the document, or 0 if it has no headings
-	before piece // previous piece of the current block, if the block is a long paragraph; otherwise empty
+	top    int   // the document's smallest heading level, or 0 if it has no headings
+	before piece // the current block's previous piece if the block is a long paragraph; otherwise empty
 
 	chunks []domain.Chunk
 	cur    draft
-	placed bool           // whether heads is up to date with location
+	placed bool           // heads is up to date with location
 	heads  headingContext // headings at location
-	slides bool           // whether pages are slides, which never share a chunk
+	slides bool           // pages are slides, which never share a chunk
 }
 
 // draft is the chunk being filled.
@@ -35,23 +35,23 @@ type draft struct {
 	text         strings.Builder
 	tokens       int
 	offset       int
-	runs         domain.TextRuns // location of the text in the document's text
+	runs         domain.TextRuns // location of the chunk's text in the document's text
 	page         int             // page of the first piece
 	heads        headingContext  // headings above the first piece of text, or at the last heading if the chunk has only headings
 	location     chunkLocation   // location of the pieces that are not headings
-	defined      []string        // terms that the text defines
+	defined      []string        // terms defined by the text
 	sheet        string
 	rows         rows
-	time         string           // time of the first piece in a recording; "" if it has none
-	kind         domain.BlockKind // kind of the last piece
-	headingsOnly bool             // whether it contains only headings so far
-	tail         *tail            // headings at the end of the chunk, without text so far; nil if there are none or if headingsOnly
+	time         string           // the first piece's time in a recording; "" if it has none
+	kind         domain.BlockKind // the last piece's kind
+	headingsOnly bool             // only headings so far
+	tail         *tail            // headings at the end of the chunk that have no text yet; nil if there are none or if headingsOnly
 }
 
 // tail describes the headings at the end of a draft.
 type tail struct {
 	length, tokens int // length and tokens of the text before the headings
-	offset, page   int // location of the first heading
+	offset, page   int // the first heading's location
 }
 
 func (d *draft) empty() bool { return d.text.Len() == 0 }
@@ -98,13 +98,13 @@ func (p *packer) pieces(b domain.Block) []piece {
 	}
 }
 
-// breakBefore closes the current chunk if the block must begin a new one. A new sheet, a top-level heading or a new
-// slide always begins a new chunk. Other headings, new pages and sections without headings do so only if the current
+// breakBefore closes the current chunk if the block must start a new one. A new sheet, a top-level heading or a new
+// slide always starts a new chunk. Other headings, new pages and sections without headings do so only if the current
 // chunk is not small, and a code block only if it would not fit as a whole. A chunk that contains only headings stays
 // open for their text.
 func (p *packer) breakBefore(b domain.Block, section bool) error {
 	d := &p.cur
-	if b.Apart { // the headings before the block do not apply to it
+	if b.Apart { // the headings above the block do not apply to it
 		return p.flush()
 	}
 	if d.empty() || d.headingsOnly {
@@ -121,7 +121,7 @@ func (p *packer) breakBefore(b domain.Block, section bool) error {
 	return nil
 }
 
-// add packs one piece of block b. `first` is true for the block's first piece.
+// add packs a piece of block b. `first` is true for the block's first piece.
 func (p *packer) add(b domain.Block, s piece, offset int, first bool) error {
 	if !p.cur.empty() && !p.cur.headingsOnly && !p.fits(b, s) {
 		s = p.overlapping(s)
@@ -186,8 +186,8 @@ func (p *packer) add(b domain.Block, s piece, offset int, first bool) error {
 	return nil
 }
 
-// fits reports whether the piece fits into the current chunk. The usual limit is the target size. It is the maximum
-// size if the chunk has only headings, if it is less than half full, or if both chunk and piece are code.
+// fits reports whether the piece fits into the current chunk. The limit is usually the target size. It is the maximum
+// size if the chunk has only headings or is less than half full, or if both chunk and piece are code.
 func (p *packer) fits(b domain.Block, s piece) bool {
 	d := &p.cur
 	if d.text.Len()+len(domain.BlockSeparator)+s.end-s.start > domain.MaxChunkBytes {
@@ -204,7 +204,7 @@ func (p *packer) fits(b domain.Block, s piece) bool {
 }
 
 // begin starts a chunk with the piece, which is at `offset` in the document's text. If the piece is a table row below
-// the header and both fit, the chunk begins with the header.
+// the header and both fit, the chunk starts with the header.
 func (p *packer) begin(b domain.Block, s piece, offset int) {
 	p.cur = draft{offset: offset, page: b.Page, sheet: b.Sheet, headingsOnly: true}
 	if h := p.header; b.Kind == domain.BlockTableRow && h != nil && h.seen && h.tokens+s.tokens <= p.opts.MaxTokens {
@@ -252,7 +252,7 @@ func (p *packer) finish() ([]domain.Chunk, error) {
 	return p.chunks, nil
 }
 
-// separator returns the text between two blocks of a chunk: a line break between table rows or list items, otherwise an
+// separator returns the text between two blocks in a chunk: a line break between table rows or list items, otherwise an
 // empty line.
 func separator(before, after domain.BlockKind) string {
 	if before == after && (after == domain.BlockTableRow || after == domain.BlockListItem) {
@@ -261,7 +261,7 @@ func separator(before, after domain.BlockKind) string {
 	return domain.BlockSeparator
 }
 
-// trimStart removes white space from the start of a text, except for a space that combining marks are attached to.
+// trimStart removes white space from the start of a text, except for a space that has combining marks attached.
 func trimStart(text string) string {
 	body := strings.TrimLeftFunc(text, unicode.IsSpace)
 	if body == "" || len(body) == len(text) || body[0] < utf8.RuneSelf {

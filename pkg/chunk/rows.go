@@ -39,8 +39,8 @@ func appendTo(path, place string) string {
 	return path + pathSeparator + place
 }
 
-// anchor returns the URL fragment of the chunk: the fragment of its headings (`headings`) or, if that is empty, of its
-// time in a recording. It returns "" if the chunk has neither.
+// anchor returns the chunk's URL fragment: its headings' fragment (`headings`) or, if that is empty, the fragment for
+// its time in a recording. It returns "" if the chunk has neither.
 func (d *draft) anchor(headings string) string {
 	if headings == "" && d.time != "" {
 		return domain.TimeAnchor + d.time

@@ -12,13 +12,13 @@ import (
 
 // Contracts and filings often mark their sections without headings: "ARTICLE 8", "8.2 Termination for Cause. Either
 // party may …". In the extracted document, such lines are ordinary paragraphs. The functions in this file recognise
-// them as section labels and add them to the context of chunks, because a clause rarely repeats the subject of its
-// section. The heading path contains only real headings.
+// them as section labels and add them to the chunks' context, because a clause rarely repeats its section's subject.
+// The heading path contains only real headings.
 
 // Limits on section labels.
 const (
 	maxRunInBytes   = 80  // of a title at the start of a paragraph
-	maxSectionBytes = 240 // of all levels' labels in total
+	maxSectionBytes = 240 // of all levels' labels together
 	sectionLevels   = 5
 	maxSectionText  = 4 << 10 // of text that a label applies to if no other label follows
 )
@@ -26,8 +26,8 @@ const (
 // sections tracks the labels of the sections around the current block.
 type sections struct {
 	labels [sectionLevels]string // by level; level 0 is the outermost
-	open   bool                  // whether the last block was a label of level 0, which the next one continues
-	path   string                // the labels, joined
+	open   bool                  // the last block was a level-0 label, which the next one continues
+	path   string                // the labels joined
 	text   int                   // bytes since the last label
 }
 
@@ -47,7 +47,7 @@ func (s *sections) enter(b domain.Block) bool {
 		return false
 	}
 	label, level := sectionLabel(b.Text)
-	if level < 0 || level == 1 && b.Kind == domain.BlockListItem { // a single number may also be that of a list item
+	if level < 0 || level == 1 && b.Kind == domain.BlockListItem { // a single number may also belong to a list item
 		s.open = false
 		return false
 	}
@@ -68,18 +68,18 @@ func (s *sections) enter(b domain.Block) bool {
 }
 
 var (
-	// divisionWord matches the start of a label that names a division of the document, such as "ARTICLE IV" or "Note
+	// divisionWord matches the start of a label that names one of the document's divisions, such as "ARTICLE IV" or "Note
 	// 3".
 	divisionWord = regexp.MustCompile(`(?i)^(?:article|section|item|note|part|exhibit|schedule|annex|appendix|chapter|amendment|addendum|attachment|statement of work|work order|` +
 		`artikel|abschnitt|anlage|anhang|kapitel|teil|annexe|chapitre|titre|artículo|anexo|capítulo|cláusula|sección|artigo|articolo|allegato|capitolo|` +
 		`bijlage|hoofdstuk|załącznik|rozdział|статья|приложение|глава|раздел)\s+(?:(?:no|nr|n)\.?\s*|№\s*)?(?:\d{1,3}[a-z]?|[ivxlc]{1,7}|[a-z])(?:[.:)\s–—-]|$)`)
 	paragraphSign = regexp.MustCompile(`^§+\s*\d`)
 	chineseNumber = regexp.MustCompile(`^第\s*[0-9〇一二三四五六七八九十百]+\s*[条條章节節編编]`)
-	// clauseNumber matches the number of a clause: "8.", "8.2", "8.2.1." or "8)".
+	// clauseNumber matches a clause's number: "8.", "8.2", "8.2.1." or "8)".
 	clauseNumber = regexp.MustCompile(`^(\d{1,3}(?:\.\d{1,3}){0,3})[.)]?\s+`)
 )
 
-// sectionLabel returns the section label at the start of a paragraph and its level. The level is -1 if there is none.
+// sectionLabel returns the section label at the start of a paragraph and its level, which is -1 if there is none.
 func sectionLabel(text string) (label string, level int) {
 	text = strings.TrimSpace(text)
 	if short := len(text) <= maxLabelBytes; short && !endsSentence(text) {
@@ -105,7 +105,7 @@ func sectionLabel(text string) (label string, level int) {
 }
 
 // titleEnd returns the length of the title at the start of a numbered clause, or -1 if there is none. A title is short
-// and capitalised, and ends with a full stop, a colon or the end of the paragraph.
+// and capitalised and ends with a full stop, a colon or the end of the paragraph.
 func titleEnd(text string) int {
 	end := strings.IndexAny(text[:min(len(text), maxRunInBytes)], ".:\n")
 	if end < 0 {
@@ -135,7 +135,7 @@ func endsSentence(text string) bool {
 	return unicode.Is(unicode.STerm, last) || strings.ContainsRune(":;,", last)
 }
 
-// isCapitals reports whether a text is written in capital letters, as titles are.
+// isCapitals reports whether a text is in capital letters, as titles often are.
 func isCapitals(text string) bool {
 	upper := 0
 	for _, r := range text {
@@ -149,17 +149,17 @@ func isCapitals(text string) bool {
 	return upper >= 5 && upper*2 > utf8.RuneCountInString(text)
 }
 
-// definingVerbs are the words between a quoted term and its definition.
+// definingVerbs are the phrases between a quoted term and its definition.
 var definingVerbs = []string{"means", "shall mean", "has the meaning", "have the meaning", "shall have the meaning", "refers to", "is defined", "bedeutet", "bezeichnet", "meint",
 	"désigne", "signifie", "s'entend", "significa", "se refiere", "indica", "betekent", "oznacza", "означает", "指", "是指"}
 
-// definition matches a quoted term and the verb of its definition.
+// definition matches a quoted term and the verb that starts its definition.
 var definition = regexp.MustCompile(`[“"„«「]\s?([^“”"„«»「」\n]{2,60}?)\s?[”"“»」]\s?(?:\([^()]{1,60}\)\s)?(?:` + strings.Join(definingVerbs, "|") + `)`)
 
 // Maximum number of defined terms in a chunk's context.
 const maxDefinitions = 4
 
-// definedTerms returns the terms that a text defines, at most maxDefinitions.
+// definedTerms returns up to maxDefinitions terms that a text defines.
 func definedTerms(text string) []string {
 	if !strings.ContainsAny(text, "“\"„«「") || !slices.ContainsFunc(definingVerbs, func(verb string) bool { return strings.Contains(text, verb) }) {
 		return nil

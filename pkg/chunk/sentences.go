@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// Minimum length, in characters, of a wrapped line. Text files and PDFs break lines within sentences: a line of at
+// Minimum length, in characters, of a wrapped line. Text files and PDFs break lines within sentences, so a line of at
 // least this length that does not end a sentence continues on the next line. A shorter line may be a list item. Scripts
 // without spaces need fewer characters for the same content.
 const (
@@ -16,12 +16,12 @@ const (
 	wrappedCharactersUnspaced = 20
 )
 
-// Sentences splits a text into sentences like analysis.Sentences, with two differences. It joins lines that were
-// wrapped within a sentence, and it keeps the number of a list item or table-of-contents entry with the text after it.
+// Sentences splits a text into sentences like analysis.Sentences, with two differences: it joins lines that were
+// wrapped within a sentence, and it keeps the number of a list item or table of contents entry with the text after it.
 // It runs in linear time.
 func Sentences(text string) []analysis.Span {
 	var out []analysis.Span
-	lineStart := 0 // start of the last line of the last sentence in out
+	lineStart := 0 // start of the last line of the last sentence in `out`
 	for _, s := range analysis.Sentences(text) {
 		n := len(out)
 		if n > 0 && (isWrapped(text[lineStart:out[n-1].End], text[out[n-1].End:s.Start], text[s.Start:s.End]) ||
@@ -55,8 +55,8 @@ func isWrapped(line, gap, next string) bool {
 	return unicode.IsLetter(first) && utf8.RuneCountInString(line) >= enough
 }
 
-// isItemNumber reports whether `label` is only the number of a list item, such as "5." or "(a)", and the item's text
-// follows on the same line after the white space `gap`.
+// isItemNumber reports whether `label` is just a list item's number, such as "5." or "(a)", and the item's text follows
+// on the same line after the white space `gap`.
 func isItemNumber(label, gap string) bool {
 	const longest = 12 // bytes
 	label = strings.TrimSpace(label)

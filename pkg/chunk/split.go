@@ -11,8 +11,8 @@ import (
 )
 
 // Maximum size of a piece in bytes. It leaves room in domain.MaxChunkBytes for several pieces, their separators and a
-// repeated table header. A grapheme is split only if it alone exceeds this size. This can be a letter with thousands of
-// combining marks.
+// repeated table header. A grapheme, such as a letter with thousands of combining marks, is split only if it alone
+// exceeds this size.
 const maxPieceBytes = domain.MaxChunkBytes / 8
 
 // piece is a part of a block that is not split further.
@@ -55,8 +55,8 @@ func (o Options) splitLines(text string) []piece {
 	return out
 }
 
-// appendFitting appends text[start:end] as one piece if it is within the limits, and otherwise as several pieces of
-// about equal size.
+// appendFitting appends text[start:end] as one piece if it is within the limits, or else as several pieces of about
+// equal size.
 func (o Options) appendFitting(out []piece, text string, start, end int) []piece {
 	tokens := Tokens(text[start:end])
 	if tokens <= o.MaxTokens && end-start <= maxPieceBytes {
@@ -81,9 +81,8 @@ func (o Options) appendFitting(out []piece, text string, start, end int) []piece
 	return out
 }
 
-// atoms calls f for each part of the text that must stay whole. Usually this is a word with the punctuation and space
-// after it. Words that exceed the limit are divided into graphemes, and graphemes longer than maxPieceBytes are divided
-// too.
+// atoms calls f for each part of the text that must stay whole, usually a word with the punctuation and space after it.
+// Words that exceed the limit are split into graphemes, and graphemes longer than maxPieceBytes are split too.
 func atoms(text string, maxTokens int, f func(from, to int)) {
 	for w := words.FromString(text); w.Next(); {
 		from, to := w.Start(), w.End()

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Number of blocks and bytes at the start of a document that are searched for its parties.
+// Number of blocks and bytes at the start of a document to search for its parties.
 const (
 	subjectBlocks = 40
 	subjectBytes  = 8 << 10
@@ -38,7 +38,7 @@ var (
 	fiscalYear  = regexp.MustCompile(`(?i)(?:year|period) ended\s+(\p{L}{3,9} \d{1,2}, ?\d{4})`)
 )
 
-// subject returns the parties and date of a contract, or the company and fiscal year end of a filing, and "" for other
+// subject returns the parties and date of a contract, or the company and fiscal year end of a filing, or "" for other
 // documents. Only the first page has these, but questions about any clause or figure mention them.
 func subject(blocks []domain.Block) string {
 	var names []string

@@ -7,17 +7,17 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// tableHeader is the first row of a table, which names the columns of the rows below.
+// tableHeader is a table's first row, which names the columns of the rows below it.
 type tableHeader struct {
 	text   string
-	offset int // in the document's text
+	offset int // offset in the document's text
 	tokens int
 	sheet  string
-	seen   bool // whether a row below the header has been read
+	seen   bool // a row below the header has been read
 }
 
-// trackTable records the header of the current table. The packer calls it for each table row with the row's offset in
-// the document. The header is the table's first row if that looks like one.
+// trackTable records the current table's header, which is the table's first row if that looks like one. The packer
+// calls it for each table row with the row's offset in the document.
 func (p *packer) trackTable(b domain.Block, offset int) {
 	if p.table && (p.header == nil || p.header.sheet == b.Sheet) {
 		if p.header != nil {
@@ -35,7 +35,7 @@ func (p *packer) trackTable(b domain.Block, offset int) {
 }
 
 // looksLikeHeader reports whether a row of tab-separated cells contains column names: at least two cells, all on one
-// line, each with letters and as short as a label. Rows of the form "column: value; …" name their columns themselves.
+// line, each with letters and as short as a label. Rows like "column: value; …" name their columns themselves.
 func looksLikeHeader(row string) bool {
 	if strings.Contains(strings.TrimSpace(row), "\n") {
 		return false

@@ -2,14 +2,13 @@ package chunk
 
 import "unicode"
 
-// Average number of letters per token in alphabetic scripts. Words of up to this length count as one token, longer
+// Average number of letters per token in alphabetic scripts. Words up to this length count as one token, and longer
 // words proportionally more.
 const lettersPerToken = 6
 
 // Tokens estimates how many tokens a language model would count in the text. In scripts without spaces (Han, kana,
-// Hangul, Thai and similar ones), each character is one token. In other scripts, a word has one token per
-// lettersPerToken letters or digits. Each punctuation mark or symbol is one token. White space and joiners do not
-// count.
+// Hangul, Thai and the like), each character is one token. In other scripts, a word has one token per lettersPerToken
+// letters or digits. Each punctuation mark or symbol is one token. White space and joiners do not count.
 func Tokens(text string) int {
 	n, word := 0, 0
 	for _, r := range text {
@@ -37,8 +36,8 @@ func Tokens(text string) int {
 	return n
 }
 
-// unspaced reports whether r belongs to a script without spaces between words, or to Hangul, whose syllables are single
-// tokens.
+// unspaced reports whether r belongs to a script without spaces between words, or to Hangul, in which each syllable is
+// a token.
 func unspaced(r rune) bool {
 	if r < 0x0E00 {
 		return false

@@ -9,13 +9,13 @@ import (
 	"sync"
 )
 
-// Cache is an Embedder that caches the vectors of recent queries: users repeat queries, and a conversation sends the
-// same query to several datastores. It does not cache passages. A Cache is safe for concurrent use.
+// Cache is an Embedder that caches the vectors of recent queries, because users repeat queries and a conversation sends
+// the same query to several datastores. It does not cache passages. A Cache is safe for concurrent use.
 type Cache struct {
 	next    Embedder
 	limit   int
 	mu      sync.Mutex
-	recent  *list.List // of *cached; most recently used first
+	recent  *list.List // *cached elements, most recently used first
 	entries map[cacheKey]*list.Element
 }
 
@@ -32,8 +32,8 @@ type cached struct {
 
 var _ Embedder = (*Cache)(nil)
 
-// Cached returns a Cache that gets missing vectors from `next`. It holds the vectors of up to `limit` queries, and of
-// at least one. An entry takes about 200 bytes in addition to the vector.
+// Cached returns a Cache that gets missing vectors from `next`. It holds the vectors of up to `limit` queries, but at
+// least one. An entry takes about 200 bytes in addition to its vector.
 func Cached(next Embedder, limit int) *Cache {
 	return &Cache{next: next, limit: max(limit, 1), recent: list.New(), entries: make(map[cacheKey]*list.Element)}
 }
@@ -41,7 +41,7 @@ func Cached(next Embedder, limit int) *Cache {
 // Model implements Embedder.
 func (c *Cache) Model() Model { return c.next.Model() }
 
-// Embed implements Embedder. The caller may modify the vectors. Failures are not cached.
+// Embed implements Embedder. The caller may modify the vectors. Errors are not cached.
 func (c *Cache) Embed(ctx context.Context, texts []string, purpose Purpose) ([][]float32, error) {
 	if purpose != Query {
 		return c.next.Embed(ctx, texts, purpose)
@@ -96,7 +96,7 @@ func (c *Cache) get(key cacheKey) []float32 {
 func (c *Cache) put(key cacheKey, vector []float32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if element, ok := c.entries[key]; ok { // a concurrent call has already added the entry
+	if element, ok := c.entries[key]; ok { // a concurrent call already added the entry
 		c.recent.MoveToFront(element)
 		return
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-// counting is an embedder that records the texts it gets. A text's vector is its length.
+// counting is an embedder that records the texts it receives. A text's vector is its length.
 type counting struct {
 	mu    sync.Mutex
 	asked []string

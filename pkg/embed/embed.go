@@ -1,5 +1,5 @@
-// Package embed turns text into vectors, with a built-in model that needs no download or with any server that supports
-// the OpenAI embeddings API.
+// Package embed turns text into vectors, using either a built-in model that needs no download or any server that
+// supports the OpenAI embeddings API.
 package embed
 
 import (
@@ -8,30 +8,30 @@ import (
 	"strings"
 )
 
-// Purpose says what a text is embedded for. Some models treat queries and passages differently.
+// Purpose says what a text is embedded for, because some models treat queries and passages differently.
 type Purpose int
 
-// Purposes of embedded texts.
+// Purposes for embedding texts.
 const (
 	Passage Purpose = iota
 	Query
 )
 
-// Model identifies the model that computed a vector. Vectors of different models cannot be compared.
+// Model identifies the model that computed a vector. Vectors from different models cannot be compared.
 type Model struct {
 	ID         string // stable, because datastores store it ("builtin-en-256-v1", "openai:text-embedding-3-small")
 	Dimensions int
 }
 
-// shortenable lists parts of the names of models with Matryoshka embeddings, whose vectors can be cut to their first
+// shortenable lists name parts of models with Matryoshka embeddings, whose vectors can be truncated to their first
 // dimensions.
 var shortenable = []string{
 	"text-embedding-3-", "embeddinggemma", "qwen3-embedding", "mxbai-embed-large", "mxbai-embed-2d", "nomic-embed-text-v1.5", "nomic-embed-text-v2",
 	"snowflake-arctic-embed2", "snowflake-arctic-embed-m-v1.5", "snowflake-arctic-embed-m-v2", "snowflake-arctic-embed-l-v2", "jina-embeddings-v3", "jina-embeddings-v4",
 }
 
-// CanShorten reports, by the model's name, whether its vectors can be cut to their first dimensions and scaled to unit
-// length again.
+// CanShorten reports, based on the model's name, whether its vectors can be truncated to their first dimensions and
+// rescaled to unit length.
 func CanShorten(m Model) bool {
 	id := strings.ToLower(m.ID)
 	return slices.ContainsFunc(shortenable, func(name string) bool { return strings.Contains(id, name) })
@@ -42,12 +42,12 @@ func CanShorten(m Model) bool {
 type Embedder interface {
 	Model() Model
 	// Embed returns one vector per text, in order. It truncates texts that are too long for the model instead of rejecting
-	// them. It retries temporary errors (timeouts, 429, 5xx) until ctx is done, and only then returns them.
+	// them. It retries temporary errors (timeouts, 429, 5xx) until ctx is done and returns them only then.
 	Embed(ctx context.Context, texts []string, purpose Purpose) ([][]float32, error)
 }
 
-// Coverage returns the share of the text, from 0 to 1, that consists of words the model knows. It calls the Coverage
-// method of e or of the first embedder wrapped by e that has one, and returns 1 if none has.
+// Coverage returns the fraction of the text, from 0 to 1, that consists of words the model knows. It calls the Coverage
+// method of e or of the first embedder wrapped by e that has one. If none has, it returns 1.
 func Coverage(e Embedder, text string) float64 {
 	if covered, ok := find[interface{ Coverage(text string) float64 }](e); ok {
 		return covered.Coverage(text)
@@ -55,14 +55,14 @@ func Coverage(e Embedder, text string) float64 {
 	return 1
 }
 
-// IsCached reports whether the vector of a query is available without waiting, for example from a Cache. It calls the
-// IsCached method of e or of the first embedder wrapped by e that has one, and returns false if none has.
+// IsCached reports whether a query's vector is available without waiting, for example from a Cache. It calls the
+// IsCached method of e or of the first embedder wrapped by e that has one. If none has, it returns false.
 func IsCached(e Embedder, query string) bool {
 	cached, ok := find[interface{ IsCached(query string) bool }](e)
 	return ok && cached.IsCached(query)
 }
 
-// find returns e if it implements T, or the first embedder wrapped by e that does. ok is false if there is none.
+// find returns e if it implements T, or else the first embedder wrapped by e that does. `ok` is false if there is none.
 func find[T any](e Embedder) (found T, ok bool) {
 	for {
 		if found, ok = e.(T); ok {

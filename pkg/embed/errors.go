@@ -29,14 +29,14 @@ func (k Kind) String() string {
 	}
 }
 
-// Error is a failure of an embedding model. Its chain also contains a domain.Error with the code UNAVAILABLE for
-// callers of the API, which says how long to wait but not what caused the failure.
+// Error is an embedding model failure. Its chain also contains a domain.Error with the code UNAVAILABLE for API
+// callers, which says how long to wait but not what caused the failure.
 type Error struct {
 	Kind       Kind
 	Model      string        // the model's ID
 	Status     int           // HTTP status; 0 if there was no response
 	Message    string        // the provider's message, or what is wrong with its response; never contains the API key
-	RetryAfter time.Duration // how long the provider asks to wait; 0 if it does not say
+	RetryAfter time.Duration // how long the provider asks to wait; 0 if it doesn't say
 	Err        error         // cause; may be nil
 }
 
@@ -52,7 +52,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Unwrap returns the cause and the domain.Error for callers of the API.
+// Unwrap returns the cause and the domain.Error for API callers.
 func (e *Error) Unwrap() []error {
 	told := domain.Errorf(domain.CodeUnavailable, "the embedding model %q is unavailable; try again later", e.Model)
 	if e.Kind == Permanent {

@@ -1,7 +1,7 @@
-// Package minilm contains all-MiniLM-L6-v2, a sentence transformer for English, as part of the program. Its weights are
-// 8-bit integers. Package transformer runs the model in process and loads it on first use.
+// Package minilm embeds all-MiniLM-L6-v2, a sentence transformer for English, in the program. Its weights are 8-bit
+// integers. Package transformer runs the model in process and loads it on first use.
 //
-// The command in the convert directory writes the model's files from the published ones. NOTICE names the model's
+// The command in the convert directory creates the model's files from the published ones. NOTICE names the model's
 // authors and licence.
 package minilm
 
@@ -15,14 +15,14 @@ import (
 	"github.com/sluice/sluice/pkg/embed/transformer"
 )
 
-// ID and dimensions of the model. Every datastore stores them, so another conversion needs a new ID.
+// The model's ID and dimensions. Every datastore stores them, so another conversion needs a new ID.
 const (
 	ID         = "builtin-minilm"
 	Dimensions = 384
 )
 
-// The files of the model as package transformer reads them. The weights are not copied: they stay in the mapped pages
-// of the executable, which the system reads on demand and may drop at any time.
+// The model's files as package transformer reads them. The weights are not copied: they stay in the executable's mapped
+// pages, which the system reads on demand and may drop at any time.
 var (
 	//go:embed model/config.json
 	config string
@@ -34,7 +34,7 @@ var (
 	weights string
 )
 
-// open loads the model, which takes a fraction of a second and 30 MB of memory. All embedders share the model.
+// open loads the model, which takes a fraction of a second and 30 MB of memory. All embedders share it.
 var open = sync.OnceValues(func() (*transformer.Embedder, error) {
 	return transformer.Open(transformer.Config{Files: files()})
 })
@@ -48,20 +48,19 @@ func files() map[string]string {
 	}
 }
 
-// Embedder is the embed.Embedder of the model. It is safe for concurrent use and does not need to be closed.
+// Embedder is the model's embed.Embedder. It is safe for concurrent use and does not have to be closed.
 type Embedder struct{}
 
 var _ embed.Embedder = Embedder{}
 
-// New returns an embedder. It loads nothing.
+// New returns an embedder without loading anything.
 func New() Embedder { return Embedder{} }
 
 // Model implements embed.Embedder.
 func (Embedder) Model() embed.Model { return embed.Model{ID: ID, Dimensions: Dimensions} }
 
-// Embed implements embed.Embedder. It treats queries and passages alike and embeds the first 256 tokens of a text. The
-// vector of a text without tokens is zero. Embed fails only if ctx is done or the program's copy of the model is
-// damaged.
+// Embed implements embed.Embedder. It treats queries and passages alike and embeds only a text's first 256 tokens. A
+// text without tokens has a zero vector. Embed fails only if ctx is done or the program's copy of the model is damaged.
 func (Embedder) Embed(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
 	m, err := open()
 	if err != nil {
@@ -70,8 +69,8 @@ func (Embedder) Embed(ctx context.Context, texts []string, purpose embed.Purpose
 	return m.Embed(ctx, texts, purpose)
 }
 
-// Coverage returns how much of a text the model's vocabulary covers, from 0 to 1; see transformer.Embedder.Coverage. It
-// returns 1 if the model cannot be loaded; Embed then returns the error.
+// Coverage returns how much of a text the model's vocabulary covers, from 0 to 1; see transformer.Embedder.Coverage. If
+// the model cannot be loaded, it returns 1, and Embed then returns the error.
 func (Embedder) Coverage(text string) float64 {
 	m, err := open()
 	if err != nil {

@@ -8,14 +8,14 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-// batch holds the texts of one request.
+// batch holds the texts for one request.
 type batch struct {
 	texts   []string
 	indexes []int // each text's index in the caller's slice
 }
 
-// batches divides the texts, in order, into batches within the configured limits on texts and tokens. It adds the
-// prefix for the purpose to each text, truncates the result to MaxInputTokens, and omits blank texts.
+// batches splits the texts, in order, into batches within the configured limits on texts and tokens. It adds the
+// purpose's prefix to each text, truncates the result to MaxInputTokens, and omits blank texts.
 func (e *Embedder) batches(texts []string, purpose embed.Purpose) []batch {
 	prefix := e.config.PassagePrefix
 	if purpose == embed.Query {
@@ -43,11 +43,11 @@ func (e *Embedder) batches(texts []string, purpose embed.Purpose) []batch {
 	return all
 }
 
-// Average number of ASCII characters per token. This is cautious: English prose usually has 4 and source code 3. Every
-// character outside ASCII counts as one token, which is right for Chinese and too many for other scripts.
+// Average number of ASCII characters per token. This is a cautious value: English prose usually has 4 and source code
+// 3. Every non-ASCII character counts as one token, which is correct for Chinese and too many for other scripts.
 const asciiPerToken = 3
 
-// truncate returns the longest prefix of the text with at most `limit` tokens, by estimate, and the estimate for that
+// truncate returns the longest prefix of the text with an estimated `limit` tokens at most, and the estimate for that
 // prefix, rounded up.
 func truncate(text string, limit int) (string, int) {
 	thirds := 0

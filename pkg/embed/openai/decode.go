@@ -11,7 +11,7 @@ import (
 	"strconv"
 )
 
-// vector is an embedding: in JSON an array of numbers, or a base64 string of little-endian float32 values.
+// vector is an embedding. In JSON, it is an array of numbers or a base64 string of little-endian float32 values.
 type vector []float32
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -64,8 +64,8 @@ func numbersOf(data []byte) ([]float32, bool) {
 	return numbers, true
 }
 
-// decode returns the vectors of the response in the order of the request, scaled to unit length. It fails unless there
-// are exactly `want` vectors, each index occurs once, all vectors have the same length from 1 to maxDimensions, and all
+// decode returns the response's vectors in the order of the request, scaled to unit length. It fails unless there are
+// exactly `want` vectors, each index occurs once, all vectors have the same length from 1 to maxDimensions, and all
 // numbers are finite.
 func decode(body []byte, want int) ([][]float32, error) {
 	var answer struct {

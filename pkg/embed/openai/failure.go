@@ -17,7 +17,7 @@ import (
 
 const (
 	maxResponse = 64 << 20 // maximum size of a successful response, in bytes
-	maxRefusal  = 64 << 10 // maximum number of bytes to read from the body of an error response
+	maxRefusal  = 64 << 10 // maximum number of bytes to read from an error response's body
 	maxMessage  = 500      // maximum number of bytes to keep of the provider's message
 )
 
@@ -49,9 +49,9 @@ func kindOf(status int) embed.Kind {
 	return embed.Permanent
 }
 
-// classify turns an error from send into an *embed.Error. It returns an error from responseError unchanged. If the
-// caller has cancelled ctx, the error says so. A response that is too large is permanent. Any other error means that
-// the connection failed, broke or timed out.
+// classify turns an error from send into an *embed.Error. It returns errors from responseError unchanged. If the caller
+// has cancelled ctx, the error says so. A response that is too large is permanent. Any other error means that the
+// connection failed, broke or timed out.
 func (e *Embedder) classify(ctx context.Context, err error) error {
 	if failure, ok := errors.AsType[*embed.Error](err); ok {
 		return failure
@@ -69,9 +69,9 @@ func (e *Embedder) classify(ctx context.Context, err error) error {
 	return &embed.Error{Kind: kind, Model: e.id, Message: message, Err: err}
 }
 
-// messageOf returns the message in an error response: {"error": {"message": …}} (OpenAI), {"error": "…"} (Ollama, TEI),
-// {"message": …} or {"detail": …} (older vLLM, FastAPI). If the body has none of these forms, it returns the whole
-// body.
+// messageOf returns the message from an error response: {"error": {"message": …}} (OpenAI), {"error": "…"} (Ollama,
+// TEI), {"message": …} or {"detail": …} (older vLLM, FastAPI). If the body looks like none of these, it returns the
+// whole body.
 func messageOf(body []byte) string {
 	var parsed struct {
 		Error   json.RawMessage `json:"error"`
@@ -95,7 +95,7 @@ func messageOf(body []byte) string {
 	return strings.TrimSpace(string(body))
 }
 
-// redact truncates a message and removes the API key, which some servers repeat.
+// redact truncates a message and removes the API key, because some servers repeat it.
 func (e *Embedder) redact(message string) string {
 	if e.config.APIKey != "" {
 		message = strings.ReplaceAll(message, e.config.APIKey, "[key]")
@@ -108,7 +108,7 @@ func (e *Embedder) redact(message string) string {
 
 var lengthError = regexp.MustCompile(`(?i)length|too (long|large|many)|token|exceed|maximum|batch size`)
 
-// isTooLong reports whether the server rejected the input as too long. Only the message says so.
+// isTooLong reports whether the server rejected the input as too long. Only the message reveals this.
 func isTooLong(err error) bool {
 	var failure *embed.Error
 	if !errors.As(err, &failure) {
@@ -126,7 +126,7 @@ func isTooLong(err error) bool {
 var dimensionsError = regexp.MustCompile(`(?i)dimension|matryoshka`)
 
 // rejectsDimensions reports whether the server rejected the "dimensions" field, because the model cannot shorten its
-// vectors or the server does not know the field. Only the message says so.
+// vectors or the server does not know the field. Only the message reveals this.
 func rejectsDimensions(err error) bool {
 	var failure *embed.Error
 	return errors.As(err, &failure) && (failure.Status == http.StatusBadRequest || failure.Status == http.StatusUnprocessableEntity) &&

@@ -398,7 +398,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// isPermanent reports whether retries of err are pointless.
+// isPermanent reports whether retrying after err is pointless.
 func isPermanent(err error) bool {
 	e, ok := errors.AsType[*embed.Error](err)
 	return ok && e.Kind == embed.Permanent

@@ -25,23 +25,23 @@ func retryDelay(status int, header http.Header, now time.Time) time.Duration {
 	return wait
 }
 
-// delayPassages delays further passage requests after a 429. All documents share the limit, so these requests would be
-// rejected too and would count towards it.
+// delayPassages delays further passage requests after a 429. All documents share the limit, so these requests would
+// also be rejected and count towards it.
 func (e *Embedder) delayPassages(failure *embed.Error, wait time.Duration) {
 	if failure.Status == http.StatusTooManyRequests {
 		e.resume.Store(time.Now().Add(wait).UnixNano())
 	}
 }
 
-// waitForPassages waits until passage requests may resume. Queries do not wait, because they are few and users wait for
-// them.
+// waitForPassages waits until passage requests may resume. Queries do not wait, because they are few and users are
+// waiting for them.
 func (e *Embedder) waitForPassages(ctx context.Context, purpose embed.Purpose) error {
 	wait := time.Until(time.Unix(0, e.resume.Load()))
 	if purpose == embed.Query || wait <= 0 {
 		return nil
 	}
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
-		return nil // send the request now, so that the caller learns from the response how long to wait
+		return nil // send the request now, so that the caller learns how long to wait from the response
 	}
 	return e.pause(ctx, wait)
 }

@@ -22,21 +22,21 @@ import (
 	"github.com/sluice/sluice/pkg/sleep"
 )
 
-// Config selects the server and the model, and limits the requests. Zero fields get defaults, except Model, which is
+// Config selects the server and the model and limits the requests. Zero fields get defaults, except Model, which is
 // required.
 type Config struct {
 	BaseURL string // includes the version: "http://localhost:11434/v1"; default "https://api.openai.com/v1"
 	APIKey  string // sent as a bearer token if not empty; never logged or included in errors
-	Model   string // name of the model on the server; required
+	Model   string // the model's name on the server; required
 
 	// Dimensions is the vector length to request from a model that can shorten its vectors; 0 means the model's own
-	// length. The "dimensions" field is sent unless the server rejects it. Vectors of another length are rejected.
+	// length. The "dimensions" field is sent unless the server rejects it. Vectors with a different length are rejected.
 	// Dimensions is part of the model's ID, because vectors of different lengths cannot be compared.
 	Dimensions int
 
-	// Known is the length of the model's vectors in earlier responses, or 0 if unknown. Until the first response, Model
-	// returns Known. This field is not sent to the server. If the server returns another length, the model has changed,
-	// and the response is rejected.
+	// Known is the length of the model's vectors in earlier responses, or 0 if unknown. Model returns it until the first
+	// response. Known is not sent to the server. If the server returns a different length, the model has changed, and the
+	// response is rejected.
 	Known int
 
 	// QueryPrefix and PassagePrefix are prepended to queries and passages, for models trained with such prefixes
@@ -44,8 +44,8 @@ type Config struct {
 	// the prefix cannot be compared.
 	QueryPrefix, PassagePrefix string
 
-	// Base64 requests vectors in base64 instead of JSON numbers. This takes a third of the space, but not every server
-	// supports it. The server may respond in either form.
+	// Base64 requests base64 vectors instead of JSON numbers. They take a third of the space, but not every server
+	// supports them. The server may respond in either form.
 	Base64 bool
 
 	MaxInputTokens int           // maximum number of tokens per text, by a cautious estimate; longer texts are truncated; default 8,000
@@ -55,7 +55,7 @@ type Config struct {
 	Timeout        time.Duration // per request; default 60 s
 	MaxAttempts    int           // maximum number of requests per batch, including the first; default 6
 
-	HTTPClient *http.Client // default: a client that keeps a connection for each simultaneous request
+	HTTPClient *http.Client // default: a client that keeps one connection per simultaneous request
 }
 
 const (
@@ -85,10 +85,10 @@ func (c Config) withDefaults() Config {
 }
 
 // newClient returns an HTTP client that keeps up to `connections` idle connections to the server. Go's default client
-// keeps only two, so most requests would need a new handshake. The client follows no redirects to other hosts.
+// keeps only two, so most requests would need a new handshake. The client does not follow redirects to other hosts.
 func newClient(connections int) *http.Client {
 	transport, ok := http.DefaultTransport.(*http.Transport)
-	if !ok { // the transport was replaced, for example by instrumentation
+	if !ok { // the transport was replaced, e.g. by instrumentation
 		return &http.Client{CheckRedirect: modelhttp.SameOrigin}
 	}
 	transport = transport.Clone()
@@ -104,15 +104,15 @@ type Embedder struct {
 	address           string
 	dimensions        atomic.Int64
 	resume            atomic.Int64     // Unix time in nanoseconds when passage requests may resume
-	withoutDimensions atomic.Bool      // whether the server rejects the "dimensions" field
+	withoutDimensions atomic.Bool      // the server rejects the "dimensions" field
 	slots             [2]chan struct{} // one channel per purpose, so that queries do not wait behind a bulk import
 	pause             func(ctx context.Context, d time.Duration) error
 }
 
 var _ embed.Embedder = (*Embedder)(nil)
 
-// New returns an embedder with this configuration. It does not call the server. The error for an invalid field names
-// the field.
+// New returns an embedder with this configuration without calling the server. If a field is invalid, the error names
+// it.
 func New(config Config) (*Embedder, error) {
 	config = config.withDefaults()
 	if config.Model == "" {
@@ -145,7 +145,7 @@ func New(config Config) (*Embedder, error) {
 	return e, nil
 }
 
-// Model implements embed.Embedder. Dimensions is 0 until the first response to Discover or Embed, unless the
+// Model implements embed.Embedder. Dimensions is 0 until Discover or Embed receives its first response, unless the
 // configuration sets Dimensions or Known.
 func (e *Embedder) Model() embed.Model {
 	return embed.Model{ID: e.id, Dimensions: int(e.dimensions.Load())}
@@ -160,8 +160,8 @@ func (e *Embedder) Discover(ctx context.Context) error {
 	return err
 }
 
-// Embed implements embed.Embedder. It does not send blank texts, because servers reject them; their vectors are zero.
-// The error is an *embed.Error or ctx's error.
+// Embed implements embed.Embedder. Blank texts are not sent, because servers reject them, and get zero vectors. The
+// error is an *embed.Error or ctx's error.
 func (e *Embedder) Embed(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
 	vectors := make([][]float32, len(texts))
 	group, groupCtx := errgroup.WithContext(ctx)
@@ -184,7 +184,7 @@ func (e *Embedder) Embed(ctx context.Context, texts []string, purpose embed.Purp
 	return vectors, nil
 }
 
-// setZeroVectors sets zero vectors for the texts not sent. It calls Discover if the length of the vectors is unknown.
+// setZeroVectors sets zero vectors for the texts not sent. It calls Discover if the vectors' length is unknown.
 func (e *Embedder) setZeroVectors(ctx context.Context, vectors [][]float32) error {
 	for i, vector := range vectors {
 		if vector != nil {

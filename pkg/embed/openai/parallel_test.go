@@ -58,7 +58,7 @@ func TestAQueryDoesNotWaitForPassages(t *testing.T) {
 		})
 	}
 	<-full
-	<-full // the maximum number of passage requests is running, and many more are waiting
+	<-full // the maximum number of passage requests is running, with many more waiting
 	if _, err := e.Embed(t.Context(), []string{"query"}, embed.Query); err != nil {
 		t.Error(err)
 	}

@@ -19,9 +19,9 @@ const (
 	minHalvedBytes = 16 // a text is halved only if each half has at least this many bytes
 )
 
-// request returns the vectors of one batch. If the server rejects the batch because of its length, request sends the
-// halves separately, and so on. This isolates a text that is too long, and also helps if the server allows fewer texts
-// per request. If a single text is too long, only its first half is embedded.
+// request returns one batch's vectors. If the server rejects the batch because of its length, request sends the halves
+// separately, and so on. This isolates a text that is too long, and also helps if the server allows fewer texts per
+// request. If a single text is too long, only its first half is embedded.
 func (e *Embedder) request(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
 	vectors, err := e.retry(ctx, texts, purpose)
 	if err == nil || !isTooLong(err) {
@@ -43,7 +43,7 @@ func (e *Embedder) request(ctx context.Context, texts []string, purpose embed.Pu
 }
 
 // retry sends one batch until it succeeds, fails permanently, or runs out of attempts or time. It gives up at once if
-// ctx's deadline comes before the end of the next wait.
+// the next wait would go past ctx's deadline.
 func (e *Embedder) retry(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
 	if err := e.waitForPassages(ctx, purpose); err != nil {
 		return nil, fmt.Errorf("waiting to embed: %w", err)
@@ -55,13 +55,13 @@ func (e *Embedder) retry(ctx context.Context, texts []string, purpose embed.Purp
 		if err == nil || !errors.As(err, &failure) || failure.Kind == embed.Permanent || attempt == e.config.MaxAttempts {
 			return vectors, err
 		}
-		// Wait between wait/2 and wait, at random, so that workers that failed together do not retry together.
+		// Wait for a random time between wait/2 and wait, so that workers that failed together do not retry together.
 		pause := max(wait/2+rand.N(wait/2+1), failure.RetryAfter)
 		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= pause {
 			return nil, err
 		}
 		if pause > e.config.Timeout+maxPause {
-			return nil, err // better to wait in the caller's queue than to block a worker
+			return nil, err // waiting in the caller's queue is better than blocking a worker
 		}
 		e.delayPassages(failure, pause)
 		if e.pause(ctx, pause) != nil {
@@ -105,7 +105,7 @@ func (e *Embedder) attempt(ctx context.Context, texts []string, purpose embed.Pu
 	return vectors, nil
 }
 
-// send sends one request, with the "dimensions" field unless that is 0.
+// send sends one request. It includes the "dimensions" field unless `dimensions` is 0.
 func (e *Embedder) send(ctx context.Context, texts []string, dimensions int) ([]byte, error) {
 	body := struct {
 		Model      string   `json:"model"`

@@ -25,8 +25,8 @@ type wireRequest struct {
 	Dimensions     int      `json:"dimensions"`
 }
 
-// server is an embedding server with the real protocol. The direction of a text's vector depends on the text's length
-// in bytes.
+// server is an embedding server that uses the real protocol. The direction of a text's vector depends on the text's
+// length in bytes.
 type server struct {
 	*httptest.Server
 	// answer handles the n-th request, counted from 1. If it returns false, the server responds normally.
@@ -78,12 +78,13 @@ func (s *server) texts() []string {
 	return all
 }
 
-// vectorOf returns the vector of a text. Its length is not 1, so that tests notice a client that does not normalise it.
+// vectorOf returns a text's vector. The vector's length is not 1, so that tests notice a client that does not normalise
+// it.
 func vectorOf(text string) []float32 {
 	return []float32{3 * float32(math.Cos(float64(len(text)))), 3 * float32(math.Sin(float64(len(text)))), 0}
 }
 
-// writeVectors responds like OpenAI, but in reverse order, so that tests notice a client that ignores the index.
+// writeVectors responds like OpenAI but in reverse order, so that tests notice a client that ignores the index.
 func writeVectors(w http.ResponseWriter, body wireRequest) {
 	data := make([]map[string]any, 0, len(body.Input))
 	for i := len(body.Input) - 1; i >= 0; i-- {
@@ -124,8 +125,7 @@ func (p *pauses) pause(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// newEmbedder returns an embedder for the server and the pauses that it would have made. It does not wait between
-// attempts.
+// newEmbedder returns an embedder for the server, and the pauses it would have made. It does not wait between attempts.
 func newEmbedder(t *testing.T, s *server, change func(*Config)) (*Embedder, *pauses) {
 	t.Helper()
 	transport := http.DefaultTransport.(*http.Transport).Clone()

@@ -26,7 +26,7 @@ type download struct {
 // permanentError is an error that retries cannot fix.
 type permanentError struct{ error }
 
-// run fetches the file, or the rest of it if a part is already on disk. Errors say what is wrong and what to do.
+// run fetches the file, or the remainder if part of it is already on disk. Errors say what is wrong and what to do.
 func (d *download) run(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(d.path), 0o700); err != nil {
 		return fmt.Errorf("creating its directory: %w", err)
@@ -52,7 +52,7 @@ func (d *download) run(ctx context.Context) error {
 	}
 }
 
-// attempt requests the missing part of the file and verifies the result.
+// attempt requests the missing remainder of the file and verifies the result.
 func (d *download) attempt(ctx context.Context) error {
 	file, err := os.OpenFile(d.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -85,7 +85,7 @@ func (d *download) attempt(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	// The file was damaged in transit or is from another version, so start again.
+	// The file was damaged in transit or belongs to another version, so start again.
 	if err := file.Truncate(0); err != nil {
 		return permanentError{fmt.Errorf("emptying a damaged file: %w", err)}
 	}
@@ -95,7 +95,7 @@ func (d *download) attempt(ctx context.Context) error {
 	return err
 }
 
-// fetch appends the missing part of the published file to `file`, which has `have` bytes.
+// fetch appends the missing remainder of the published file to `file`, which has `have` bytes.
 func (d *download) fetch(ctx context.Context, file *os.File, have int64) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -116,7 +116,7 @@ func (d *download) receive(ctx context.Context, file *os.File, have int64, alive
 		return permanentError{fmt.Errorf("making the request: %w", err)}
 	}
 	request.Header.Set("User-Agent", "Sluice")
-	request.Header.Set("Accept-Encoding", "identity") // ranges and sizes refer to the file itself
+	request.Header.Set("Accept-Encoding", "identity") // make ranges and sizes refer to the file itself
 	if have > 0 {
 		request.Header.Set("Range", fmt.Sprintf("bytes=%d-", have))
 	}

@@ -12,7 +12,7 @@ import (
 	"slices"
 )
 
-// Kind is what a model is for.
+// Kind says what a model is for.
 type Kind string
 
 // Kinds of models.
@@ -25,24 +25,24 @@ const (
 type Model struct {
 	Kind     Kind
 	Name     string // name in Sluice and of the model's directory
-	About    string // languages and anything else that helps to choose
+	About    string // languages and anything else that helps users choose
 	Licence  string // the publisher's licence
 	Origin   string // owner and name on Hugging Face
-	Revision string // commit in the repository
+	Revision string // commit in that repository
 	Files    []File
 }
 
-// File describes one file of a model.
+// File describes one of a model's files.
 type File struct {
 	Name   string // path within the model's directory, with forward slashes
 	Size   int64  // size in bytes
 	SHA256 string // hexadecimal
 
-	// Content is the content of a file that the publisher does not provide. It is written instead of downloaded.
+	// Content is the content of a file that the publisher does not provide. Such a file is written instead of downloaded.
 	Content string
 }
 
-// Size returns the size of the model in bytes.
+// Size returns the model's size in bytes.
 func (m Model) Size() (total int64) {
 	for _, f := range m.Files {
 		total += f.Size
@@ -50,7 +50,7 @@ func (m Model) Size() (total int64) {
 	return total
 }
 
-// address returns the URL of a file.
+// address returns a file's URL.
 func (m Model) address(base string, f File) string {
 	return base + "/" + m.Origin + "/resolve/" + m.Revision + "/" + f.Name
 }
@@ -104,8 +104,8 @@ func Known() []Model {
 	}}
 }
 
-// prompts returns config_sentence_transformers.json with the prefixes of queries and passages, for a model published
-// without it.
+// prompts returns config_sentence_transformers.json with the query and passage prefixes, for models published without
+// it.
 func prompts(content string) File {
 	sum := sha256.Sum256([]byte(content))
 	return File{Name: "config_sentence_transformers.json", Size: int64(len(content)), SHA256: hex.EncodeToString(sum[:]), Content: content}
@@ -135,7 +135,7 @@ func (m Model) check(directory string) error {
 // errMismatch means that a file differs from the published file.
 var errMismatch = errors.New("differs from the published file")
 
-// check compares a file with the published one. It returns errMismatch if the size is right but the content differs,
+// check compares a file with the published one. It returns errMismatch if the size is correct but the content differs,
 // and fs.ErrNotExist if the file is missing.
 func (f File) check(path string) error {
 	file, err := os.Open(path)

@@ -1,5 +1,5 @@
-// Package pull downloads embedding models and rerankers from Hugging Face or a mirror. It only supports known models
-// and pins the size and digest of each of their files.
+// Package pull downloads embedding models and rerankers from Hugging Face or a mirror. It supports only known models,
+// for which it pins the size and digest of every file.
 package pull
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/sluice/sluice/pkg/sleep"
 )
 
-// DefaultBase is the default server for models.
+// DefaultBase is the default model server.
 const DefaultBase = "https://huggingface.co"
 
 const (
@@ -32,13 +32,13 @@ const (
 	maxRedirects    = 10 // requests for large files are redirected to other hosts
 )
 
-// Config says where models come from and where to store them. Zero fields get defaults, except Dir, which is required.
+// Config says where to get models and where to store them. Zero fields get defaults, except Dir, which is required.
 type Config struct {
-	// Base is the address of Hugging Face or of a mirror with the same paths; default DefaultBase. Only files with the
-	// pinned size and digest are kept, no matter where they come from.
+	// Base is the address of Hugging Face or a mirror with the same paths; default DefaultBase. Only files with the pinned
+	// size and digest are kept, no matter where they come from.
 	Base string
 
-	// Dir is the directory with the models, each in a subdirectory of its name. It is created if necessary.
+	// Dir is the directory for the models, each in a subdirectory with its name. It is created if necessary.
 	Dir string
 
 	// Attempts is the maximum number of attempts per file; default 8. Each resumes where the previous one stopped.
@@ -47,10 +47,10 @@ type Config struct {
 	// Stall is how long an attempt waits for data from the server before it fails; default 30 s.
 	Stall time.Duration
 
-	// Progress, unless nil, is called with the number of bytes of the model on disk and the model's size in bytes.
+	// Progress, unless nil, is called with the number of the model's bytes on disk and the model's size in bytes.
 	Progress func(done, total int64)
 
-	// Client sends the requests. The default client uses the proxies in the environment and rejects redirects from https
+	// Client sends the requests. The default client uses the proxies from the environment and rejects redirects from https
 	// to http.
 	Client *http.Client
 
@@ -74,7 +74,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// checkRedirect rejects redirects from https to http, and more than maxRedirects redirects in a row.
+// checkRedirect rejects redirects from https to http and more than maxRedirects redirects in a row.
 func checkRedirect(request *http.Request, via []*http.Request) error {
 	if len(via) >= maxRedirects {
 		return fmt.Errorf("more than %d redirects", maxRedirects)
@@ -86,8 +86,8 @@ func checkRedirect(request *http.Request, via []*http.Request) error {
 }
 
 // Pull downloads a model and returns its directory, which gets its final name only once the model is complete. It
-// resumes an interrupted download. A model that already exists is only verified; the error names a file that differs
-// from the published one.
+// resumes interrupted downloads. A model that already exists is only verified; the error names a file that differs from
+// the published one.
 func Pull(ctx context.Context, c Config, m Model) (directory string, err error) {
 	c = c.withDefaults()
 	if base, err := url.Parse(c.Base); err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {

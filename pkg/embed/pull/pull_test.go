@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// contents maps file names of the test model to contents.
+// contents maps the test model's file names to contents.
 var contents = map[string][]byte{
 	"config.json":           []byte(`{"model_type": "bert"}`),
 	"1_Pooling/config.json": []byte(`{}`),
@@ -111,7 +111,7 @@ func verify(t *testing.T, c pull.Config) {
 	}
 }
 
-// cut sends n bytes of the weights from the requested position, and then breaks the connection.
+// cut sends n bytes of the weights from the requested position and then breaks the connection.
 func cut(w http.ResponseWriter, r *http.Request, n int) {
 	all := contents["model.safetensors"]
 	from := 0
@@ -143,7 +143,7 @@ func TestAModelIsInstalledAtomically(t *testing.T) {
 		t.Errorf("told of %d bytes", last.Load())
 	}
 	verify(t, c)
-	s.Close() // a model that exists is verified without a network
+	s.Close() // verifying an existing model needs no network
 	if _, err := pull.Pull(t.Context(), c, model()); err != nil {
 		t.Error(err)
 	}
@@ -219,7 +219,7 @@ func TestServersThatMisbehave(t *testing.T) {
 	for name, test := range map[string]struct {
 		spoil    func(w http.ResponseWriter, r *http.Request, number int) bool
 		requests int    // requests for the weights
-		words    string // text in the error; empty if the download succeeds in the end
+		words    string // text in the error; empty if the download eventually succeeds
 	}{
 		"one that is busy is asked again": {requests: 2, spoil: func(w http.ResponseWriter, _ *http.Request, number int) bool {
 			if number == 1 {

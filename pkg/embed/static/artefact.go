@@ -17,8 +17,8 @@ import (
 //	vectors:     entries × dimensions × int8; multiplied by scale, the trained vectors
 //	vocabulary:  entries lines
 //
-// The vectors are not copied to the heap. They stay in the mapped pages of the executable, which the system reads on
-// demand and may drop at any time.
+// The vectors are not copied to the heap. They stay in the executable's mapped pages, which the system reads on demand
+// and may drop at any time.
 //
 //go:embed model.bin
 var artefact string
@@ -31,12 +31,12 @@ const (
 // table is the parsed artefact.
 type table struct {
 	words   *vocabulary
-	vectors string  // entries × Dimensions values of type int8
+	vectors string  // entries × Dimensions int8 values
 	weights []uint8 // weight of each entry, in 1/255 of the largest weight
-	known   []bool  // whether an entry occurred often enough in training to trust its vector
+	known   []bool  // the entry occurred often enough in training to trust its vector
 }
 
-// load parses the artefact on first use. This takes about 20 ms, and 2 MB for the vocabulary.
+// load parses the artefact on first use. This takes about 20 ms, plus 2 MB for the vocabulary.
 var load = sync.OnceValues(func() (*table, error) { return parse(artefact) })
 
 var errMalformed = errors.New("malformed artefact")

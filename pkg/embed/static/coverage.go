@@ -1,14 +1,14 @@
 package static
 
-// A word of several tokens counts as known if its tokens have at least this many letters on average. Shorter tokens
-// occur in any text, so they do not show that the model knows the word.
+// A multi-token word counts as known if its tokens have at least this many letters on average. Shorter tokens occur in
+// any text, so they don't show that the model knows the word.
 const minFragmentLetters = 3
 
-// Coverage returns the share, from 0 to 1, of a text's characters in known words. A word is known if all its tokens
-// occurred in training; a word of several tokens also needs at least minFragmentLetters letters per token. Mean
+// Coverage returns the fraction, from 0 to 1, of a text's characters that are in known words. A word is known if all
+// its tokens occurred in training; a multi-token word also needs at least minFragmentLetters letters per token. Mean
 // coverage of public question sets: English 0.88 to 0.95, medical English 0.74 to 0.82, French, Spanish, Romanian and
 // Italian 0.44 to 0.59, Vietnamese 0.32, Turkish 0.14, other scripts below 0.05. A threshold of 0.65 therefore
-// separates English from other languages. Words of one character do not count. A text without longer words has coverage
+// separates English from other languages. Single-character words do not count. A text without longer words has coverage
 // 1.
 func (e *Embedder) Coverage(text string) float64 {
 	s := scratchPool.Get().(*scratch)
@@ -35,7 +35,8 @@ func (e *Embedder) Coverage(text string) float64 {
 	return float64(covered) / float64(all)
 }
 
-// wordOf returns the number of characters of the word made of these pieces, and whether the table knows the word.
+// wordOf returns the number of characters in the word that consists of these pieces, and whether the table knows the
+// word.
 func (t *table) wordOf(pieces []piece) (runes int32, known bool) {
 	known = true
 	for _, p := range pieces {
@@ -45,5 +46,5 @@ func (t *table) wordOf(pieces []piece) (runes int32, known bool) {
 	return runes, known && (len(pieces) == 1 || int(runes) >= minFragmentLetters*len(pieces))
 }
 
-// IsCached returns true, because vectors are computed without waiting.
+// IsCached returns true, because computing vectors involves no waiting.
 func (e *Embedder) IsCached(string) bool { return true }

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-// ID and dimensions of the model. Every datastore stores them, so a retrained table needs a new ID.
+// The model's ID and dimensions. Every datastore stores them, so a retrained table needs a new ID.
 const (
 	ID         = "builtin-en-256-v1"
 	Dimensions = 256
@@ -20,8 +20,8 @@ const (
 // overflowing.
 const maxTokens = 16_384
 
-// Embedder is the built-in embed.Embedder. It is safe for concurrent use and does not need to be closed. All embedders
-// of a process share one table.
+// Embedder is the built-in embed.Embedder. It is safe for concurrent use and does not have to be closed. All embedders
+// in a process share one table.
 type Embedder struct {
 	table *table
 }
@@ -40,8 +40,8 @@ func New() (*Embedder, error) {
 // Model implements embed.Embedder.
 func (e *Embedder) Model() embed.Model { return embed.Model{ID: ID, Dimensions: Dimensions} }
 
-// Embed implements embed.Embedder. It treats queries and passages alike. The vector of a text without known tokens is
-// zero. Embed fails only if ctx is done.
+// Embed implements embed.Embedder. It treats queries and passages alike. A text without known tokens has a zero vector.
+// Embed fails only if ctx is done.
 func (e *Embedder) Embed(ctx context.Context, texts []string, _ embed.Purpose) ([][]float32, error) {
 	vectors := make([][]float32, len(texts))
 	backing := make([]float32, len(texts)*Dimensions)
@@ -68,11 +68,11 @@ type scratch struct {
 var scratchPool = sync.Pool{New: func() any { return new(scratch) }}
 
 // mean writes the weighted mean of the pieces' vectors, scaled to unit length, to `out`. Because of the scaling,
-// constant factors do not matter: the sums are computed exactly, with integers, and there is no need to divide them by
-// the sum of the weights.
+// constant factors do not matter, so the sums are computed exactly, with integers, and are not divided by the sum of
+// the weights.
 func (t *table) mean(out []float32, s *scratch) {
 	clear(s.sums[:])
-	// Add four rows at a time, to read and write the sums only a quarter as often.
+	// Add four rows at a time, so that the sums are read and written only a quarter as often.
 	for start := 0; start < len(s.pieces); start += 4 {
 		for i := range s.four.vectors {
 			s.four.vectors[i], s.four.weights[i] = t.row(s.pieces, start+i)

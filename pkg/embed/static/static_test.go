@@ -23,7 +23,7 @@ func tableOf(t testing.TB) *table {
 	return loaded
 }
 
-// entriesOf returns the entries of the vocabulary by id.
+// entriesOf returns the vocabulary's entries by id.
 func entriesOf(t testing.TB) []string {
 	t.Helper()
 	_, lines, found := strings.Cut(artefact[len(artefact)-240_000:], "[PAD]\n")

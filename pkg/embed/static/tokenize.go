@@ -9,21 +9,21 @@ import (
 )
 
 const (
-	maxWordRunes = 100       // maximum length of a word in characters; as in the reference tokeniser, a longer word is unknown as a whole
+	maxWordRunes = 100       // maximum length of a word in characters; like in the reference tokeniser, a longer word is unknown as a whole
 	maxTextBytes = 128 << 10 // maximum size of a text in bytes; longer texts are truncated before tokenising
-	unknown      = -1        // id of a word that is not made of pieces in the vocabulary
+	unknown      = -1        // id of a word that vocabulary pieces cannot form
 )
 
 // piece is one token in a text.
 type piece struct {
 	id        int32 // index into the vocabulary, or unknown
-	runes     int32 // number of characters covered
-	continues bool  // whether it continues the word of the previous piece
+	runes     int32 // number of characters it covers
+	continues bool  // it continues the previous piece's word
 }
 
-// vocabulary divides words into pieces.
+// vocabulary splits words into pieces.
 type vocabulary struct {
-	starts *trie // pieces that begin a word
+	starts *trie // pieces that start a word
 	rest   *trie // pieces that continue a word, without "##"
 }
 
@@ -49,9 +49,9 @@ func isSpecial(entry string) bool {
 	return len(entry) > 2 && entry[0] == '[' && entry[len(entry)-1] == ']'
 }
 
-// appendPieces appends at most `limit` tokens of the text, split as the uncased BERT tokeniser does: control characters
-// and accents are removed, letters lowercased, and each punctuation mark and each Chinese character is a word. Words
-// are divided into the longest matching pieces.
+// appendPieces appends up to `limit` of the text's tokens, split like the uncased BERT tokeniser: control characters
+// and accents are removed, letters are lowercased, and each punctuation mark and each Chinese character is a word.
+// Words are split into the longest matching pieces.
 func (v *vocabulary) appendPieces(pieces []piece, text string, limit int) []piece {
 	if len(text) > maxTextBytes {
 		text = strings.ToValidUTF8(text[:maxTextBytes], "")
@@ -84,8 +84,8 @@ func (v *vocabulary) appendPieces(pieces []piece, text string, limit int) []piec
 	return pieces[:min(limit, len(pieces))]
 }
 
-// appendWord divides a word into pieces, taking the longest matching piece each time. If no piece matches at some
-// point, the whole word is one unknown piece.
+// appendWord splits a word into pieces, taking the longest matching piece each time. If no piece matches at some point,
+// the whole word becomes one unknown piece.
 func (v *vocabulary) appendWord(pieces []piece, word []byte, runes int) []piece {
 	if runes == 0 {
 		return pieces
@@ -112,7 +112,7 @@ func (v *vocabulary) appendWord(pieces []piece, word []byte, runes int) []piece 
 type class uint8
 
 const (
-	letter  class = iota // part of a word: letters, digits, symbols beyond ASCII
+	letter  class = iota // part of a word: letters, digits, non-ASCII symbols
 	space                // ends a word
 	single               // a word of its own
 	dropped              // ignored
@@ -138,8 +138,8 @@ func classOf(r rune) class {
 	return letter
 }
 
-// isIdeograph reports whether r is in one of the blocks that BERT splits into single characters. Kana and Hangul are
-// not.
+// isIdeograph reports whether r is in one of the blocks that BERT splits into single characters. These do not include
+// kana and Hangul.
 func isIdeograph(r rune) bool {
 	return r >= 0x4E00 && r <= 0x9FFF || r >= 0x3400 && r <= 0x4DBF || r >= 0x20000 && r <= 0x2A6DF ||
 		r >= 0x2A700 && r <= 0x2CEAF || r >= 0xF900 && r <= 0xFAFF || r >= 0x2F800 && r <= 0x2FA1F

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// testdata/tokens.json contains the tokens that the Hugging Face tokenizer of all-MiniLM-L6-v2 returns for each text.
+// testdata/tokens.json contains the tokens that Hugging Face's tokenizer for all-MiniLM-L6-v2 returns for each text.
 func TestTokensAreThoseOfTheReferenceTokeniser(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("testdata/tokens.json")
@@ -60,7 +60,7 @@ func TestTextsAreCutAtTheLimitOfTokens(t *testing.T) {
 	if got := len(v.appendPieces(nil, strings.Repeat("hyperparameters ", 50), 7)); got != 7 {
 		t.Errorf("got %d tokens, want 7", got)
 	}
-	// maxTextBytes cuts in the middle of a three-byte character.
+	// maxTextBytes falls in the middle of a three-byte character.
 	long := "x" + strings.Repeat("中", maxTextBytes)
 	for _, p := range v.appendPieces(nil, long, maxTextBytes)[1:] {
 		if p.runes != 1 {

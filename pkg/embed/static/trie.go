@@ -2,9 +2,9 @@ package static
 
 import "math/bits"
 
-// trie is a set of strings that finds, in one pass over a text, the longest string in the set that the text begins
-// with. All edges are in one hash table of one or two megabytes, so a search needs only a few memory accesses. A Go map
-// of the strings would need one lookup for each possible length.
+// trie is a set of strings. In one pass over a text, it finds the longest string in the set that the text starts with.
+// All edges are in one hash table of one or two megabytes, so a search needs only a few memory accesses. A Go map of
+// the strings would need one lookup per possible length.
 type trie struct {
 	edges []edge  // hash table with linear probing; the length is a power of two
 	shift int     // number of bits to shift a hash right to get an index
@@ -19,7 +19,7 @@ type edge struct {
 	to   int32
 }
 
-// newTrie returns an empty trie with 1<<size slots for edges. It grows if less than a third of the slots is free.
+// newTrie returns an empty trie with 1<<size slots for edges. It grows when less than a third of the slots are free.
 // Filling it is faster if `size` is large enough from the start.
 func newTrie(size int) *trie {
 	return &trie{edges: make([]edge, 1<<size), shift: 32 - size, ids: append(make([]int32, 0, 1<<(size-1)), unknown)}
@@ -35,7 +35,7 @@ func (t *trie) findSlot(from uint32) int {
 	return at
 }
 
-// add adds a non-empty string. If the trie already contains it, its id is replaced.
+// add adds a non-empty string, replacing its id if the trie already contains it.
 func (t *trie) add(s string, id int32) {
 	node := int32(0)
 	for i := range len(s) {
@@ -66,7 +66,7 @@ func (t *trie) grow() {
 	}
 }
 
-// longestPrefix returns the id and length in bytes of the longest string in the trie that the text begins with. The
+// longestPrefix returns the id and length in bytes of the longest string in the trie that the text starts with. The
 // length is 0 if there is none.
 func (t *trie) longestPrefix(text []byte) (id int32, length int) {
 	node := int32(0)

@@ -14,8 +14,8 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-// BenchmarkARealModel embeds batches of chunks with 128 tokens, and single short queries, with the model in the
-// directory SLUICE_TEST_MODEL. SLUICE_TEST_KERNEL overrides the choice of the fastest kernel.
+// BenchmarkARealModel embeds batches of 128-token chunks, and single short queries, with the model in the
+// SLUICE_TEST_MODEL directory. SLUICE_TEST_KERNEL overrides the choice of the fastest kernel.
 func BenchmarkARealModel(b *testing.B) {
 	directory := os.Getenv("SLUICE_TEST_MODEL")
 	if directory == "" {

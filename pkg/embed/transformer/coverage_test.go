@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-// vocabularyOf returns an embedder with a vocabulary of the given words and, if chinese is set, the ideographs of a
-// Chinese model.
+// vocabularyOf returns an embedder with a vocabulary of the given words and, if `chinese` is set, a Chinese model's
+// ideographs.
 func vocabularyOf(t *testing.T, chinese bool, words ...string) *Embedder {
 	t.Helper()
 	ids := map[string]int32{}

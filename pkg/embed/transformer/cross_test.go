@@ -17,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/embed/transformer/tinymodel"
 )
 
-// pairExpectation holds the tokens and logit of a pair by the reference implementation.
+// pairExpectation holds a pair's tokens and logit according to the reference implementation.
 type pairExpectation struct {
 	Pair  [2]string
 	IDs   []int32
@@ -84,8 +84,8 @@ func TestRerankersAgreeWithTheReferenceOnEveryKernel(t *testing.T) {
 	}
 }
 
-// TestARealRerankerAgreesWithItsModelCard tests a model too large for the repository, ms-marco-MiniLM-L6-v2 in the
-// directory SLUICE_TEST_RERANKER. Its model card publishes these pairs' logits.
+// TestARealRerankerAgreesWithItsModelCard tests a model too large for the repository, ms-marco-MiniLM-L6-v2, in the
+// SLUICE_TEST_RERANKER directory. Its model card publishes these pairs' logits.
 func TestARealRerankerAgreesWithItsModelCard(t *testing.T) {
 	t.Parallel()
 	directory := os.Getenv("SLUICE_TEST_RERANKER")

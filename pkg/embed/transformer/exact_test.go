@@ -14,7 +14,7 @@ func sameBits(a, b []float32) bool {
 	return slices.EqualFunc(a, b, func(v, w float32) bool { return math.Float32bits(v) == math.Float32bits(w) })
 }
 
-// Vectors must not depend on the processor that computes them, because a fleet may have different ones.
+// Vectors must not depend on the processor that computes them, because a fleet may have different processors.
 func TestFixedPointOfEveryKernelIsTheSameToTheLastBit(t *testing.T) {
 	t.Parallel()
 	for _, shape := range [][3]int{{1, 1, 1}, {5, 3, 15}, {12, 32, 16}, {13, 33, 17}, {95, 31, 47}, {97, 65, 384}, {30, 384, 1536}} {
@@ -108,8 +108,8 @@ func TestRoundingStaysWithinSixteenBits(t *testing.T) {
 	}
 }
 
-// All positions of a tile hold the largest possible numbers. Partial sums overflow 32 bits, but the total must be
-// right.
+// All positions in a tile hold the largest possible numbers. Partial sums overflow 32 bits, but the total must be
+// correct.
 func TestFixedPointTilesAcceptTheLargestNumbers(t *testing.T) {
 	t.Parallel()
 	for _, kn := range kernels() {

@@ -2,8 +2,8 @@ package transformer
 
 import "math"
 
-// fixedPoint multiplies matrices by the weights of linear layers in fixed point. Each row of both matrices is scaled so
-// that its numbers become 16-bit integers and sums of products fit into 32 bits; the sums are scaled back. On most
+// fixedPoint multiplies matrices by linear layers' weights in fixed point. Each row of both matrices is scaled so that
+// its numbers become 16-bit integers and sums of products fit into 32 bits; the sums are scaled back. On most
 // processors this takes half as long as with floats, because they have instructions for pairs of 16-bit integers. The
 // relative error of a sum of k products is about 1e-5 in practice, and at most √k/46000 if all rounding errors have the
 // same sign. It is relative to the product of the two rows' lengths. This is seven bits more precise than bfloat16,
@@ -14,7 +14,7 @@ type fixedPoint struct {
 	// values of p.
 	tile func(a []int16, lda int, b []int16, rows, columns, bias, c []float32, ldc, k int)
 
-	// extent returns the sum of squares and the largest magnitude of the numbers. NaN affects only the sum.
+	// extent returns the numbers' sum of squares and largest magnitude. NaN affects only the sum.
 	extent func(x []float32) (squares, top float32)
 
 	// round sets to[i] to x[i]*factor, rounded to the nearest integer, which must fit into 16 bits.
@@ -22,9 +22,9 @@ type fixedPoint struct {
 }
 
 const (
-	// Maximum Euclidean length of a row of integers. By the Cauchy–Schwarz inequality, the sum of the products of two rows
-	// is at most 46000², slightly below 2³¹. The difference covers the rounding errors of rows of up to 400,000 numbers.
-	// Partial sums may overflow: they wrap around, and the total is right.
+	// Maximum Euclidean length of a row of integers. By the Cauchy–Schwarz inequality, the sum of two rows' products is at
+	// most 46000², slightly below 2³¹. The difference covers the rounding errors in rows of up to 400,000 numbers. Partial
+	// sums may overflow: they wrap around, and the total is correct.
 	fixedLength = 46000
 	// Rows are padded with zeros to a multiple of this length.
 	fixedStep = 16
@@ -32,8 +32,8 @@ const (
 	fixedRows = 96
 )
 
-// quantScale returns the factor for a row before it is rounded to integers, from its sum of squares and largest
-// magnitude. It returns 0 for a row of zeros.
+// quantScale returns the factor to multiply a row by before rounding it to integers, from the row's sum of squares and
+// largest magnitude. It returns 0 for a row of zeros.
 func quantScale(squares float64, top float32) float64 {
 	if squares == 0 {
 		return 0
@@ -41,8 +41,8 @@ func quantScale(squares float64, top float32) float64 {
 	return min(fixedLength/math.Sqrt(squares), math.MaxInt16/float64(top))
 }
 
-// fixedWeights holds the weights of a linear layer with k inputs and n outputs in fixed point, in the order a kernel
-// needs.
+// fixedWeights holds the weights of a linear layer with k inputs and n outputs in fixed point, in the order that a
+// kernel needs.
 type fixedWeights struct {
 	k, n    int
 	panels  []int16   // ⌈n/cols⌉ panels of k/2 × cols pairs
@@ -50,7 +50,7 @@ type fixedWeights struct {
 	bias    []float32
 }
 
-// newFixedWeights allocates weights and sets only the bias. `wide`, the number of rows of each panel, is k rounded up
+// newFixedWeights allocates weights and sets only the bias. `wide`, the number of rows in each panel, is k rounded up
 // to a multiple of fixedStep.
 func (kn *kernel) newFixedWeights(bias []float32, n, k int) (p *fixedWeights, wide int) {
 	wide, cols := roundUp(k, fixedStep), roundUp(n, kn.cols)
@@ -59,7 +59,7 @@ func (kn *kernel) newFixedWeights(bias []float32, n, k int) (p *fixedWeights, wi
 	return p, wide
 }
 
-// packIntegers packs weights that are 8-bit integers times the scale of their row: n rows of k numbers, one per output.
+// packIntegers packs weights that are 8-bit integers times their row's scale: n rows of k numbers, one row per output.
 // Rows of up to 129,000 numbers are shorter than fixedLength.
 func (kn *kernel) packIntegers(numbers []byte, scales, bias []float32, n, k int) *fixedWeights {
 	p, wide := kn.newFixedWeights(bias, n, k)
@@ -73,7 +73,7 @@ func (kn *kernel) packIntegers(numbers []byte, scales, bias []float32, n, k int)
 	return p
 }
 
-// packFixed packs weights stored as n rows of k numbers, one per output.
+// packFixed packs weights stored as n rows of k numbers, one row per output.
 func (kn *kernel) packFixed(weight, bias []float32, n, k int) *fixedWeights {
 	p, wide := kn.newFixedWeights(bias, n, k)
 	for j := range n {
@@ -135,7 +135,7 @@ func (kn *kernel) multiplyFixed(c []float32, ldc int, a []float32, lda, m int, b
 }
 
 // row converts x to integers in `out`, padded with zeros. It returns the factor that turns the integers back into the
-// numbers, up to rounding.
+// numbers, apart from rounding.
 func (f *fixedPoint) row(out []int16, x []float32) float32 {
 	squares32, top := f.extent(x)
 	squares := float64(squares32)

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-// product multiplies in fixed point and returns the worst relative error: a value's error divided by the product of its
-// two rows' lengths.
+// product multiplies in fixed point and returns the worst relative error, i.e. a value's error divided by the product
+// of its two rows' lengths.
 func product(t *testing.T, kn *kernel, a, weight, bias []float32, m, n, k int) (c []float32, worst float64) {
 	t.Helper()
 	c = make([]float32, m*n)
@@ -58,8 +58,8 @@ func TestFixedPointIsCloseForAnyShapeAndScale(t *testing.T) {
 	}
 }
 
-// Sums are largest if both rows have the same direction. Numbers are largest if a row contains a single number other
-// than zero.
+// Sums are largest if both rows have the same direction. Numbers are largest if a row contains a single non-zero
+// number.
 func TestFixedPointHoldsTheLargestSums(t *testing.T) {
 	t.Parallel()
 	for _, kn := range kernels() {
@@ -74,7 +74,7 @@ func TestFixedPointHoldsTheLargestSums(t *testing.T) {
 						a[i] = fill(i)
 						weight[i] = sign * a[i]
 					}
-					// If all numbers are rounded in the same direction, the errors do not cancel.
+					// The errors do not cancel if all numbers are rounded in the same direction.
 					if _, worst := product(t, kn, a, weight, []float32{0}, 1, 1, k); worst > (math.Sqrt(float64(k))+1)/fixedLength {
 						t.Errorf("%s, %d numbers, %s, sign %v: %v away", kn.name, k, name, sign, worst)
 					}
@@ -129,7 +129,7 @@ func TestEveryKernelKnowsSumsAndNorms(t *testing.T) {
 	}
 }
 
-// TestKernelsAgreeOnARealModel runs the model in the directory SLUICE_TEST_MODEL with every kernel.
+// TestKernelsAgreeOnARealModel runs the model in the SLUICE_TEST_MODEL directory with every kernel.
 func TestKernelsAgreeOnARealModel(t *testing.T) {
 	t.Parallel()
 	directory := os.Getenv("SLUICE_TEST_MODEL")

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// network is the trained part of a model. It never changes.
+// network is the trained part of a model. It is immutable.
 type network struct {
 	kernel       *kernel
 	hidden       int // length of a token's vector in numbers
@@ -14,8 +14,8 @@ type network struct {
 	activation   func([]float32)
 
 	words     *table    // one row per token
-	positions []float32 // one row per position, with the token-type vector of a single text already added
-	firstPos  int       // row of positions for the first token
+	positions []float32 // one row per position, with a single text's token-type vector already added
+	firstPos  int       // row in positions for the first token
 	norm      layerNorm
 
 	layers []layer
@@ -35,13 +35,14 @@ type pooling uint8
 
 const (
 	poolMean  pooling = iota // their mean
-	poolFirst                // the vector of the first token, [CLS]
+	poolFirst                // the first token's vector, [CLS]
 )
 
-// Number of tokens whose attention is computed at a time. Otherwise the scores of a long text would take much memory.
+// Number of tokens whose attention is computed at a time. It is limited because a long text's scores would take much
+// memory.
 const scoreRows = 96
 
-// workspace holds the buffers of a batch and is reused for later batches.
+// workspace holds a batch's buffers and is reused for later batches.
 type workspace struct {
 	x, mixed, qkv, wide  []float32 // the tokens' vectors and intermediate results
 	keys, values, scores []float32
@@ -50,7 +51,7 @@ type workspace struct {
 	sums                 [scoreRows]float32
 }
 
-// grow returns a slice of length n with arbitrary content. It reuses s if possible.
+// grow returns a slice of length n with arbitrary content, reusing s if possible.
 func grow(s []float32, n int) []float32 {
 	if cap(s) < n {
 		return make([]float32, n)
@@ -58,8 +59,8 @@ func grow(s []float32, n int) []float32 {
 	return s[:n]
 }
 
-// fit allocates memory for a batch. `tokens` is the number of tokens in all texts, and `longest` is the number in the
-// longest text.
+// fit allocates memory for a batch. `tokens` is the total number of tokens, and `longest` is the number of tokens in
+// the longest text.
 func (n *network) fit(w *workspace, tokens, longest int) {
 	rows := tokens + n.kernel.rows // tiles may read past the last row
 	w.x = grow(w.x, rows*n.hidden)
@@ -103,7 +104,7 @@ func (n *network) fitTexts(w *workspace, texts [][]int32) (tokens int) {
 	return tokens
 }
 
-// encode feeds the tokens' vectors in w.x through layers of the network.
+// encode feeds the tokens' vectors in w.x through some of the network's layers.
 func (n *network) encode(ctx context.Context, w *workspace, texts [][]int32, layers []layer, between func(context.Context)) error {
 	tokens := 0
 	for _, text := range texts {
@@ -125,7 +126,7 @@ func (n *network) encode(ctx context.Context, w *workspace, texts [][]int32, lay
 	return nil
 }
 
-// feedForward computes the part of a layer after attention for the first `rows` rows of w.x and w.mixed.
+// feedForward computes a layer from the end of attention on, for the first `rows` rows of w.x and w.mixed.
 func (n *network) feedForward(w *workspace, l *layer, rows int) {
 	size := rows * n.hidden
 	// qkv is no longer needed, so reuse its memory for this layer's output.
@@ -151,8 +152,8 @@ func (n *network) lookUp(x []float32, texts [][]int32) {
 }
 
 // attend computes the attention of the first `queries` tokens of the text whose first token is in row `first`. For each
-// head and each of these tokens, it mixes the values of all tokens, with weights from the token's query and the other
-// tokens' keys.
+// head and each of these tokens, it mixes the values of all tokens, with weights derived from the token's query and the
+// other tokens' keys.
 func (n *network) attend(w *workspace, first, tokens, queries int) {
 	kn, hidden, size := n.kernel, n.hidden, n.hidden/n.heads
 	wide := roundUp(tokens, kn.cols)
@@ -170,7 +171,7 @@ func (n *network) attend(w *workspace, first, tokens, queries int) {
 			}
 			mixed := w.mixed[(first+row)*hidden+head*size:]
 			kn.multiply(mixed, hidden, w.scores, wide, rows, &values, w.tile)
-			// The softmax weights are not normalised. Normalise the result instead, which has fewer numbers.
+			// The softmax weights are not normalised. Normalise the result instead, because it has fewer numbers.
 			for i, sum := range w.sums[:rows] {
 				scale := 1 / sum
 				out := mixed[i*hidden:][:size]
@@ -182,7 +183,7 @@ func (n *network) attend(w *workspace, first, tokens, queries int) {
 	}
 }
 
-// pooled computes a text's vector from those of its tokens and scales it to unit length.
+// pooled computes a text's vector from its tokens' vectors and scales it to unit length.
 func (n *network) pooled(vector, x []float32) {
 	copy(vector, x)
 	if n.pool == poolMean { // the sum is enough, because it is scaled to unit length below

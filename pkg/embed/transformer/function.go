@@ -2,7 +2,7 @@ package transformer
 
 import "math"
 
-// geluTanh is the tanh approximation of GELU. Some models were trained with it.
+// geluTanh is the tanh approximation of GELU, which some models were trained with.
 func geluTanh(x []float32) {
 	for i, v := range x {
 		u := float64(v)
@@ -16,13 +16,13 @@ func relu(x []float32) {
 	}
 }
 
-// softmax replaces the scores by softmax weights before normalisation and returns the sum of the weights.
+// softmax replaces the scores with unnormalised softmax weights and returns their sum.
 func (k *kernel) softmax(scores []float32) (sum float32) {
 	return k.exp(scores, k.largest(scores))
 }
 
 // The loops below keep several partial results, so that an operation does not have to wait for the previous one. They
-// convert products to float32 before adding them, because the compiler may otherwise fuse the operations, which changes
+// convert products to float32 before adding them, because otherwise the compiler may fuse the operations, which changes
 // the result on some processors.
 
 // maxOf returns the largest of the numbers. There must be at least one.

@@ -9,14 +9,14 @@ type kernel struct {
 	// tile sets c[i*ldc+j] = bias[j] + Σ a[i*lda+p] * b[p*cols+j] for all i < rows, j < cols and p < k. k is at least 1.
 	tile func(a []float32, lda int, b, bias, c []float32, ldc, k int)
 
-	// exp replaces each x[i] by e^(x[i]-shift), or by 0 if that is below 1e-37, and returns the sum. No x[i] may exceed
-	// shift.
+	// exp replaces each x[i] with e^(x[i]-shift), or with 0 if that is below 1e-37, and returns the sum. No x[i] may
+	// exceed shift.
 	exp func(x []float32, shift float32) (sum float32)
 
 	// fixed multiplies by weights in fixed point.
 	fixed *fixedPoint
 
-	// gelu replaces each x[i] by x[i]·Φ(x[i]), where Φ is the distribution function of the normal distribution.
+	// gelu replaces each x[i] with x[i]·Φ(x[i]), where Φ is the normal distribution function.
 	gelu func(x []float32)
 
 	// largest returns the largest of the numbers. There must be at least one.

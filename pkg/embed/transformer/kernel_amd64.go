@@ -18,14 +18,14 @@ var (
 // features says which of the relevant instruction sets the processor has.
 type features struct{ avx2, avx512, vnni bool }
 
-// kernels returns the kernels that this processor supports, fastest first. Those for AVX2 or AVX-512 are included only
-// if the operating system also saves the wide registers.
+// kernels returns the kernels that this processor supports, fastest first. Kernels for AVX2 or AVX-512 are included
+// only if the operating system also saves the wide registers.
 func kernels() []*kernel {
 	x := &cpu.X86
 	return kernelsWith(features{avx2: x.HasAVX2 && x.HasFMA, avx512: x.HasAVX512F && x.HasAVX512BW, vnni: x.HasAVX512VNNI})
 }
 
-// kernelsWith returns the kernels that a processor with these features supports, fastest first.
+// kernelsWith returns the kernels supported by a processor with these features, fastest first.
 func kernelsWith(f features) []*kernel {
 	found := []*kernel{portable}
 	if !f.avx2 {
@@ -77,7 +77,7 @@ func round8(to *int16, x *float32, n int, factor float32)
 //go:noescape
 func round16(to *int16, x *float32, n int, factor float32)
 
-// fixedTile adds bounds checks to an assembly function, as tileWide does.
+// fixedTile adds bounds checks to an assembly function, like tileWide.
 func fixedTile(rows, cols int, tile func(a *int16, lda int, b *int16, rows, columns, bias, c *float32, ldc, k int)) func([]int16, int, []int16, []float32, []float32, []float32, []float32, int, int) {
 	return func(a []int16, lda int, b []int16, scales, columns, bias, c []float32, ldc, k int) {
 		_, _ = a[(rows-1)*lda+k-1], b[k*cols-1]
@@ -100,8 +100,8 @@ func extentWide(extent func(x *float32, n int) (squares, top float32)) func([]fl
 	}
 }
 
-// roundWide returns an implementation of fixedPoint.round for vectors of any length, with bounds checks. It also sets
-// the padding after the last value to zero.
+// roundWide returns an implementation of fixedPoint.round for vectors of any length, with bounds checks. It also zeroes
+// the padding after the last value.
 func roundWide(round func(to *int16, x *float32, n int, factor float32)) func([]int16, []float32, float32) {
 	return func(to []int16, x []float32, factor float32) {
 		whole := len(x) / fixedStep * fixedStep
@@ -117,8 +117,8 @@ func roundWide(round func(to *int16, x *float32, n int, factor float32)) func([]
 	}
 }
 
-// exp8, exp16, gelu8 and gelu16 implement kernel.exp and kernel.gelu. n is the number of values, a positive multiple of
-// the number in the function's name.
+// exp8, exp16, gelu8 and gelu16 implement kernel.exp and kernel.gelu. n is the number of values and must be a positive
+// multiple of the number in the function's name.
 //
 //go:noescape
 func exp8(x *float32, n int, shift float32)
@@ -204,7 +204,8 @@ func expWide16(x []float32, shift float32) (sum float32) {
 	return sum
 }
 
-// lastPowers copies x, which has fewer than 16 numbers, to an array for exp8 or exp16 and fills the rest with `shift`.
+// lastPowers copies x, which has fewer than 16 numbers, to an array for exp8 or exp16 and fills the remainder with
+// `shift`.
 func lastPowers(x []float32, shift float32) (last [16]float32) {
 	n := copy(last[:], x)
 	for i := range last[n:] {

@@ -1,7 +1,7 @@
 package transformer
 
-// packed is a matrix of k rows and n columns in the order a kernel needs: panels of kernel.cols columns, each row by
-// row. The last panel is padded with zeros.
+// packed is a matrix of k rows and n columns in the order that a kernel needs: panels of kernel.cols columns, each row
+// by row. The last panel is padded with zeros.
 type packed struct {
 	k, n   int
 	panels []float32 // ⌈n/cols⌉ panels of k × cols
@@ -14,14 +14,14 @@ func roundUp(n, step int) int { return (n + step - 1) / step * step }
 // linear is a linear layer with weights in fixed point.
 type linear = fixedWeights
 
-// newLinear returns a layer with these weights, stored as n rows of k numbers, one per output. `bias` has one number
-// per output.
+// newLinear returns a layer with these weights, stored as n rows of k numbers, one row per output. `bias` has one
+// number per output.
 func (kn *kernel) newLinear(weight, bias []float32, n, k int) *linear {
 	return kn.packFixed(weight, bias, n, k)
 }
 
-// newIntegerLinear returns a layer with weights that are 8-bit integers times the scale of their row, stored as n rows
-// of k numbers, one per output. They are not rounded further.
+// newIntegerLinear returns a layer whose weights are 8-bit integers times their row's scale, stored as n rows of k
+// numbers, one row per output. They are not rounded further.
 func (kn *kernel) newIntegerLinear(numbers []byte, scales, bias []float32, n, k int) *linear {
 	return kn.packIntegers(numbers, scales, bias, n, k)
 }
@@ -42,7 +42,7 @@ func (kn *kernel) packRows(to, from []float32, stride, n, k int) {
 			clear(panel)
 		}
 		j := 0
-		for ; j+4 <= width; j += 4 { // four rows at a time, to write consecutive elements
+		for ; j+4 <= width; j += 4 { // four rows at a time, in order to write consecutive elements
 			a, b := from[(first+j)*stride:][:k], from[(first+j+1)*stride:][:k]
 			c, d := from[(first+j+2)*stride:][:k], from[(first+j+3)*stride:][:k]
 			for i, v := range a {
@@ -76,7 +76,7 @@ func (kn *kernel) packColumns(to, from []float32, stride, n, k int) {
 // of `a` are `lda` numbers apart. `a` must have room for whole tiles of rows; the content after row m is arbitrary.
 // `tile` is scratch memory for one tile.
 //
-// The order of summation is the same in every row, so that a text's vector does not depend on the other texts of the
+// The order of summation is the same in every row, so that a text's vector does not depend on the other texts in the
 // batch.
 func (kn *kernel) multiply(c []float32, ldc int, a []float32, lda, m int, b *packed, tile []float32) {
 	for column := 0; column < b.n; column += kn.cols {

@@ -16,12 +16,12 @@ import (
 const (
 	maxNested = 2  // maximum depth of nested normalizers
 	maxSteps  = 32 // maximum number of steps in a normalizer
-	// Maximum size in bytes of a segment after one normalisation step; longer results are truncated. A segment has about 4
+	// Maximum size in bytes of a segment after a normalisation step; longer results are truncated. A segment has about 4
 	// KiB, and Unicode normalisation makes a character at most eleven times as long.
 	maxNormalized = 1 << 20
 )
 
-// parseNormalizer parses the normalizer of a Unigram tokeniser, which is applied before the text is split into words.
+// parseNormalizer parses a Unigram tokeniser's normalizer, which is applied before the text is split into words.
 func parseNormalizer(raw json.RawMessage, depth int) (func(string) string, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return func(s string) string { return s }, nil
@@ -101,7 +101,7 @@ func cutNormalized(s string) string {
 	return s
 }
 
-// nmt normalises control characters and unusual spaces like the tokenisers of translation models. It returns -1 for
+// nmt normalises control characters and unusual spaces like translation models' tokenisers. It returns -1 for
 // characters to remove.
 func nmt(r rune) rune {
 	switch {
@@ -114,7 +114,7 @@ func nmt(r rune) rune {
 	return r
 }
 
-// replaceSpaces replaces each run of two or more spaces by the given string.
+// replaceSpaces replaces each run of two or more spaces with the given string.
 func replaceSpaces(s, with string) string {
 	if !strings.Contains(s, "  ") {
 		return s
@@ -133,8 +133,7 @@ func replaceSpaces(s, with string) string {
 	return out.String()
 }
 
-// characterMap is SentencePiece's table of character replacements: a double-array trie over the bytes of the
-// characters.
+// characterMap is SentencePiece's table of character replacements: a double-array trie over the characters' bytes.
 type characterMap struct {
 	units  []uint32
 	values string // each value ends in a zero byte
@@ -162,11 +161,11 @@ func parseCharacterMap(data []byte) (*characterMap, error) {
 // Grapheme clusters of at least this many bytes are looked up character by character.
 const maxMapped = 6
 
-// Maximum length of a replacement in bytes. Longer ones are cut.
+// Maximum length of a replacement in bytes. Longer ones are truncated.
 const maxMappedTo = 1 << 10
 
-// apply replaces the clusters and characters in the table. If the table contains a prefix of a cluster, its value
-// replaces the whole cluster, as in the reference implementation.
+// apply replaces clusters and characters that are in the table. If the table contains a prefix of a cluster, the
+// prefix's value replaces the whole cluster, as in the reference implementation.
 func (m *characterMap) apply(s string) string {
 	var out strings.Builder
 	out.Grow(len(s))
@@ -189,7 +188,7 @@ func (m *characterMap) apply(s string) string {
 	return out.String()
 }
 
-// find returns the replacement for `key` or for its shortest prefix in the table. It returns false if there is none.
+// find returns the replacement for `key` or for its shortest prefix in the table, or false if there is none.
 func (m *characterMap) find(key string) (string, bool) {
 	offset := func(unit uint32) uint32 { return unit >> 10 << (unit & (1 << 9) >> 6) }
 	at := offset(m.units[0])

@@ -21,7 +21,7 @@ func tinyCharacterMap() []byte {
 			units[at] |= 1 << 8
 		}
 	}
-	units[0] = 256 << 10 // the children of the root are around index 256
+	units[0] = 256 << 10 // the root's children are around index 256
 	place(256^'a', 'a', (256^'a')^512, true)
 	units[512] = leaf(0)
 	place(256^'z', 'z', (256^'z')^513, true)

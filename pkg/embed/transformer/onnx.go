@@ -30,12 +30,12 @@ const (
 // onnxTypes are the number types that weights may have.
 var onnxTypes = map[uint64]dtype{1: float32s, 10: float16s, 16: bfloat16s}
 
-// parseONNX returns the weights of a model by their names in safetensors. They share the memory of `data`, except for
-// those that had to be transposed. The graph is not executed, only read to find out which linear layer uses which
-// weights: exporters transpose and rename weights, but keep the names of the layers' biases.
+// parseONNX returns a model's weights by their names in safetensors. They share the memory of `data`, except for those
+// that had to be transposed. The graph is not executed. It is read only to find out which linear layer uses which
+// weights, because exporters transpose and rename weights but keep the names of the layers' biases.
 func parseONNX(data []byte) (map[string]tensor, error) {
 	tensors := make(map[string]tensor)
-	products := make(map[string]string) // result of each matrix product → its second factor
+	products := make(map[string]string) // maps each matrix product's result to its second factor
 	type sum struct{ product, bias string }
 	var sums []sum
 	err := fields(data, func(number protowire.Number, _ uint64, graph []byte) error {
@@ -144,7 +144,7 @@ func parseONNXNode(data []byte) (kind string, inputs []string, output string, er
 	return kind, inputs, output, err
 }
 
-// parseONNXTensor parses an initializer. ok is false if its number type is not in onnxTypes.
+// parseONNXTensor parses an initializer. `ok` is false if its number type is not in onnxTypes.
 func parseONNXTensor(data []byte) (name string, t tensor, ok bool, err error) {
 	var dims []uint64
 	var kind, location uint64

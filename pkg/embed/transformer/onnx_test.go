@@ -14,8 +14,8 @@ import (
 	"github.com/sluice/sluice/pkg/embed/transformer/tinymodel"
 )
 
-// message encodes a message. `parts` alternates between field numbers and values. Integers are encoded as varints, all
-// other values as bytes.
+// message encodes a message. `parts` alternates between field numbers and values. Integers are encoded as varints, and
+// all other values as bytes.
 func message(parts ...any) []byte {
 	var out []byte
 	for i := 0; i < len(parts); i += 2 {
@@ -32,8 +32,8 @@ func message(parts ...any) []byte {
 	return out
 }
 
-// asONNX encodes tensors as exporters do: the weights of linear layers are transposed and lose their names, which only
-// the nodes that add the biases still reveal.
+// asONNX encodes tensors as exporters do: linear layers' weights are transposed and lose their names, which only the
+// nodes that add the biases still reveal.
 func asONNX(tensors map[string]tensor) []byte {
 	var graph []byte
 	for i, name := range slices.Sorted(maps.Keys(tensors)) {

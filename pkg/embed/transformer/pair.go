@@ -6,23 +6,23 @@ import (
 	"slices"
 )
 
-// pairTemplate says how the tokens of a query and a passage become the input of a cross-encoder.
+// pairTemplate says how the tokens of a query and a passage become a cross-encoder's input.
 type pairTemplate struct {
 	start, middle, end []int32 // special tokens before the query, between query and passage, and after the passage
-	typed              bool    // whether the passage and the special tokens after it have token type 1 instead of 0
+	typed              bool    // the passage and the special tokens after it have token type 1 instead of 0
 }
 
 // special returns the number of special tokens per pair.
 func (p *pairTemplate) special() int { return len(p.start) + len(p.middle) + len(p.end) }
 
-// pair is the input of a cross-encoder.
+// pair is a cross-encoder's input.
 type pair struct {
 	tokens  []int32
 	passage int // index of the passage's first token
 }
 
 // join returns the tokens of a query and a passage with the special tokens, at most `limit` in total. It drops tokens
-// from the end of the longer text and, once both are equally long, from both; the tokenizers library calls this
+// from the end of the longer text and, once both are equally long, from both. The tokenizers library calls this
 // longest_first. Texts with more tokens than 2*limit count as equally long.
 func (p *pairTemplate) join(query, passage []int32, limit int) pair {
 	short, long := len(query), len(passage)
@@ -42,7 +42,7 @@ func (p *pairTemplate) join(query, passage []int32, limit int) pair {
 	return pair{slices.Concat(p.start, query[:short], p.middle, passage[:long], p.end), first}
 }
 
-// parts returns the tokens of a query or passage without special tokens, as input for join.
+// parts returns a query's or passage's tokens without special tokens, as input for join.
 func (t *tokenizer) parts(text string, limit int) []int32 {
 	return t.segmenter.appendTokens(nil, text, 2*limit)
 }
@@ -100,7 +100,7 @@ func (t *tokenizer) pairTemplate(words int) (*pairTemplate, error) {
 	return p, nil
 }
 
-// pairPart is one part of a template for pairs: a text or a special token.
+// pairPart is one part of a pair template: a text or a special token.
 type pairPart struct {
 	Text    *typedPart `json:"Sequence"`
 	Special *typedPart `json:"SpecialToken"`

@@ -2,7 +2,7 @@ package transformer
 
 import "math"
 
-// portable is the kernel that runs on every processor. Its results equal those of the vector kernels to the last bit:
+// portable is the kernel that runs on every processor. Its results equal the vector kernels' to the last bit, because
 // it rounds at the same places and adds in the order of their vector registers. Products to be added are either fused
 // with the addition (fma32) or converted to float32 first. Otherwise the compiler would choose whether to fuse them.
 var portable = &kernel{name: "portable", rows: 2, cols: 4, tile: tilePortable, exp: expPortable, gelu: geluPortable,
@@ -13,14 +13,14 @@ var portable = &kernel{name: "portable", rows: 2, cols: 4, tile: tilePortable, e
 func fmaEmulated(x, y, z float32) float32 {
 	product := float64(x) * float64(y) // exact
 	sum := float64(product + float64(z))
-	// The sum is now rounded to 53 bits, and is rounded to 24 bits next. Rounding twice matters only if the first result
-	// is exactly between two float32 numbers, or if the second is subnormal.
+	// The sum is now rounded to 53 bits and will next be rounded to 24 bits. Rounding twice matters only if the first
+	// result is exactly between two float32 numbers, or if the second is subnormal.
 	bits := math.Float64bits(sum)
 	if bits&(1<<29-1) != 1<<28 && math.Abs(sum) >= 0x1p-126 {
 		return float32(sum)
 	}
 	// Determine the error of the first rounding (2Sum of Knuth and Møller). If there is one, round to odd instead, which
-	// makes the second rounding right.
+	// makes the second rounding correct.
 	b := float64(sum - product)
 	lost := float64(product-float64(sum-b)) + float64(float64(z)-b)
 	if bits&1 == 0 && (lost > 0 || lost < 0) {
@@ -81,7 +81,7 @@ func fixedPortable(a []int16, lda int, b []int16, rows, columns, bias, c []float
 // lanes holds the partial sums of two 512-bit or four 256-bit registers.
 type lanes [32]float32
 
-// total adds the partial sums in the order of the vector kernels, always the upper half to the lower one.
+// total adds the partial sums in the vector kernels' order, i.e. always the upper half to the lower one.
 func (l *lanes) total() float32 {
 	for n := len(l) / 2; n > 0; n /= 2 {
 		for i := range n {

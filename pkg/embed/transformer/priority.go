@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Maximum time that passages wait for queries before they compute the next layer. It lets passages make progress even
-// if queries keep coming.
+// Maximum time that passages wait for queries before computing the next layer. It ensures that passages make progress
+// even if queries keep coming.
 const maxYieldTime = 50 * time.Millisecond
 
 // Priority lets queries run before passages, because users wait for queries while passages use all cores. Passages
-// check for queries between the layers of the network; a layer takes a few milliseconds. Create a Priority with
+// check for queries between the network's layers, each of which takes a few milliseconds. Create a Priority with
 // NewPriority.
 type Priority struct {
 	maxYield time.Duration
@@ -22,7 +22,7 @@ type Priority struct {
 	idle    chan struct{} // closed when no query is running
 }
 
-// processPriority is the default Priority of all models in this process, which share the processors.
+// processPriority is the default Priority of all models in this process, because they share the processors.
 var processPriority = NewPriority()
 
 // NewPriority returns a Priority.

@@ -7,7 +7,7 @@ import (
 )
 
 // TestARealModelAgreesWithItsReference tests a model too large for the repository. SLUICE_TEST_MODEL is its directory,
-// and SLUICE_TEST_MODEL_REFERENCE a file from testdata/reference.py.
+// and SLUICE_TEST_MODEL_REFERENCE is a file from testdata/reference.py.
 func TestARealModelAgreesWithItsReference(t *testing.T) {
 	t.Parallel()
 	directory, reference := os.Getenv("SLUICE_TEST_MODEL"), os.Getenv("SLUICE_TEST_MODEL_REFERENCE")

@@ -17,11 +17,11 @@ const (
 
 var errMalformed = errors.New("malformed")
 
-// Suffix of the name of the tensor with the scales of an int8 tensor's rows.
+// Suffix of the name of the tensor with an int8 tensor's row scales.
 const scaleSuffix = "_scale"
 
-// parseSafetensors returns the weights in a safetensors file by name. Weights are floating-point tensors, and int8
-// tensors of two dimensions with scales. The scales, one per row, are in a float32 tensor whose name ends in
+// parseSafetensors returns the weights in a safetensors file by name. Weights are floating-point tensors and
+// two-dimensional int8 tensors with scales. The scales, one per row, are in a float32 tensor whose name ends in
 // scaleSuffix. Other tensors, such as position ids, are skipped. The tensors share the memory of `data`.
 //
 // A file consists of the header's length (8 bytes), the header (JSON) and the numbers.
@@ -58,7 +58,7 @@ func parseSafetensors(data []byte) (map[string]tensor, error) {
 	return tensors, attachScales(tensors)
 }
 
-// attachScales gives each int8 tensor the scales of its rows. It removes int8 tensors without scales.
+// attachScales gives each int8 tensor its rows' scales. It removes int8 tensors without scales.
 func attachScales(tensors map[string]tensor) error {
 	for name, t := range tensors {
 		if t.dtype != int8s {

@@ -40,20 +40,20 @@ type settings struct {
 	maxTokens    int // maximum number of tokens per text, including special tokens
 	pool         pooling
 	prompts      map[string]string
-	lowerCase    bool // whether a model without tokenizer.json ignores case
+	lowerCase    bool // a model without tokenizer.json ignores case
 	accents      *bool
 	chinese      bool
 }
 
-// directory gives access to the files in a model's directory, but to none outside it.
+// directory gives access to files in a model's directory, but to none outside it.
 type directory struct {
 	name  string
 	root  *os.Root
 	files map[string]string // content by name, if root is nil
 }
 
-// read returns the content of a file, or fs.ErrNotExist if there is no such file. If the file is too large, the error
-// names the limit.
+// read returns a file's content, or fs.ErrNotExist if there is no such file. If the file is too large, the error names
+// the limit.
 func (d directory) read(name string, limit int64) ([]byte, error) {
 	if d.root == nil {
 		content, ok := d.files[name]
@@ -86,7 +86,7 @@ func (d directory) read(name string, limit int64) ([]byte, error) {
 
 func (d directory) path(name string) string { return path.Join(d.name, name) }
 
-// withoutPath returns the error without the operation and path, which the surrounding message already contains.
+// withoutPath returns the error without the operation and path, because the surrounding message already contains them.
 func withoutPath(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err
@@ -94,7 +94,7 @@ func withoutPath(err error) error {
 	return err
 }
 
-// readJSON decodes a JSON file of limited size into v. It returns false and no error if the file does not exist.
+// readJSON decodes a JSON file of limited size into v. If the file does not exist, it returns false and no error.
 func (d directory) readJSON(name string, v any) (bool, error) {
 	data, err := d.read(name, maxSettings)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -120,7 +120,7 @@ func (d directory) readSettings() (*settings, error) {
 	return s, nil
 }
 
-// readConfig reads the architecture of the network from config.json.
+// readConfig reads the network's architecture from config.json.
 func (d directory) readConfig(s *settings) error {
 	var c struct {
 		Name          string  `json:"_name_or_path"`
@@ -210,7 +210,7 @@ func (d directory) readModules(s *settings) error {
 		}
 	}
 	var p struct {
-		Mode     string `json:"pooling_mode"` // in the newer format
+		Mode     string `json:"pooling_mode"` // newer format
 		First    bool   `json:"pooling_mode_cls_token"`
 		Mean     bool   `json:"pooling_mode_mean_tokens"`
 		Max      bool   `json:"pooling_mode_max_tokens"`
@@ -225,8 +225,8 @@ func (d directory) readModules(s *settings) error {
 		return err
 	}
 	others := p.Max || p.Weighted || p.Last || p.Prompt != nil && !*p.Prompt
-	// Some models divide the sum of the vectors by the square root of the number of tokens instead of the number. That
-	// makes no difference, because the vector is then scaled to length 1.
+	// Some models divide the sum of the vectors by the square root of the number of tokens instead of the number itself.
+	// That makes no difference, because the vector is then scaled to length 1.
 	switch mean := p.Mean || p.Root; {
 	case !found, !others && mean && !p.First && p.Mode == "", p.Mode == "mean" && !others:
 		s.pool = poolMean
@@ -238,8 +238,8 @@ func (d directory) readModules(s *settings) error {
 	return nil
 }
 
-// readLengths reads the maximum number of tokens per text and, for a tokeniser with only a vocabulary file, the
-// tokeniser's options.
+// readLengths reads the maximum number of tokens per text. For a tokeniser that has only a vocabulary file, it also
+// reads the tokeniser's options.
 func (d directory) readLengths(s *settings) error {
 	var sentence struct {
 		MaxTokens int `json:"max_seq_length"`
@@ -248,7 +248,7 @@ func (d directory) readLengths(s *settings) error {
 		return err
 	}
 	tokens := struct {
-		MaxTokens float64 `json:"model_max_length"` // 1e30 without a limit
+		MaxTokens float64 `json:"model_max_length"` // 1e30 if there is no limit
 		LowerCase *bool   `json:"do_lower_case"`
 		Accents   *bool   `json:"strip_accents"`
 		Chinese   *bool   `json:"tokenize_chinese_chars"`
@@ -271,8 +271,8 @@ func (d directory) readLengths(s *settings) error {
 	return nil
 }
 
-// firstPosition returns the row of the position table for the first token of a text: the padding token's id plus 1 in
-// RoBERTa models, and 0 in others.
+// firstPosition returns the position table's row for a text's first token: the padding token's id plus 1 in RoBERTa
+// models, and 0 in others.
 func (s *settings) firstPosition() int {
 	if s.kind == "xlm-roberta" {
 		return s.padding + 1
@@ -280,7 +280,7 @@ func (s *settings) firstPosition() int {
 	return 0
 }
 
-// readPrompts reads the prefixes of queries and passages.
+// readPrompts reads the query and passage prefixes.
 func (d directory) readPrompts(s *settings) error {
 	var c struct {
 		Prompts map[string]string `json:"prompts"`
@@ -305,7 +305,7 @@ func (d directory) readPrompts(s *settings) error {
 // Maximum length of a prompt in bytes.
 const maxPrompt = 4096
 
-// prompt returns the first of the named prompts that exists. If none does, it returns the default prompt.
+// prompt returns the first of the named prompts that exists, or the default prompt if none does.
 func (s *settings) prompt(names ...string) string {
 	for _, name := range append(slices.Clone(names), "") {
 		if prompt, ok := s.prompts[name]; ok {

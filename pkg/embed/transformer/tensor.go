@@ -6,14 +6,14 @@ import (
 	"math"
 )
 
-// dtype is the number type of a tensor.
+// dtype is a tensor's number type.
 type dtype uint8
 
 const (
 	float32s dtype = iota
 	float16s
 	bfloat16s
-	int8s // integers, each times the scale of its row
+	int8s // integers, each times its row's scale
 )
 
 func (d dtype) size() int {
@@ -31,10 +31,10 @@ type tensor struct {
 	dtype  dtype
 	shape  []int
 	data   []byte    // its length matches dtype and shape
-	scales []float32 // of int8s: one number per row, which has at least one element
+	scales []float32 // for int8s: one number per row; a row has at least one element
 }
 
-// decode decodes len(out) numbers of the tensor into `out`, starting at index `first`.
+// decode decodes len(out) of the tensor's numbers into `out`, starting at index `first`.
 func (t tensor) decode(out []float32, first int) {
 	data := t.data[first*t.dtype.size():]
 	switch t.dtype {
@@ -81,7 +81,7 @@ func float16(bits uint16) float32 {
 	return math.Float32frombits(sign | (exponent+112)<<23 | fraction<<13)
 }
 
-// elements returns the number of elements in a tensor of this shape. It fails if a dimension is negative, or if the
+// elements returns the number of elements in a tensor of this shape. It fails if a dimension is negative or the
 // elements would not fit into maxWeights bytes.
 func elements(shape []int) (int, error) {
 	n := 1

@@ -46,7 +46,7 @@ func TestModelsForTheReferenceAreWritten(t *testing.T) {
 	}
 }
 
-// expectation holds the tokens and vector of a text by the reference implementation.
+// expectation holds a text's tokens and vector according to the reference implementation.
 type expectation struct {
 	Text   string
 	IDs    []int32
@@ -76,8 +76,8 @@ func expectations(tb testing.TB, path string) []expectation {
 	return all
 }
 
-// requireEqual compares the tokens and vectors of e with those of the reference implementation. It returns the lowest
-// similarity of two vectors.
+// requireEqual compares e's tokens and vectors with the reference implementation's. It returns the lowest similarity of
+// two vectors.
 func requireEqual(t *testing.T, e *Embedder, want []expectation) (worst float64) {
 	t.Helper()
 	texts := make([]string, len(want))
@@ -93,7 +93,7 @@ func requireEqual(t *testing.T, e *Embedder, want []expectation) (worst float64)
 	}
 	worst = 1
 	for i, w := range want {
-		if len(w.IDs) == e.tokenizer.special() { // here, the vector of a text without tokens is zero
+		if len(w.IDs) == e.tokenizer.special() { // here, a text without tokens has a zero vector
 			if slices.ContainsFunc(vectors[i], func(v float32) bool { return v != 0 }) {
 				t.Errorf("the vector of %q is not zero", w.Text)
 			}

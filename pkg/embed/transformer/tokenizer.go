@@ -11,22 +11,22 @@ import (
 
 // segmenter splits text into tokens.
 type segmenter interface {
-	// appendTokens appends the tokens of text to `tokens`, which then has at most `limit` tokens, and returns it.
+	// appendTokens appends the tokens in `text` to `tokens`, up to a total of `limit`, and returns the result.
 	appendTokens(tokens []int32, text string, limit int) []int32
 	// coverage describes the vocabulary's pieces.
 	coverage() *vocabularyCoverage
 }
 
-// tokenizer turns texts into the network's input: special tokens for the beginning, the tokens of the text, and special
-// tokens for the end.
+// tokenizer turns texts into the network's input: special tokens for the start, the text's tokens, and special tokens
+// for the end.
 type tokenizer struct {
 	segmenter     segmenter
 	before, after []int32
-	digest        string          // digest of the tokeniser's file
+	digest        string          // digest of the tokeniser file
 	processor     json.RawMessage // post_processor in tokenizer.json; nil if the tokeniser is vocab.txt
 }
 
-// tokens returns the tokens of the text with the special tokens around them, at most `limit` in total. `limit` must
+// tokens returns the text's tokens, including the special tokens around them, at most `limit` in total. `limit` must
 // exceed special().
 func (t *tokenizer) tokens(text string, limit int) []int32 {
 	tokens := make([]int32, len(t.before), min(limit, t.special()+len(text)/2+8))
@@ -76,7 +76,7 @@ func (d directory) readTokenizer(s *settings) (*tokenizer, error) {
 	return t, nil
 }
 
-// readVocabulary reads vocab.txt, which has one token per line; a token's id is its line number.
+// readVocabulary reads vocab.txt, which has one token per line. A token's id is its line number.
 func (d directory) readVocabulary(s *settings) (*tokenizer, error) {
 	data, err := d.read("vocab.txt", maxTokenizer)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -121,7 +121,7 @@ func parseVocabulary(lines string, s *settings) (*tokenizer, error) {
 	return &tokenizer{segmenter: w, before: []int32{first}, after: []int32{last}}, nil
 }
 
-// boundaryTokens returns the special tokens that begin and end a text in BERT models.
+// boundaryTokens returns the special tokens that start and end a text in BERT models.
 func boundaryTokens(ids map[string]int32) (first, last int32, err error) {
 	first, okFirst := ids["[CLS]"]
 	last, okLast := ids["[SEP]"]
@@ -131,7 +131,7 @@ func boundaryTokens(ids map[string]int32) (first, last int32, err error) {
 	return first, last, nil
 }
 
-// parseTokenizer parses the tokenizer.json of a supported tokeniser. All ids must be less than `words`, the size of the
+// parseTokenizer parses a supported tokeniser's tokenizer.json. All ids must be less than `words`, the size of the
 // model's vocabulary.
 func parseTokenizer(data []byte, words int) (*tokenizer, error) {
 	var file tokenizerFile
@@ -208,7 +208,7 @@ func (f *tokenizerFile) wordPiece(words int) (segmenter, error) {
 	return w, nil
 }
 
-// decode is like json.Unmarshal, but leaves v unchanged if there is no value.
+// decode is like json.Unmarshal but leaves v unchanged if there is no value.
 func decode(raw json.RawMessage, v any) error {
 	if len(raw) == 0 {
 		return nil
@@ -216,7 +216,7 @@ func decode(raw json.RawMessage, v any) error {
 	return json.Unmarshal(raw, v)
 }
 
-// setBoundaryTokens determines the special tokens at the beginning and end of each text.
+// setBoundaryTokens determines the special tokens at the start and end of each text.
 func (f *tokenizerFile) setBoundaryTokens(t *tokenizer, words int) error {
 	var p struct {
 		Type   string `json:"type"`
@@ -275,7 +275,7 @@ func (f *tokenizerFile) setBoundaryTokens(t *tokenizer, words int) error {
 // Maximum number of special tokens per text.
 const maxSpecial = 8
 
-// specialToken is a special token in the format of older post-processors: ["[CLS]", 101].
+// specialToken is a special token in older post-processors' format: ["[CLS]", 101].
 type specialToken struct{ id int32 }
 
 // UnmarshalJSON implements json.Unmarshaler.

@@ -1,5 +1,6 @@
 // Package transformer computes embeddings in process with a sentence-transformers model of the BERT family, such as
-// all-MiniLM-L6-v2, bge-small, e5-small or multilingual-e5-small. It reads the model from a directory.
+// all-MiniLM-L6-v2, bge-small, e5-small or multilingual-e5-small. It reads the model from a directory or from files in
+// memory.
 //
 // Tokens match those of the Python libraries, and vectors match up to rounding, with three exceptions. The names of
 // special tokens ("[SEP]", "</s>") are ordinary text. Characters newer than the libraries' Unicode tables follow Go's
@@ -42,25 +43,25 @@ type Config struct {
 	// Files contains the model's files by name, instead of a directory. They are not copied.
 	Files map[string]string
 
-	// QueryPrefix and PassagePrefix are prepended to queries and passages, for models trained with such prefixes
-	// ("query: ", "passage: "). nil selects the prefix in the model's configuration, which is often empty. PassagePrefix
-	// is part of the model's ID, because passages with and without the prefix cannot be compared.
+	// QueryPrefix and PassagePrefix are prepended to queries and passages, for models trained with such prefixes ("query:
+	// ", "passage: "). nil selects the prefix from the model's configuration, which is often empty. PassagePrefix is part
+	// of the model's ID, because passages with and without it cannot be compared.
 	QueryPrefix, PassagePrefix *string
 
-	// MaxTokens is the number of tokens after which texts are truncated. If it is 0 or above the limit in the model's
+	// MaxTokens is the number of tokens to which texts are truncated. If it is 0 or above the limit in the model's
 	// configuration, that limit applies; otherwise MaxTokens is part of the model's ID.
 	MaxTokens int
 
-	// Threads is the number of batches computed at the same time, separately for queries and passages; default
+	// Threads is the number of batches to compute at the same time, separately for queries and passages; default
 	// processors.Count.
 	Threads int
 
-	// Priority makes passages wait while queries of this model are running. It affects all models' passages with the same
-	// Priority. By default, all models of the process share one.
+	// Priority makes passages wait while this model's queries are running. It affects the passages of all models with the
+	// same Priority. By default, all models in the process share one.
 	Priority *Priority
 }
 
-// Embedder is an embed.Embedder that runs a model in process. It is safe for concurrent use and does not need to be
+// Embedder is an embed.Embedder that runs a model in process. It is safe for concurrent use and does not have to be
 // closed.
 type Embedder struct {
 	model     embed.Model
@@ -75,8 +76,8 @@ type Embedder struct {
 
 var _ embed.Embedder = (*Embedder)(nil)
 
-// Number of tokens in a batch, unless a single text has more. It is large enough that weights are read rarely, and
-// small enough that the batch fits into the processor's cache.
+// Number of tokens per batch, unless a single text has more. It is large enough for weights to be read rarely, and
+// small enough for the batch to fit into the processor's cache.
 const batchTokens = 384
 
 // Open reads the model, which takes about a second and as much memory as the weights (50 to 500 MB for small models).
@@ -142,8 +143,9 @@ var modelNames = map[string]string{
 	"1a55775f53449dac10a2bcbc312469fac40b96d53198c407081a831f81c98477": "multilingual-e5-small",
 }
 
-// readNetwork reads the weights from the first weights file that exists, and returns the network and the file's digest.
-// If `more` is not nil, it is called with the network and the file's tensors, to build further parts of the model.
+// readNetwork reads the weights from the first weights file that exists and returns the network and the file's digest.
+// If `more` is not nil, it is called with the network and the file's tensors in order to build other parts of the
+// model.
 func (d directory) readNetwork(s *settings, kn *kernel, more func(*network, map[string]tensor) error) (*network, string, error) {
 	for _, file := range []struct {
 		name  string
@@ -183,25 +185,25 @@ func digestOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// identity returns a digest of everything that affects the vectors of passages. It distinguishes models with the same
-// name and does not depend on the directory.
+// identity returns a digest of everything that affects passages' vectors. It distinguishes models with the same name
+// and does not depend on the directory.
 func (e *Embedder) identity(s *settings, weights string) string {
 	all, err := json.Marshal([]any{weights, e.tokenizer.digest, e.prefixes[embed.Passage], e.maxTokens, s.pool, s.activation, s.epsilon, s.heads})
 	if err != nil {
-		panic(err) // cannot happen: all values are strings and numbers, and epsilon is bounded and so finite
+		panic(err) // unreachable: all values are strings and numbers, and epsilon is bounded and therefore finite
 	}
 	return digestOf(all)[:12]
 }
 
 // Model implements embed.Embedder. The ID consists of the model's common name, or the name in its configuration, and a
-// digest of its content. The directory can therefore be moved or renamed, and a retrained model gets another ID.
+// digest of its content. The directory can therefore be moved or renamed, and a retrained model gets a different ID.
 func (e *Embedder) Model() embed.Model { return e.model }
 
 // MaxTokens returns the maximum number of tokens per text, including the prefix and special tokens. Longer texts are
 // truncated.
 func (e *Embedder) MaxTokens() int { return e.maxTokens }
 
-// Maximum number of tokens that Tokens counts, many times the limit of any model.
+// Maximum number of tokens that Tokens counts, many times any model's limit.
 const maxCountedTokens = 1 << 20
 
 // Tokens returns the number of tokens in a passage, including the prefix and special tokens, up to maxCountedTokens.
@@ -213,7 +215,7 @@ func (e *Embedder) Tokens(passage string) int {
 // Kernel returns the name of the kernel in use: "avx512vnni", "avx512", "avx2", "neon", or the slow "portable".
 func (e *Embedder) Kernel() string { return e.network.kernel.name }
 
-// Embed implements embed.Embedder. The vector of a text without tokens is zero. A text's vector does not depend on the
+// Embed implements embed.Embedder. A text without tokens has a zero vector. A text's vector does not depend on the
 // other texts. Passages use all threads and give way to queries. Embed fails only if ctx is done.
 func (e *Embedder) Embed(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
 	vectors := make([][]float32, len(texts))
@@ -263,8 +265,8 @@ type batch struct {
 	places []int
 }
 
-// batches yields batches of texts. It omits texts with only special tokens, and tokenises each text only when it builds
-// the batch.
+// batches yields batches of texts, tokenising each text only when it builds its batch. It omits texts with only special
+// tokens.
 func (e *Embedder) batches(texts []string, purpose embed.Purpose) func(yield func(batch) bool) {
 	return func(yield func(batch) bool) {
 		var next batch

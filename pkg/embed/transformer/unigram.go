@@ -10,23 +10,23 @@ import (
 	"unicode/utf8"
 )
 
-// unigram is the tokeniser of XLM-RoBERTa and related models. It splits a text into words, each with a mark for the
-// space before it, and divides each word into the most probable sequence of pieces.
+// unigram is the tokeniser used by XLM-RoBERTa and related models. It splits a text into words, each with a mark for
+// the space before it, and splits each word into the most probable sequence of pieces.
 type unigram struct {
 	pieces  map[string]piece
 	longest int     // size of the longest piece in bytes
-	rarest  float64 // log probability of a character that is in no piece
+	rarest  float64 // log probability of a character that no piece contains
 	unknown int32
 	known   vocabularyCoverage
 
 	normalise      func(string) string
-	split          bool // whether text is split at all white space instead of only at spaces
-	addPrefixSpace bool // whether a text that does not begin with a space gets a mark; with split, whether each word does
+	split          bool // text is split at all white space, not only at spaces
+	addPrefixSpace bool // a text that does not start with a space gets a mark; with split, each such word does
 }
 
 type piece struct {
 	id    int32
-	score float64 // log probability of the piece
+	score float64 // the piece's log probability
 }
 
 const (
@@ -52,7 +52,7 @@ func (f *tokenizerFile) unigram(words int) (segmenter, error) {
 	}
 	u := &unigram{pieces: make(map[string]piece, len(entries)), rarest: math.Inf(1), unknown: *f.Model.UnknownID}
 	u.known.unknown = u.unknown
-	special := map[int32]bool{} // the names of special tokens are ordinary text
+	special := map[int32]bool{} // special tokens' names are ordinary text
 	for _, added := range f.Added {
 		special[added.ID] = added.Special
 	}
@@ -86,7 +86,8 @@ func (f *tokenizerFile) unigram(words int) (segmenter, error) {
 	return u, nil
 }
 
-// readSplitter parses the rule for splitting text into words. It accepts Metaspace, alone or after WhitespaceSplit.
+// readSplitter parses the rule for splitting text into words. It accepts Metaspace, either alone or after
+// WhitespaceSplit.
 func (u *unigram) readSplitter(raw json.RawMessage) error {
 	type step struct {
 		Type   string `json:"type"`
@@ -139,7 +140,7 @@ func (u *unigram) appendTokens(tokens []int32, text string, limit int) []int32 {
 			if len(tokens) >= limit {
 				break
 			}
-			// Cut a very long word: its first maxLen bytes yield more than limit tokens, unless they contain long runs of
+			// Truncate a very long word: its first maxLen bytes yield more than limit tokens, unless they contain long runs of
 			// unknown characters.
 			if maxLen := (limit + 16) * u.longest; len(word) > maxLen {
 				word = strings.ToValidUTF8(word[:maxLen], "")
@@ -150,7 +151,7 @@ func (u *unigram) appendTokens(tokens []int32, text string, limit int) []int32 {
 	return tokens[:min(len(tokens), max(limit, 0))]
 }
 
-// words yields the words of a text, each with a mark for the space before it.
+// words yields a text's words, each with a mark for the space before it.
 func (u *unigram) words(text string, first bool) func(yield func(string) bool) {
 	if u.split {
 		return func(yield func(string) bool) {
@@ -202,7 +203,7 @@ type ending struct {
 	id    int32
 }
 
-// spell appends the pieces of a word to tokens. A run of unknown characters becomes a single unknown token.
+// spell appends a word's pieces to tokens. A run of unknown characters becomes a single unknown token.
 func (u *unigram) spell(v *viterbi, tokens []int32, word string) []int32 {
 	v.ends = v.ends[:0]
 	for range len(word) + 1 {

@@ -10,11 +10,11 @@ import (
 // weights looks up a file's tensors by their names in BERT models.
 type weights struct {
 	tensors map[string]tensor
-	prefix  string // prefix of all names: "bert." if the model was saved with a head
+	prefix  string // common prefix of the names: "bert." if the model was saved with a head
 	err     error  // the first error
 }
 
-// newWeights returns weights for `tensors`. It detects the prefix of the names in the file, such as "bert.".
+// newWeights returns weights for `tensors`. It detects the prefix of the file's names, such as "bert.".
 func newWeights(tensors map[string]tensor) *weights {
 	w := &weights{tensors: tensors}
 	const known = "embeddings.word_embeddings.weight"
@@ -30,7 +30,7 @@ func newWeights(tensors map[string]tensor) *weights {
 	return w
 }
 
-// raw returns the tensor with this name, which must have this shape.
+// raw returns the tensor with the given name, which must have the given shape.
 func (w *weights) raw(name string, shape ...int) tensor {
 	t, ok := w.tensors[w.prefix+name]
 	if !ok || !slices.Equal(t.shape, shape) {
@@ -44,7 +44,7 @@ func (w *weights) raw(name string, shape ...int) tensor {
 	return t
 }
 
-// values returns the numbers of a tensor, or nil if it is missing.
+// values returns a tensor's numbers, or nil if it is missing.
 func (w *weights) values(name string, shape ...int) []float32 {
 	t := w.raw(name, shape...)
 	if t.data == nil {
@@ -59,7 +59,7 @@ func (w *weights) norm(name string, width int, epsilon float64) layerNorm {
 	return layerNorm{weight: w.values(name+".weight", width), bias: w.values(name+".bias", width), epsilon: epsilon}
 }
 
-// linear returns the layer with this name, which has k inputs and n outputs.
+// linear returns the layer with the given name, which has k inputs and n outputs.
 func (w *weights) linear(kn *kernel, name string, n, k int) *linear {
 	if t := w.tensors[w.prefix+name+".weight"]; t.dtype == int8s {
 		t = w.raw(name+".weight", n, k)
@@ -76,8 +76,8 @@ func (w *weights) linear(kn *kernel, name string, n, k int) *linear {
 	return kn.newLinear(weight, bias, n, k)
 }
 
-// attention returns the layers for queries, keys and values as one layer. It scales the weights of the queries, which
-// saves dividing the scores later.
+// attention returns the query, key and value layers as one layer. It scales the query weights, which saves dividing the
+// scores later.
 func (w *weights) attention(kn *kernel, name string, hidden, heads int) *linear {
 	parts := []string{"query", "key", "value"}
 	integers := !slices.ContainsFunc(parts, func(part string) bool {
@@ -112,7 +112,7 @@ func (w *weights) attention(kn *kernel, name string, hidden, heads int) *linear 
 	return kn.newLinear(weight, bias, 3*hidden, hidden)
 }
 
-// assemble builds the network from the tensors. The error names a tensor that is missing or unsuitable.
+// assemble builds the network from the tensors. The error names a missing or unsuitable tensor.
 func assemble(s *settings, tensors map[string]tensor, kn *kernel) (*network, error) {
 	w := newWeights(tensors)
 	n := &network{
@@ -160,8 +160,8 @@ func assemble(s *settings, tensors map[string]tensor, kn *kernel) (*network, err
 	return n, nil
 }
 
-// detachWords copies the word vectors, so that the rest of the file can be freed. If they make up most of the file, as
-// in multilingual models, they are not copied, because the copy would double the memory for a while.
+// detachWords copies the word vectors, so that the remainder of the file can be freed. If they make up most of the
+// file, as in multilingual models, they are not copied, because the copy would double the memory for a while.
 func (n *network) detachWords(file []byte) {
 	if len(n.words.data) < len(file)/4*3 {
 		n.words.data = slices.Clone(n.words.data)

@@ -10,20 +10,20 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// wordPiece is the tokeniser of BERT. It splits text at white space and around punctuation, and divides words into the
-// longest matching pieces. The names of special tokens are ordinary text.
+// wordPiece is BERT's tokeniser. It splits text at white space and around punctuation, and splits words into the
+// longest matching pieces. Special tokens' names are ordinary text.
 type wordPiece struct {
-	starts  map[string]int32 // pieces that begin a word
+	starts  map[string]int32 // pieces that start a word
 	rest    map[string]int32 // pieces that continue a word, without the prefix
 	longest int              // size of the longest piece in bytes
 	maxWord int              // maximum length of a word in characters; a longer word is unknown as a whole
 	unknown int32
 	known   vocabularyCoverage
 
-	controls   bool // whether control characters are dropped
-	ideographs bool // whether each ideograph is a word
-	accents    bool // whether accents are dropped
-	lower      bool // whether letters are lowercased
+	controls   bool // control characters are dropped
+	ideographs bool // each ideograph is a word
+	accents    bool // accents are dropped
+	lower      bool // letters are lowercased
 }
 
 const (
@@ -31,7 +31,7 @@ const (
 	segment      = 4 << 10 // text is normalised in segments of this many bytes, so that text beyond the token limit is not normalised
 )
 
-// newWordPiece divides the vocabulary into pieces that begin a word and pieces that continue one.
+// newWordPiece divides the vocabulary into pieces that start a word and pieces that continue one.
 func newWordPiece(ids map[string]int32, unknown, prefix string, maxWord int) (*wordPiece, error) {
 	if maxWord < 1 || maxWord > maxWordRunes {
 		return nil, fmt.Errorf("max_input_chars_per_word is %d; it must be from 1 to %d", maxWord, maxWordRunes)
@@ -54,7 +54,7 @@ func newWordPiece(ids map[string]int32, unknown, prefix string, maxWord int) (*w
 		} else {
 			w.known.add(id, piece, false)
 		}
-		// Continuing pieces are added here too, with their prefix "##", because a word in a text may really begin with "##".
+		// Add continuing pieces here too, with their prefix "##", because a word in a text may really start with "##".
 		w.starts[piece] = id
 		w.longest = max(w.longest, len(piece))
 	}
@@ -130,7 +130,7 @@ func (w *wordPiece) appendRune(word []byte, r rune) []byte {
 	case !w.lower:
 	case 'A' <= r && r <= 'Z':
 		r += 'a' - 'A'
-	case r == 'İ': // the only character with two lower-case characters
+	case r == 'İ': // the only character whose lower case is two characters
 		return append(word, "i̇"...)
 	case r >= utf8.RuneSelf:
 		r = unicode.ToLower(r)
@@ -138,8 +138,8 @@ func (w *wordPiece) appendRune(word []byte, r rune) []byte {
 	return utf8.AppendRune(word, r)
 }
 
-// appendWord divides a word into pieces, taking the longest matching piece each time. If no piece matches at some
-// point, the whole word is one unknown token.
+// appendWord splits a word into pieces, taking the longest matching piece each time. If no piece matches at some point,
+// the whole word becomes one unknown token.
 func (w *wordPiece) appendWord(tokens []int32, word []byte, runes int) []int32 {
 	if runes > w.maxWord {
 		return append(tokens, w.unknown)
@@ -157,7 +157,7 @@ func (w *wordPiece) appendWord(tokens []int32, word []byte, runes int) []int32 {
 	return tokens
 }
 
-// longestPiece returns the id and length in bytes of the longest piece that the text begins with. The length is 0 if
+// longestPiece returns the id and length in bytes of the longest piece that the text starts with. The length is 0 if
 // there is none.
 func longestPiece(pieces map[string]int32, text []byte, longest int) (id int32, length int) {
 	for end := min(len(text), longest); end > 0; end-- {
@@ -175,7 +175,7 @@ func longestPiece(pieces map[string]int32, text []byte, longest int) (id int32, 
 type class uint8
 
 const (
-	letter  class = iota // part of a word: letters, digits, symbols beyond ASCII
+	letter  class = iota // part of a word: letters, digits, non-ASCII symbols
 	space                // ends a word
 	single               // a word of its own
 	dropped              // ignored

@@ -29,10 +29,10 @@ import (
 const (
 	source    = "all-MiniLM-L6-v2"
 	hidden    = 384
-	maxTokens = 256 // max_seq_length in the published sentence_bert_config.json
+	maxTokens = 256 // max_seq_length from the published sentence_bert_config.json
 )
 
-// config is the published configuration without unused fields and with the sizes of the converted model.
+// config is the published configuration without unused fields and with the converted model's sizes.
 const config = `{
   "_name_or_path": "sentence-transformers/all-MiniLM-L6-v2",
   "model_type": "bert",
@@ -109,7 +109,7 @@ func digestOf(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// readPublished reads a file of the model and verifies that it is the published one.
+// readPublished reads one of the model's files and verifies that it is the published one.
 func readPublished(directory, name string) ([]byte, error) {
 	model, ok := pull.Find(source)
 	if !ok {
@@ -129,8 +129,8 @@ func readPublished(directory, name string) ([]byte, error) {
 	return content, nil
 }
 
-// keptWords returns the words of the published vocabulary that can occur in texts, in id order, and their ids in the
-// published model, which are row numbers of its word vectors.
+// keptWords returns the published vocabulary's words that can occur in texts, in id order. It also returns their ids in
+// the published model, which are row numbers in its word vectors.
 func keptWords(tokenizer []byte) (words []string, rows []int, err error) {
 	var file struct {
 		Model struct {
@@ -196,8 +196,8 @@ type output struct {
 	data  []byte
 }
 
-// quantise converts the published tensors and returns the result by name. It keeps only the word vectors with the row
-// numbers in `rows`.
+// quantise converts the published tensors and returns the result by name. Of the word vectors, it keeps only those with
+// the row numbers in `rows`.
 func quantise(tensors map[string]matrix, rows []int) (map[string]output, error) {
 	out := make(map[string]output)
 	for name, m := range tensors {
@@ -232,7 +232,7 @@ func addFloats(out map[string]output, name string, m matrix) {
 	out[name] = output{dtype: "F32", shape: m.shape, data: data}
 }
 
-// addIntegers converts a matrix to 8-bit integers and adds two tensors to the output: the integers and one scale per
+// addIntegers converts a matrix to 8-bit integers and adds two tensors to the output: the integers, and one scale per
 // row.
 func addIntegers(out map[string]output, name string, m matrix) {
 	width := m.shape[1]
@@ -249,7 +249,7 @@ func addIntegers(out map[string]output, name string, m matrix) {
 	addFloats(out, name+"_scale", scales)
 }
 
-// Largest magnitude of an integer.
+// Largest absolute value of an integer.
 const top = 127
 
 // integer returns the integer whose product with the scale is nearest to v.
@@ -260,8 +260,8 @@ func integer(v, scale float32) int8 {
 	return int8(max(-top, min(top, math.RoundToEven(float64(v)/float64(scale)))))
 }
 
-// bestScale returns the scale with the least squared error. It also tries scales too small for the largest number: a
-// row of small numbers with a single large one loses less if the large one is cut.
+// bestScale returns the scale with the least squared error. It also tries scales that are too small for the largest
+// number, because a row of small numbers with a single large one loses less if the large one is clipped.
 func bestScale(row []float32) float32 {
 	var largest float32
 	for _, v := range row {
@@ -282,7 +282,7 @@ func bestScale(row []float32) float32 {
 	return best
 }
 
-// encode returns a safetensors file with the tensors in order of name.
+// encode returns a safetensors file with the tensors ordered by name.
 func encode(tensors map[string]output) ([]byte, error) {
 	type entry struct {
 		Dtype   string `json:"dtype"`

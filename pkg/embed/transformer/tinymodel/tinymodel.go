@@ -19,18 +19,18 @@ import (
 // also cover partly filled registers.
 type Model struct {
 	Kind   string         // "bert" or "xlm-roberta"
-	Format string         // number type of the weights: "F32", "F16" or "BF16"; default "F32"
-	First  bool           // whether it uses the first token's vector instead of the mean
-	Pairs  bool           // whether it is a reranker (cross-encoder) instead of an embedding model
-	Labels int            // number of a reranker's outputs; default 1
+	Format string         // the weights' number type: "F32", "F16" or "BF16"; default "F32"
+	First  bool           // it uses the first token's vector instead of the mean
+	Pairs  bool           // it is a reranker (cross-encoder) instead of an embedding model
+	Labels int            // number of outputs of a reranker; default 1
 	Extra  map[string]any // values that replace or extend those in config.json
-	Seed   uint64         // seed of the weights
+	Seed   uint64         // seed for the weights
 }
 
 // Sizes of the models.
 const (
 	Hidden    = 24 // dimensions of the vectors
-	Positions = 64 // maximum number of tokens that the network accepts
+	Positions = 64 // maximum number of tokens the network accepts
 	Length    = 48 // maximum number of tokens according to sentence_bert_config.json or, for a reranker, tokenizer_config.json
 
 	heads, wide, layers = 3, 40, 2
@@ -50,7 +50,7 @@ func Words() []string {
 	return words
 }
 
-// unigrams returns the vocabulary of a Unigram model with the pieces' log probabilities.
+// unigrams returns a Unigram model's vocabulary with the pieces' log probabilities.
 func unigrams() [][]any {
 	pieces := [][]any{{"<s>", 0}, {"<pad>", 0}, {"</s>", 0}, {"<unk>", 0}, {"▁", -2.5}, {"▁the", -3.1}, {"the", -4.7}, {"▁cat", -5.2}, {"at", -3.9},
 		{"▁m", -4.1}, {"ing", -4.0}, {"s", -2.9}, {"中国", -6.5}, {"中", -6.1}, {"é", -7.0}, {"☃", -8.25}, {",", -3.0}, {"▁中", -6.6}, {"11", -5}, {"▁1", -5.5}}
@@ -146,7 +146,7 @@ func (m Model) shapes(words int) map[string][]int {
 	for name, shape := range linears {
 		shapes[name+".weight"], shapes[name+".bias"] = shape, shape[:1]
 	}
-	if m.Pairs { // the network's names have a prefix, the head's have none
+	if m.Pairs { // the network's names have a prefix, but the head's do not
 		prefixed := map[string][]int{}
 		for name, shape := range shapes {
 			prefixed[map[bool]string{true: "roberta.", false: "bert."}[m.Kind == "xlm-roberta"]+name] = shape
@@ -159,7 +159,7 @@ func (m Model) shapes(words int) map[string][]int {
 	return shapes
 }
 
-// Safetensors returns the content of the model's model.safetensors.
+// Safetensors returns the content of model.safetensors.
 func (m Model) Safetensors(tb testing.TB, words int) []byte {
 	tb.Helper()
 	header := map[string]any{"__metadata__": map[string]string{"format": "pt"}}
@@ -208,7 +208,7 @@ func (m Model) Write(tb testing.TB, directory string) {
 	WriteFile(tb, directory, "1_Pooling/config.json", map[string]any{"pooling_mode_cls_token": m.First, "pooling_mode_mean_tokens": !m.First})
 }
 
-// WriteFile writes a []byte as it is and other content as JSON.
+// WriteFile writes a []byte as is and other content as JSON.
 func WriteFile(tb testing.TB, directory, name string, content any) {
 	tb.Helper()
 	data, ok := content.([]byte)
