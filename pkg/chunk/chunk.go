@@ -17,7 +17,7 @@ const DefaultMaxChunks = 200_000
 // Options configure splitting. The zero value selects the defaults.
 type Options struct {
 	TargetTokens int // target chunk size; default as in domain.Chunking
-	MaxTokens    int // maximum size, which only a single long grapheme may exceed; default as in domain.Chunking, at least TargetTokens
+	MaxTokens    int // maximum size, exceeded only by a single long grapheme; default as in domain.Chunking, at least TargetTokens
 	MaxChunks    int // documents with more chunks are rejected; default DefaultMaxChunks
 
 	// Sentences returns the sentences in a text in reading order, without overlap. Text between two sentences belongs to

@@ -45,7 +45,7 @@ type draft struct {
 	time         string           // the first piece's time in a recording; "" if it has none
 	kind         domain.BlockKind // the last piece's kind
 	headingsOnly bool             // only headings so far
-	tail         *tail            // headings at the end of the chunk that have no text yet; nil if there are none or if headingsOnly
+	tail         *tail            // headings at the end of the chunk that have no text yet; nil if none or if headingsOnly
 }
 
 // tail describes the headings at the end of a draft.

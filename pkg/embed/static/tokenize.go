@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	maxWordRunes = 100       // maximum length of a word in characters; like in the reference tokeniser, a longer word is unknown as a whole
+	maxWordRunes = 100       // maximum length of a word in characters; as in the reference tokeniser, longer words are unknown as a whole
 	maxTextBytes = 128 << 10 // maximum size of a text in bytes; longer texts are truncated before tokenising
 	unknown      = -1        // id of a word that vocabulary pieces cannot form
 )
