@@ -34,6 +34,7 @@ type Synonym struct {
 type Rules struct {
 	synonyms   []Synonym
 	stop, keep map[string]bool
+	joined     []*Rules // if the rules were joined; the other fields are then empty
 
 	mu      sync.Mutex
 	phrases map[Language]*phrases
@@ -43,6 +44,19 @@ type Rules struct {
 // `keep`.
 func NewRules(synonyms []Synonym, stop, keep []string) *Rules {
 	return &Rules{synonyms: synonyms, stop: wordsIn(stop), keep: wordsIn(keep), phrases: make(map[Language]*phrases)}
+}
+
+// JoinRules returns rules with the synonyms of all the given rules. The joined rules leave a word out of queries only if
+// all of the given rules do. Elements that are nil are ignored.
+func JoinRules(all ...*Rules) *Rules {
+	all = slices.DeleteFunc(all, func(r *Rules) bool { return r == nil })
+	switch len(all) {
+	case 0:
+		return nil
+	case 1:
+		return all[0]
+	}
+	return &Rules{joined: all}
 }
 
 // wordsIn returns those of the texts that are single words, in the form returned by Word.
@@ -90,8 +104,11 @@ func Folded(text string) string {
 
 // drops reports whether queries drop a word. `stop` holds the function words in the query's language.
 func (r *Rules) drops(word string, stop map[string]bool) bool {
-	if r == nil {
+	switch {
+	case r == nil:
 		return stop[word]
+	case r.joined != nil:
+		return !slices.ContainsFunc(r.joined, func(r *Rules) bool { return !r.drops(word, stop) })
 	}
 	return r.stop[word] || stop[word] && !r.keep[word]
 }
@@ -153,19 +170,30 @@ func (r *Rules) in(lang Language) *phrases {
 type expansion struct {
 	phrases []*phrases
 	langs   []Language // languages to look up synonym forms in
-	terms   [][]string // per element of phrases: the query words' terms in its language
+	terms   [][]string // the query words' terms in the language of each element of phrases
 	names   []string   // query terms' names
 }
 
 // expansion returns an expansion for a query in `lang`, or nil if there are no synonyms. It finds the synonyms' forms
 // in each of `langs`.
 func (r *Rules) expansion(lang Language, langs []Language) *expansion {
-	if r == nil || len(r.synonyms) == 0 {
+	if r == nil {
 		return nil
 	}
-	e := &expansion{langs: langs}
-	for _, of := range slices.Compact([]Language{lang, Unknown}) {
-		e.phrases = append(e.phrases, r.in(of))
+	e, all := &expansion{langs: langs}, r.joined
+	if all == nil {
+		all = []*Rules{r}
+	}
+	for _, r := range all {
+		if len(r.synonyms) == 0 {
+			continue
+		}
+		for _, of := range slices.Compact([]Language{lang, Unknown}) {
+			e.phrases = append(e.phrases, r.in(of))
+		}
+	}
+	if len(e.phrases) == 0 {
+		return nil
 	}
 	e.terms = make([][]string, len(e.phrases))
 	return e
@@ -212,10 +240,17 @@ func (e *expansion) apply(kept []QueryTerm) []QueryTerm {
 func (e *expansion) match(at int) (n int, to []string) {
 	for i, p := range e.phrases {
 		terms := e.terms[i][at:]
-		for of := min(p.starts[terms[0]], len(terms)); of > n; of-- {
-			if found := p.to[strings.Join(terms[:of], "\x00")]; len(found) > 0 {
+		for of := min(p.starts[terms[0]], len(terms)); of >= max(n, 1); of-- {
+			found := p.to[strings.Join(terms[:of], "\x00")]
+			switch {
+			case len(found) == 0:
+				continue
+			case of > n:
 				n, to = of, found
+			default:
+				to = slices.Concat(to, slices.DeleteFunc(slices.Clone(found), func(text string) bool { return slices.Contains(to, text) }))
 			}
+			break
 		}
 	}
 	return n, to
@@ -276,6 +311,14 @@ func (a Alternative) without(forms []string) Alternative {
 		return Alternative{}
 	}
 	return Alternative{[][]string{rest}}
+}
+
+// HasAlternative reports whether a text contains one of the term's alternatives. `has` reports whether the text contains
+// an index term.
+func (q QueryTerm) HasAlternative(has func(term string) bool) bool {
+	return slices.ContainsFunc(q.Alternatives, func(a Alternative) bool {
+		return !slices.ContainsFunc(a.Words, func(forms []string) bool { return !slices.ContainsFunc(forms, has) })
+	})
 }
 
 // Identity returns a string that identifies the term's forms and alternatives: two terms share it only if these are

@@ -143,3 +143,28 @@ func TestRulesAreSafeForConcurrentUse(t *testing.T) {
 		}
 	}
 }
+
+func TestJoinedRules(t *testing.T) {
+	t.Parallel()
+	cars := NewRules([]Synonym{{"car", []string{"automobile"}}, {"pump", []string{"compressor"}}}, []string{"old", "new"}, nil)
+	more := NewRules([]Synonym{{"car", []string{"vehicle", "automobile"}}}, []string{"old"}, nil)
+	if JoinRules() != nil || JoinRules(nil, nil) != nil || JoinRules(nil, cars) != cars {
+		t.Error("rules are joined although there is only one or none")
+	}
+	want := map[string][]string{"car": {"automobil", "vehicl"}, "new": {}, "pump": {"compressor"}}
+	if diff := cmp.Diff(want, alternativesIn(QueryWith("old cars and new pumps", []Language{English}, JoinRules(cars, nil, more)))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestTextsThatContainAnAlternative(t *testing.T) {
+	t.Parallel()
+	rules := NewRules([]Synonym{{"car", []string{"motor vehicle"}}}, nil, nil)
+	car := QueryWith("cars", []Language{English}, rules)[0]
+	for text, want := range map[string]bool{"A vehicle with a motor.": true, "A motor vehicle.": true, "A vehicle.": false, "A car.": false} {
+		terms := Terms(text, English)
+		if got := car.HasAlternative(func(term string) bool { return slices.Contains(terms, term) }); got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}
