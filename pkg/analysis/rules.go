@@ -170,7 +170,7 @@ func (r *Rules) in(lang Language) *phrases {
 type expansion struct {
 	phrases []*phrases
 	langs   []Language // languages to look up synonym forms in
-	terms   [][]string // the query words' terms in the language of each element of phrases
+	terms   [][]string // per element of phrases: the query words' terms in its language
 	names   []string   // query terms' names
 }
 

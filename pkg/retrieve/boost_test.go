@@ -190,6 +190,44 @@ func TestBoostsApplyToTheRerankersScores(t *testing.T) {
 	}
 }
 
+func TestBoostsDoNotChangeTheRelevance(t *testing.T) {
+	t.Parallel()
+	const raise, lower = `[{"type":"value","key":"team","value":"ops","factor":10}]`, `[{"type":"value","key":"team","value":"ops","factor":0.1}]`
+	for name, reranker := range map[string]Reranker{
+		"not reranked": nil,
+		"reranked":     fixedReranker{"The gate is closed at night.": 0.9, "A gate to the garden.": 0.8, "Another gate of iron.": 0.01},
+	} {
+		relevances := func(boosts string, parts ...string) map[string]float64 {
+			r := described().retriever(atNoon())
+			r.deps.Reranker = reranker
+			res, err := r.Retrieve(t.Context(), ask(boosted(t, boosts), func(r *Request) { r.Parts = parts }))
+			if err != nil {
+				t.Fatal(err)
+			}
+			out := make(map[string]float64)
+			for i, f := range res.Fragments {
+				out[f.DatasourceID] = res.Relevance(i)
+				if boosts == raise && f.DatasourceID == "b" && f.Score <= res.Relevance(i) {
+					t.Errorf("%s: the boosted score is %v, the relevance %v", name, f.Score, res.Relevance(i))
+				}
+			}
+			return out
+		}
+		plain := relevances(`[]`)
+		if reranker != nil && (plain["b"] != 0.8 || plain["c"] <= 0.01) {
+			t.Errorf("%s: the relevances %v are not the better scores", name, plain)
+		}
+		for _, boosts := range []string{raise, lower} {
+			if diff := cmp.Diff(plain, relevances(boosts)); diff != "" {
+				t.Errorf("%s, %s (-want +got):\n%s", name, boosts, diff)
+			}
+			if diff := cmp.Diff(relevances(`[]`, "garden"), relevances(boosts, "garden")); diff != "" {
+				t.Errorf("%s, parts, %s (-want +got):\n%s", name, boosts, diff)
+			}
+		}
+	}
+}
+
 func TestBoostsOfSeveralQueries(t *testing.T) {
 	t.Parallel()
 	w := described()

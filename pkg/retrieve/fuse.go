@@ -71,6 +71,7 @@ func fused(ctx context.Context, found []datastoreResult) []*candidate {
 	slices.SortFunc(all, (*candidate).compare)
 	for _, c := range all {
 		c.displayScore = displayScore(c.final)
+		c.relevance = c.displayScore
 	}
 	return all
 }

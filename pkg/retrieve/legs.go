@@ -143,27 +143,31 @@ func share(legs []leg) []*candidate {
 	}
 	best := make(map[string]*candidate)
 	var out []*candidate
-	add := func(ranked []*candidate, i int) {
-		if i >= len(ranked) {
-			return
-		}
+	whole, parts := legs[0].ranked, legs[1:]
+	add := func(ranked []*candidate, i int) *candidate {
 		c := ranked[i]
 		if b := best[c.hit.Key]; b != nil {
-			b.displayScore, b.final = max(b.displayScore, c.displayScore), max(b.final, c.final)
-			return
+			b.displayScore, b.final, b.relevance = max(b.displayScore, c.displayScore), max(b.final, c.final), max(b.relevance, c.relevance)
+			return b
 		}
 		c.compared = c.duplicateOf != nil // candidates from other legs are compared with it, too
+		c.partScores = make([]float64, len(parts))
 		best[c.hit.Key], out = c, append(out, c)
+		return c
 	}
-	whole, parts := legs[0].ranked, legs[1:]
 	longest := 0
 	for _, p := range parts {
 		longest = max(longest, len(p.ranked))
 	}
-	add(whole, 0)
+	if len(whole) > 0 {
+		add(whole, 0)
+	}
 	for i := range longest {
-		for _, p := range parts {
-			add(p.ranked, i)
+		for n, p := range parts {
+			if i < len(p.ranked) {
+				score := p.ranked[i].displayScore
+				add(p.ranked, i).partScores[n] = score
+			}
 		}
 	}
 	for i := range whole {

@@ -69,6 +69,36 @@ func TestThePartsOfAQuestionShareTheFragments(t *testing.T) {
 	}
 }
 
+func TestFragmentsHaveTheirScoresInTheSearchForEachPart(t *testing.T) {
+	t.Parallel()
+	const whole, first, second = "How long is the warranty and who built the pump?", "How long is the warranty", "who built the pump?"
+	hits := map[string][]index.Hit{
+		whole: {hit("a", 0, 5, 0.5), hit("b", 0, 4, 0.4)}, first: {hit("a", 0, 9, 0.9), hit("b", 0, 1, 0.1)}, second: {hit("b", 0, 8, 0.8)},
+	}
+	w := newFixture(hits[whole]...)
+	searchBy(w, hits)
+	r := w.retriever(Options{})
+	res, err := r.Retrieve(t.Context(), ask(func(r *Request) { r.Query = whole }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, f := range res.Fragments {
+		for n, part := range []string{first, second} {
+			alone, err := r.Retrieve(t.Context(), ask(func(r *Request) { r.Query, r.Parts = part, []string{} }))
+			if err != nil || alone.PartScores != nil {
+				t.Fatalf("the search for a part has the part scores %v: %v", alone.PartScores, err)
+			}
+			want := 0.0
+			if at := slices.Index(ids(alone.Fragments), f.DatasourceID); at >= 0 {
+				want = alone.Fragments[at].Score
+			}
+			if got := res.PartScores[i][n]; got != want {
+				t.Errorf("%s has the score %v in the search for %q, want %v", f.DatasourceID, got, part, want)
+			}
+		}
+	}
+}
+
 func TestPartsGivenByTheCallerReplaceThoseOfTheSyntax(t *testing.T) {
 	t.Parallel()
 	const question = "How long is the warranty and who built the pump?"

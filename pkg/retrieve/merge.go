@@ -62,6 +62,23 @@ func (p *mergedFragment) merge(c *candidate) {
 	p.bytes += len(c.hit.Text)
 }
 
+// bestPartScores returns, for each of the n parts of the query, the highest score of the fragment's chunks in the search
+// for that part. A pinned chunk has the score 1.
+func (p *mergedFragment) bestPartScores(n int) []float64 {
+	best := make([]float64, n)
+	for _, c := range append([]*candidate{p.candidate}, p.chunks...) {
+		for i, score := range c.partScores {
+			best[i] = max(best[i], score)
+		}
+	}
+	for i := range best {
+		if p.pinned {
+			best[i] = 1
+		}
+	}
+	return best
+}
+
 // anchor returns the anchor of the first heading among the fragment's chunks.
 func (p *mergedFragment) anchor() string {
 	for _, part := range p.chunks {

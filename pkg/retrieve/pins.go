@@ -73,7 +73,7 @@ func (r *Retriever) pin(ctx context.Context, req Request, f index.Filter, ranked
 			continue
 		}
 		seen[positionOf(c)] = true
-		c.pinned, c.displayScore = true, 1
+		c.pinned, c.displayScore, c.relevance = true, 1, 1
 		if better := c.duplicateOf; better != nil { // the better candidate is a repeat of the pinned one
 			c.duplicateOf = nil
 			better.duplicateOf, better.compared = c, true

@@ -17,7 +17,7 @@ import (
 // rank ranks the candidates from all legs and returns the best fragments. If there is a reranker, it determines the
 // final order.
 func (r *Retriever) rank(ctx context.Context, legs []leg, req Request, f index.Filter, selected *int) (Result, error) {
-	res := Result{TermWeights: make(map[string]float64), Rules: req.rules(&req.Datastores[0])}
+	res := Result{TermWeights: make(map[string]float64), Rules: req.allRules()}
 	for i := range legs {
 		for _, space := range legs[i].found {
 			res.degrade(space.degraded)
@@ -51,8 +51,9 @@ func (r *Retriever) rank(ctx context.Context, legs []leg, req Request, f index.F
 	res.Fragments = slices.Grow(res.Fragments, len(s.picks))
 	for _, p := range s.picks {
 		res.Fragments = append(res.Fragments, p.fragment())
-		if second.Candidates > 0 {
-			res.FirstScores = append(res.FirstScores, displayScore(p.final))
+		res.Relevances = append(res.Relevances, p.relevance)
+		if len(legs) > 1 {
+			res.PartScores = append(res.PartScores, p.bestPartScores(len(legs)-1))
 		}
 	}
 	if req.Explain {
@@ -116,6 +117,9 @@ func (r *Retriever) rerank(ctx context.Context, all []*candidate, s *selection, 
 		ranked = append(ranked, c)
 	}
 	rerankLinkLists(ranked)
+	for _, c := range ranked {
+		c.relevance = max(c.relevance, c.displayScore)
+	}
 	rerankBoosted(ranked)
 	if len(ranked) > 0 {
 		lowest = ranked[len(ranked)-1].displayScore

@@ -157,8 +157,12 @@ type Result struct {
 	// In a reranked result, Score is the reranker's score. Only the best MaxReranked candidates are reranked. Any other
 	// fragment's Score is its first score multiplied by the lowest score of the reranked candidates.
 	Fragments []domain.Fragment
-	// FirstScores holds each fragment's score before reranking. It is nil if the result is not reranked.
-	FirstScores []float64
+	// Relevances holds the relevance of each fragment: the larger of its scores before and after reranking, both without
+	// boosts. A pinned fragment has the relevance 1. Nil means that the relevances are the scores.
+	Relevances []float64
+	// PartScores holds, for each fragment, its scores in the searches for the parts of the query, in order. It is nil if
+	// the query was searched as one question.
+	PartScores [][]float64
 	// TermWeights holds the weight of each analysed query word (see index.Result). If several spaces were searched, it
 	// is the word's highest weight in any of them.
 	TermWeights map[string]float64
@@ -171,16 +175,16 @@ type Result struct {
 	Explanation *domain.Explanation
 	// Facets is nil unless Request.Facets is set.
 	Facets *domain.Facets
-	// Rules holds the first datastore's synonyms and stop words; nil: none.
+	// Rules holds the synonyms and stop words of the datastores; nil: none.
 	Rules *analysis.Rules
 }
 
-// Relevance returns the larger of fragment i's scores before and after reranking.
+// Relevance returns the relevance of fragment i; see Relevances.
 func (r Result) Relevance(i int) float64 {
-	if r.FirstScores == nil {
+	if r.Relevances == nil {
 		return r.Fragments[i].Score
 	}
-	return max(r.Fragments[i].Score, r.FirstScores[i])
+	return r.Relevances[i]
 }
 
 // Retriever answers queries. It is safe for concurrent use.

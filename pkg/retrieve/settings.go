@@ -7,6 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/boost"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lists"
 	"github.com/sluice/sluice/pkg/searchsettings"
 )
 
@@ -63,6 +64,11 @@ func (req *Request) boosts(ds *domain.Datastore) []boost.Boost {
 		return s.Boosts
 	}
 	return nil
+}
+
+// allRules returns the synonyms and stop words of all datastores, or nil.
+func (req *Request) allRules() *analysis.Rules {
+	return analysis.JoinRules(lists.Map(req.Datastores, func(ds domain.Datastore) *analysis.Rules { return req.rules(&ds) })...)
 }
 
 // rules returns a datastore's synonyms and stop words, or nil.
