@@ -3,6 +3,10 @@ package answer
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice/sluice/pkg/analysis"
+	"github.com/sluice/sluice/pkg/answer/chat"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -28,5 +32,26 @@ func TestTheBuiltInAnswererGetsFragmentsOfLowerScores(t *testing.T) {
 				t.Errorf("asked is %v", asked)
 			}
 		})
+	}
+}
+
+func TestBoostedScoresDoNotMakeFragmentsRelevant(t *testing.T) {
+	t.Parallel()
+	boosted, lowered := domain.Fragment{Text: "A gate to the garden.", Score: 0.9}, domain.Fragment{Text: "The gate opens at six.", Score: DefaultMinScore / 3}
+	w := newFixture(boosted, lowered)
+	w.found.Relevances = []float64{DefaultMinScore / 3, 0.8}
+	w.found.PartScores = [][]float64{{0.1, 0.2}, {0.3, 0.4}}
+	w.found.Rules = analysis.NewRules(nil, []string{"gate"}, nil)
+	if _, err := w.answerer(Options{Composes: true}).Answer(t.Context(), ask(func(*Request) {}), nil); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]domain.Fragment{lowered}, w.prompts[0].Fragments); diff != "" {
+		t.Errorf("fragments (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]chat.FragmentScores{{Relevance: 0.8, Parts: []float64{0.3, 0.4}}}, w.prompts[0].Scores); diff != "" {
+		t.Errorf("scores (-want +got):\n%s", diff)
+	}
+	if w.prompts[0].Rules != w.found.Rules {
+		t.Error("the prompt lacks the rules of the datastore")
 	}
 }

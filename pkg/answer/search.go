@@ -36,11 +36,11 @@ func (a *Answerer) search(ctx context.Context, req Request, stores []domain.Data
 	if p.Search != req.Query {
 		minScore *= followUpShare
 	}
-	p.Fragments = a.relevant(found, minScore, language.Codes(p.Search))
+	p.Fragments, p.Scores = a.relevant(found, minScore, language.Codes(p.Search))
 	switch {
 	case len(p.Fragments) > 0:
 	case !a.opts.Composes:
-		p.Fragments = a.relevant(found, minScore*quotableShare, nil)
+		p.Fragments, p.Scores = a.relevant(found, minScore*quotableShare, nil)
 	default:
 		translated := a.translate(ctx, d, found.Fragments, models)
 		if translated == "" {
@@ -51,14 +51,17 @@ func (a *Answerer) search(ctx context.Context, req Request, stores []domain.Data
 		if err != nil {
 			return nil, err
 		}
-		p.Fragments = a.relevant(again, a.opts.MinScore, language.Codes(translated))
+		p.Fragments, p.Scores = a.relevant(again, a.opts.MinScore, language.Codes(translated))
 		found = again
 	}
-	p.TermWeights, p.Candidates = found.TermWeights, found.Candidates
+	p.TermWeights, p.Candidates, p.Rules = found.TermWeights, found.Candidates, found.Rules
 	shown := found.Fragments
 	if m := req.MinScore; m != nil {
 		low := func(f domain.Fragment) bool { return f.Score < *m }
-		p.Fragments, shown = slices.DeleteFunc(p.Fragments, low), slices.DeleteFunc(slices.Clone(shown), low)
+		if n := slices.IndexFunc(p.Fragments, low); n >= 0 { // the fragments are sorted by score
+			p.Fragments, p.Scores = p.Fragments[:n], p.Scores[:n]
+		}
+		shown = slices.DeleteFunc(slices.Clone(shown), low)
 	}
 	if req.OnSearch != nil {
 		if err := req.OnSearch(p.Search, shown); err != nil {
@@ -153,10 +156,9 @@ const followUpShare = 0.6
 // because it checks that its quotations contain the question's words. See ADR 43.
 const quotableShare = 0.4
 
-// relevant returns the relevant fragments, best first, within the token budget. A fragment is relevant if it contains
-// one of the given codes, or if its relevance in any stage of the search is at least `bar`.
-func (a *Answerer) relevant(found retrieve.Result, bar float64, codes []string) []domain.Fragment {
-	var out []domain.Fragment
+// relevant returns the relevant fragments, best first, within the token budget, with their further scores. A fragment is
+// relevant if it contains one of the given codes, or if its relevance is at least the threshold `bar`.
+func (a *Answerer) relevant(found retrieve.Result, bar float64, codes []string) (out []domain.Fragment, scores []chat.FragmentScores) {
 	budget := a.opts.ContextTokens
 	for i, f := range found.Fragments {
 		if found.Relevance(i) < bar && !language.HoldsCode(f.Text, codes) {
@@ -166,7 +168,11 @@ func (a *Answerer) relevant(found retrieve.Result, bar float64, codes []string) 
 		if budget < 0 && len(out) > 0 {
 			break
 		}
-		out = append(out, f)
+		s := chat.FragmentScores{Relevance: found.Relevance(i)}
+		if found.PartScores != nil {
+			s.Parts = found.PartScores[i]
+		}
+		out, scores = append(out, f), append(scores, s)
 	}
-	return out
+	return out, scores
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/chunk"
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -66,6 +67,10 @@ type Prompt struct {
 	Fragments   []domain.Fragment
 	TermWeights map[string]float64
 
+	Rules *analysis.Rules // synonyms and stop words of the datastores; nil: none
+
+	Scores []FragmentScores // further scores of each fragment; nil: none
+
 	Candidates int // number of chunks the fragments were selected from; 0 if unknown
 
 	NoDatastores bool // whether the agent has no datastores
@@ -77,6 +82,12 @@ type Prompt struct {
 	// OnCall, if not nil, receives the tool calls as they arrive; joined, the deltas are Completion.ToolCalls. Once
 	// OnCall has been called, the request is not retried. The provider returns errors from OnCall unchanged.
 	OnCall func(CallDelta) error
+}
+
+// FragmentScores holds scores of a fragment other than its final score.
+type FragmentScores struct {
+	Relevance float64   // score without boosts; see retrieve.Result
+	Parts     []float64 // scores in the searches for the parts of the question; nil: it was searched as one question
 }
 
 // Estimated tokens for the markup around a message.

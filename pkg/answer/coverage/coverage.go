@@ -33,11 +33,12 @@ type Page struct {
 	terms     []map[string]bool   // terms in each fragment analysed so far
 	weights   map[string]float64  // inverse document frequencies
 	rarest    float64
+	rules     *analysis.Rules // synonyms and stop words of the datastores
 }
 
 // Read reads the best fragments in a search result, with their headings and document names.
 func Read(found retrieve.Result) *Page {
-	p := &Page{weights: found.TermWeights, rarest: 1, fragments: found.Fragments[:min(len(found.Fragments), maxFragments)]}
+	p := &Page{weights: found.TermWeights, rarest: 1, rules: found.Rules, fragments: found.Fragments[:min(len(found.Fragments), maxFragments)]}
 	for _, w := range found.TermWeights {
 		p.rarest = max(p.rarest, w)
 	}
@@ -95,7 +96,8 @@ type Words struct {
 }
 
 // Words returns a text's content words: all except function words, question words, framing words, and words for which
-// `ignore` returns true. Rare words weigh most.
+// `ignore` returns true. Rare words weigh most. A fragment that contains a synonym of a word contains a share of
+// analysis.SynonymWeight of the word.
 func (p *Page) Words(text string, ignore func(word string) bool) Words {
 	kept := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`?!.,;:"()«»“”„`, r) })
 	lang := language.Detect(text)
@@ -112,7 +114,7 @@ func (p *Page) Words(text string, ignore func(word string) bool) Words {
 	if n == 0 {
 		return out
 	}
-	for _, t := range analysis.Query(strings.Join(kept[:n], " "), p.languages) {
+	for _, t := range analysis.QueryWith(strings.Join(kept[:n], " "), p.languages, p.rules) {
 		w := p.weight(t)
 		out.terms, out.weights, out.total = append(out.terms, t), append(out.weights, w), out.total+w
 	}
@@ -121,7 +123,7 @@ func (p *Page) Words(text string, ignore func(word string) bool) Words {
 
 // weight returns a term's weight. A term without a known weight weighs as much as the rarest one.
 func (p *Page) weight(t analysis.QueryTerm) float64 {
-	for _, f := range t.Forms {
+	for _, f := range append([]string{t.Name}, t.Forms...) {
 		if w, ok := p.weights[f]; ok {
 			return math.Max(w, 0.1)
 		}
@@ -137,7 +139,7 @@ func (w Words) Without(others Words) Words {
 	var out Words
 	has := make(map[string]bool)
 	for _, t := range others.terms {
-		for _, f := range t.Forms {
+		for _, f := range append([]string{t.Name}, t.Forms...) {
 			has[f] = true
 		}
 	}
@@ -185,13 +187,16 @@ func (w Words) shareIn(terms map[string]bool) float64 {
 	return held / w.total
 }
 
-// matchDegree returns 1 if `terms` contains a form of the word t, stemShare if it contains only a related stem, and 0
-// otherwise.
+// matchDegree returns 1 if `terms` contains a form of the word t, analysis.SynonymWeight if it contains only a synonym,
+// stemShare if it contains only a related stem, and 0 otherwise.
 func matchDegree(terms map[string]bool, t analysis.QueryTerm) float64 {
 	for _, f := range t.Forms {
 		if terms[f] {
 			return 1
 		}
+	}
+	if t.HasAlternative(func(term string) bool { return terms[term] }) {
+		return analysis.SynonymWeight
 	}
 	for _, f := range t.Forms {
 		if utf8.RuneCountInString(f) < minCommonStem || strings.ContainsFunc(f, unicode.IsDigit) {

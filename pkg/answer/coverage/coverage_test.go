@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/retrieve"
 )
@@ -39,6 +40,22 @@ func TestAFragmentCoversAShareOfTheContentWords(t *testing.T) {
 		}
 		if p.Covers(words, best) != (len(test.fragments) > 0) || p.Covers(words, best+0.001) {
 			t.Errorf("%s: the fragments cover more or less than %.2f", name, best)
+		}
+	}
+}
+
+func TestSynonymsCountAlmostAsMuchAsTheQuerysWords(t *testing.T) {
+	t.Parallel()
+	rules := analysis.NewRules([]analysis.Synonym{{From: "guarantee", To: []string{"warranty"}}, {From: "Aurora", To: []string{"model X2"}}}, []string{"please"}, nil)
+	for query, want := range map[string]float64{
+		"How long is the guarantee of the pump?": (1 + analysis.SynonymWeight) / 2,
+		"please, the pump":                       1,
+		"How heavy is the Aurora?":               analysis.SynonymWeight / 2,
+		"How heavy is the guarantor?":            0,
+	} {
+		p := Read(retrieve.Result{Fragments: []domain.Fragment{{Text: "The pump of the model X2 has a warranty."}}, Rules: rules})
+		if got := p.Best(p.Words(query, nil), Words{}, 0); math.Abs(got-want) > 0.01 {
+			t.Errorf("%s: the fragment covers %.2f, want %.2f", query, got, want)
 		}
 	}
 }

@@ -1,6 +1,10 @@
 package extractive
 
 import (
+	"cmp"
+	"slices"
+
+	"github.com/sluice/sluice/pkg/answer/chat"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -57,15 +61,29 @@ const (
 	maxAhead        = 0.3 // maximum lead assumed for the best fragment if only one was found
 )
 
-// isAnswer reports whether the best sentence probably answers the question. `fragments` are the ones found by the
-// search.
-func (e evidence) isAnswer(fragments []domain.Fragment) bool {
-	best := fragments[0].Score
-	second := min(best, max(scoreOfNoSecond, best-maxAhead))
-	if len(fragments) > 1 {
-		second = fragments[1].Score
+// lead holds the highest relevance of a fragment and the lead over the second highest.
+type lead struct{ best, ahead float64 }
+
+// leadOf returns the lead of the best of the fragments. There must be at least one.
+func leadOf(fragments []domain.Fragment, scores []chat.FragmentScores) lead {
+	relevances := make([]float64, len(fragments))
+	for i, f := range fragments {
+		relevances[i] = f.Score
+		if scores != nil {
+			relevances[i] = scores[i].Relevance
+		}
 	}
+	slices.SortFunc(relevances, func(a, b float64) int { return cmp.Compare(b, a) })
+	best := relevances[0]
+	if len(relevances) == 1 {
+		return lead{best, min(maxAhead, max(0, best-scoreOfNoSecond))}
+	}
+	return lead{best, best - relevances[1]}
+}
+
+// isAnswer reports whether the best sentence is likely to answer the question.
+func (e evidence) isAnswer(found lead) bool {
 	return e.certain || e.own+e.before >= heldAtLeast &&
 		answeredBase+answeredHeld*(e.own+e.before)+answeredNear*e.near+answeredNames*e.names+
-			answeredBest*best+answeredAhead*(best-second) >= answeredAtLeast
+			answeredBest*found.best+answeredAhead*found.ahead >= answeredAtLeast
 }

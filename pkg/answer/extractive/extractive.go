@@ -14,6 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/answer/language"
 	"github.com/sluice/sluice/pkg/chunk"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lists"
 	syntax "github.com/sluice/sluice/pkg/question"
 )
 
@@ -80,47 +81,70 @@ func (e *Provider) Complete(ctx context.Context, p chat.Prompt, emit func(text s
 type finding struct {
 	pieces    []func(phrases) string
 	fragments []domain.Fragment
-
-	unanswered []string // parts of a compound question that no passage answers
 }
 
-// find selects what to quote. It first looks for an answer to the whole question. Then it tries each part of the
-// question that this answer leaves open, and notes which parts remain unanswered.
-func (e *Provider) find(ctx context.Context, p chat.Prompt, say phrases) (finding, error) {
-	out, err := e.findAnswer(ctx, p, say)
+// find selects what to quote. If the question has several parts, it looks for an answer to each of them, and says which
+// of them remain unanswered.
+func (e *Provider) find(ctx context.Context, p chat.Prompt, say phrases) (out finding, err error) {
+	p.Fragments = p.Fragments[:min(len(p.Fragments), maxReadFragments)]
+	pages := pagesOf(p.Fragments)
+	tokens := math.MaxInt
+	if p.Params.MaxTokens != nil {
+		tokens = *p.Params.MaxTokens - chunk.Tokens(say.Quotes)
+	}
 	parts := syntax.Parts(p.Question)
-	if err != nil || parts == nil {
-		return out, err
+	if parts == nil {
+		answer, err := e.findAnswer(ctx, p, pages, tokens, wholeQuestion)
+		return findingOf([]selection{answer}, pages), err
 	}
-	whole := len(out.pieces) > 0
+	answers := make([]selection, len(parts))
+	answered := 0
+	// If one part is answered, the documents are probably about the question. The other parts are then tried again, with
+	// less strict checks.
+	for _, state := range []partState{firstPart, furtherPart} {
+		if state == furtherPart && answered == 0 {
+			break
+		}
+		for i, part := range parts {
+			if !answers[i].isEmpty() || tokens < 0 {
+				continue
+			}
+			answers[i], err = e.findAnswer(ctx, partPrompt(p, part, i, len(parts)), pages, tokens, state)
+			if err != nil {
+				return out, err
+			}
+			if !answers[i].isEmpty() {
+				answered++
+				tokens -= answers[i].tokens(pages)
+			}
+		}
+	}
 	var unanswered []string
-	for _, part := range parts {
-		if whole && !slices.Contains(out.unanswered, part.Text) {
-			continue
-		}
-		alone := p
-		alone.Question, alone.Search = part.Query, part.Query
-		found, err := e.findAnswer(ctx, alone, say)
-		if err != nil {
-			return out, err
-		}
-		if len(found.pieces) == 0 {
-			unanswered = append(unanswered, part.Text)
-			continue
-		}
-		if !slices.ContainsFunc(found.fragments, func(f domain.Fragment) bool { return containsFragment(out.fragments, f) }) {
-			out.pieces = append(out.pieces, found.pieces...)
-			out.fragments = append(out.fragments, found.fragments...)
+	for i, s := range answers {
+		if s.isEmpty() {
+			unanswered = append(unanswered, parts[i].Text)
 		}
 	}
-	if len(out.pieces) > 0 {
+	withoutRepetitions(answers, pages)
+	if out = findingOf(answers, pages); len(out.pieces) > 0 {
 		out.pieces = append(out.pieces, unansweredNotes(unanswered)...)
 	}
 	return out, nil
 }
 
-func containsFragment(fragments []domain.Fragment, f domain.Fragment) bool {
-	return slices.ContainsFunc(fragments, func(other domain.Fragment) bool { return other.ChunkID == f.ChunkID && other.Text == f.Text })
+// partPrompt returns the prompt for the i-th of n parts of a question. The scores of its fragments are those of the
+// search for this part, if there was one.
+func partPrompt(p chat.Prompt, part syntax.Part, i, n int) chat.Prompt {
+	p.Question, p.Search = part.Text, part.Query
+	if len(p.Scores) == 0 || len(p.Scores[0].Parts) != n {
+		return p
+	}
+	p.Fragments = slices.Clone(p.Fragments)
+	for j := range p.Fragments {
+		p.Fragments[j].Score = p.Scores[j].Parts[i]
+	}
+	p.Scores = nil
+	return p
 }
 
 // unansweredNotes returns a piece for each unanswered part of the question. In the given language's phrases, it says
@@ -135,73 +159,120 @@ func unansweredNotes(unanswered []string) []func(phrases) string {
 	return out
 }
 
-// findAnswer selects what to quote. If some sentences are probably the answer, it quotes only those. Otherwise it
-// quotes, for each clause of the question, the passage with the largest share of the clause's topics.
-func (e *Provider) findAnswer(ctx context.Context, p chat.Prompt, say phrases) (out finding, err error) {
-	fragments := p.Fragments[:min(len(p.Fragments), maxReadFragments)]
-	q, err := e.analyse(ctx, p, fragments)
-	if err != nil || len(fragments) == 0 {
+// selection is what is quoted in answer to a question or a part of it: passages and single sentences.
+type selection struct {
+	passages []passage
+	quotes   []sentence
+}
+
+func (s selection) isEmpty() bool { return len(s.passages)+len(s.quotes) == 0 }
+
+// tokens estimates the length of the selection in tokens.
+func (s selection) tokens(pages []page) (n int) {
+	for _, p := range s.passages {
+		n += pages[p.fragment].tokens(p)
+	}
+	for _, quote := range s.quotes {
+		n += chunk.Tokens(quote.shown)
+	}
+	return n
+}
+
+// partState says whether a question is part of another one.
+type partState int
+
+const (
+	wholeQuestion partState = iota
+	firstPart               // no other part is answered yet
+	furtherPart             // another part is answered
+)
+
+// findAnswer selects what to quote in answer to a question that asks for one thing, or to one part of a question. If
+// there are sentences that are likely to be the answer, it selects only them. Otherwise it selects the
+// passage that contains the largest share of the question's topics.
+func (e *Provider) findAnswer(ctx context.Context, p chat.Prompt, pages []page, tokens int, state partState) (out selection, err error) {
+	q, err := e.analyse(ctx, p, p.Fragments)
+	if err != nil || len(pages) == 0 {
 		return out, err
 	}
-	room := math.MaxInt
-	if p.Params.MaxTokens != nil {
-		room = *p.Params.MaxTokens - chunk.Tokens(say.Quotes)
-	}
-	clauses := clausesOf(p.Question)
-	pages := pagesOf(fragments)
-	quotes := pick(q.sentences(pages), p.Fragments, room)
+	pages = withScores(pages, p.Fragments)
+	quotes := pick(q.sentences(pages), p.Fragments, leadOf(p.Fragments, p.Scores), tokens)
 	certain := slices.ContainsFunc(quotes, func(s sentence) bool { return s.evidence.certain })
-	if about := q.topicsOf(""); len(clauses) == 1 && !certain {
+	if about := q.topicsOf(""); !certain {
 		if at, _ := q.best(pages, about); at >= 0 && q.lacksSubject(pages, at, about) {
 			return out, nil
 		}
 	}
-	if !q.quotesAnswerAll(quotes, pages, clauses) {
-		most := min(formCharacters, max(min(room, formCharacters), 1)*charactersPerToken)
-		passages, unanswered := q.passagesFor(clauses, pages, len(quotes) > 0, most)
-		if len(passages) == 0 && len(clauses) > 1 {
-			passages, unanswered = q.passagesFor([]string{p.Question}, pages, len(quotes) > 0, most)
-		}
-		if len(passages) > 0 || !q.isSupported(quotes, pages) {
-			for i, passage := range passages {
-				if room -= pages[passage.fragment].tokens(passage); i > 0 && room < 0 {
-					break
-				}
-				out.pieces = append(out.pieces, func(say phrases) string { return say.formatPassage(passage, pages) })
-				out.fragments = append(out.fragments, fragments[passage.fragment])
-			}
-			out.unanswered = unanswered
-			if len(clauses) > 1 || len(passages) == 0 {
-				return out, nil
-			}
-			quotes = q.quotesOutside(quotes, passages, pages, room)
-		}
-	}
-	if len(quotes) == 0 {
+	if q.unspaced || q.quotesAnswer(quotes, pages, q.topicsOf(p.Question)) {
+		out.quotes = quotes // in scripts without spaces, topics cannot be determined
 		return out, nil
 	}
-	for _, s := range quotes {
-		out.fragments = append(out.fragments, fragments[s.fragment])
+	characters := min(formCharacters, max(min(tokens, formCharacters), 1)*charactersPerToken)
+	passage, found := q.passageFor(pages, len(quotes) > 0 || state == furtherPart, state != wholeQuestion, characters)
+	switch {
+	case found:
+		out.passages = append(out.passages, passage)
+		out.quotes = q.quotesOutside(quotes, passage, pages, tokens-pages[passage.fragment].tokens(passage))
+	case q.isSupported(quotes, pages):
+		out.quotes = quotes
 	}
-	out.pieces = append(out.pieces, func(say phrases) string { return strings.Join(say.quotations(quotes, fragments), "") })
 	return out, nil
 }
 
 // Estimated characters per token, for converting a token limit into a passage length.
 const charactersPerToken = 3
 
-// quotesAnswerAll reports whether the quotations alone answer every clause of the question, without the text around
-// them. It returns true for scripts without spaces, because topics cannot be determined for these.
-func (q question) quotesAnswerAll(quotes []sentence, pages []page, clauses []string) bool {
-	if q.unspaced {
-		return true
+// withoutRepetitions merges overlapping passages of different parts' selections into the first of them, and removes
+// sentences that are quoted already.
+func withoutRepetitions(parts []selection, pages []page) {
+	var sentences []sentence
+	for i := range parts {
+		parts[i].passages = slices.DeleteFunc(parts[i].passages, func(p passage) bool {
+			return slices.ContainsFunc(parts[:i], func(earlier selection) bool {
+				n := slices.IndexFunc(earlier.passages, p.adjoins)
+				if n >= 0 {
+					earlier.passages[n] = earlier.passages[n].joined(p)
+				}
+				return n >= 0
+			})
+		})
 	}
-	for _, clause := range clauses {
-		if !q.quotesAnswer(quotes, pages, q.topicsOf(clause)) {
+	for i := range parts {
+		parts[i].quotes = slices.DeleteFunc(parts[i].quotes, func(s sentence) bool {
+			if slices.ContainsFunc(sentences, s.isSame) || slices.ContainsFunc(parts, func(other selection) bool {
+				return slices.ContainsFunc(other.passages, func(p passage) bool { return p.fragment == s.fragment && pages[p.fragment].contains(p, s.text) })
+			}) {
+				return true
+			}
+			sentences = append(sentences, s)
 			return false
+		})
+	}
+}
+
+// findingOf formats the selections for the parts of a question.
+func findingOf(parts []selection, pages []page) (out finding) {
+	fragments := lists.Map(pages, func(p page) domain.Fragment { return p.fragment })
+	var quotes []sentence // of one or more parts, without a passage in between
+	flush := func() {
+		if together := quotes; len(together) > 0 {
+			out.pieces = append(out.pieces, func(say phrases) string { return strings.Join(say.quotations(together, fragments), "") })
+		}
+		quotes = nil
+	}
+	for _, s := range parts {
+		for _, p := range s.passages {
+			flush()
+			out.pieces = append(out.pieces, func(say phrases) string { return say.formatPassage(p, pages) })
+			out.fragments = append(out.fragments, fragments[p.fragment])
+		}
+		for _, quote := range s.quotes {
+			quotes = append(quotes, quote)
+			out.fragments = append(out.fragments, fragments[quote.fragment])
 		}
 	}
-	return true
+	flush()
+	return out
 }
 
 // quotesAnswer reports whether the quotations answer the question without the text around them. Any of these is enough:
@@ -229,15 +300,15 @@ func (q question) quotesAnswer(quotes []sentence, pages []page, about topics) bo
 	return false
 }
 
-// quotesOutside returns the quotes to show in addition to the passages: those outside the passages that may also answer
-// the question. `tokens` limits their total length.
-func (q question) quotesOutside(quotes []sentence, passages []passage, pages []page, tokens int) []sentence {
+// quotesOutside returns the quotes to show in addition to a passage: those that lie outside it and may also answer the
+// question. `tokens` limits the total length of these quotes.
+func (q question) quotesOutside(quotes []sentence, in passage, pages []page, tokens int) []sentence {
 	about := q.topicsOf("")
 	return slices.DeleteFunc(quotes, func(s sentence) bool {
 		if s.kind != partProse || !endsSentence(s.text) || !q.hasDistinctiveTopic(s, pages, about) {
 			return true
 		}
-		if slices.ContainsFunc(passages, func(p passage) bool { return p.fragment == s.fragment && pages[p.fragment].contains(p, s.text) }) {
+		if in.fragment == s.fragment && pages[in.fragment].contains(in, s.text) {
 			return true
 		}
 		tokens -= chunk.Tokens(s.text)

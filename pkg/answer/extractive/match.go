@@ -128,7 +128,8 @@ func (q question) containsAll(marked []bool, texts ...wording) bool {
 }
 
 // matchDegree returns the degree to which t contains the question's i-th term: 1 for the term itself, kinShare for a
-// related word or a value of the kind the term asks for, and 0 otherwise.
+// related word or a value of the kind the term asks for, analysis.SynonymWeight for a synonym from the datastore's
+// settings, and 0 otherwise.
 func (q question) matchDegree(t wording, i int) float64 {
 	if len(occurrences(t.at, q.terms[i])) > 0 {
 		return 1
@@ -140,6 +141,9 @@ func (q question) matchDegree(t wording, i int) float64 {
 		if len(t.at[k]) > 0 {
 			return kinShare
 		}
+	}
+	if q.terms[i].HasAlternative(func(term string) bool { return len(t.at[term]) > 0 }) {
+		return analysis.SynonymWeight
 	}
 	return 0
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/answer/chat"
 	"github.com/sluice/sluice/pkg/answer/citation"
 	"github.com/sluice/sluice/pkg/answer/language"
@@ -174,5 +175,70 @@ func TestCodeWithoutFencesGoesOnWhereItWasTaken(t *testing.T) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// scoredForParts returns the prompt with the scores of its fragments in the searches for the parts of the question.
+func scoredForParts(p chat.Prompt, scores ...[]float64) chat.Prompt {
+	for i, s := range scores {
+		p.Scores = append(p.Scores, chat.FragmentScores{Relevance: p.Fragments[i].Score, Parts: s})
+	}
+	return p
+}
+
+func TestEachPartIsAnsweredFromTheFragmentsFoundForIt(t *testing.T) {
+	t.Parallel()
+	p := chat.Prompt{
+		Question: "When was the weir of Tarn built, and who keeps the lock of Tarn?",
+		Fragments: []domain.Fragment{
+			{ChunkID: "1", Text: "The weir of Tarn was built in 1911 by the town, and the lock of Tarn later.", Score: 0.9},
+			{ChunkID: "2", Text: "The lock of Tarn is kept by Ada Holm.", Score: 0.9},
+		},
+	}
+	got := quote(t, scoredForParts(p, []float64{0.9, 0.2}, []float64{0.2, 0.9}))
+	if strings.Count(got, "[1]") != 1 || strings.Count(got, "[2]") != 1 || strings.Index(got, "1911") > strings.Index(got, "Ada Holm") {
+		t.Errorf("got %q", got)
+	}
+	got = quote(t, scoredForParts(p, []float64{0.9, 0.01}, []float64{0.01, 0.01}))
+	if strings.Contains(got, "The documents do not answer: “who keeps the lock of Tarn?”") != !strings.Contains(got, "Ada Holm") {
+		t.Errorf("the second part is neither answered nor named: %q", got)
+	}
+}
+
+func TestAPassageThatAnswersTwoPartsIsQuotedOnce(t *testing.T) {
+	t.Parallel()
+	text := "The ferry of Tarn crosses the lake in summer. It was painted by Ada Holm of Upper Tarn.\n\nIn winter nobody crosses."
+	got := quote(t, scoredForParts(chat.Prompt{
+		Question: "Who painted the old ferry boat of Tarn, and in which season does the old ferry boat of Tarn cross?", Fragments: []domain.Fragment{{Text: text, Score: 0.9}},
+	}, []float64{0.9, 0.9}))
+	if strings.Count(got, "Ada Holm") != 1 || strings.Count(got, "in summer") != 1 {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestSynonymsOfTheDatastoreMatch(t *testing.T) {
+	t.Parallel()
+	p := chat.Prompt{
+		Question:  "How high is the escrow of the houseboat?",
+		Fragments: []domain.Fragment{{Text: "Name\tRent\tDeposit\nName: Barge; Rent: 700; Deposit: 1400\nName: Cabin; Rent: 500; Deposit: 900", Score: 0.5}},
+	}
+	if got := quote(t, p); strings.Contains(got, "1400") {
+		t.Errorf("without synonyms: %q", got)
+	}
+	p.Rules = analysis.NewRules([]analysis.Synonym{{From: "escrow", To: []string{"deposit"}}, {From: "houseboat", To: []string{"barge"}}}, nil, nil)
+	if got := quote(t, p); !strings.Contains(got, "1400") || strings.Contains(got, "900") {
+		t.Errorf("with synonyms: %q", got)
+	}
+}
+
+func TestBoostedScoresAreNoEvidence(t *testing.T) {
+	t.Parallel()
+	p := chat.Prompt{Question: "Does the ferry have a kitchen?", Fragments: docs("The ferry has a red roof.", "The lock is old.")}
+	if got := quote(t, p); !strings.Contains(got, "red roof") {
+		t.Errorf("with a high score: %q", got)
+	}
+	p.Scores = []chat.FragmentScores{{Relevance: 0.12}, {Relevance: 0.1}}
+	if got := quote(t, p); strings.Contains(got, "red roof") {
+		t.Errorf("with a boosted score: %q", got)
 	}
 }

@@ -94,6 +94,15 @@ func pagesOf(fragments []domain.Fragment) []page {
 	return out
 }
 
+// withScores returns the pages with the scores of the given fragments, which are otherwise the same.
+func withScores(pages []page, fragments []domain.Fragment) []page {
+	out := slices.Clone(pages)
+	for i := range out {
+		out[i].fragment = fragments[i]
+	}
+	return out
+}
+
 // sentencesOf returns the sentences in a long line. It returns a short line or a table row whole.
 func sentencesOf(text string) []string {
 	text = strings.TrimRight(text, " \r")
@@ -252,7 +261,6 @@ const (
 	longPassageCharacters = 600 // the same if no line has clearShare of the topics, so that it is unclear where the answer is
 	clearShare            = 0.45
 
-	partCharacters = 800  // the same if the question has several parts
 	formCharacters = 1200 // maximum length of an excerpt from a form, receipt or table
 
 	// A passage is quoted if it and its headings contain at least minCover of the topics, or loneCover if no sentence
@@ -309,37 +317,30 @@ func (q question) best(pages []page, about topics) (at int, cover float64) {
 	return at, cover
 }
 
-// passagesFor returns the passages about each clause of a question, in reading order within a fragment, and the clauses
-// that no passage answers. `supported` means that a sentence in the fragments is probably an answer; pages are then
-// checked less strictly. Each passage has at most the given number of characters; prose passages are shorter.
-func (q question) passagesFor(clauses []string, pages []page, supported bool, characters int) (out []passage, unanswered []string) {
-	for _, clause := range clauses {
-		about := q.topicsOf(clause)
-		at, cover := q.best(pages, about)
-		if at < 0 || !q.mayAnswer(pages, at, about, cover, supported) {
-			unanswered = append(unanswered, clause)
-			continue
-		}
-		p := passage{fragment: at}
-		limit := characters
-		switch {
-		case !pages[at].isProse():
-		case len(clauses) > 1: // a single part of a question says little about its answer
-			limit = min(limit, partCharacters)
-		default:
-			limit = min(limit, longPassageCharacters)
-			if slices.ContainsFunc(pages[at].lines, func(l line) bool { return q.coverageOf(about, l.own) >= clearShare }) {
-				limit = min(limit, passageCharacters)
-			}
-		}
-		p.begin, p.end = q.window(pages[at], about, limit)
-		out = joined(out, p)
+// passageFor returns the passage that most likely answers the question, and whether there is one. `supported` means that
+// a sentence in the fragments is probably an answer, or that another part of the question is answered; pages are then
+// checked less strictly. `part` means that the question is part of another one. The passage has at most the given number
+// of characters; prose passages are shorter.
+func (q question) passageFor(pages []page, supported, part bool, characters int) (passage, bool) {
+	about := q.topicsOf(q.text)
+	at, cover := q.best(pages, about)
+	if at < 0 || !q.mayAnswer(pages, at, about, cover, supported) {
+		return passage{}, false
 	}
-	return out, unanswered
+	limit := characters
+	if pages[at].isProse() {
+		limit = min(limit, longPassageCharacters)
+		if !part && slices.ContainsFunc(pages[at].lines, func(l line) bool { return q.coverageOf(about, l.own) >= clearShare }) {
+			limit = min(limit, passageCharacters)
+		}
+	}
+	p := passage{fragment: at}
+	p.begin, p.end = q.window(pages[at], about, limit)
+	return p, true
 }
 
-// mayAnswer reports whether a passage in pages[at] may answer a clause. `cover` is the share of the topics contained in
-// the page. `supported` is as in passagesFor.
+// mayAnswer reports whether a passage in pages[at] may answer the question. `cover` is the share of the topics contained
+// in the page. `supported` is as in passageFor.
 func (q question) mayAnswer(pages []page, at int, about topics, cover float64, supported bool) bool {
 	p := pages[at]
 	least := minCover
@@ -386,15 +387,14 @@ func (q question) isAboutProperty(p page, about topics) bool {
 	return !table || slices.ContainsFunc(p.lines, func(l line) bool { return q.containsAll(named, l.own, p.title) })
 }
 
-// joined adds p to the passages. If p overlaps or adjoins one of them, joined merges the two.
-func joined(passages []passage, p passage) []passage {
-	for i, o := range passages {
-		if o.fragment == p.fragment && p.begin <= o.end && o.begin <= p.end {
-			passages[i].begin, passages[i].end = min(o.begin, p.begin), max(o.end, p.end)
-			return passages
-		}
-	}
-	return append(passages, p)
+// adjoins reports whether two passages of the same fragment overlap or adjoin each other.
+func (p passage) adjoins(other passage) bool {
+	return p.fragment == other.fragment && p.begin <= other.end && other.begin <= p.end
+}
+
+// joined returns the passage that contains p, the other passage and the lines between them.
+func (p passage) joined(other passage) passage {
+	return passage{fragment: p.fragment, begin: min(p.begin, other.begin), end: max(p.end, other.end)}
 }
 
 // formatPassage formats a passage as a quotation: a single line in quotation marks, several lines as a block.

@@ -117,12 +117,12 @@ func TestAPassageIsBoundedAndCutAtParagraphs(t *testing.T) {
 	p := chat.Prompt{Question: "lock keeper gate", Fragments: fragments}
 	q := newQuestion(p, fragments)
 	pages := pagesOf(fragments)
-	got, _ := q.passagesFor([]string{p.Question}, pages, true, passageCharacters)
-	if len(got) != 1 {
-		t.Fatalf("%d passages", len(got))
+	got, found := q.passageFor(pages, true, false, passageCharacters)
+	if !found {
+		t.Fatal("no passage")
 	}
 	shown, length := "", 0
-	for _, l := range pages[0].lines[got[0].begin:got[0].end] {
+	for _, l := range pages[0].lines[got.begin:got.end] {
 		shown += l.text + "\n"
 		length += len(l.text)
 	}
@@ -138,12 +138,12 @@ func TestAPassageIsLongerIfNoLineContainsMuchOfTheQuestion(t *testing.T) {
 		fragments := []domain.Fragment{{Text: lines, Score: 0.6}}
 		q := newQuestion(chat.Prompt{Question: question}, fragments)
 		pages := pagesOf(fragments)
-		got, _ := q.passagesFor([]string{question}, pages, true, formCharacters)
-		if len(got) != 1 {
-			t.Fatalf("%q: %d passages", question, len(got))
+		got, found := q.passageFor(pages, true, false, formCharacters)
+		if !found {
+			t.Fatalf("%q: no passage", question)
 		}
 		length := 0
-		for _, l := range pages[0].lines[got[0].begin:got[0].end] {
+		for _, l := range pages[0].lines[got.begin:got.end] {
 			length += len(l.text) + 1
 		}
 		if length < want[0] || length > want[1] {
@@ -159,8 +159,7 @@ func FuzzPassages(f *testing.F) {
 		fragments := []domain.Fragment{{Text: text, Score: 0.6}, {Text: text + "\n" + question, Score: 0.5}}
 		q := newQuestion(chat.Prompt{Question: question}, fragments)
 		pages := pagesOf(fragments)
-		passages, _ := q.passagesFor(clausesOf(question), pages, true, passageCharacters)
-		for _, p := range passages {
+		if p, found := q.passageFor(pages, true, false, passageCharacters); found {
 			if p.begin < 0 || p.begin >= p.end || p.end > len(pages[p.fragment].lines) {
 				t.Fatalf("passage %+v of %d lines", p, len(pages[p.fragment].lines))
 			}

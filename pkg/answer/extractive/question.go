@@ -63,7 +63,7 @@ func newQuestion(p chat.Prompt, fragments []domain.Fragment) question {
 	if lang != analysis.Unknown && !seen[lang] {
 		langs = append(langs, lang) // for its function words and endings
 	}
-	q := question{terms: analysis.Query(search, langs), lang: lang}
+	q := question{terms: analysis.QueryWith(search, langs, p.Rules), lang: lang}
 	q.names = termsIn(q.terms, append(language.Names(p.Question), borrowedNames(search, p.Question)...))
 	q.own = termsIn(q.terms, language.Words(p.Question))
 	q.kin = make([][]string, len(q.terms))

@@ -26,6 +26,11 @@ type sentence struct {
 	score    float64
 }
 
+// isSame reports whether two sentences are the same part of the same fragment.
+func (s sentence) isSame(other sentence) bool {
+	return s.fragment == other.fragment && s.position == other.position
+}
+
 // repeats reports whether s and other share most of their words. Sentences with different numbers never repeat each
 // other, because the reader must see both.
 func (s sentence) repeats(other sentence) bool {
