@@ -108,16 +108,16 @@ func TestTheOfficialOpenAIClientKeepsFilesInVectorStores(t *testing.T) {
 // and added in batches. In the end every acknowledged file is completed exactly once.
 func TestAcceptedFilesSurviveAKill(t *testing.T) {
 	t.Parallel()
-	rounds, perRound := 12, 6
+	kills, total := 12, 36
 	if testing.Short() {
-		rounds = 3
+		kills, total = 3, 9
 	}
-	if total := os.Getenv("TEST_KILLED_FILES"); total != "" { // set by make check-kills
-		n, err := strconv.Atoi(total)
+	if text := os.Getenv("TEST_KILLED_FILES"); text != "" { // set by make check-kills
+		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
-			t.Fatalf("TEST_KILLED_FILES is %q; it must be a number of files", total)
+			t.Fatalf("TEST_KILLED_FILES is %q; it must be a number of files", text)
 		}
-		rounds, perRound = 30, (n+29)/30
+		kills, total = 30, n
 	}
 	random := rand.New(rand.NewPCG(2026, 34))
 	p := newProgram(t)
@@ -126,17 +126,38 @@ func TestAcceptedFilesSurviveAKill(t *testing.T) {
 	made, err := client.VectorStores.New(t.Context(), openai.VectorStoreNewParams{Name: openai.String("Kept")})
 	p.must(err)
 	type file struct{ word, id string }
-	var files []*file    // acknowledged
+	var files []file     // acknowledged
+	var rest []string    // acknowledged files that are in no acknowledged batch
 	var batches []string // acknowledged
-	inBatches := map[string]bool{}
-	for round := range rounds {
-		life := time.Duration(50+random.IntN(350)) * time.Millisecond * time.Duration((perRound+5)/6)
-		killed := make(chan struct{})
-		timer := time.AfterFunc(life, func() { _ = p.cmd.Process.Kill(); close(killed) })
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	began := time.Now()
+	life := max(2*total/kills, 2) // a process is killed after half as many files on average
+	perBatch := min(max(life/6, 2), 100)
+	killed := 0
+	for ; killed < kills || len(files) < total; killed++ {
+		last := random.IntN(life) // the process is killed while this file is uploaded, or while its batch is created or read
+		inBatch := random.IntN(2) == 0
+		dead := make(chan struct{})
+		process := p.cmd.Process
+		kill := func(within time.Duration) {
+			time.AfterFunc(time.Duration(random.Int64N(int64(within))), func() { _ = process.Kill(); close(dead) })
+		}
+		isDead := func() bool {
+			select {
+			case <-dead:
+				return true
+			default:
+				return false
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		var fresh []string
-		for n := range perRound {
-			f := &file{word: fmt.Sprintf("wombat%02dx%03d", round, n)}
+		planned := false
+		for n := 0; !isDead() && ctx.Err() == nil; n++ {
+			if n >= last && !inBatch && !planned {
+				planned = true
+				kill(20 * time.Millisecond)
+			}
+			f := file{word: fmt.Sprintf("wombat%02dx%04d", killed, n)}
 			text := "This note mentions " + f.word + " once."
 			if n%3 == 2 {
 				f.id = uploadInParts(ctx, client, f.word+".txt", text)
@@ -146,35 +167,37 @@ func TestAcceptedFilesSurviveAKill(t *testing.T) {
 			if f.id != "" {
 				files, fresh = append(files, f), append(fresh, f.id)
 			}
-		}
-		if len(fresh) > 0 {
+			if len(fresh) < perBatch {
+				continue
+			}
+			if n >= last && !planned {
+				planned = true
+				kill(200 * time.Millisecond)
+			}
 			if b, err := client.VectorStores.FileBatches.New(ctx, made.ID, openai.VectorStoreFileBatchNewParams{FileIDs: fresh}); err == nil {
 				batches = append(batches, b.ID)
-				for _, id := range fresh {
-					inBatches[id] = true
-				}
+			} else {
+				rest = append(rest, fresh...)
 			}
+			fresh = nil
 		}
 		cancel()
-		<-killed
-		timer.Stop()
-		<-p.exited
-		p.exited <- nil
+		rest = append(rest, fresh...)
+		p.kill() // it is dead already, unless the time is up
 		p.start()
 	}
-	var rest []string
-	for _, f := range files {
-		if !inBatches[f.id] { // adding a file twice is harmless
-			rest = append(rest, f.id)
-		}
-	}
-	for part := range slices.Chunk(rest, 2000) {
+	t.Logf("%d files and %d batches were acknowledged, and the process was killed %d times, in %v", len(files), len(batches), killed, time.Since(began).Round(time.Millisecond))
+	for part := range slices.Chunk(rest, 2000) { // adding a file a second time is harmless
 		b, err := client.VectorStores.FileBatches.New(t.Context(), made.ID, openai.VectorStoreFileBatchNewParams{FileIDs: part})
 		p.must(err)
 		batches = append(batches, b.ID)
 	}
-	store := strings.TrimPrefix(made.ID, "vs_")
-	p.settled(store, 2*time.Minute+time.Duration(len(files))*100*time.Millisecond)
+	p.eventually(2*time.Minute+time.Duration(len(files))*100*time.Millisecond, "some files are still in progress", func() bool {
+		v, err := client.VectorStores.Get(t.Context(), made.ID)
+		p.must(err)
+		return v.FileCounts.InProgress == 0
+	})
+	t.Logf("all files were read after %v", time.Since(began).Round(time.Millisecond))
 	for _, id := range batches {
 		b, err := client.VectorStores.FileBatches.Get(t.Context(), made.ID, id)
 		p.must(err)
@@ -183,9 +206,13 @@ func TestAcceptedFilesSurviveAKill(t *testing.T) {
 		}
 	}
 	seen := map[string]int{}
-	for pages := client.VectorStores.Files.ListAutoPaging(t.Context(), made.ID, openai.VectorStoreFileListParams{Limit: openai.Int(int64(min(perRound+1, 100)))}); pages.Next(); {
+	for pages := client.VectorStores.Files.ListAutoPaging(t.Context(), made.ID, openai.VectorStoreFileListParams{Limit: openai.Int(int64(min(perBatch+1, 100)))}); pages.Next(); {
 		seen[pages.Current().ID]++
+		if f := pages.Current(); f.Status != openai.VectorStoreFileStatusCompleted {
+			t.Errorf("the file is %s", f.RawJSON())
+		}
 	}
+	store := strings.TrimPrefix(made.ID, "vs_")
 	for _, f := range files {
 		if seen[f.id] != 1 {
 			t.Errorf("the file with %s is there %d times", f.word, seen[f.id])
@@ -194,8 +221,9 @@ func TestAcceptedFilesSurviveAKill(t *testing.T) {
 			t.Errorf("%s is not found: %+v", f.word, found)
 		}
 	}
-	if len(files) == 0 || len(batches) == 0 {
-		t.Fatal("nothing was accepted")
+	t.Logf("all files were found after %v", time.Since(began).Round(time.Millisecond))
+	if len(batches) == 0 {
+		t.Fatal("no batch was accepted")
 	}
 	if err := p.terminate(); err != nil {
 		t.Fatal(err)
