@@ -31,6 +31,34 @@ func wrongClock(file string) func() time.Time {
 	}
 }
 
+// testClock is a program's clock that the test can set.
+type testClock struct {
+	t    testing.TB
+	file string
+	off  time.Duration // error of the clock
+}
+
+func newTestClock(t testing.TB) *testClock {
+	c := &testClock{t: t, file: filepath.Join(t.TempDir(), "clock")}
+	c.jump(0)
+	return c
+}
+
+// now returns the time of the program's clock.
+func (c *testClock) now() time.Time { return time.Now().Add(c.off) }
+
+// jump sets the clock forward or back.
+func (c *testClock) jump(by time.Duration) {
+	c.t.Helper()
+	c.off += by
+	if err := os.WriteFile(c.file+".new", []byte(c.off.String()), 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+	if err := os.Rename(c.file+".new", c.file); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
 // TestClockJumpsLoseAndRepeatNothing sets a program's clock forward and back by an hour and by a day: between requests,
 // while the program works, and while it is down after a kill. In the end all accepted content is searchable exactly
 // once, deleted content is gone, and each idempotency key has created one resource.
@@ -39,20 +67,8 @@ func TestClockJumpsLoseAndRepeatNothing(t *testing.T) {
 	for _, jump := range []time.Duration{-24 * time.Hour, -time.Hour, time.Hour, 24 * time.Hour} {
 		t.Run(jump.String(), func(t *testing.T) {
 			t.Parallel()
-			file := filepath.Join(t.TempDir(), "clock")
-			off := time.Duration(0)
-			set := func(by time.Duration) {
-				t.Helper()
-				off += by
-				if err := os.WriteFile(file+".new", []byte(off.String()), 0o600); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.Rename(file+".new", file); err != nil {
-					t.Fatal(err)
-				}
-			}
-			set(0)
-			p := newProgram(t, clockVariable+"="+file)
+			clock := newTestClock(t)
+			p := newProgram(t, clockVariable+"="+clock.file)
 			p.start()
 			store := p.newDatastore()
 			wanted := map[string]bool{}
@@ -78,7 +94,7 @@ func TestClockJumpsLoseAndRepeatNothing(t *testing.T) {
 			gone := upload("gone")
 			requests := mixedRequests(t, store, 1)
 			first := answer(requests)
-			set(jump)
+			clock.jump(jump)
 			upload("ahead")
 			p.must(p.delete("/datasources/" + gone))
 			delete(wanted, "gone")
@@ -92,10 +108,10 @@ func TestClockJumpsLoseAndRepeatNothing(t *testing.T) {
 				upload(fmt.Sprint("killed", n))
 			}
 			p.kill()
-			set(-jump)
+			clock.jump(-jump)
 			p.start()
 			upload("after")
-			set(jump)
+			clock.jump(jump)
 			have := p.settled(store, 2*time.Minute)
 			made := 0
 			for _, s := range have {
