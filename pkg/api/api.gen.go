@@ -1339,7 +1339,7 @@ type ChatModel struct {
 	// Description extension
 	Description string `json:"description"`
 
-	// Id the id of an agent, an embedding model or the reranker
+	// Id the id of an agent, or the name of a chat model, an embedding model or the reranker
 	Id string `json:"id"`
 
 	// Name extension

@@ -100,7 +100,7 @@ func (s *server) newChat(ctx context.Context, caller access.Caller, body ChatReq
 func (s *server) model(ctx context.Context, caller access.Caller, id string) (domain.Agent, error) {
 	agent, err := s.agentToQuery(ctx, caller, id)
 	if domain.CodeOf(err) == domain.CodeNotFound {
-		why := "there is no agent " + jsonbody.Describe(id) + "; GET /v1/models lists the ids that can be sent as model"
+		why := "there is no agent " + jsonbody.Describe(id) + "; send the id of an agent, which GET /v1/models lists first. Only POST /v1/responses accepts the names of chat models"
 		return domain.Agent{}, &domain.Error{Code: domain.CodeNotFound, Message: why, Fields: []domain.FieldError{{Field: problem.ModelField, Message: why}}}
 	}
 	return agent, err

@@ -263,8 +263,9 @@ func TestFaultyRequestsToVectorStoresAreRejected(t *testing.T) {
 	if param, _ := s.call("POST", "/v1/vector_stores/"+store+"/files", object{"file_id": "file-" + missing}).openAIFault(404); param != "file_id" {
 		t.Error(param)
 	}
-	if param, _ := s.call("POST", "/v1/vector_stores", object{"file_ids": []string{file, "file-" + missing}}).openAIFault(404); param != "file_ids[1]" {
-		t.Errorf("the parameter is %s", param)
+	param, message := s.call("POST", "/v1/vector_stores", object{"file_ids": []string{file, "file-" + missing, file, "file-abc"}}).openAIFault(404)
+	if param != "file_ids[1]" || message != `file_ids[1]: there is no file with the id "file-`+missing+`"; upload the file with POST /v1/files and send its id; file_ids[3]: there is no file with the id "file-abc"` {
+		t.Errorf("the parameter is %s: %s", param, message)
 	}
 	if ignored := s.call("POST", "/v1/vector_stores", object{"name": "x", "provider_id": "y"}).want(200).header.Get("Sluice-Ignored-Parameters"); ignored != "provider_id" {
 		t.Errorf("ignored are %q", ignored)

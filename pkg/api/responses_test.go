@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -182,5 +183,39 @@ func TestGoClientsSendStreamInTheBody(t *testing.T) {
 	}
 	if rest := string(s.call("GET", path+"?starting_after=0", `{"stream":true}`).want(200).body); strings.Contains(rest, "response.created") {
 		t.Errorf("%s", rest)
+	}
+}
+
+func TestNamesOfChatModels(t *testing.T) {
+	t.Parallel()
+	s := newService(t, func(_ *api.Options, d *api.Deps) { d.ChatModels = map[string]string{"small": "llm_4"} })
+	for _, name := range []string{"small", "llm_4", "gpt-4o", "gpt-6", "openai/gpt-6", "claude-opus-5"} {
+		if got := s.respond(object{"model": name}).want(200).object(); got["model"] != name {
+			t.Errorf("the model %s answers as %v", name, got["model"])
+		}
+	}
+	e := s.respond(object{"model": "smal"}).openAIError(404)
+	if e.Code != "model_not_found" || e.Param != "model" || !strings.Contains(e.Message, `"smal"`) || !strings.Contains(e.Message, "GET /v1/models") {
+		t.Errorf("error %+v", e)
+	}
+	listed := s.call("GET", "/v1/models", nil).want(200).object().list("data")
+	if first := object(listed[0].(map[string]any)); first.id() != "small" {
+		t.Errorf("the first model is %v", first)
+	}
+	if got := s.call("GET", "/v1/models/small", nil).want(200).object(); got.id() != "small" {
+		t.Errorf("the model is %v", got)
+	}
+	if e := s.chat("small").openAIError(404); !strings.Contains(e.Message, "/v1/responses") {
+		t.Errorf("a chat completion says %q", e.Message)
+	}
+}
+
+func TestEndpointsThatAreNotAvailableSaySo(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	for path, says := range map[string]string{"compact": "compaction", "input_tokens": "usage"} {
+		if e := s.call("POST", "/v1/responses/"+path, object{"model": "gpt-4o", "input": "a"}).openAIError(404); !strings.Contains(e.Message, says) {
+			t.Errorf("%s: %+v", path, e)
+		}
 	}
 }

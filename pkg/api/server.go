@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 
@@ -102,7 +104,7 @@ func New(o Options, d Deps) (http.Handler, error) {
 	}
 	s.mcp = s.newMCP()
 	s.inference = inference.New(inference.Deps{
-		Embedders: d.Embedders, Models: o.EmbeddingModels, Reranker: d.Reranker, Usage: d.Usage, NewID: d.NewID, WriteTimeout: o.WriteTimeout,
+		Embedders: d.Embedders, Models: o.EmbeddingModels, Chat: slices.Sorted(maps.Keys(d.ChatModels)), Reranker: d.Reranker, Usage: d.Usage, NewID: d.NewID, WriteTimeout: o.WriteTimeout,
 	})
 	s.openai = s.openAIEndpoints()
 	s.undescribed = operationsOf(s.openai)

@@ -75,6 +75,7 @@ var undescribedCalls = map[string][]undescribedCall{
 		refersTo("item", nil)),
 	"GetResponse":    tries(undescribedCall{}, undescribedCall{query: "?stream=true"}, undescribedCall{query: "?include[]=file_search_call.results"}),
 	"DeleteResponse": tries(undescribedCall{}), "CancelResponse": tries(undescribedCall{}),
+	"CompactResponse": tries(answers(nil)), "CountInputTokens": tries(answers(nil)), // not available
 	"ListInputItems":         tries(undescribedCall{}, undescribedCall{query: "?after={input}"}),
 	"CreateItemConversation": tries(sends(object{"metadata": object{"a": "b"}})),
 	"GetItemConversation":    tries(undescribedCall{}), "DeleteItemConversation": tries(undescribedCall{}),
@@ -269,9 +270,11 @@ func TestUndescribedCallsAreValid(t *testing.T) {
 	statuses := map[string]int{ // all others return 200
 		"OpenWebUIProcess 0": 422, "Tika 0": 422, "TikaText 0": 422, "TikaForm 0": 422, "TikaFormText 0": 422, "TikaRecursive 0": 422, // the test double finds no text
 		"TikaRecursiveText 0": 422, "TikaRecursiveFormText 0": 422,
-		"AddUploadPart 0":   413, // the upload is complete
-		"CancelResponse 0":  400, // not a background response
-		"CreateResponse 10": 400, // the item is in a conversation the call does not name
+		"AddUploadPart 0":    413, // the upload is complete
+		"CancelResponse 0":   400, // not a background response
+		"CreateResponse 10":  400, // the item is in a conversation the call does not name
+		"CompactResponse 0":  404, // not available
+		"CountInputTokens 0": 404, // not available
 	}
 	for _, e := range api.UndescribedEndpoints() {
 		for i, c := range undescribedCalls[e.ID] {

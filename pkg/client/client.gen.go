@@ -1350,7 +1350,7 @@ type ChatModel struct {
 	// Description extension
 	Description string `json:"description"`
 
-	// Id the id of an agent, an embedding model or the reranker
+	// Id the id of an agent, or the name of a chat model, an embedding model or the reranker
 	Id string `json:"id"`
 
 	// Name extension
@@ -5251,7 +5251,7 @@ type ClientInterface interface {
 
 	// ListModels List agents and models as OpenAI models
 	//
-	// Up to 1,000 agents of the workspace, newest first, then the embedding models, the default first, and the reranker.
+	// Up to 1,000 agents of the workspace, newest first, then the chat models, the embedding models, the default first, and the reranker.
 	// With a key for a single agent, only that agent. As in OpenAI's API, the list has no pages.
 	//
 	// Corresponds with GET /v1/models (the `ListModels` operationId).
@@ -6959,7 +6959,7 @@ func (c *Endpoints) CreateChatCompletion(ctx context.Context, body CreateChatCom
 
 // ListModels List agents and models as OpenAI models
 //
-// Up to 1,000 agents of the workspace, newest first, then the embedding models, the default first, and the reranker.
+// Up to 1,000 agents of the workspace, newest first, then the chat models, the embedding models, the default first, and the reranker.
 // With a key for a single agent, only that agent. As in OpenAI's API, the list has no pages.
 //
 // Corresponds with GET /v1/models (the `ListModels` operationId).

@@ -19,6 +19,22 @@ func KnownWindow(model string) int {
 	return window
 }
 
+// hostedFamilies lists the beginnings of hosted models' names.
+var hostedFamilies = []string{"gpt-", "chatgpt-", "codex-", "claude-", "gemini-"}
+
+// IsHosted reports whether a name is that of a hosted model, including models that KnownWindow does not know. It ignores
+// vendor prefixes, as KnownWindow does.
+func IsHosted(model string) bool {
+	model = strings.ToLower(model[strings.LastIndex(model, "/")+1:])
+	for _, family := range hostedFamilies {
+		if strings.HasPrefix(model, family) && len(model) > len(family) {
+			return true
+		}
+	}
+	// OpenAI's reasoning models: o1, o3-mini, o4-mini.
+	return len(model) > 1 && model[0] == 'o' && model[1] >= '1' && model[1] <= '9' && (len(model) == 2 || model[2] == '-')
+}
+
 // knownWindows lists context windows by model name prefix. The longest matching prefix applies.
 var knownWindows = map[string]int{
 	"gpt-3.5-turbo":          16_385,

@@ -13,3 +13,15 @@ func TestWindowsOfKnownModels(t *testing.T) {
 		}
 	}
 }
+
+func TestHostedModelsAreRecognised(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]bool{
+		"gpt-4o": true, "gpt-6": true, "GPT-6-mini": true, "openai/gpt-5.2": true, "chatgpt-4o-latest": true, "o3": true, "o5-mini": true, "claude-opus-5": true, "gemini-4-pro": true,
+		"": false, "gpt-": false, "gpt": false, "o": false, "o0": false, "olmo-2": false, "o1x": false, "gpt-4/x": false, "llama3.1:8b": false, "gtp-4o": false,
+	} {
+		if got := IsHosted(name); got != want {
+			t.Errorf("%q: got %v, want %v", name, got, want)
+		}
+	}
+}

@@ -42,10 +42,11 @@ type Usage interface {
 	CountDeferred(a domain.Account, uses map[domain.Metric]int64)
 }
 
-// Deps are a Handler's dependencies. All fields but Reranker are required.
+// Deps are a Handler's dependencies. All fields but Chat and Reranker are required.
 type Deps struct {
 	Embedders Embedders
 	Models    []string          // embedding models, the default first
+	Chat      []string          // names of the chat models, which are only listed
 	Reranker  retrieve.Reranker // if nil, only embedding models rank documents
 	Usage     Usage
 	NewID     func() string

@@ -19,9 +19,12 @@ type Model struct {
 	Description string
 }
 
-// List returns the embedding models, the default first, and then the reranker if there is one.
+// List returns the chat models, then the embedding models, the default first, and then the reranker if there is one.
 func (h *Handler) List() []Model {
-	models := make([]Model, 0, len(h.Models)+1)
+	models := make([]Model, 0, len(h.Chat)+len(h.Models)+1)
+	for _, name := range h.Chat {
+		models = append(models, Model{ID: name, Description: "chat model for POST /v1/responses"})
+	}
 	for _, id := range h.Models {
 		m := Model{ID: id, Description: "embedding model"}
 		if e, err := h.Embedders.Embedder(id); err == nil && e.Model().Dimensions > 0 {

@@ -201,10 +201,10 @@ func (s *Service) agent(ctx context.Context, caller access.Caller, p params) (ag
 	case known:
 	case slices.Contains(domain.ModelNames, p.model):
 		name = p.model
-	case chat.KnownWindow(p.model) > 0: // programs written for hosted models work unchanged
+	case chat.IsHosted(p.model): // programs written for hosted models work unchanged
 		name = domain.DefaultModelName
 	default:
-		why := "there is no model " + jsonbody.Describe(p.model) + "; send the id of an agent (GET /v1/models lists them) or one of " + strings.Join(domain.ModelNames, ", ")
+		why := "there is no model " + jsonbody.Describe(p.model) + "; send the id of an agent or the name of a chat model (GET /v1/models lists them), or one of " + strings.Join(domain.ModelNames, ", ")
 		return agent, false, &domain.Error{Code: domain.CodeNotFound, Message: why, Fields: []domain.FieldError{{Field: problem.ModelField, Message: why}}}
 	}
 	if !caller.MayRead(caller.Workspace()) {

@@ -10,6 +10,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/gin-gonic/gin"
+
 	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/api/openai"
 	"github.com/sluice/sluice/pkg/api/openai/responses/object"
@@ -105,6 +107,11 @@ func (s *Service) Endpoints() []openai.Endpoint {
 		{ID: "CancelResponse", Method: "POST", Path: "/v1/responses/:id/cancel", Scope: query, Serve: s.cancelResponse},
 		{ID: "ListInputItems", Method: "GET", Path: "/v1/responses/:id/input_items", Scope: query, Serve: s.listInput},
 
+		{ID: "CompactResponse", Method: "POST", Path: "/v1/responses/compact", Scope: query, Body: openai.JSON, Serve: unavailable(
+			"compaction is not available; send the conversation as it is: the model gets only its last part")},
+		{ID: "CountInputTokens", Method: "POST", Path: "/v1/responses/input_tokens", Scope: query, Body: openai.JSON, Serve: unavailable(
+			"counting tokens without a response is not available; the field usage of a response has the numbers")},
+
 		{ID: "CreateItemConversation", Method: "POST", Path: "/v1/conversations", Scope: query, Body: openai.JSON, Idempotent: true, Serve: s.createConversation},
 		{ID: "GetItemConversation", Method: "GET", Path: "/v1/conversations/:id", Scope: query, Serve: s.getConversation},
 		{ID: "UpdateItemConversation", Method: "POST", Path: "/v1/conversations/:id", Scope: query, Body: openai.JSON, Serve: s.updateConversation},
@@ -114,4 +121,9 @@ func (s *Service) Endpoints() []openai.Endpoint {
 		{ID: "GetItem", Method: "GET", Path: "/v1/conversations/:id/items/:item", Scope: query, Serve: s.getItem},
 		{ID: "DeleteItem", Method: "DELETE", Path: "/v1/conversations/:id/items/:item", Scope: query, Serve: s.deleteItem},
 	}
+}
+
+// unavailable serves an endpoint of OpenAI's API that this service does not offer.
+func unavailable(why string) func(*gin.Context) error {
+	return func(*gin.Context) error { return domain.Errorf(domain.CodeNotFound, "%s", why) }
 }

@@ -127,7 +127,7 @@ func (h *handler) addFile(c *call) error {
 	}
 	d, err := h.await(c, store.ID, func() (domain.Datasource, error) { return h.Store.AddFile(c.ctx, c.ws, store.ID, f) })
 	if domain.CodeOf(err) == domain.CodeNotFound {
-		return missingAt("file_id", body.FileID)
+		return missing(missingAt("file_id", body.FileID))
 	}
 	if err != nil {
 		return err

@@ -122,7 +122,7 @@ func (h *handler) create(c *call) error {
 	v, err := idempotency.CreateOnce(c.ctx, func() (domain.VectorStore, error) { return h.Store.VectorStore(c.ctx, c.ws, d.ID) },
 		func() (domain.VectorStore, error) { return h.Store.CreateVectorStore(c.ctx, d, options, files) })
 	if domain.CodeOf(err) == domain.CodeNotFound { // a file is missing
-		return h.missingFile(c, "file_ids", body.FileIDs)
+		return h.missingFiles(c, "file_ids", body.FileIDs)
 	}
 	if err != nil {
 		return err
@@ -135,27 +135,35 @@ func (h *handler) create(c *call) error {
 	return c.reply(render(v))
 }
 
-// missingFile returns the error for a request that lists a nonexistent file. `field` is the list's name in the request.
-func (h *handler) missingFile(c *call, field string, ids []string) error {
+// missingFiles returns the error for a request that lists nonexistent files. `field` is the list's name in the request.
+func (h *handler) missingFiles(c *call, field string, ids []string) error {
+	var faults []domain.FieldError
 	for i, text := range ids {
 		id, err := openai.File.Parse(text)
 		if err == nil {
 			_, err = h.Store.File(c.ctx, c.ws, id)
 		}
 		if domain.CodeOf(err) == domain.CodeNotFound {
-			return missingAt(fmt.Sprintf("%s[%d]", field, i), text)
-		}
-		if err != nil {
+			faults = append(faults, missingAt(fmt.Sprintf("%s[%d]", field, i), text))
+		} else if err != nil {
 			return err
 		}
 	}
-	return domain.Errorf(domain.CodeNotFound, "a file was deleted in the meantime; list the files again")
+	if len(faults) == 0 {
+		return domain.Errorf(domain.CodeNotFound, "a file was deleted in the meantime; list the files again")
+	}
+	return missing(faults...)
 }
 
-// missingAt returns the error for a missing file whose id is in the given field.
-func missingAt(field, id string) error {
-	e := openai.File.NotFound(id)
-	return &domain.Error{Code: domain.CodeNotFound, Message: e.Error(), Fields: []domain.FieldError{{Field: field, Message: e.Error()}}}
+// missingAt returns the fault of a field with the id of a file that does not exist.
+func missingAt(field, id string) domain.FieldError {
+	return domain.FieldError{Field: field, Message: openai.File.NotFound(id).Error()}
+}
+
+// missing returns the error for files that do not exist.
+func missing(faults ...domain.FieldError) error {
+	faults[0].Message += "; upload the file with POST /v1/files and send its id"
+	return &domain.Error{Code: domain.CodeNotFound, Message: faults[0].Message, Fields: faults}
 }
 
 func (h *handler) list(c *call) error {
