@@ -34,6 +34,9 @@ func TestSearchSettings(t *testing.T) {
 		if fault := s.call("PUT", path, object{}, "If-Match", "three").want(400).fault("If-Match"); !strings.HasPrefix(fault, `is "three"; it must be the ETag`) {
 			t.Errorf("an If-Match that is no version: %q", fault)
 		}
+		for _, wrong := range []string{`"3`, `3"`, `+3`, `-1`, `""`, `W/3`, `"1234567890123456789"`} {
+			s.call("PUT", path, object{}, "If-Match", wrong).want(400)
+		}
 		s.call("PUT", path, object{}, "If-Match", `W/"1"`).want(200)
 		if got := s.call("GET", path+"?version=1", nil).want(200); string(got.body) != string(made.body) {
 			t.Errorf("the first version is %s", got.body)

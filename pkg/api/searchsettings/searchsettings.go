@@ -6,8 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strconv"
-	"strings"
 
 	"github.com/sluice/sluice/pkg/api/problem"
 	"github.com/sluice/sluice/pkg/domain"
@@ -99,16 +99,20 @@ func Restore(ctx context.Context, s Store, ws, id string, version int64, ifMatch
 	return put(ctx, s, ws, id, settings, match)
 }
 
+// etagPattern matches the ETag of a version, also weak or without its quotes. The OpenAPI document has the same pattern.
+var etagPattern = regexp.MustCompile(`^(?:(?:W/)?"([0-9]{1,18})"|([0-9]{1,18}))$`)
+
 // versionOf returns the version in an If-Match header, or nil if it names none.
 func versionOf(ifMatch string) (*int64, error) {
 	if ifMatch == "" || ifMatch == "*" {
 		return nil, nil
 	}
-	n, err := strconv.ParseInt(strings.Trim(strings.TrimPrefix(ifMatch, "W/"), `"`), 10, 64)
-	if err != nil || n < 0 {
+	found := etagPattern.FindStringSubmatch(ifMatch)
+	if found == nil {
 		return nil, domain.Invalid("If-Match", "is %.40q; it must be the ETag of a response, such as %q", ifMatch, ETag(3))
 	}
-	return &n, nil
+	n, err := strconv.ParseInt(found[1]+found[2], 10, 64)
+	return &n, err // nil: 18 digits are no overflow
 }
 
 // ETag returns a version's ETag.
