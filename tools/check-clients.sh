@@ -10,27 +10,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-work=${1:-}
-if [ -z "$work" ]; then
-  work=$(mktemp -d)
-  keep=
-else
-  mkdir -p "$work"
-  work=$(cd "$work" && pwd)
-  keep=yes
-fi
-started=() # process ids
-finish() {
-  status=$?
-  for process in "${started[@]}"; do
-    kill "$process" 2>/dev/null || true
-    wait "$process" 2>/dev/null || true
-  done
-  if [ $status -ne 0 ]; then tail -n 40 "$work"/service*.log >&2 || true; fi
-  if [ -z "$keep" ]; then rm -rf "$work"; fi
-  exit $status
-}
-trap finish EXIT
+source tools/scratch.sh
 
 echo "== the clients"
 if [ ! -x "$work/python/bin/python" ]; then python3 -m venv "$work/python"; fi
@@ -47,9 +27,8 @@ cp tools/clients/retrievers/* "$work/retrievers/"
 (cd "$work/retrievers" && npm install --silent --no-audit --no-fund --legacy-peer-deps)
 
 echo "== the service"
-CGO_ENABLED=0 go build -o "$work/api" ./cmd/api
+build_service
 export SLUICE_API_KEY=sk_clients_only_0123456789abcdef0123456789abcdef SLUICE_LOG_LEVEL=warn
-port() { "$work/python/bin/python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 # serve NAME SETTING… starts a service, adds content, and sets `url` and `made`, the ids of an agent and a datastore.
 serve() {
   local at
@@ -58,11 +37,7 @@ serve() {
   env SLUICE_DATA_DIR="$work/data-$1" SLUICE_ADDR="$at" "${@:2}" "$work/api" >"$work/service-$1.log" 2>&1 &
   started+=($!)
   url=http://$at
-  for _ in $(seq 150); do
-    if curl -fsS "$url/readyz" >/dev/null 2>&1; then break; fi
-    if ! kill -0 "${started[-1]}" 2>/dev/null; then echo "the service ended" >&2; exit 1; fi
-    sleep 0.2
-  done
+  ready "$url/readyz"
   made=$(SLUICE_URL=$url "$work/python/bin/python" tools/clients/content.py)
 }
 model=$(port)

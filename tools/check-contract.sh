@@ -8,45 +8,21 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-work=${1:-}
-if [ -z "$work" ]; then
-  work=$(mktemp -d)
-  keep=
-else
-  mkdir -p "$work"
-  work=$(cd "$work" && pwd)
-  keep=yes
-fi
-service=
-finish() {
-  status=$?
-  if [ -n "$service" ]; then
-    kill "$service" 2>/dev/null || true
-    wait "$service" 2>/dev/null || true
-  fi
-  if [ $status -ne 0 ] && [ -f "$work/service.log" ]; then tail -n 40 "$work/service.log" >&2; fi
-  if [ -z "$keep" ]; then rm -rf "$work"; fi
-  exit $status
-}
-trap finish EXIT
+source tools/scratch.sh
 
 echo "== schemathesis"
 if [ ! -x "$work/python/bin/python" ]; then python3 -m venv "$work/python"; fi
 "$work/python/bin/pip" install --quiet --disable-pip-version-check -r tools/contract/requirements.txt
 
 echo "== the service"
-CGO_ENABLED=0 go build -o "$work/api" ./cmd/api
+build_service
 rm -rf "$work/data"
 export SLUICE_API_KEY=sk_contract_only_0123456789abcdef0123456789abcdef SLUICE_DATA_DIR=$work/data SLUICE_LOG_LEVEL=warn
-port=$("$work/python/bin/python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-SLUICE_ADDR=127.0.0.1:$port "$work/api" >"$work/service.log" 2>&1 &
-service=$!
-export SLUICE_URL=http://127.0.0.1:$port
-for _ in $(seq 150); do
-  if curl -fsS "$SLUICE_URL/readyz" >/dev/null 2>&1; then break; fi
-  if ! kill -0 "$service" 2>/dev/null; then echo "the service ended" >&2; exit 1; fi
-  sleep 0.2
-done
+address=127.0.0.1:$(port)
+SLUICE_ADDR=$address "$work/api" >"$work/service.log" 2>&1 &
+started+=($!)
+export SLUICE_URL=http://$address
+ready "$SLUICE_URL/readyz"
 CHECK_CONTENT=$("$work/python/bin/python" tools/contract/content.py)
 export CHECK_CONTENT
 

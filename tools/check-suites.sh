@@ -10,38 +10,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 here=$PWD
 
-work=${1:-}
-if [ -z "$work" ]; then
-  work=$(mktemp -d)
-  keep=
-else
-  mkdir -p "$work"
-  work=$(cd "$work" && pwd)
-  keep=yes
-fi
-started=() # process ids
-finish() {
-  status=$?
-  for process in "${started[@]}"; do
-    kill "$process" 2>/dev/null || true
-    wait "$process" 2>/dev/null || true
-  done
-  if [ $status -ne 0 ]; then tail -n 40 "$work/service.log" >&2 || true; fi
-  if [ -z "$keep" ]; then rm -rf "$work"; fi
-  exit $status
-}
-trap finish EXIT
+source tools/scratch.sh
 
-port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
-ready() { # URL PROCESS
-  for _ in $(seq 150); do
-    if curl -fsS "$1" >/dev/null 2>&1; then return; fi
-    if ! kill -0 "$2" 2>/dev/null; then break; fi
-    sleep 0.2
-  done
-  echo "$1 does not answer" >&2
-  exit 1
-}
 # checkout DIRECTORY REPOSITORY REVISION clones a repository, unless an earlier run has done so.
 checkout() {
   if [ -d "$1" ]; then return; fi
@@ -51,19 +21,19 @@ checkout() {
 excluded() { sed -e '/^#/d' -e 's/ .*//' -e '/^$/d' "$here/tools/suites/$1.txt"; }
 
 echo "== the service"
-CGO_ENABLED=0 go build -o "$work/api" ./cmd/api
+build_service
 rm -rf "$work/data"
 export SLUICE_API_KEY=sk_suites_only_0123456789abcdef0123456789abcdef SLUICE_DATA_DIR=$work/data SLUICE_LOG_LEVEL=warn
 export CHECK_MODEL=gpt-4o-mini # selects the chat model of the service
 model=$(port)
 python3 tools/clients/chat_model.py "$model" &
 started+=($!)
-ready "http://127.0.0.1:$model/v1/models" "${started[-1]}"
+ready "http://127.0.0.1:$model/v1/models"
 address=127.0.0.1:$(port)
 SLUICE_ADDR=$address SLUICE_CHAT_MODEL=openai:small OPENAI_API_KEY=none OPENAI_BASE_URL=http://127.0.0.1:$model/v1 "$work/api" >"$work/service.log" 2>&1 &
 started+=($!)
 export SLUICE_URL=http://$address
-ready "$SLUICE_URL/readyz" "${started[-1]}"
+ready "$SLUICE_URL/readyz"
 skipped=0
 
 echo "== Open Responses"
@@ -99,7 +69,7 @@ elif [ -n "${LLAMA_STACK:-}" ] || checkout "$suite" llamastack/llama-stack v0.7.
   bridge=$(port)
   python3 tools/suites/bridge.py "$bridge" &
   started+=($!)
-  ready "http://127.0.0.1:$bridge/v1/health" "${started[-1]}"
+  ready "http://127.0.0.1:$bridge/v1/health"
   none=()
   while read -r name; do none+=(--deselect "tests/integration/$name"); done < <(excluded llama_stack)
   cd "$suite/tests/integration" # fails here if the checkout lacks the tests
