@@ -78,6 +78,10 @@ check-suites: ## test a service with the compliance tests of Open Responses and 
 check-kills: ## kill the service 30 times during uploads and file batches of KILLED_FILES files (default 10,000)
 	TEST_KILLED_FILES=$(or $(KILLED_FILES),10000) go test -count=1 -timeout 60m -run TestAcceptedFilesSurviveAKill -v ./pkg/app
 
+.PHONY: check-expiry
+check-expiry: ## let 120 files live for an hour, the shortest lifetime, and check that each is gone within a minute after it and never earlier
+	TEST_EXPIRY=hour go test -count=1 -timeout 90m -run TestFilesExpireOnTime -v ./pkg/app
+
 .PHONY: check-contract
 check-contract: ## test a service against its OpenAPI document with schemathesis: CONTRACT_EXAMPLES, CONTRACT_SEED
 	tools/check-contract.sh
@@ -150,6 +154,11 @@ bench-support: ## plant wrong figures, names and negations in sentences, and mea
 .PHONY: bench-first-token
 bench-first-token: build ## measure how long agents with and without plans and marks delay the first token of a model that answers at once; BASE: another program to compare with
 	go run ./tools/benchanswers -api $(BIN)/sluice -set testdata/answers -half tuning -first-token $(if $(BASE),-base $(BASE))
+
+.PHONY: bench-openai
+bench-openai: ## compare OpenAI's endpoints with Sluice's: the first token of Responses with that of agents, and searches of 100,000 chunks; docs/openai.md
+	go test -run '^$$' -bench FirstTokenOfResponses -benchtime 500x ./pkg/app
+	BENCH_CHUNKS=100000 go test -timeout 60m -run '^$$' -bench SearchOfVectorStores -benchtime 5x ./pkg/app
 
 .PHONY: bench-questions
 bench-questions: build ## measure the built-in answerer and the best fragment on our own questions in eight languages; HALF: tuning or held-out; docs/answers.md
