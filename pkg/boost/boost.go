@@ -47,10 +47,11 @@ type Boost struct {
 	Factor float64
 	// HalfLifeDays applies to Recency: a document this many days old gets half of the boost.
 	HalfLifeDays float64
-	// Pivot applies to Number: a document with value v gets v/(v+Pivot) of the boost. Pivot is 0 if Max is set.
+	// Pivot applies to Number: a document with value v gets the share v/(v+Pivot) of the boost. Pivot is 0 if Max is
+	// set.
 	Pivot float64
-	// Max applies to Number: a document with value v gets ln(1+v)/ln(1+Max) of the boost, at most 1. Max is 0 if Pivot
-	// is set.
+	// Max applies to Number: a document with value v gets the share ln(1+v)/ln(1+Max) of the boost, at most 1. Max is 0
+	// if Pivot is set.
 	Max float64
 	// Values applies to Value: a document with one of these values gets the whole boost, and any other document gets
 	// none.
