@@ -175,8 +175,8 @@ func (c *Files) FileDatasource(ctx context.Context, ws, fileID string) (domain.D
 	return r.Datasource, db.MapNotFound(err, "file", fileID)
 }
 
-// FilesOfStore returns a page of a datastore's files and reports whether more follow. If any statuses are given, only
-// files with one of them are returned.
+// FilesOfStore returns a page of a datastore's files and reports whether more follow. If any statuses are given, it
+// returns only files with one of them.
 func (c *Files) FilesOfStore(ctx context.Context, ws, datastoreID string, statuses []domain.Status, p Page) ([]domain.Datasource, bool, error) {
 	if _, err := record.DatastoreOf(ctx, c.db.Read, ws, datastoreID, ""); err != nil {
 		return nil, false, err

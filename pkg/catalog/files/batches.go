@@ -78,8 +78,8 @@ func (c *Files) readBatch(ctx context.Context, ws, datastoreID, id string) (doma
 	return b, db.MapNotFound(err, "batch", id)
 }
 
-// FilesOfBatch returns a page of a batch's files and reports whether more follow. If any statuses are given, only files
-// with one of them are returned. If p.Ascending is set, the files are in the client's order. A file that did not exist
+// FilesOfBatch returns a page of a batch's files and reports whether more follow. If any statuses are given, it returns
+// only files with one of them. If p.Ascending is set, the files are in the client's order. A file that did not exist
 // counts as failed.
 func (c *Files) FilesOfBatch(ctx context.Context, ws, datastoreID, id string, statuses []domain.Status, p Page) ([]domain.StoredFile, bool, error) {
 	if _, err := c.readBatch(ctx, ws, datastoreID, id); err != nil {

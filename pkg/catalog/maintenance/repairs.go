@@ -85,7 +85,7 @@ func (c *Maintenance) ClaimRepair(ctx context.Context, holder string) (*RepairRe
 	return claimed, nil
 }
 
-// openRepair returns the oldest unfinished repair, or nil if a repair is in progress.
+// openRepair returns the oldest unfinished repair. It returns nil if there is none or if a repair is in progress.
 func (c *Maintenance) openRepair(ctx context.Context, q db.Querier) (*RepairRequest, error) {
 	type item struct {
 		RepairRequest

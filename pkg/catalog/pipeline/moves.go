@@ -103,8 +103,9 @@ func (c *Pipeline) Moving(ctx context.Context) ([]domain.Datastore, error) {
 }
 
 // SettledDatastores checks up to `limit` datastores in all workspaces, ordered by id and starting after the id `after`.
-// It returns those that use the given embedding model, are not being moved, and have content, none of which is waiting
-// to be read or was added after `since`. `next` is the id to continue after, or "" after the last datastore.
+// It returns those that use the given embedding model, are not being moved, and have content. Datastores with content
+// that is waiting to be read or was added after `since` are left out. `next` is the id to continue after, or "" after
+// the last datastore.
 func (c *Pipeline) SettledDatastores(ctx context.Context, model string, since time.Time, after string, limit int) (settled []domain.Datastore, next string, err error) {
 	stores, err := db.Collect(ctx, c.db.Read, record.ScanDatastore, `SELECT `+record.DatastoreColumns+` FROM datastores
 		WHERE id > ? AND deleted_at = 0 ORDER BY id LIMIT ?`, after, limit)
