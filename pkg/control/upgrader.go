@@ -15,8 +15,9 @@ type Upgrades interface {
 	Moving(ctx context.Context) ([]domain.Datastore, error)
 	MoveProgress(ctx context.Context, datastoreID string) (domain.MoveProgress, error)
 	// SettledDatastores checks up to `limit` datastores, ordered by id and starting after the id `after`. It returns
-	// those that use the given embedding model, are not being moved, and have content, none of which is waiting to be
-	// read or was added after `since`. `next` is the id to continue after, or "" after the last datastore.
+	// those that use the given embedding model, are not being moved, and have content. Datastores with content that is
+	// waiting to be read or was added after `since` are left out. `next` is the id to continue after, or "" after the
+	// last datastore.
 	SettledDatastores(ctx context.Context, model string, since time.Time, after string, limit int) (settled []domain.Datastore, next string, err error)
 	UpdateDatastore(ctx context.Context, workspaceID, id string, p domain.DatastorePatch) (domain.Datastore, error)
 }
