@@ -26,7 +26,7 @@ const (
 	MaxHeadersBytes = 16 << 10 // total size of names and values; every job of the site contains them
 )
 
-// reservedHeaders maps each header that users cannot configure to the reason.
+// reservedHeaders maps each header that users cannot configure to the reason why.
 var reservedHeaders = func() map[string]string {
 	reasons := map[string]string{
 		"comes from the address": "Host",
