@@ -15,11 +15,11 @@ import (
 )
 
 // Access holds extra headers, such as credentials, for requests to one protected site. It has no exported fields and
-// prints only its origin, to keep the values out of logs.
+// prints only its origin, so that the values stay out of logs.
 type Access struct {
 	origin  string
 	headers map[string]string
-	digest  string // hash of the headers; part of the cache key of robots.txt
+	digest  string // hash of the headers; part of the cache key for robots.txt
 }
 
 // NewAccess returns an Access that adds the headers to requests to the address's origin.
@@ -38,10 +38,10 @@ func NewAccess(address string, headers map[string]string) (*Access, error) {
 // String returns the origin.
 func (a *Access) String() string { return "headers for " + a.origin }
 
-// GoString returns the same as String, so that %#v shows no header values either.
+// GoString returns the same as String, so that %#v does not show header values either.
 func (a *Access) GoString() string { return a.String() }
 
-// Origin returns the scheme, host and port of a web address in the form that NewAccess uses.
+// Origin returns a web address's scheme, host and port in the form that NewAccess uses.
 func Origin(address string) (string, error) {
 	u, err := weburl.Parse(address)
 	if err != nil {
@@ -50,7 +50,7 @@ func Origin(address string) (string, error) {
 	return originOf(u), nil
 }
 
-// originOf returns the scheme, host and port of an address, without the scheme's default port.
+// originOf returns an address's scheme, host and port, without the scheme's default port.
 func originOf(u *url.URL) string {
 	host := strings.ToLower(u.Hostname())
 	if strings.Contains(host, ":") {
@@ -67,8 +67,8 @@ func (a *Access) covers(u *url.URL) bool { return a != nil && originOf(u) == a.o
 
 type accessKey struct{}
 
-// WithAccess returns a context that adds the Access's headers to all requests to its origin. This includes redirects
-// within the origin, robots.txt, sitemaps, and the resources that a browser loads to render a page.
+// WithAccess returns a context that adds the Access's headers to all requests to its origin. These include redirects
+// within the origin, robots.txt, sitemaps, and the resources a browser loads to render a page.
 func WithAccess(ctx context.Context, a *Access) context.Context {
 	return context.WithValue(ctx, accessKey{}, a)
 }
@@ -83,15 +83,15 @@ func accessTo(ctx context.Context, u *url.URL) *Access {
 
 type askerKey struct{}
 
-// WithAsker returns a context for a request from a document in a Renderer's browser. `origin` is the document's origin
-// as returned by Origin. A browser's request without such a context never gets the headers of an Access.
+// WithAsker returns a context for a request made by a document in a Renderer's browser. `origin` is the document's
+// origin as returned by Origin. Without such a context, a browser's request never gets an Access's headers.
 func WithAsker(ctx context.Context, origin string) context.Context {
 	return context.WithValue(ctx, askerKey{}, origin)
 }
 
-// forBrowser prepares a request from a document in a browser. It only changes requests to the origin of the Access.
-// Such a request gets the headers if its method is GET or HEAD and the document has the same origin. Otherwise it is
-// sent without the headers and without cookies, because the site may have set cookies in response to the headers.
+// forBrowser prepares a request made by a document in a browser. It changes only requests to the Access's origin. Such
+// a request gets the headers if its method is GET or HEAD and the document has the same origin. Otherwise it is sent
+// without the headers and without cookies, because the site may have set the cookies in response to the headers.
 func (a *Access) forBrowser(req *http.Request) *http.Request {
 	asker, _ := req.Context().Value(askerKey{}).(string)
 	reads := req.Method == http.MethodGet || req.Method == http.MethodHead
@@ -104,7 +104,7 @@ func (a *Access) forBrowser(req *http.Request) *http.Request {
 }
 
 // accessing is a RoundTripper that adds the headers of the Access in a request's context. Each redirect is a separate
-// request, so requests to another origin do not get the headers.
+// request, so requests to other origins do not get the headers.
 type accessing struct{ base http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -126,8 +126,8 @@ func (t accessing) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.base.RoundTrip(req)
 }
 
-// joinCookies adds the configured cookies to those set by the site during the same fetch. If both contain a cookie with
-// the same name, the site's cookie wins.
+// joinCookies adds the configured cookies to those that the site has set during the same fetch. If both contain a
+// cookie with the same name, the site's wins.
 func joinCookies(set, configured string) string {
 	if set == "" {
 		return configured

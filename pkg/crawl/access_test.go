@@ -92,7 +92,7 @@ func TestHeadersGoToTheirOriginAlone(t *testing.T) {
 	if diff := cmp.Diff([]string{"/robots.txt", "/page"}, other.requests()); diff != "" {
 		t.Errorf("requests to another origin (-want +got):\n%s", diff)
 	}
-	// The server rejects a request without the headers.
+	// The server rejects requests without the headers.
 	if _, err := c.Fetch(t.Context(), PageRequest{URL: g.URL + "/page"}); wantError(t, err).StatusCode != http.StatusUnauthorized {
 		t.Errorf("got %v", err)
 	}

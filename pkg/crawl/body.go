@@ -10,17 +10,17 @@ import (
 	"github.com/sluice/sluice/pkg/bounded"
 )
 
-// Maximum size in bytes of a body in memory. Longer bodies are stored in a temporary file.
+// Maximum size in bytes of a body in memory. Longer bodies go to a temporary file.
 const memoryBody = 1 << 20
 
-// Body is the fetched content, decompressed but in the server's character encoding. It is in memory or in a temporary
-// file, which Close removes.
+// Body is the fetched content, decompressed but still in the server's character encoding. It is in memory or in a
+// temporary file, which Close removes.
 type Body struct {
 	io.ReadSeeker
 	size int64
 	mem  []byte // the whole body if it is in memory
 	file *os.File
-	path string // name of the file; "" once it has been removed
+	path string // the file's name; "" once it has been removed
 }
 
 // Size returns the size in bytes.
@@ -57,8 +57,8 @@ func (b *Body) head(n int) ([]byte, error) {
 	return p, b.rewind()
 }
 
-// spool stores the content of r. It fails with bounded.ErrTooLarge if r has more than `limit` bytes. `expected` is the
-// probable size, if known.
+// spool stores r's content. It returns bounded.ErrTooLarge if r has more than `limit` bytes. `expected` is the probable
+// size, if known.
 func spool(r io.Reader, expected, limit int64, dir string) (*Body, error) {
 	r = bounded.NewReader(r, limit)
 	var mem bytes.Buffer
@@ -81,7 +81,8 @@ func spoolFile(r io.Reader, dir string) (_ *Body, err error) {
 		return nil, fmt.Errorf("storing the body: %w", err)
 	}
 	b := &Body{ReadSeeker: f, file: f, path: f.Name()}
-	// If the system allows it, remove the file's name at once, so that nothing is left even if the process is killed.
+	// If the system allows it, remove the file's name right away, so that nothing is left behind even if the process is
+	// killed.
 	if os.Remove(b.path) == nil {
 		b.path = ""
 	}

@@ -6,22 +6,22 @@ import (
 )
 
 const (
-	// After this many failed requests in a row, the host is probed to find out whether the whole host fails or only some
-	// of its pages.
+	// After this many failed requests in a row, the host is probed to find out whether the whole host is failing or only
+	// some of its pages.
 	breakerFailures = 3
 	minPause        = 5 * time.Second
 	maxPause        = 10 * time.Minute
 
 	// If a host asks the crawler to come back later, this does not use up one of a page's attempts. But after at least
-	// maxRefusals such responses in a row, over at least maxRefusalTime, the host counts as failing. Each further response
-	// of this kind then uses up an attempt, so that the host's pages eventually fail.
+	// maxRefusals such responses in a row, over at least maxRefusalTime, the host counts as failing. From then on, each
+	// such response uses up an attempt, so that the host's pages eventually fail.
 	maxRefusals    = 3
 	maxRefusalTime = time.Hour
 )
 
-// breaker is a circuit breaker for hosts. It counts consecutive failures over all fetches of the process. A failing
-// host is paused until it responds again, each time twice as long. The breaker also records the reason for a pause, so
-// that waiting fetches can report it.
+// breaker is a circuit breaker for hosts. It counts consecutive failures over all of the process's fetches. A failing
+// host is paused until it responds again, each time for twice as long. The breaker also records the reason for a pause,
+// so that waiting fetches can report it.
 type breaker struct {
 	mu    sync.Mutex
 	hosts map[string]*hostHealth
@@ -31,16 +31,16 @@ type hostHealth struct {
 	failures   int
 	isProbed   bool          // a fetch is probing the host
 	pause      time.Duration // length of the last pause; 0 before the first
-	until      time.Time     // end of the pause, or the time the host asked for
+	until      time.Time     // when the pause ends, or the time the host asked for
 	reason     string        // reason for the pause
-	isFailing  bool          // the pause is because of failures, not because the host asked for it
-	lastServed string        // the last page served
+	isFailing  bool          // the pause is due to failures, not at the host's request
+	lastServed string        // the last page it served
 	refusals   int           // consecutive responses that asked the crawler to come back later
 	refused    time.Time     // time of the first of these responses
 }
 
-// fail counts a failure. If the host is already paused, `held` is the time left of the pause. If `suspect` is true, the
-// caller must probe the host and then call trip, succeeded or inconclusive.
+// fail counts a failure. If the host is already paused, `held` is the remaining pause. If `suspect` is true, the caller
+// must probe the host and then call trip, succeeded or inconclusive.
 func (b *breaker) fail(host string, now time.Time) (held time.Duration, suspect bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -70,7 +70,7 @@ func (b *breaker) trip(host, reason string, now time.Time) time.Duration {
 	return h.pause
 }
 
-// pauseUntil records that the host itself asked for a pause until the given time. A host that asks for pauses for long
+// pauseUntil records that the host itself asked for a pause until the given time. A host that keeps asking for pauses
 // without serving any content counts as failing.
 func (b *breaker) pauseUntil(host, reason string, until, now time.Time) {
 	b.mu.Lock()
@@ -83,7 +83,7 @@ func (b *breaker) pauseUntil(host, reason string, until, now time.Time) {
 	h.isFailing = h.refusals >= maxRefusals && now.Sub(h.refused) >= maxRefusalTime
 }
 
-// served records that the host serves content. robots.txt does not count, because hosts serve it even while they refuse
+// served records that the host serves content. robots.txt does not count, because hosts serve it even while refusing
 // pages.
 func (b *breaker) served(host string) {
 	b.mu.Lock()
@@ -94,7 +94,7 @@ func (b *breaker) served(host string) {
 }
 
 // succeeded resets the host's failure count. It does not end a pause, because the successful request was sent before
-// the pause began. `page` is the address of the page served, or "".
+// the pause began. `page` is the served page's address, or "".
 func (b *breaker) succeeded(host, page string, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -128,7 +128,7 @@ func (b *breaker) lastServed(host string) string {
 	return ""
 }
 
-// pauseLeft returns the time left of the host's pause, as far as this process knows.
+// pauseLeft returns the remainder of the host's pause, as far as this process knows.
 func (b *breaker) pauseLeft(host string, now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -138,8 +138,8 @@ func (b *breaker) pauseLeft(host string, now time.Time) time.Duration {
 	return 0
 }
 
-// pauseReason returns the reason for the host's pause and whether the host is failing, or "" if this process knows of
-// no pause.
+// pauseReason returns the reason for the host's pause and whether the host is failing. If this process knows of no
+// pause, the reason is "".
 func (b *breaker) pauseReason(host string, now time.Time) (reason string, isFailing bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -149,7 +149,7 @@ func (b *breaker) pauseReason(host string, now time.Time) (reason string, isFail
 	return "", false
 }
 
-// host returns a host's state. It evicts other hosts if there are too many. The caller must hold mu.
+// host returns a host's state, evicting other hosts if there are too many. The caller must hold mu.
 func (b *breaker) host(name string, now time.Time) *hostHealth {
 	if h := b.hosts[name]; h != nil {
 		return h
@@ -161,7 +161,7 @@ func (b *breaker) host(name string, now time.Time) *hostHealth {
 			}
 		}
 		if len(b.hosts) >= maxHosts {
-			clear(b.hosts) // failure counts restart at zero, but pauses remain in HostSlots
+			clear(b.hosts) // failure counts restart at zero, but HostSlots keeps the pauses
 		}
 	}
 	if b.hosts == nil {

@@ -102,7 +102,7 @@ func TestFetch_reports_a_host_that_always_refuses(t *testing.T) {
 	t.Parallel()
 	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == robots.Path {
-			return // hosts serve it even while they refuse pages
+			return // hosts serve it even while refusing pages
 		}
 		w.Header().Set("Retry-After", "1800")
 		w.WriteHeader(http.StatusTooManyRequests)
@@ -233,8 +233,8 @@ func TestFetch_pauses_a_host_depending_on_its_responses(t *testing.T) {
 	}
 }
 
-// fetchEach fetches a page, and repeats this while another request occupies the host's slot: the previous one, or a
-// probe by the breaker.
+// fetchEach fetches a page, trying again while another request occupies the host's slot. That request is either the
+// previous one or a probe by the breaker.
 func fetchEach(t *testing.T, c *Crawler, page string) error {
 	t.Helper()
 	for {

@@ -20,11 +20,11 @@ const (
 )
 
 // browsing sends a Renderer's requests for one page. All requests must pass the address guard and stay within the
-// limits, and robots.txt must allow those to the page's own host. The request for the page waits for a slot at the
-// host. Requests for its resources do not wait, as in any browser, but none are sent to a paused host.
+// limits, and robots.txt must allow those to the page's own host. The request for the page itself waits for a slot at
+// the host. Requests for its resources don't wait, as in any browser, but none are sent to a paused host.
 //
 // A page on the public internet may access only the public internet. Otherwise its scripts could reach internal servers
-// that the configuration opens to the crawler but that no reader of the page can reach.
+// that the configuration opens to the crawler but that readers of the page cannot reach.
 type browsing struct {
 	client    *client
 	guard     guard.Guard
@@ -90,8 +90,8 @@ func (b *browsing) fetchDocument(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// fetchResource sends the request for a resource of the page. A failure does not count against the host, because it
-// says little about the host's pages. The host is paused only if it asks the crawler to come back later.
+// fetchResource sends the request for one of the page's resources. A failure does not count against the host, because
+// it says little about the host's pages. The host is paused only if it asks the crawler to come back later.
 func (b *browsing) fetchResource(req *http.Request) (*http.Response, error) {
 	ctx, host, u := req.Context(), req.URL.Host, req.URL.String()
 	polite := b.client.polite
@@ -111,8 +111,8 @@ func (b *browsing) fetchResource(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// count counts a request and reports whether it is the first one, for the page itself. It fails after maxRenderRequests
-// requests.
+// count counts a request and reports whether it is the first one, i.e. for the page itself. It fails after
+// maxRenderRequests requests.
 func (b *browsing) count(req *http.Request) (first bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -125,7 +125,7 @@ func (b *browsing) count(req *http.Request) (first bool, err error) {
 }
 
 // allowed checks the robots.txt of the page's own host. Other hosts' robots.txt does not matter, because loading a
-// resource for a page is not crawling those hosts.
+// page's resource is not crawling.
 func (b *browsing) allowed(ctx context.Context, u *url.URL) error {
 	if u.Host != b.page.Host || u.Scheme != b.page.Scheme {
 		return nil

@@ -15,7 +15,7 @@ const (
 	maxIdlePerHost = 32
 )
 
-// client sends requests. It enforces the address guard, robots.txt and each host's pace. All fetches share it.
+// client sends requests, enforcing the address guard, robots.txt and each host's pace. All fetches share it.
 type client struct {
 	opts      Options
 	product   string // product name in the user agent, by which robots.txt rules may refer to the crawler

@@ -58,7 +58,7 @@ func TestFetch_reads_XHTML_whose_elements_are_empty(t *testing.T) {
 
 func TestFetch_unpacks_bodies(t *testing.T) {
 	t.Parallel()
-	text := strings.Repeat("packed text ", 200_000) // longer than memoryBody, so that it is stored in a file
+	text := strings.Repeat("packed text ", 200_000) // longer than memoryBody, so that it goes to a file
 	chinese := strings.Repeat("没有压缩的文本。", 1_000)
 	pack := map[string]func([]byte) []byte{
 		"gzip":       crawltest.Gzip,
@@ -422,7 +422,7 @@ func TestFetch_recognises_lists_of_pages(t *testing.T) {
 	}
 }
 
-// answering returns a handler with this response to every request except that for robots.txt.
+// answering returns a handler that sends this response to every request except for robots.txt.
 func answering(header map[string]string, body string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/robots.txt" {

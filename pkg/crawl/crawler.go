@@ -16,8 +16,8 @@ import (
 
 // Options configure a Crawler. The zero value is ready for the public web.
 type Options struct {
-	// UserAgent is sent with every request. The part before the first "/" is the product name by which robots.txt and meta
-	// robots can refer to this crawler. Operators should include contact information. Default: DefaultUserAgent.
+	// UserAgent is sent with every request. The part before the first "/" is the product name that robots.txt and meta
+	// robots can use for this crawler. Operators should include contact information. Default: DefaultUserAgent.
 	UserAgent string
 	// AllowPrivate allows access to this machine and private networks. Link-local, metadata, multicast and reserved
 	// addresses stay blocked.
@@ -26,28 +26,29 @@ type Options struct {
 	Allow guard.Allow
 	// MaxBody is the maximum size of a page in bytes, decompressed. Default: 100 MiB.
 	MaxBody int64
-	// MaxSitemapBytes is the maximum size of one sitemap, decompressed. Default: 50 MiB, as specified by sitemaps.org.
+	// MaxSitemapBytes is the maximum decompressed size of a sitemap. Default: 50 MiB, as specified by sitemaps.org.
 	MaxSitemapBytes int64
-	// Sitemaps limits all sitemaps of one site together.
+	// Sitemaps limits the total of one site's sitemaps.
 	Sitemaps sitemap.Limits
-	// Timeout limits one fetch with all its redirects, but without the wait for a slot at the host. Default: 60 s.
+	// Timeout is the time limit for a fetch with all its redirects, excluding the wait for a slot at the host. Default: 60
+	// s.
 	Timeout time.Duration
-	// ConnectTimeout limits each connection attempt, including DNS. Default: 10 s.
+	// ConnectTimeout is the time limit for each connection attempt, including DNS. Default: 10 s.
 	ConnectTimeout time.Duration
-	// HeaderTimeout limits the wait for a response's header. Default: 30 s.
+	// HeaderTimeout is how long to wait for a response's header. Default: 30 s.
 	HeaderTimeout time.Duration
 	// Slots schedules the requests to each host. Default: a LocalSlots, which covers only this Crawler.
 	Slots HostSlots
-	// PerHostConcurrency is the maximum number of concurrent requests per host. Default: 2; negative: unlimited.
+	// PerHostConcurrency is the maximum number of concurrent requests per host. Default: 2; negative means unlimited.
 	PerHostConcurrency int
 	// PerHostDelay is the minimum time between the starts of two requests to one host. A longer Crawl-delay in robots.txt
-	// takes precedence. Default: 200 ms; negative: none.
+	// takes precedence. Default: 200 ms; negative means none.
 	PerHostDelay time.Duration
-	// MaxWait is the maximum time that a fetch waits for a slot at its host before it is deferred. Default: 3 s.
+	// MaxWait is how long a fetch waits for a slot at its host before it is deferred. Default: 3 s.
 	MaxWait time.Duration
-	// MaxPages is the maximum number of pages that discovery takes from a site's sitemaps. Default: 10,000.
+	// MaxPages is the maximum number of pages to take from a site's sitemaps during discovery. Default: 10,000.
 	MaxPages int
-	// Renderer renders pages that have content only after their scripts have run. Default: none; such pages then fail with
+	// Renderer renders pages that have no content until their scripts have run. Default: none; such pages then fail with
 	// an error that asks for a browser.
 	Renderer Renderer
 	// TempDir is the directory for bodies larger than 1 MiB. Default: the system's temporary directory.
@@ -107,7 +108,7 @@ func New(opts Options) *Crawler {
 }
 
 // Close ends running fetches with ErrClosed, waits for them and closes all connections. It may be called more than
-// once. Bodies of returned pages stay readable.
+// once. The bodies of returned pages stay readable.
 func (c *Crawler) Close() {
 	c.mu.Lock()
 	c.cancel(ErrClosed)
@@ -116,7 +117,7 @@ func (c *Crawler) Close() {
 	c.close()
 }
 
-// begin returns a context for one operation that is cancelled when the caller's context is done or the crawler is
+// begin returns a context for one operation, which is cancelled when the caller's context is done or the crawler is
 // closed. The caller must call the returned function when the operation ends, because Close waits for it.
 func (c *Crawler) begin(ctx context.Context) (context.Context, func(), error) {
 	c.mu.Lock()

@@ -18,27 +18,28 @@ import (
 
 // Discovery is the result of Discover.
 type Discovery struct {
-	// Complete means that every page of the site was listed: all sitemaps were read to the end, and none is a feed, which
-	// lists only new pages. A known page that was not listed no longer belongs to the site.
+	// Complete means that every page of the site was listed, i.e. all sitemaps were read to the end and none is a feed,
+	// which lists only new pages. A known page that was not listed no longer belongs to the site.
 	Complete bool
-	// Follow means that there is no sitemap: the root was emitted, and the links of the site's pages must be followed.
+	// Follow means that there is no sitemap, so only the root was emitted, and the links on the site's pages must be
+	// followed.
 	Follow bool
-	// Scope defines which addresses belong to the site. The crawl jobs for the site's pages need it.
+	// Scope defines which addresses belong to the site. Crawl jobs for the site's pages need it.
 	Scope domain.SiteScope
-	// Moved is the new address of a site that has moved, or "". A site has moved if its root redirects outside the site
+	// Moved is the site's new address, or "" if it has not moved. A site has moved if its root redirects outside the site
 	// and the sitemaps list pages there.
 	Moved string
-	// Found is the number of emitted links, and Sitemaps the number of sitemap files read.
+	// Found is the number of emitted links, and Sitemaps is the number of sitemap files read.
 	Found    int
 	Sitemaps int
 	// Refused counts the rejected addresses by reason.
 	Refused map[scope.Refusal]int
 	// Problems describes, for display, each sitemap that could not be read, if at least one other could. The list of pages
-	// is then incomplete, so a page that is not listed may still exist.
+	// is then incomplete, so an unlisted page may still exist.
 	Problems []string
 }
 
-// LeftOut returns the counts in Refused with string keys, for events.
+// LeftOut returns Refused with string keys, for events.
 func (d Discovery) LeftOut() map[string]int {
 	out := make(map[string]int, len(d.Refused))
 	for why, n := range d.Refused {
@@ -66,17 +67,17 @@ var usualSitemaps = []string{
 	"sitemap.xml", "sitemap_index.xml", "sitemap-index.xml", "wp-sitemap.xml", "sitemap.xml.gz", "sitemap.txt",
 }
 
-// Discover finds the pages of a site and passes each once to `emit`, in groups of at most domain.MaxLinksPerEvent. If
+// Discover finds a site's pages and passes each one to `emit` once, in groups of at most domain.MaxLinksPerEvent. If
 // spec.Sitemap is set, it reads that sitemap. Otherwise it looks for sitemaps in robots.txt and the usual locations. If
 // there are none, it emits only the root, whose links must then be followed (Discovery.Follow).
 //
-// A sitemap that is unavailable or lists no page is an error, never an empty site. Errors have the type *Error or come
+// A sitemap that is unavailable or lists no pages is an error, never an empty site. Errors have the type *Error or come
 // from emit or ctx. Repeating the call emits the same pages.
 func (c *Crawler) Discover(ctx context.Context, spec domain.CrawlSpec, emit func([]domain.Link) error) (Discovery, error) {
 	return c.discover(ctx, spec, emit, nil)
 }
 
-// discover implements Discover. It calls `refused`, unless that is nil, with each rejected address and the reason.
+// discover implements Discover. Unless `refused` is nil, discover calls it with each rejected address and the reason.
 func (c *Crawler) discover(ctx context.Context, spec domain.CrawlSpec, emit func([]domain.Link) error, refused func(string, scope.Refusal)) (Discovery, error) {
 	ctx, done, err := c.begin(ctx)
 	if err != nil {
@@ -109,8 +110,8 @@ func (c *Crawler) discover(ctx context.Context, spec domain.CrawlSpec, emit func
 	return d.result, err
 }
 
-// siteScope returns the scope of the job's site. If the job names no root, siteScope derives it from the sitemap's
-// location, and `derived` is true.
+// siteScope returns the scope of the job's site. If the job does not specify a root, siteScope derives it from the
+// sitemap's location, and `derived` is true.
 func siteScope(spec domain.CrawlSpec) (s domain.SiteScope, derived bool, err error) {
 	if spec.Site != nil {
 		s = *spec.Site
@@ -152,7 +153,7 @@ type discovery struct {
 	batch   []domain.Link
 }
 
-// errPageLimit ends the reading of sitemaps at the page limit.
+// errPageLimit stops reading sitemaps at the page limit.
 var errPageLimit = errors.New("enough pages")
 
 // readGiven reads the sitemap specified by the caller.
@@ -210,7 +211,8 @@ func (d *discovery) search(ctx context.Context) error {
 	return d.add(domain.Link{URL: at})
 }
 
-// sitemapsOf reads the sitemaps in a host's robots.txt or, if it lists none, the first one in the usual locations.
+// sitemapsOf reads the sitemaps listed in a host's robots.txt or, if there are none, the first one in the usual
+// locations.
 func (d *discovery) sitemapsOf(ctx context.Context, root *url.URL) error {
 	if err := checkURL(d.crawler.guard, root); err != nil {
 		return err
@@ -240,8 +242,8 @@ func (d *discovery) sitemapsOf(ctx context.Context, root *url.URL) error {
 }
 
 // followMovedRoot returns the site root's new address, or nil if the site has not moved. The site has moved if its root
-// redirects to another place and its sitemaps list only pages there. followMovedRoot then adds the new address to the
-// scope and resets the results, so that the caller can read the sitemaps again.
+// redirects elsewhere and its sitemaps list only pages there. followMovedRoot then adds the new address to the scope
+// and resets the results, so that the caller can read the sitemaps again.
 func (d *discovery) followMovedRoot(ctx context.Context) (*url.URL, error) {
 	if d.result.Refused[scope.RefusedHost]+d.result.Refused[scope.RefusedPath] == 0 {
 		return nil, nil
@@ -270,7 +272,7 @@ func (d *discovery) followMovedRoot(ctx context.Context) (*url.URL, error) {
 	return a.url, nil
 }
 
-// usualLocations returns the usual locations of sitemaps, starting with the root's own directory.
+// usualLocations returns the usual sitemap locations, starting with the root's own directory.
 func (d *discovery) usualLocations(root *url.URL) []string {
 	dirs := []string{"/"}
 	if dir := strings.TrimSuffix(scope.PathPrefix(root.EscapedPath()), "/") + "/"; dir != "/" {
@@ -285,8 +287,8 @@ func (d *discovery) usualLocations(root *url.URL) []string {
 	return out
 }
 
-// readOptional reads a sitemap that may not exist. It returns only temporary failures. A permanent failure is a problem
-// if robots.txt lists the sitemap (`declared`), and otherwise ignored.
+// readOptional reads a sitemap that may not exist. It returns only temporary failures. A permanent failure becomes a
+// problem if robots.txt lists the sitemap (`declared`) and is ignored otherwise.
 func (d *discovery) readOptional(ctx context.Context, at string, declared bool) error {
 	err := d.read(ctx, at, 1, false)
 	var e *Error

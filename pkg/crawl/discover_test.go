@@ -77,7 +77,7 @@ func TestDiscover_of_the_example_site(t *testing.T) {
 	}
 }
 
-// crawlAll fetches the root and then the page of every new link, like the job stream.
+// crawlAll fetches the root and then the page for every new link, like the job stream.
 func crawlAll(t *testing.T, c *Crawler, root string) map[string]string {
 	t.Helper()
 	d, queue, err := discover(t, c, domain.CrawlSpec{URL: root})
@@ -287,7 +287,7 @@ func TestDiscover_reads_robots_sitemaps_first_and_then_the_usual_places(t *testi
 			if err != nil {
 				t.Fatal(err)
 			}
-			if name == "sitemap.txt" { // its only line is not an address, so there is no sitemap
+			if name == "sitemap.txt" { // its only line is not an address, so it is not a sitemap
 				if !d.Follow || len(links) != 1 || links[0] != (domain.Link{URL: s.URL + "/"}) {
 					t.Errorf("got %+v, %v", d, links)
 				}

@@ -16,11 +16,11 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// Some servers answer 200 when they mean 404 or 401. If such pages were indexed, they would match any query for their
-// few words.
+// Some servers respond with 200 when they mean 404 or 401. If such pages were indexed, they would match any query for
+// their few words.
 
 const (
-	// Maximum number of letters outside navigation on a page that reports a missing page. A longer page is probably an
+	// Maximum number of letters outside navigation on a page saying that a page is missing. A longer page is probably an
 	// article about missing pages.
 	maxNotFoundLetters = 800
 	// The same for a page without a heading.
@@ -30,7 +30,7 @@ const (
 // errSignIn means that the server sent a sign-in form instead of the page.
 var errSignIn = errors.New("the page asks to sign in")
 
-// Parts of the regular expressions that recognise soft 404 pages.
+// Building blocks for the regular expressions that recognise soft 404 pages.
 const (
 	errorCode       = `(?:http\s*(?:status\s*)?)?(?:(?:error|erreur|errore|fehler|fout|fel|feil|błąd|erro|ошибка)\s*:?\s*)?(?:404|410)(?:\s*error)?`
 	apology         = `(?:(?:oops|sorry|whoops|uh[ -]oh|hoppla|ups)[!.,…]*\s*)?`
@@ -51,14 +51,14 @@ var notFoundWords = regexp.MustCompile(`(?i)^` + errorCode + `[.!]?$|^(?:` + err
 	`(?:お探しの)?ページが見つかりません\S*|페이지를 찾을 수 없습니다` +
 	`)[\s!.…]*(?:\(?(?:error\s*)?(?:404|410)\)?)?$`)
 
-// apologyWords matches headings that only apologise, on pages that give the reason in the title.
+// apologyWords matches headings that just apologise, on pages that give the reason in the title.
 var apologyWords = regexp.MustCompile(`(?i)^(?:oops|whoops|uh[ -]oh|sorry|hoppla|ups|something went wrong|nothing (?:to see )?here|dead end|` +
 	`(?:looks like )?you(?: are|['’]re| seem)? (?:to be )?lost|server error(?: in .*)?|fehler|erreur|410 gone)\b[^\pL]*(?:nothing (?:to see )?here)?[^\pL]*$`)
 
 // titleParts matches the separators between a page's title and its site's name.
 var titleParts = regexp.MustCompile(`\s+[|·•»«:–—-]+\s+|[|»«—]|: `)
 
-// isNotFoundText reports whether a title or a heading says that there is no such page.
+// isNotFoundText reports whether a title or heading says that there is no such page.
 func isNotFoundText(s string) bool {
 	s = strings.Join(strings.Fields(s), " ")
 	return s != "" && (notFoundWords.MatchString(s) || slices.ContainsFunc(titleParts.Split(s, 10), func(part string) bool {
@@ -69,9 +69,9 @@ func isNotFoundText(s string) bool {
 // notFoundPath matches the addresses of error pages.
 var notFoundPath = regexp.MustCompile(`(?i)404|not-?_?found`)
 
-// isNotFound reports whether the page is a soft 404: title and heading say that the page does not exist, and there is
-// little other text. If the address has "404" in a path of several segments, the page is an article about missing pages
-// instead.
+// isNotFound reports whether the page is a soft 404, i.e. title and heading say that the page does not exist and there
+// is little other text. If the address has "404" in a path with several segments, the page is an article about missing
+// pages instead.
 func (p *pageReader) isNotFound(final *url.URL) bool {
 	switch {
 	case p.signs.letters > maxNotFoundLetters || !isNotFoundText(p.title):
@@ -89,7 +89,7 @@ var (
 	// signInWords matches the titles and headings of sign-in pages.
 	signInWords = regexp.MustCompile(`(?i)^(?:members only|access denied|authentication required|unauthori[sz]ed|restricted (?:access|area))\b|^(?:please )?(?:log|sign)[- ]?(?:in|on)\b|\b(?:log|sign) ?in (?:to|required)|^(?:bitte )?(?:anmelden|einloggen)|^anmeldung|` +
 		`^(?:se )?connecter|^connexion|^identifiez-vous|^iniciar sesión|^entrar$|^accedi|^inloggen|^zaloguj|^logga in|^вход|^войти|^登录|^登入|^ログイン|^로그인`)
-	// returnParameters are query parameters with the address to return to after signing in.
+	// returnParameters are query parameters that hold the address to return to after signing in.
 	returnParameters = wordset.Of(`next return returnurl return_url return_to returnto redirect redirect_uri redirect_url redirect_to redirecturl continue
 		goto service destination dest from back target ref referer fromuri ru samlrequest wantsurl`)
 )
@@ -110,7 +110,7 @@ func (p *pageReader) isSignInPage(requested, final *url.URL, redirected bool) bo
 			key, _, _ := strings.Cut(strings.ToLower(param), "=")
 			return returnParameters[key]
 		})
-		// A path like /docs/auth alone proves nothing: it may be a short documentation page.
+		// A path like /docs/auth alone proves nothing, because it may be a short documentation page.
 		return p.password || back || p.signs.letters < emptyRoot && p.heading == "" || short && p.hasSignInTitle()
 	case p.password:
 		return p.signs.letters < emptyPage && p.signs.framing < emptyPage && p.heading == "" || short && p.hasSignInTitle()
@@ -120,19 +120,19 @@ func (p *pageReader) isSignInPage(requested, final *url.URL, redirected bool) bo
 	return false
 }
 
-// hasSignInTitle reports whether the title or heading is typical of a sign-in page.
+// hasSignInTitle reports whether the title or heading is typical of sign-in pages.
 func (p *pageReader) hasSignInTitle() bool {
 	return signInWords.MatchString(p.title) || signInWords.MatchString(p.heading)
 }
 
-// isAccountField reports whether an element is a field for an account name.
+// isAccountField reports whether an element is an account name field.
 func isAccountField(n *html.Node) bool {
 	return strings.EqualFold(attr(n, "type"), "email") || hasToken(attr(n, "autocomplete"), "username") || accountNames[strings.ToLower(attr(n, "name"))]
 }
 
 var accountNames = wordset.Of(`username user_login login loginfmt identifier userid user_id j_username`)
 
-// hiddenError returns the error hidden by a success status, or nil.
+// hiddenError returns the error hidden behind a success status, or nil.
 func (p *pageReader) hiddenError(redirects []domain.Redirect, final *url.URL) error {
 	asked, err := weburl.Parse(p.req.URL)
 	if err != nil {
@@ -161,7 +161,7 @@ func headingText(n *html.Node) string {
 	return shorten(strings.Join(strings.Fields(strings.ToValidUTF8(b.String(), "")), " "), maxTitleRunes)
 }
 
-// isRoute reports whether a link leads to a client-side route, recognised by a fragment such as "#/guide" or
+// isRoute reports whether a link leads to a client-side route, recognisable by a fragment such as "#/guide" or
 // "index.html#!/guide".
 func isRoute(href string) bool {
 	_, fragment, ok := strings.Cut(href, "#")

@@ -73,7 +73,7 @@ func TestFetch_recognises_pages_to_sign_in(t *testing.T) {
 	form := `<!DOCTYPE html><title>Sign in</title><h1>Sign in</h1><form><input name=user><input type=password name=p></form>`
 	text := "<!DOCTYPE html><title>Docs</title><h1>Docs</h1>" + strings.Repeat("<p>There is much to read here. ", 30)
 	for name, tc := range map[string]struct {
-		asked, to string // requested address and target of its redirect; "" without one
+		asked, to string // requested address and its redirect's target; "" if there is no redirect
 		page      string
 		signIn    bool
 	}{

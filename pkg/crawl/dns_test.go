@@ -19,7 +19,7 @@ import (
 
 // zone holds the answers of a test's DNS server. For each name, with its final dot, it lists the records for the first
 // query of a type, the second query, and so on; the last list is repeated. A record is an address, or another name for
-// a CNAME. The record "truncated" truncates the answer over UDP, so that the client must ask again over TCP.
+// a CNAME. The record "truncated" truncates the answer over UDP, so that the client must retry over TCP.
 type zone map[string][][]string
 
 // names is a DNS server for UDP and TCP.
@@ -30,7 +30,7 @@ type names struct {
 	asked map[string]int // number of queries by name and type
 }
 
-// dnsServer starts a DNS server for the zone and returns a resolver that uses only this server.
+// dnsServer starts a DNS server for the zone and returns a resolver that uses only that server.
 func dnsServer(t *testing.T, z zone) *net.Resolver {
 	t.Helper()
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
@@ -138,7 +138,7 @@ func (n *names) add(m *dnsmessage.Message, q dnsmessage.Question, name string, u
 	}
 }
 
-// errOutside is the error for a connection to another machine that the guard has permitted.
+// errOutside is returned for connections to other machines that the guard has permitted.
 var errOutside = errors.New("no test connects to the outside")
 
 // fence blocks and counts all connections to other machines that the guard has permitted.

@@ -1,9 +1,9 @@
 // Package crawl fetches web pages and finds the pages of web sites. It does the work of crawl jobs in plain functions,
 // without the job stream or the catalog.
 //
-// All servers are treated as hostile. The address guard checks every connection, for pages, redirects, robots.txt and
-// sitemaps, after DNS and again when connecting. The size of bodies is limited after decompression. Headers, redirects,
-// time, nesting and numbers of links are limited too.
+// All servers are treated as hostile. The address guard checks every connection (for pages, redirects, robots.txt and
+// sitemaps) after DNS and again when connecting. Body size is limited after decompression. Headers, redirects, time,
+// nesting and the number of links are limited too.
 //
 // gocolly/colly drives each fetch: it manages the fetch's cookies and parses HTML. The transport that this package
 // passes to colly makes up for colly's gaps:

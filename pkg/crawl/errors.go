@@ -14,14 +14,14 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/guard"
 )
 
-// Error says why an address could not be fetched. If Permanent is set, a retry is useless until the cause is removed;
+// Error says why an address could not be fetched. If Permanent is set, retrying is useless until the cause is removed;
 // otherwise it is worthwhile. The crawler returns other errors only if they come from the caller's context or emit
 // function.
 type Error struct {
 	Permanent  bool
-	Deferred   bool          // no request was sent: the host has no free slot yet or (if Err is set) is failing
+	Deferred   bool          // no request was sent, because the host has no free slot yet or (if Err is set) is failing
 	RetryAfter time.Duration // minimum delay before a retry; 0 means any
-	StatusCode int           // status of the response, or 0; 404 and 410 mean that the page does not exist
+	StatusCode int           // the response's status, or 0; 404 and 410 mean that the page does not exist
 	URL        string        // the address being fetched
 	Message    string        // for display; contains the address and the cause
 	Err        error         // for logs; may be nil
@@ -51,7 +51,7 @@ func (e *Error) withCause(err error) *Error {
 	return e
 }
 
-// checkURL checks an address with the address guard. The error is a permanent *Error.
+// checkURL checks an address with the address guard. Any error is a permanent *Error.
 func checkURL(g guard.Guard, u *url.URL) error {
 	if err := g.CheckURL(u); err != nil {
 		return permanent(u.Redacted(), "%s", err).withCause(err)
@@ -59,14 +59,14 @@ func checkURL(g guard.Guard, u *url.URL) error {
 	return nil
 }
 
-// ErrNoText marks a file without text, such as a picture, whose bytes were not downloaded.
+// ErrNoText means that a file has no text, like a picture, so its bytes were not downloaded.
 var ErrNoText = errors.New("no text")
 
 func noTextError(u, media string) *Error {
 	return permanent(u, "%s contains no text: it has type %s", u, media).withCause(ErrNoText)
 }
 
-// isStatusWithoutPage reports whether a response with this success status has no page or only a part of one.
+// isStatusWithoutPage reports whether a response with this success status has no page, or only part of one.
 func isStatusWithoutPage(status int) bool {
 	return status == http.StatusNoContent || status == http.StatusResetContent || status == http.StatusPartialContent
 }
@@ -102,16 +102,16 @@ func statusError(u string, status int, h http.Header, now time.Time) *Error {
 	return e
 }
 
-// describe describes the host's response, for the errors of fetches that wait for the host.
+// describe describes the host's response for the errors of fetches that are waiting for the host.
 func (e *Error) describe(host string) string {
 	return fmt.Sprintf("%s answered %d %s", host, e.StatusCode, http.StatusText(e.StatusCode))
 }
 
-// headersTooLarge is net/http's message for a response header larger than MaxResponseHeaderBytes. There is no error
-// type for it.
+// headersTooLarge is net/http's message for a response header larger than MaxResponseHeaderBytes, for which there is no
+// error type.
 const headersTooLarge = "server response headers exceeded"
 
-// classify converts an error from fetching u into an *Error. If the caller's ctx is done, it returns an error with ctx's
+// classify converts an error from fetching u to an *Error. If the caller's ctx is done, it returns an error with ctx's
 // cause instead.
 func classify(ctx context.Context, u string, err error) error {
 	if own, ok := errors.AsType[*Error](err); ok {

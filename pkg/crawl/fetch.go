@@ -21,10 +21,10 @@ type PageRequest struct {
 	// ETag and LastModified are the validators of the last fetch. The request is conditional if either is set.
 	ETag         string
 	LastModified string
-	// WantLinks requests the page's links within Scope. Without a Scope there are none.
+	// WantLinks requests the page's links within Scope. If there is no Scope, there are none.
 	WantLinks bool
 	Scope     *domain.SiteScope
-	// PastPatterns includes links that the patterns of Scope reject, for callers that apply the patterns themselves.
+	// PastPatterns includes links that Scope's patterns reject, for callers that apply the patterns themselves.
 	PastPatterns bool
 	// Depth is the number of links from the site's root to the page.
 	Depth int
@@ -37,34 +37,34 @@ type Page struct {
 	NotModified  bool   // unchanged since the last fetch; there is no body
 	StatusCode   int    // 2xx or 304
 	URL          string // after redirects
-	Body         *Body  // nil when NotModified
+	Body         *Body  // nil if NotModified
 	MIMEType     string // declared or sniffed type, with a charset if the header has one
 	ETag         string
 	LastModified string
 	FileName     string // from Content-Disposition, without a path; at most 255 bytes
-	Title        string // of HTML, at most 300 characters
+	Title        string // HTML only; at most 300 characters
 	// Redirects are the hops from the requested address to URL, at most 10.
 	Redirects []domain.Redirect
-	// Canonical is the page's normalised canonical address. It is "" if the page names none or its own address, or if the
-	// address is out of scope.
+	// Canonical is the page's normalised canonical address. It is "" if the page names none, its own address, or one out
+	// of scope.
 	Canonical string
-	// TextHash is the hash of an HTML page's main text and title. Sketch serves to find similar texts; see package textid.
-	// Both are empty for a page without text.
+	// TextHash is the hash of an HTML page's main text and title. Sketch is for finding similar texts; see package textid.
+	// Both are empty if the page has no text.
 	TextHash  string
 	Sketch    []byte
-	Links     []domain.Link // within scope, normalised, without duplicates, in the page's order
+	Links     []domain.Link // in scope, normalised, without duplicates, in page order
 	Refused   map[scope.Refusal]int
 	NoIndex   bool // meta robots or X-Robots-Tag forbids indexing
 	NoFollow  bool // meta robots or X-Robots-Tag forbids following links, so Links is empty
-	Rendered  bool // rendered by a browser: Body is UTF-8, and there are no validators
-	IsSitemap bool // the body is a sitemap or feed, possibly compressed, and not a page
+	Rendered  bool // rendered by a browser, so Body is UTF-8 and there are no validators
+	IsSitemap bool // the body is a sitemap or feed, possibly compressed, rather than a page
 }
 
 // Close releases the body.
 func (p Page) Close() error { return p.Body.Close() }
 
-// Fetch fetches one page. It obeys robots.txt, waits for a slot at the host, follows redirects and limits the size of
-// the body. Errors are *Error, unless ctx or Close ended the fetch.
+// Fetch fetches one page. It obeys robots.txt, waits for a slot at the host, follows redirects and limits the body's
+// size. Errors are *Error, unless ctx or Close ended the fetch.
 func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error) {
 	ctx, done, err := c.begin(ctx)
 	if err != nil {
@@ -104,14 +104,14 @@ func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error
 		Redirects: a.redirects, FileName: content.FileName(a.header.Get("Content-Disposition")),
 	}
 	if p.NotModified {
-		// RFC 9110, section 15.4.5: a validator that the 304 omits stays valid.
+		// RFC 9110, section 15.4.5: a validator omitted from the 304 stays valid.
 		p.ETag = cmp.Or(p.ETag, req.ETag)
 		p.LastModified = cmp.Or(p.LastModified, req.LastModified)
 		return p, nil
 	}
 	if a.softRedirect {
-		// Drop the validators, because they belong to the redirecting page. With them, the next fetch would not notice a
-		// changed target.
+		// Drop the validators, because they belong to the redirecting page. If they were kept, the next fetch would not
+		// notice a changed target.
 		p.ETag, p.LastModified = "", ""
 		if !a.kind.IsHTML() {
 			reader.reset() // it has read the redirecting page
@@ -133,7 +133,8 @@ func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error
 	return p, nil
 }
 
-// Maximum length of a validator in bytes. Every job for the page and every event about it contains its validators.
+// Maximum length of a validator in bytes. It is limited because every job for the page and every event about it
+// contains the page's validators.
 const maxValidatorBytes = 1 << 10
 
 // validator returns a response header for conditional requests, or "" if it is too long.
@@ -144,7 +145,7 @@ func validator(h http.Header, name string) string {
 	return ""
 }
 
-// checkLanding rejects a page that redirects to another site. Only the root may do so, because this means that the site
+// checkLanding rejects pages that redirect to another site. Only the root may do so, because this means that the site
 // has moved.
 func checkLanding(req PageRequest, sc *scope.Scope, final *url.URL) error {
 	if sc == nil || domain.SameAddress(req.URL, req.Scope.Root) {

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// gates limits how many of this process's requests ask for a slot at the same host: at most as many as the host has
-// slots. The others wait in order of arrival. If all kept asking, some might wait forever. A request does not join a
-// queue that moves too slowly.
+// gates limits how many of this process's requests ask for a slot at the same host to the number of the host's slots.
+// The others wait in order of arrival. If all kept asking, some might wait forever. A request does not join a queue
+// that moves too slowly.
 type gates struct {
 	mu    sync.Mutex
 	hosts map[string]*gate
@@ -17,15 +17,15 @@ type gates struct {
 type gate struct {
 	slots chan struct{}
 	// Guarded by gates.mu.
-	users int           // number of requests that hold or wait for a slot
+	users int           // requests that hold or wait for a slot
 	moved time.Time     // when a slot was last released or first taken
 	pace  time.Duration // recent average interval between releases while others were waiting
 }
 
-// enter waits for a permit to ask for a slot at the host, for at most p.slot. The caller must call `leave` to return
-// the permit. If no permit became free in time, or if the expected wait exceeds p.queue, enter returns a nil `leave`
-// and no error. `width` is the number of permits; 0 means that none is needed. `minimum` is the minimum interval
-// between two requests to the host.
+// enter waits up to p.slot for a permit to ask for a slot at the host. The caller must call `leave` to return the
+// permit. If no permit becomes free in time or the expected wait exceeds p.queue, enter returns a nil `leave` and no
+// error. `width` is the number of permits; 0 means that none is needed. `minimum` is the minimum interval between two
+// requests to the host.
 func (g *gates) enter(ctx context.Context, host string, width int, minimum time.Duration, p maxWaits) (leave func(), err error) {
 	if width == 0 {
 		return func() {}, nil
@@ -56,8 +56,8 @@ func (g *gates) enter(ctx context.Context, host string, width int, minimum time.
 	}, nil
 }
 
-// join adds a request to the host's queue, or returns nil if the expected wait exceeds `limit`. That wait is estimated
-// from the recent pace of the queue and the time since it last moved.
+// join adds a request to the host's queue, or returns nil if the expected wait exceeds `limit`. It estimates the wait
+// from the queue's recent pace and the time since the queue last moved.
 func (g *gates) join(host string, width int, minimum, limit time.Duration) *gate {
 	g.mu.Lock()
 	defer g.mu.Unlock()

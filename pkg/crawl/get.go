@@ -18,19 +18,19 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// retrieval specifies how to fetch one address with its redirects.
+// retrieval specifies how to fetch an address, including its redirects.
 type retrieval struct {
 	url     string
 	header  http.Header // validators for a conditional request
 	limit   int64       // maximum size of the body in bytes
 	anyType bool
-	html    func(root *html.Node) // gets each parsed page; may be nil
-	// redirectOf returns the address that an HTML page redirects to, or nil if the page has its own content. If the
-	// function itself is nil, no HTML page counts as a redirect.
+	html    func(root *html.Node) // receives each parsed page; may be nil
+	// redirectOf returns the address that an HTML page redirects to, or nil if the page has its own content. If redirectOf
+	// itself is nil, no HTML page counts as a redirect.
 	redirectOf func(header http.Header, at *url.URL) *url.URL
 }
 
-// response is the last response of a retrieval: 2xx with a body, or 304 without one.
+// response is a retrieval's last response: 2xx with a body, or 304 without one.
 type response struct {
 	url          *url.URL
 	status       int
@@ -38,9 +38,9 @@ type response struct {
 	kind         content.Type
 	body         *Body
 	redirects    []domain.Redirect
-	softRedirect bool // at least one redirect came from a page instead of a status code
+	softRedirect bool // at least one redirect came from a page rather than a status code
 	private      bool // the server is outside the public internet
-	// crawlDelay is the minimum interval between two requests from the host's robots.txt.
+	// crawlDelay is the minimum interval between two requests according to the host's robots.txt.
 	crawlDelay time.Duration
 }
 
@@ -52,8 +52,8 @@ func (c *client) retrieve(ctx context.Context, r retrieval) (response, error) {
 	}
 	col := c.collector(ctx)
 	if r.html != nil {
-		// Register only one selector and read the whole tree in its callback. Each selector costs another traversal of the
-		// document, and colly collects the text of each selected element. Every parsed page has a head element.
+		// Register only one selector and read the whole tree in its callback, because each selector costs another traversal
+		// of the document, and colly collects the text of each selected element. Every parsed page has a head element.
 		col.OnHTML("head", func(e *colly.HTMLElement) { r.html(e.DOM.Nodes[0].Parent) })
 	}
 	budget, header := c.opts.Timeout, r.header
@@ -91,7 +91,7 @@ func (c *client) retrieve(ctx context.Context, r retrieval) (response, error) {
 	}
 }
 
-// step sends one of the fetch's requests. It returns the target if the response is a redirect, and otherwise nil.
+// step sends one of the fetch's requests. If the response is a redirect, step returns its target, otherwise nil.
 func (c *client) step(ctx context.Context, col *colly.Collector, h *hop, u *url.URL, header http.Header) (*url.URL, error) {
 	col.WithTransport(h)
 	hdr := make(http.Header)
@@ -103,7 +103,7 @@ func (c *client) step(ctx context.Context, col *colly.Collector, h *hop, u *url.
 	if err != nil && !h.done {
 		return nil, classify(ctx, u.String(), err)
 	}
-	if err != nil { // only parsing failed; extraction handles the page in its own way
+	if err != nil { // only parsing failed, and extraction handles such pages in its own way
 		c.opts.Log.DebugContext(ctx, "reading the links of a page failed", "url", u.String(), "error", err)
 	}
 	if h.body != nil {
@@ -130,7 +130,7 @@ func (c *client) step(ctx context.Context, col *colly.Collector, h *hop, u *url.
 	return nil, nil
 }
 
-// badAddress returns the error for an address that cannot be parsed.
+// badAddress returns the error for an unparsable address.
 func (c *client) badAddress(raw string, err error) error {
 	if errors.Is(err, weburl.ErrTooLong) {
 		begin := strings.ToValidUTF8(raw[:100], "")
@@ -144,8 +144,8 @@ func (c *client) badAddress(raw string, err error) error {
 	return permanent(raw, "%q is not a web address; it must begin with http:// or https:// and a host", raw).withCause(err)
 }
 
-// collector returns a colly collector for one fetch. Unlike with NewCollector, environment variables cannot override
-// the settings.
+// collector returns a colly collector for one fetch. Unlike NewCollector's settings, its settings cannot be overridden
+// by environment variables.
 func (c *client) collector(ctx context.Context) *colly.Collector {
 	col := &colly.Collector{}
 	col.Init()

@@ -116,7 +116,7 @@ func TestFetch_is_not_fooled_by_a_name_that_changes_its_address(t *testing.T) {
 	var hits, passed atomic.Int32
 	inner := serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
 	port := mustParse(t, inner.URL).Port()
-	// Only the first answer is a public address. A check with its own name lookup would accept it.
+	// Only the first answer is a public address. A check that did its own name lookup would accept it.
 	resolver := dnsServer(t, zone{"rebind.test.": {{"93.184.215.14"}, {"127.0.0.1"}}})
 	c := New(Options{Resolver: resolver, PerHostDelay: -1, Now: fastClock()})
 	t.Cleanup(c.Close)

@@ -18,7 +18,7 @@ import (
 
 func discardLog() *log.Logger { return log.New(io.Discard, "", 0) }
 
-// raw starts a server that answers each page request with the bytes that `answer` writes.
+// raw starts a server that responds to each page request with the bytes written by `answer`.
 func raw(t *testing.T, answer func(w *bufio.Writer)) string {
 	t.Helper()
 	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

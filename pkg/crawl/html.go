@@ -23,7 +23,7 @@ const (
 	maxLinksFromPage = 2_000   // maximum number of links to use per page
 )
 
-// pageReader collects the metadata and links in a page's HTML.
+// pageReader collects the metadata and links from a page's HTML.
 type pageReader struct {
 	product string
 	req     PageRequest
@@ -33,16 +33,16 @@ type pageReader struct {
 	title      string
 	heading    string // the first level-1 heading
 	password   bool   // the page has a password field
-	account    bool   // the page has a field for an account name
+	account    bool   // the page has an account name field
 	canonical  string // as written
 	robots     robots.Directives
 	hrefs      []string
 	hrefBytes  int
-	noFollow   int        // number of links missing from `hrefs` because of rel=nofollow
-	noFollowed []string   // addresses of these links, if the request asks for them
-	downloads  int        // number of links that declare a file without text
-	downloaded []string   // addresses of these links, if the request asks for them
-	routes     int        // number of links to client-side routes
+	noFollow   int        // links missing from `hrefs` because of rel=nofollow
+	noFollowed []string   // these links' addresses, if the request asks for them
+	downloads  int        // links that declare a file without text
+	downloaded []string   // these links' addresses, if the request asks for them
+	routes     int        // links to client-side routes
 	base       string     // href of the first base element, or ""
 	signs      shellSigns // amount of text, and signs that scripts build the page
 	redirects  softRedirects
@@ -55,14 +55,14 @@ func newPageReader(product string, req PageRequest, sc *scope.Scope) *pageReader
 // reset clears the last page's results.
 func (p *pageReader) reset() { *p = pageReader{product: p.product, req: p.req, scope: p.scope} }
 
-// scripted reports whether the page has content only after its scripts have run.
+// scripted reports whether the page has no content until its scripts have run.
 func (p *pageReader) scripted() bool { return p.signs.needsScript() }
 
 // wantLinks reports whether the page's links are needed.
 func (p *pageReader) wantLinks() bool { return p.req.WantLinks && p.scope != nil && p.req.Scope.Follow }
 
-// read collects the results in one pass over the elements. It first clears the results from a page that has redirected
-// to this one.
+// read collects the results in one pass over the elements. It first clears the results from a page that redirected to
+// this one.
 func (p *pageReader) read(root *html.Node) {
 	p.reset()
 	p.root = root
@@ -174,7 +174,7 @@ func (p *pageReader) finish(page *Page, header http.Header, final *url.URL) {
 	page.Title = p.title
 	page.NoIndex, page.NoFollow = p.robots.NoIndex, p.robots.NoFollow
 	if p.scope != nil && p.req.Depth == 0 {
-		p.scope.Add(final) // the root may have redirected; the target belongs to the site
+		p.scope.Add(final) // the root may have redirected, and the target belongs to the site
 	}
 	own := weburl.NewBase(page.URL)
 	base := p.documentBase(own)
@@ -196,8 +196,8 @@ func (p *pageReader) finish(page *Page, header http.Header, final *url.URL) {
 	p.filterLinks(page, base, self)
 }
 
-// documentBase returns the base address of the page's relative links: the address in the page's base element or, if
-// that is missing or not a web address, the page's own address. Browsers do the same.
+// documentBase returns the base address for the page's relative links. Like in browsers, this is the address in the
+// page's base element or, if that is missing or not a web address, the page's own address.
 func (p *pageReader) documentBase(own *weburl.Base) *weburl.Base {
 	if u, err := own.Parse(p.base); err == nil && p.base != "" {
 		return weburl.NewBase(u.String())
@@ -266,8 +266,8 @@ func (p *pageReader) filterLinks(page *Page, base *weburl.Base, self string) {
 	}
 }
 
-// addSelf adds the page's own address to its links. After a redirect, the target is a page of the site that needs its
-// own job.
+// addSelf adds the page's own address to its links, because after a redirect, the target is a page of the site that
+// needs its own job.
 func (p *pageReader) addSelf(page *Page) {
 	if !p.wantLinks() || page.NoFollow || len(page.Links) == maxLinksFromPage {
 		return

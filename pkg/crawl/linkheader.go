@@ -14,8 +14,8 @@ type headerLink struct {
 	hreflang string
 }
 
-// linkHeaders parses Link headers (RFC 8288, section 3). A syntax error ends the parsing of its header. Links with an
-// anchor are omitted, because they describe a resource other than the page.
+// linkHeaders parses Link headers (RFC 8288, section 3). A syntax error ends the parsing of the header it is in. Links
+// with an anchor are omitted, because they describe a resource other than the page.
 func linkHeaders(values []string) []headerLink {
 	var out []headerLink
 	left := maxLinkHeaderBytes
@@ -38,8 +38,8 @@ func linkHeaders(values []string) []headerLink {
 	return out
 }
 
-// cutLink parses the first link in a header. `rest` is the text after the comma that follows it. `anchored` says
-// whether it has an anchor.
+// cutLink parses the first link in a header. `rest` is the text after the comma that follows it, and `anchored` says
+// whether the link has an anchor.
 func cutLink(s string) (l headerLink, anchored bool, rest string, ok bool) {
 	s, ok = strings.CutPrefix(strings.TrimLeft(s, " \t,"), "<")
 	if !ok {
@@ -103,5 +103,5 @@ func cutParameter(s string) (name, value, rest string) {
 		}
 		b.WriteByte(s[i])
 	}
-	return name, b.String(), "" // the quotation is not closed
+	return name, b.String(), "" // unclosed quotation
 }

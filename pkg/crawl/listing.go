@@ -24,8 +24,8 @@ const (
 // errTooManySitemaps means that an index lists more sitemaps than the crawler reads per site.
 var errTooManySitemaps = errors.New("too many sitemaps for one site")
 
-// read reads the entries of one sitemap and of the sitemaps it lists. It fails if the sitemap itself cannot be read,
-// but only reports a problem if a listed sitemap fails permanently. If `admit` is true, addresses below the sitemap's
+// read reads the entries in a sitemap and in the sitemaps it lists. It fails if the sitemap itself cannot be read, but
+// if a listed sitemap fails permanently, it just reports a problem. If `admit` is true, addresses below the sitemap's
 // directory become part of the site; see scope.Scope.Add.
 func (d *discovery) read(ctx context.Context, at string, level int, admit bool) error {
 	key, err := weburl.Normalise(at)
@@ -101,14 +101,14 @@ func (d *discovery) read(ctx context.Context, at string, level int, admit bool) 
 }
 
 // Limits for sitemaps that list other sitemaps as if they were pages. At most maxMaybe entries are tried as sitemaps.
-// Once maxMisses of them were not sitemaps, all other entries count as pages.
+// Once maxMisses of them have turned out not to be sitemaps, all other entries count as pages.
 const (
 	maxMaybe  = 100
 	maxMisses = 3
 )
 
-// looksLikeSitemap reports whether an entry of a list of pages looks like another sitemap, because some sites list them
-// there. `already` is the number of such entries before it in the list.
+// looksLikeSitemap reports whether an entry in a list of pages looks like another sitemap, because some sites list
+// sitemaps there. `already` is the number of such entries before it in the list.
 func (d *discovery) looksLikeSitemap(e sitemap.Entry, already int) bool {
 	if e.Feed || e.Alternate || already >= maxMaybe || d.misses >= maxMisses {
 		return false
@@ -130,10 +130,10 @@ func (d *discovery) looksLikeSitemap(e sitemap.Entry, already int) bool {
 	}
 }
 
-// feedName matches the names of feeds, which list only new pages.
+// feedName matches names of feeds, which list only new pages.
 var feedName = regexp.MustCompile(`feed|rss|atom`)
 
-// readListed tries to read entries of a page sitemap as sitemaps. Entries that are not sitemaps become pages.
+// readListed tries to read entries in a page sitemap as sitemaps. Those that are not sitemaps become pages.
 func (d *discovery) readListed(ctx context.Context, list *url.URL, maybe []sitemap.Entry, level int) error {
 	onto := weburl.NewBase(list.String())
 	for _, e := range maybe {
@@ -150,8 +150,8 @@ func (d *discovery) readListed(ctx context.Context, list *url.URL, maybe []sitem
 	return nil
 }
 
-// isListedSitemap reads the entry and reports whether it is a sitemap of the site. An entry that fails permanently
-// counts as a page, whose crawl job reports the cause.
+// isListedSitemap reads the entry and reports whether it is one of the site's sitemaps. An entry that fails permanently
+// counts as a page, whose crawl job will report the cause.
 func (d *discovery) isListedSitemap(ctx context.Context, list *url.URL, e sitemap.Entry, level int) (bool, error) {
 	u, err := weburl.Resolve(list.String(), e.Loc)
 	if err != nil || d.misses >= maxMisses || level > maxSitemapNesting ||
@@ -207,7 +207,7 @@ func (d *discovery) entry(ctx context.Context, base *weburl.Base, e sitemap.Entr
 	}
 	u, why := d.scope.Resolve(base, e.Loc, 0)
 	if why != "" && e.Alternate {
-		return nil // not counted here, because each translation also has its own entry
+		return nil // not counted here, because each translation also has an entry of its own
 	}
 	if why != "" {
 		d.result.Refused[why]++
@@ -237,7 +237,7 @@ func (d *discovery) add(l domain.Link) error {
 	return d.flush()
 }
 
-// emitError is an error from the caller's emit function, as opposed to one in the sitemap.
+// emitError is an error from the caller's emit function rather than from the sitemap.
 type emitError struct{ err error }
 
 func (e *emitError) Error() string { return "passing on links: " + e.err.Error() }
@@ -261,10 +261,10 @@ func (d *discovery) problem(format string, args ...any) {
 	}
 }
 
-// errLimitReached ends the reading of sitemaps at a limit, which Discovery.Problems names.
+// errLimitReached stops reading sitemaps at a limit, which Discovery.Problems names.
 var errLimitReached = errors.New("the site's sitemaps together exceed a limit")
 
-// limitReached puts a problem about the given limit before all others and returns errLimitReached.
+// limitReached puts a problem with the given limit before all others and returns errLimitReached.
 func (d *discovery) limitReached(limit string) error {
 	const maximum = maxProblems - 1
 	p := d.result.Problems

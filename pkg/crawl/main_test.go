@@ -34,7 +34,7 @@ func serve(t testing.TB, h http.Handler) *httptest.Server {
 	return s
 }
 
-// routes starts a server with the given texts by path. It answers 404 for other paths, including robots.txt.
+// routes starts a server with the given texts by path. It responds to other paths, including robots.txt, with 404.
 func routes(t testing.TB, pages map[string]string) *httptest.Server {
 	t.Helper()
 	return serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -69,7 +69,7 @@ func TestFetch_rejects_content_types_without_text(t *testing.T) {
 	}
 }
 
-// For a file without text, only the header is read and, if that does not declare the type, the first kilobytes.
+// If a file has no text, only the header is read and, if that does not declare the type, the first few kilobytes.
 func TestFetch_does_not_download_files_without_text(t *testing.T) {
 	t.Parallel()
 	for name, header := range map[string]string{"declared": "application/x-apple-diskimage", "not declared": "application/octet-stream"} {
@@ -95,7 +95,7 @@ func TestFetch_does_not_download_files_without_text(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 			s.CloseClientConnections()
-			if n := sent.Load(); n > 64<<20 { // allows for the socket buffers of both sides
+			if n := sent.Load(); n > 64<<20 { // allows for both sides' socket buffers
 				t.Errorf("%d bytes were sent of 640 MiB", n)
 			}
 		})

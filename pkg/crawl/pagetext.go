@@ -12,12 +12,12 @@ import (
 const (
 	// Maximum number of bytes of a page's text to compare.
 	maxPageText = 8 << 20
-	// Minimum number of words in a page's main text. Below it, pages are compared by all of their text.
+	// Minimum number of words in a page's main text. If it has fewer, pages are compared by their whole text.
 	minWords = 10
 )
 
 // identify computes the page's TextHash and Sketch from the main text. Navigation would be misleading: it may differ
-// between two addresses of the same page, and may be the same on all pages of a template. Navigation is used only if a
+// between two addresses of the same page, and may be the same on all pages that share a template. It is used only if a
 // page has too little other text.
 func (p *pageReader) identify(page *Page) {
 	if p.root == nil || p.scope == nil { // a single page is not compared with others
@@ -37,12 +37,12 @@ func (p *pageReader) identify(page *Page) {
 	page.TextHash, page.Sketch = textid.Identify(p.title, all, own)
 }
 
-// textWalk collects the text from part of a page, one line per block.
+// textWalk collects the text in part of a page, one line per block.
 type textWalk struct {
 	region *html.Node
-	whole  bool // whether to include the text around the main text
+	whole  bool // include text around the main text
 	all    strings.Builder
-	own    strings.Builder // text outside links, because navigation consists of links, whatever its elements
+	own    strings.Builder // text outside links, because navigation consists of links, no matter which elements it uses
 }
 
 // nonText lists elements whose content is not part of the page's text, such as scripts, embedded media and input
@@ -53,13 +53,13 @@ var nonText = map[atom.Atom]bool{
 	atom.Noscript: true, // parsed as raw text, because scripting is on
 }
 
-// Elements and roles around the main text of a page.
+// Elements and roles around a page's main text.
 var (
 	surroundingElements = map[atom.Atom]bool{atom.Nav: true, atom.Header: true, atom.Footer: true, atom.Aside: true}
 	surroundingRoles    = map[string]bool{"navigation": true, "banner": true, "contentinfo": true, "complementary": true, "search": true}
 )
 
-// inlineElements are elements that do not begin a new line of text. All others do, except that the cells of a table row
+// inlineElements are elements that do not start a new line of text. All others do, except that the cells in a table row
 // share one line.
 var inlineElements = map[atom.Atom]bool{
 	atom.A: true, atom.Abbr: true, atom.B: true, atom.Bdi: true, atom.Bdo: true, atom.Cite: true, atom.Code: true, atom.Data: true,
@@ -68,7 +68,7 @@ var inlineElements = map[atom.Atom]bool{
 	atom.Tt: true, atom.U: true, atom.Var: true, atom.Wbr: true, atom.Ins: true, atom.Del: true, atom.Img: true, atom.Output: true,
 }
 
-// walk adds the text in n and its descendants. Its recursion is safe because the parser limits the nesting.
+// walk adds the text in n and its descendants. Recursion is safe because the parser limits the nesting.
 func (t *textWalk) walk(n *html.Node, linked bool) {
 	if n == nil || t.all.Len() > maxPageText {
 		return
@@ -116,7 +116,7 @@ func (t *textWalk) write(s string, linked bool) {
 
 func role(n *html.Node) string { return strings.ToLower(strings.TrimSpace(attr(n, "role"))) }
 
-// withinArticle reports whether an element is inside an article, whose header and footer belong to its text.
+// withinArticle reports whether an element is inside an article. An article's header and footer belong to its text.
 func withinArticle(n *html.Node) bool {
 	for a := n.Parent; a != nil; a = a.Parent {
 		if a.DataAtom == atom.Article || a.DataAtom == atom.Main {
@@ -126,7 +126,7 @@ func withinArticle(n *html.Node) bool {
 	return false
 }
 
-// mainRegion returns a page's only main element if that has enough of the text, and otherwise the body.
+// mainRegion returns a page's only main element if that has enough of the text, or else the body.
 func mainRegion(root *html.Node) *html.Node {
 	body := bodyOf(root)
 	var found *html.Node

@@ -22,13 +22,13 @@ import (
 type PlanRequest struct {
 	// Spec describes the site, as in its crawl job.
 	Spec domain.CrawlSpec
-	// Limit is the maximum number of addresses of the site. Default: the crawler's MaxPages.
+	// Limit is the maximum number of addresses in the site. Default: the crawler's MaxPages.
 	Limit int
-	// Check means that pages listed in sitemaps are fetched, not just reported. Pages of a site without a sitemap are
+	// Check means that pages listed in sitemaps are fetched, not just reported. If a site has no sitemap, its pages are
 	// always fetched, because their links are needed.
 	Check bool
 
-	pause time.Duration // delay between attempts if the host asks for none; default: planPause
+	pause time.Duration // delay between attempts if the host doesn't ask for one; default: planPause
 }
 
 // Decision is the outcome for an address.
@@ -37,7 +37,7 @@ type Decision string
 // Outcomes for an address.
 const (
 	PlanPage      Decision = "page"      // a page in the datastore
-	PlanListed    Decision = "listed"    // listed in the sitemap and not fetched, so of unknown kind
+	PlanListed    Decision = "listed"    // listed in the sitemap but not fetched, so its kind is unknown
 	PlanDuplicate Decision = "duplicate" // another address has the same page
 	PlanSkipped   Decision = "skipped"   // fetched and skipped on purpose
 	PlanError     Decision = "error"     // cannot be fetched
@@ -49,26 +49,26 @@ type PlanEntry struct {
 	URL      string   `json:"url"`
 	Depth    int      `json:"depth"` // links from the root
 	Decision Decision `json:"decision"`
-	// Reason explains, for display, why the address is not a page. For a page that redirects, it names the target.
+	// Reason explains, for display, why the address is not a page. If the page redirects, Reason names the target.
 	Reason   string    `json:"reason,omitempty"`
-	From     string    `json:"from,omitempty"` // the first page that links to it; "" if a sitemap lists it
+	From     string    `json:"from,omitempty"` // the first page that links to it; "" if it is in a sitemap
 	Title    string    `json:"title,omitempty"`
 	MIMEType string    `json:"mime_type,omitempty"`
-	Bytes    int64     `json:"bytes,omitempty"` // size of the decompressed body
+	Bytes    int64     `json:"bytes,omitempty"` // decompressed size of the body
 	LastMod  time.Time `json:"last_mod,omitzero"`
 }
 
 // PlanSummary contains the totals for a plan.
 type PlanSummary struct {
 	Root      string           `json:"root"`
-	Follow    bool             `json:"follow"` // whether pages are found by following links instead of in sitemaps
+	Follow    bool             `json:"follow"` // pages are found by following links instead of in sitemaps
 	Sitemaps  int              `json:"sitemaps"`
-	Complete  bool             `json:"complete"` // whether the sitemaps list every page
+	Complete  bool             `json:"complete"` // the sitemaps list every page
 	Problems  []string         `json:"problems,omitempty"`
-	Addresses int              `json:"addresses"` // number of addresses that a crawl would request
+	Addresses int              `json:"addresses"` // addresses that a crawl would request
 	Decisions map[Decision]int `json:"decisions"`
-	// Documents is the number of pages that are not HTML. A plan does not extract text, so it cannot tell whether a
-	// document is damaged or has no text.
+	// Documents is the number of non-HTML pages. A plan does not extract text, so it cannot tell whether a document is
+	// damaged or has no text.
 	Documents int            `json:"documents"`
 	Reasons   map[string]int `json:"reasons,omitempty"` // addresses per reason; a skipped address counts once per linking page
 	// Delay is the minimum interval between two requests to the site's host. Time is the minimum duration of a crawl at
@@ -78,16 +78,16 @@ type PlanSummary struct {
 }
 
 const (
-	planAhead   = 8               // pages fetched in advance while others are judged; the host's limits also apply
+	planAhead   = 8               // pages fetched in advance while others are judged; the host's limits apply too
 	planTries   = 3               // maximum attempts for a page with temporary errors
-	planTimeout = time.Minute     // maximum time that a page waits for slots and between attempts
-	planPause   = 2 * time.Second // delay between attempts if the host asks for none
+	planTimeout = time.Minute     // maximum time a page waits for slots and between attempts
+	planPause   = 2 * time.Second // delay between attempts if the host doesn't ask for one
 	maxPlanLeft = 100_000         // maximum number of skipped addresses to report; others are only counted
 )
 
 // Plan does what a crawl of the site does, with the same functions and the same politeness, but stores nothing. It
 // passes each address to `emit` once, with its outcome and the reason. Pages found through links are judged level by
-// level, in a fixed order within a level, so that the result does not depend on response times.
+// level, in a fixed order within each level, so that the result does not depend on response times.
 //
 // A crawl retries a failed page for minutes, but a plan makes only three attempts. Errors come from Discover, from
 // fetching the root, from emit, or from ctx.
@@ -124,14 +124,14 @@ type plan struct {
 	scope   domain.SiteScope
 	follow  bool
 
-	patterns domain.Patterns // of the scope
+	patterns domain.Patterns // the scope's patterns
 
 	level       []*planned // the level being judged
 	next        []*planned // the next level
 	known       map[string]*planned
-	pagesByHash map[string]string    // addresses of pages by the hash of their text or, without text, their content
-	leads       int                  // number of pages read only for their links
-	moved       []*planned           // pages that redirect, to be judged after all others with the same content
+	pagesByHash map[string]string    // pages' addresses by the hash of their text or, if there is none, their content
+	leads       int                  // pages read only for their links
+	moved       []*planned           // redirecting pages, to be judged after all others with the same content
 	left        map[string]PlanEntry // addresses skipped so far
 	fetches     sync.WaitGroup
 	summary     PlanSummary
@@ -142,10 +142,10 @@ type planned struct {
 	link   domain.Link
 	from   string
 	lead   int             // number of consecutive pages up to this one that match no include pattern
-	done   chan planResult // gets the result of its fetch
+	done   chan planResult // receives the result of the fetch
 	state  planState
 	result planResult
-	sketch []byte     // of the page's text
+	sketch []byte     // sketch of the page's text
 	wait   []*planned // addresses whose canonical address is this one
 }
 
@@ -154,15 +154,15 @@ type planState int
 const (
 	planPending  planState = iota // not yet judged
 	planMoved                     // redirects; counts as a page unless another page has the same content
-	planWaits                     // waits for its canonical address to be judged
+	planWaits                     // waits until its canonical address is judged
 	planPage                      // a page
 	planExcluded                  // not a page
 )
 
-// planResult is the result of a fetch, without the body.
+// planResult is a fetch's result without the body.
 type planResult struct {
 	page    Page
-	hash    string // hash of the text or, without text, of the content
+	hash    string // hash of the text or, if there is none, of the content
 	size    int64
 	refused []refusedLink
 	err     error
@@ -206,7 +206,7 @@ func (p *plan) discover(spec domain.CrawlSpec) error {
 	return nil
 }
 
-// add queues an address for the next level of the crawl, unless it is known or the limit is reached. `lead` is 0 if the
+// add queues an address for the crawl's next level unless it is known or the limit is reached. `lead` is 0 if the
 // address matches an include pattern. Otherwise it is the number of consecutive pages without a match on the path to
 // the address, including the address itself. Addresses without a match do not count towards the limit.
 func (p *plan) add(l domain.Link, from string, lead int) {
@@ -257,7 +257,7 @@ func (p *plan) walk() error {
 	if err := p.settle(); err != nil {
 		return err
 	}
-	// Some pages still wait for a canonical page that was never fetched. Add the waiting pages themselves.
+	// Some pages are still waiting for a canonical page that was never fetched. Add the waiting pages themselves.
 	for _, u := range slices.Sorted(maps.Keys(p.known)) {
 		if it := p.known[u]; it.state == planWaits {
 			if err := p.addPage(it); err != nil {
@@ -273,7 +273,7 @@ func (p *plan) start(it *planned) {
 	p.fetches.Go(func() { it.done <- p.fetch(it) })
 }
 
-// fetch fetches a page. It retries after the same errors as a crawl.
+// fetch fetches a page, retrying after the same errors as a crawl.
 func (p *plan) fetch(it *planned) planResult {
 	maxWait := planTimeout
 	for try := 1; ; {
@@ -316,7 +316,7 @@ func (p *plan) fetchOnce(it *planned) (r planResult) {
 	return r
 }
 
-// errorKind returns a short name for the kind of error. Errors are counted by this name.
+// errorKind returns a short name for the kind of error, by which errors are counted.
 func errorKind(err error) string {
 	var e *Error
 	switch {

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// planner returns a crawler for generated sites, with a low size limit to make their bombs cheap.
+// planner returns a crawler for generated sites. Its low size limit makes their bombs cheap.
 func planner(t *testing.T) *Crawler {
 	t.Helper()
 	return local(t, func(o *Options) { o.MaxBody = 1 << 20 })
@@ -61,7 +61,7 @@ func comparePlan(t *testing.T, s *crawltest.Site, way crawltest.Way, got map[str
 		d := decisionOf(e)
 		g, reported := got[u]
 		switch {
-		case d == PlanLeftOut && !reported: // never encountered, or reported in another spelling
+		case d == PlanLeftOut && !reported: // never encountered, or reported in a different spelling
 		case g.Decision != d:
 			t.Errorf("%s: %q (%s), want %q (%s)", u, g.Decision, g.Reason, d, e.Reason)
 		case e.InFavourOf != "" && !strings.Contains(g.Reason, e.InFavourOf+"."):

@@ -26,7 +26,7 @@ const (
 	kindLead      = "read only for its links"
 )
 
-// judge adds a fetched page's links to the plan and decides on its outcome.
+// judge adds a fetched page's links to the plan and decides on the page's outcome.
 func (p *plan) judge(it *planned) error {
 	r := it.result
 	if r.err != nil {
@@ -58,14 +58,14 @@ func (p *plan) judge(it *planned) error {
 		it.state = planWaits
 		own.wait = append(own.wait, it)
 		return nil
-	default: // the canonical address is not a page, or waits for another one itself
+	default: // the canonical address is not a page, or is itself waiting for another one
 		return p.addPage(it)
 	}
 }
 
 func canonicalNote(own *planned) string { return "Its canonical address is " + own.link.URL + "." }
 
-// fail reports a page that cannot be fetched. The whole plan fails if this is the root of a site without sitemaps.
+// fail reports a page that cannot be fetched. If it is the root of a site without sitemaps, the whole plan fails.
 func (p *plan) fail(it *planned) error {
 	var e *Error
 	if !errors.As(it.result.err, &e) {
@@ -87,7 +87,7 @@ func (p *plan) fail(it *planned) error {
 // addLinks adds a page's links to the plan and records rejected ones.
 func (p *plan) addLinks(it *planned) {
 	for why, n := range it.result.page.Refused {
-		if why != scope.RefusedDepth { // most of these links point to pages that a shorter path also reaches
+		if why != scope.RefusedDepth { // most of these links point to pages that can also be reached by a shorter path
 			p.summary.Reasons[string(why)] += n
 		}
 	}
@@ -110,7 +110,7 @@ func (p *plan) addLinks(it *planned) {
 	p.recordRejected(refused, it.link.Depth+1, it.link.URL)
 }
 
-// recordRejected records rejected addresses, each once. It does not report them yet, because a link on another page may
+// recordRejected records each rejected address once. It does not report them yet, because a link on another page may
 // still be accepted.
 func (p *plan) recordRejected(refused []refusedLink, depth int, from string) {
 	for _, r := range refused {
@@ -143,7 +143,7 @@ func (p *plan) reportRejected() error {
 func (p *plan) canonical(it *planned) *planned {
 	at := it.result.page.Canonical
 	if at == "" || at == it.link.URL || domain.SameAddress(at, p.scope.Root) && !domain.SameAddress(it.link.URL, p.scope.Root) {
-		return nil // some sites declare the root as the canonical address of every page
+		return nil // some sites declare the root as every page's canonical address
 	}
 	if p.known[at] == nil {
 		p.add(domain.Link{URL: at, Depth: it.link.Depth}, it.link.URL, 0)
@@ -156,7 +156,7 @@ func (p *plan) canonical(it *planned) *planned {
 }
 
 // addPage adds the address as a page unless an earlier page has the same content. Callers add pages with better
-// addresses first. Pages that redirect are put aside for settle, which adds them at the end.
+// addresses first. Redirecting pages are put aside for settle, which adds them at the end.
 func (p *plan) addPage(it *planned) error {
 	if it.state != planMoved && it.address().FinalURL != "" {
 		it.state = planMoved
@@ -180,9 +180,9 @@ func (p *plan) addPage(it *planned) error {
 	return p.resume(it)
 }
 
-// settle adds the pages that redirect, better addresses first. They come after all other pages, so that another page
-// with the same content takes precedence. Some pages are judged only after a redirecting page was added, and may
-// redirect as well; settle continues until no page that redirects is left.
+// settle adds the redirecting pages, better addresses first. They come after all other pages, so that another page with
+// the same content takes precedence. Some pages are judged only after a redirecting page was added, and may redirect as
+// well, so settle continues until no redirecting page is left.
 func (p *plan) settle() error {
 	for len(p.moved) > 0 {
 		moved := p.moved
@@ -224,7 +224,7 @@ func (p *plan) exclude(it *planned, d Decision, reason, kind string) error {
 	return p.resume(it)
 }
 
-// resume judges the pages that waited for the given page.
+// resume judges the pages that were waiting for the given page.
 func (p *plan) resume(it *planned) error {
 	waiting := it.wait
 	it.wait, it.result = nil, planResult{} // no longer needed

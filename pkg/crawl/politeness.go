@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// Maximum interval between two requests. A longer Crawl-delay is reduced to it.
+	// Maximum interval between two requests. A longer Crawl-delay is capped to it.
 	maxCrawlDelay = time.Minute
-	// Time that a slot may be held before other crawlers may use it. Few requests take longer, and a crawler that was
-	// killed blocks its slot no longer than this.
+	// How long a slot may be held before other crawlers may use it. Few requests take longer, and a killed crawler blocks
+	// its slot no longer than this.
 	slotLease = 30 * time.Second
 	// Minimum interval between requests for a slot.
 	minPollInterval = 10 * time.Millisecond
@@ -29,8 +29,8 @@ const (
 // politeness keeps this process's fetches to the pace that all crawlers share.
 type politeness struct {
 	slots   HostSlots
-	pace    domain.Pace   // for hosts that do not ask for a longer delay
-	maxWait time.Duration // longer waits defer the fetch, which frees its worker
+	pace    domain.Pace   // for hosts that don't ask for a longer delay
+	maxWait time.Duration // a fetch that would wait longer is deferred, which frees its worker
 	now     func() time.Time
 	log     *slog.Logger
 	gates   gates
@@ -51,16 +51,16 @@ func newPoliteness(o Options) *politeness {
 	return p
 }
 
-// maxWaits limits how long a fetch waits for a host: first up to `queue` in this process's queue for the host, then up
-// to `slot` for a slot.
+// maxWaits limits how long a fetch waits for a host: first up to `queue` in this process's queue for the host, and then
+// up to `slot` for a slot.
 type maxWaits struct{ slot, queue time.Duration }
 
 // Maximum wait in a queue. A longer wait would block a worker that could fetch pages from other hosts.
 const maxQueueWait = 500 * time.Millisecond
 
-// inProgressKey marks the context of a fetch that has had a slot before or is part of a larger operation. Such a fetch
-// waits for its next slot instead of being deferred. A deferred fetch starts from the beginning, so at a slow host it
-// would never finish.
+// inProgressKey marks the context of a fetch that has already had a slot or is part of a larger operation. Such a fetch
+// waits for its next slot instead of being deferred. A deferred fetch starts from the beginning, so it would never
+// finish at a slow host.
 type inProgressKey struct{}
 
 func withInProgress(ctx context.Context) context.Context {
@@ -76,8 +76,8 @@ func (p *politeness) maxWaitsOf(ctx context.Context) maxWaits {
 }
 
 // acquire waits for a slot at the host. `delay` is the host's minimum interval between two requests, which applies if
-// it exceeds the configured one. acquire returns a deferred *Error if the wait would be too long, or the context's
-// error if ctx is done first. The caller must call `release` once.
+// it exceeds the configured one. If the wait would be too long, acquire returns a deferred *Error. If ctx is done
+// first, it returns the context's error. The caller must call `release` once.
 func (p *politeness) acquire(ctx context.Context, host, u string, delay time.Duration) (release func(), err error) {
 	pace := p.pace
 	pace.Delay = max(pace.Delay, min(delay, maxCrawlDelay))
@@ -101,7 +101,7 @@ func (p *politeness) acquire(ctx context.Context, host, u string, delay time.Dur
 	return func() { slot.Release(); leave() }, nil
 }
 
-// reserve asks for a slot until one is granted, and then waits for the slot's start.
+// reserve keeps asking for a slot until one is granted, and then waits for the slot to start.
 func (p *politeness) reserve(ctx context.Context, host, u string, pace domain.Pace, delay, maxWait time.Duration) (domain.HostSlot, error) {
 	for {
 		maxWait = max(maxWait, 0)
@@ -145,7 +145,7 @@ func waitFor(ctx context.Context, d time.Duration) error {
 var errHostFailing = errors.New("the host fails")
 
 // deferred returns the error for a fetch that must be retried after d. The message says why it has to wait. `delay` is
-// the Crawl-delay of the host's robots.txt.
+// the Crawl-delay from the host's robots.txt.
 func (p *politeness) deferred(u, host string, delay, d time.Duration) *Error {
 	why, fails := p.breaker.pauseReason(host, p.now())
 	switch {
@@ -165,8 +165,8 @@ func (p *politeness) deferred(u, host string, delay, d time.Duration) *Error {
 	return e
 }
 
-// send sends the request and records the host's health. ctx is the caller's context: if the request's own context is
-// done before it, the host was too slow.
+// send sends the request and records the host's health. ctx is the caller's context; if the request's own context is
+// done first, the host was too slow.
 func (p *politeness) send(ctx context.Context, rt http.RoundTripper, req *http.Request) (*http.Response, error) {
 	host, u := req.URL.Host, req.URL.String()
 	res, err := rt.RoundTrip(req)
@@ -214,7 +214,7 @@ func (p *politeness) retryLater(ctx context.Context, host, reason string, after 
 	p.announcePause(ctx, host, until)
 }
 
-// failed counts a request with an error status or without a response (status 0). It returns how long the host is
+// failed counts a request that returned an error status or no response (status 0). It returns how long the host is
 // paused, or 0 if only the page seems to fail.
 func (p *politeness) failed(ctx context.Context, rt http.RoundTripper, req *http.Request, reason string, status int) time.Duration {
 	host := req.URL.Host
@@ -245,7 +245,7 @@ func (p *politeness) probe(ctx context.Context, rt http.RoundTripper, req *http.
 		method, at = http.MethodHead, good
 	}
 	if at == req.URL.String() {
-		return false // this address has just failed
+		return false // this address just failed
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -259,11 +259,11 @@ func (p *politeness) probe(ctx context.Context, rt http.RoundTripper, req *http.
 		return false
 	}
 	defer res.Body.Close()
-	_, _ = io.CopyN(io.Discard, res.Body, 16<<10) // so that the connection can be reused
+	_, _ = io.CopyN(io.Discard, res.Body, 16<<10) // makes the connection reusable
 	return res.StatusCode < http.StatusInternalServerError && res.StatusCode != http.StatusTooManyRequests
 }
 
-// pauseHost pauses a host that fails or rejects the crawler, each time for longer, and returns the length of the pause.
+// pauseHost pauses a host that fails or rejects the crawler, each time for longer. It returns the length of the pause.
 func (p *politeness) pauseHost(ctx context.Context, host, reason string) time.Duration {
 	d := p.breaker.trip(host, reason, p.now())
 	p.log.DebugContext(ctx, "host paused", "host", host, "for", d, "reason", reason)
@@ -271,7 +271,7 @@ func (p *politeness) pauseHost(ctx context.Context, host, reason string) time.Du
 	return d
 }
 
-// announcePause tells all crawlers about a pause. If that fails, their next requests find out.
+// announcePause tells all crawlers about a pause. If that fails, they find out with their next requests.
 func (p *politeness) announcePause(ctx context.Context, host string, until time.Time) {
 	if err := p.slots.Hold(ctx, host, until); err != nil {
 		p.log.WarnContext(ctx, "could not tell other crawlers to pause requests to a host", "host", host, "error", err)

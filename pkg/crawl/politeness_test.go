@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// polite returns the politeness of a crawler with these limits. It uses the bubble's clock.
+// polite returns the politeness of a crawler with these limits, using the bubble's clock.
 func polite(concurrency int, delay, maxWait time.Duration) *politeness {
 	return newPoliteness(Options{
 		PerHostConcurrency: concurrency, PerHostDelay: delay, MaxWait: maxWait,
@@ -289,7 +289,7 @@ func TestFetch_makes_no_more_requests_at_once_than_allowed(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 30 {
 		wg.Go(func() {
-			p, err := c.Fetch(withInProgress(context.Background()), PageRequest{URL: fmt.Sprintf("%s/%d", s.URL, i)}) // waits for its slot, however long that takes
+			p, err := c.Fetch(withInProgress(context.Background()), PageRequest{URL: fmt.Sprintf("%s/%d", s.URL, i)}) // waits for its slot, no matter how long that takes
 			if err != nil {
 				t.Error(err)
 				return

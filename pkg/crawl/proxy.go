@@ -16,10 +16,10 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/guard"
 )
 
-// proxyName names the proxy in messages, which must not show its address because of a possible password.
+// proxyName names the proxy in messages, which must not show its address because that may contain a password.
 const proxyName = "the proxy in SLUICE_CRAWL_PROXY"
 
-// errProxy means that the proxy itself has refused a connection.
+// errProxy means that the proxy itself refused a connection.
 type errProxy struct {
 	status     int
 	retryAfter time.Duration // 0 if not given
@@ -30,8 +30,8 @@ func newErrProxy(res *http.Response, now time.Time) errProxy {
 	return errProxy{status: res.StatusCode, retryAfter: after}
 }
 
-// isPermanent reports whether the proxy rejects this target permanently. Other statuses are about the proxy itself,
-// such as a wrong password or overload.
+// isPermanent reports whether the proxy rejects this target permanently. Other statuses concern the proxy itself, such
+// as a wrong password or overload.
 func (e errProxy) isPermanent() bool {
 	switch e.status {
 	case http.StatusProxyAuthRequired, http.StatusRequestTimeout, http.StatusTooManyRequests:
@@ -49,8 +49,8 @@ func (o Options) httpProxy() bool {
 	return o.Proxy != nil && (o.Proxy.Scheme == "http" || o.Proxy.Scheme == "https")
 }
 
-// checkProxy returns an error if an HTTP proxy asks for a password. It ignores responses that come through a tunnel,
-// because those are the server's.
+// checkProxy returns an error if an HTTP proxy asks for a password. It ignores responses received through a tunnel,
+// because those come from the server.
 func (o Options) checkProxy(req *http.Request, res *http.Response) error {
 	if !o.httpProxy() || req.URL.Scheme != "http" || res.StatusCode != http.StatusProxyAuthRequired {
 		return nil
@@ -59,8 +59,9 @@ func (o Options) checkProxy(req *http.Request, res *http.Response) error {
 }
 
 // useProxy makes the transport send its requests through the proxy. The address guard cannot check the proxy's
-// connections, so useProxy resolves each target itself, and a request fails if the guard refuses any address of its
-// target. A SOCKS proxy then gets the checked address. An HTTP proxy gets the name, because its rules refer to names.
+// connections, so useProxy resolves each target itself, and a request fails if the guard refuses any of its target's
+// addresses. A SOCKS proxy then gets the checked address. An HTTP proxy gets the name, because its rules refer to
+// names.
 func useProxy(t *http.Transport, o Options, g guard.Guard) {
 	direct := &net.Dialer{Timeout: o.ConnectTimeout, KeepAlive: 30 * time.Second, Resolver: o.Resolver}
 	if !o.httpProxy() {
@@ -84,7 +85,7 @@ func useProxy(t *http.Transport, o Options, g guard.Guard) {
 	}
 }
 
-// hostPort returns the host and port of the server for an address.
+// hostPort returns the host and port of an address's server.
 func hostPort(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -151,8 +152,8 @@ func withGuardResult(ctx context.Context, v *guardResult) context.Context {
 	return context.WithValue(ctx, guardResultKey{}, v)
 }
 
-// setGuardResult records in the context's guardResult whether the target of a request is private. `targets` are the
-// target host's IP addresses. The target is private only if all of them are, because the proxy may connect to any.
+// setGuardResult records in the context's guardResult whether a request's target is private. `targets` are the target
+// host's IP addresses. The target is private only if all of them are, because the proxy may connect to any of them.
 func setGuardResult(ctx context.Context, targets []netip.AddrPort) {
 	v, _ := ctx.Value(guardResultKey{}).(*guardResult)
 	if v == nil {
@@ -163,8 +164,7 @@ func setGuardResult(ctx context.Context, targets []netip.AddrPort) {
 	})
 }
 
-// socksConn is a connection through a SOCKS proxy. Its remote address is that of the target, as checked by the address
-// guard.
+// socksConn is a connection through a SOCKS proxy. Its remote address is the target's, as checked by the address guard.
 type socksConn struct {
 	net.Conn
 	target netip.AddrPort

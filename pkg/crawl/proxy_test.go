@@ -28,8 +28,8 @@ import (
 // testProxy is a proxy that connects to the same server for every request and records the requested targets.
 type testProxy struct {
 	*httptest.Server
-	to     string // host and port of the server
-	refuse int    // status of a refusal; 0 means to connect
+	to     string // the server's host and port
+	refuse int    // status to refuse with; 0 means to connect
 	only   string // `refuse` applies only to this path; "" means all paths
 	mu     sync.Mutex
 	asked  []string
@@ -88,7 +88,7 @@ func (m *testProxy) requests() []string {
 }
 
 // proxied returns a crawler that may access only the public internet, through the proxy. It can resolve several host
-// names, some with public and some with private addresses.
+// names, some to public and some to private addresses.
 func proxied(t *testing.T, proxy string, change ...func(*Options)) *Crawler {
 	t.Helper()
 	at, err := url.Parse(proxy)
@@ -179,8 +179,8 @@ func TestARedirectToAPrivateAddressIsRefusedBehindAProxy(t *testing.T) {
 	}
 }
 
-// absentServer is an address that refuses connections. The port of a closed server would not do, because another test
-// might get it.
+// absentServer is an address that refuses connections. A closed server's port would not do, because another test might
+// get it.
 const absentServer = "http://127.0.0.1:1"
 
 func TestAProxyThatDoesNotConnectIsNamed(t *testing.T) {
@@ -214,12 +214,12 @@ func TestAccessBehindAProxyDependsOnTheCheckedLookup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A hostile DNS server changes its answers over time. The page is checked with the first answers, and later answers
-	// must not change the result.
+	// A hostile DNS server changes its answers over time. The page is checked with the first answers, and later ones must
+	// not change the result.
 	const public, private = "93.184.215.14", "10.0.0.7"
 	for name, test := range map[string]struct {
 		responses [][]string
-		inner     bool // whether the page's scripts may access private addresses that the configuration allows
+		inner     bool // the page's scripts may access private addresses that the configuration allows
 		named     bool // only for a proxy that gets names and may connect to any of their addresses
 	}{
 		"public":                {responses: [][]string{{public}}},

@@ -12,14 +12,14 @@ import (
 // Maximum number of redirects that a fetch follows.
 const maxRedirects = 10
 
-// redirectChain holds the redirects a fetch has followed.
+// redirectChain holds the redirects that a fetch has followed.
 type redirectChain struct {
 	first  *url.URL
 	hops   []domain.Redirect
-	cookie bool // whether a hop has set a cookie, so that an address may respond differently the second time
+	cookie bool // a hop has set a cookie, so an address may respond differently the second time
 }
 
-// add appends the next hop. If the chain is too long or loops, it returns a permanent error.
+// add appends the next hop. It returns a permanent error if the chain is too long or loops.
 func (t *redirectChain) add(from, to *url.URL, h *hop) error {
 	t.hops = append(t.hops, domain.Redirect{URL: from.String(), Status: h.status})
 	t.cookie = t.cookie || len(h.header.Values("Set-Cookie")) > 0

@@ -15,9 +15,9 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/weburl"
 )
 
-// Renderer renders a page in a browser, with its scripts. It must send all requests for the page through `via`, which
-// returns an *Error for each request that the crawler refuses. A request's context must name the origin of the document
-// that sends it; see WithAsker. All errors from Render are *Error unless ctx was done first.
+// Renderer renders a page in a browser, including its scripts. It must send all of the page's requests through `via`,
+// which returns an *Error for each request that the crawler refuses. A request's context must name the origin of the
+// document that sends it; see WithAsker. All errors from Render are *Error unless ctx was done first.
 type Renderer interface {
 	Render(ctx context.Context, url string, via http.RoundTripper) (Rendered, error)
 }
@@ -68,7 +68,7 @@ func (c *Crawler) render(ctx context.Context, req PageRequest, sc *scope.Scope, 
 		if err := reader.hiddenError(shell.Redirects, final); err != nil {
 			return Page{}, errors.Join(err, p.Close())
 		}
-	} // otherwise the page is nested too deeply; extraction handles it in its own way
+	} // otherwise the page is nested too deeply, and extraction handles it in its own way
 	reader.finish(&p, a.header, final)
 	if err := a.body.Close(); err != nil {
 		return Page{}, errors.Join(fmt.Errorf("releasing the unrendered body of %s: %w", shell.URL, err), p.Close())

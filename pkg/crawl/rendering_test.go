@@ -44,7 +44,7 @@ func (f browserOf) Render(ctx context.Context, url string, via http.RoundTripper
 
 const shellPage = `<!doctype html><html><head><title>Shop</title></head><body><div id="root"></div><script src="/app.js"></script></body></html>`
 
-// shop starts a server with the shell of an application and the resources its scripts need.
+// shop starts a server with an application's shell and the resources its scripts need.
 func shop(t *testing.T) string {
 	return serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -285,7 +285,7 @@ func (c countingSlots) Reserve(ctx context.Context, host string, pace domain.Pac
 	return c.HostSlots.Reserve(ctx, host, pace, maxWait)
 }
 
-// publicConn is a connection to a server that seems to be on the public internet.
+// publicConn is a connection to a server that appears to be on the public internet.
 type publicConn struct{ net.Conn }
 
 func (publicConn) RemoteAddr() net.Addr {

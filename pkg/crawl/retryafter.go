@@ -11,8 +11,8 @@ import (
 // Maximum delay that a server can ask for.
 const maxRetryAfter = 24 * time.Hour
 
-// parseRetryAfter parses both forms of Retry-After (RFC 9110, section 10.2.3), seconds or a date. The result is between
-// 0 and maxRetryAfter. ok is false if the value has neither form.
+// parseRetryAfter parses Retry-After (RFC 9110, section 10.2.3) as seconds or a date. The result is between 0 and
+// maxRetryAfter. `ok` is false if the value is neither.
 func parseRetryAfter(v string, now time.Time) (d time.Duration, ok bool) {
 	v = strings.TrimSpace(v)
 	if v == "" {

@@ -21,15 +21,15 @@ const (
 	maxRobotsBytes     = 512 << 10   // RFC 9309, section 2.5: at least 500 KiB
 	maxRobotsRedirects = 5           // RFC 9309, section 2.3.1.2
 	robotsMaxAge       = time.Hour   // RFC 9309, section 2.4: at most 24 hours
-	robotsFailure      = time.Minute // pause of a host whose robots.txt cannot be fetched
+	robotsFailure      = time.Minute // how long to pause a host whose robots.txt cannot be fetched
 	maxRobotsHosts     = 2_000
 	maxRobotsCache     = 64 << 20 // maximum total size of the cached rules in bytes
 )
 
-// errForbidden marks addresses that robots.txt disallows.
+// errForbidden means that robots.txt disallows the address.
 var errForbidden = errors.New("forbidden by robots.txt")
 
-// check returns the rules of u's host. If they disallow u, it fails with a permanent *Error that wraps errForbidden.
+// check returns the rules for u's host. If they disallow u, it fails with a permanent *Error that wraps errForbidden.
 func (c *robotsCache) check(ctx context.Context, u *url.URL) (robots.File, error) {
 	r, err := c.get(ctx, u)
 	if err != nil {
@@ -41,7 +41,7 @@ func (c *robotsCache) check(ctx context.Context, u *url.URL) (robots.File, error
 	return r, nil
 }
 
-// robotsCache caches robots.txt by scheme, host and port for all fetches of the process.
+// robotsCache caches robots.txt by scheme, host and port for all of the process's fetches.
 type robotsCache struct {
 	product   string
 	userAgent string
@@ -49,7 +49,7 @@ type robotsCache struct {
 	guard     guard.Guard
 	polite    *politeness
 	log       *slog.Logger
-	timeout   time.Duration // time limit for one request
+	timeout   time.Duration // time limit per request
 	now       func() time.Time
 
 	mu    sync.Mutex
@@ -65,11 +65,11 @@ type robotsEntry struct {
 	size    int // size counted in robotsCache.bytes; guarded by robotsCache.mu
 }
 
-// get returns the robots.txt of u's host. A host without one (4xx) allows everything. If the host responds 5xx or
+// get returns the robots.txt for u's host. A host without one (4xx) allows everything. If the host responds with 5xx or
 // cannot be reached, nothing may be fetched for now, and the error says so (RFC 9309, sections 2.3.1.3 and 2.3.1.4).
 //
-// If another fetch is already requesting the file, get waits for the result, but only as long as a fetch waits for a
-// slot. Then get defers the fetch. Otherwise a host that hangs would block one worker per page.
+// If another fetch is already requesting the file, get waits for the result, but no longer than a fetch waits for a
+// slot. After that, it defers the fetch. Otherwise a host that hangs would block one worker per page.
 func (c *robotsCache) get(ctx context.Context, u *url.URL) (robots.File, error) {
 	site := u.Scheme + "://" + u.Host
 	key := site
@@ -108,8 +108,8 @@ func (c *robotsCache) get(ctx context.Context, u *url.URL) (robots.File, error) 
 	}
 }
 
-// errCancelled marks an entry whose fetch the caller cancelled. Other fetches that wait for the entry request the file
-// again.
+// errCancelled marks an entry whose fetch was cancelled by its caller. Other fetches waiting for the entry request the
+// file again.
 var errCancelled = errors.New("cancelled by the caller")
 
 func (e *robotsEntry) isDone() bool {
@@ -150,8 +150,8 @@ func (c *robotsCache) fill(ctx context.Context, key, site string, e *robotsEntry
 	return e.robots, e.err
 }
 
-// cachedError returns the error for a fetch after an earlier request for the same robots.txt has failed. A temporary
-// error becomes a deferral, because no request was sent for this fetch.
+// cachedError returns the error for a fetch after an earlier request for the same robots.txt failed. A temporary error
+// becomes a deferral, because no request was sent for this fetch.
 func (c *robotsCache) cachedError(e *robotsEntry) error {
 	var own *Error
 	if !errors.As(e.err, &own) || own.Permanent {
@@ -186,7 +186,7 @@ func (c *robotsCache) evict() {
 
 func (c *robotsCache) full() bool { return len(c.hosts) >= maxRobotsHosts || c.bytes > maxRobotsCache }
 
-// count adds the size of a host's rules to the size of the cache, unless the host was evicted in the meantime.
+// count adds the size of a host's rules to the cache size, unless the host has been evicted in the meantime.
 func (c *robotsCache) count(key string, e *robotsEntry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

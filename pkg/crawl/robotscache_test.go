@@ -123,7 +123,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// A forbidden address must not be requested, however the crawler finds it.
+// A forbidden address must not be requested, no matter how the crawler finds it.
 func TestFetch_and_discovery_never_ask_for_what_a_rule_with_escapes_forbids(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

@@ -9,11 +9,11 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Rendered is a page whose scripts have run in a browser.
+// Rendered is a page whose scripts a browser has run.
 type Rendered struct {
 	HTML   []byte // UTF-8, without scripts
 	URL    string // after redirects and scripts
-	Status int    // of the server's response for the page
+	Status int    // status of the server's response for the page
 }
 
 // Minimum number of letters and digits in a page or element that does not count as empty.
@@ -23,15 +23,15 @@ const (
 	emptyNotice = 250 // a page that asks the reader, possibly at length, to enable JavaScript
 )
 
-// Limits on how much of a page is examined, because a hostile page may be made to slow this down.
+// Limits on how much of a page is examined, because a hostile page may be designed to slow this down.
 const (
-	maxTexts = 2000 // pieces of text
+	maxTexts = 2000 // text nodes
 	maxRoots = 16   // elements that scripts could fill
 )
 
-// needsScript reports whether a page has content only after its scripts have run. Such a page has scripts, almost no
+// needsScript reports whether a page has no content until its scripts have run. Such a page has scripts, hardly any
 // text, and at least one of three signs: its text asks for JavaScript, it has an empty element that an application
-// could fill, or it shows nothing besides text. Short pages and pages rendered by the server do not count.
+// could fill, or it shows nothing but text. Short pages and server-rendered pages do not count.
 func (s *shellSigns) needsScript() bool {
 	switch {
 	case s.scripts == 0:
@@ -48,16 +48,16 @@ func (s *shellSigns) needsScript() bool {
 
 // shellSigns are the features that distinguish an application shell from a page.
 type shellSigns struct {
-	scripts              int  // number of scripts that a browser runs
+	scripts              int  // scripts that a browser runs
 	letters              int  // letters of text not counted in `framing`
 	framing              int  // letters in navigation, header and footer
 	isLoading            bool // the text contains a loading message
 	noScriptNeedsScripts bool // the noscript text says that scripts are needed
 	textNeedsScripts     bool // the visible text says that scripts are needed
 	emptyRoot            bool // there is an empty element that scripts could fill
-	texts                int  // number of pieces of text examined
-	roots                int  // number of root elements examined
-	hasOtherContent      bool // whether there is visible content other than text
+	texts                int  // text nodes examined
+	roots                int  // root elements examined
+	hasOtherContent      bool // there is visible content other than text
 }
 
 // read examines the document until it is clearly not a shell.
@@ -72,7 +72,7 @@ func (s *shellSigns) read(doc *html.Node) {
 	}
 }
 
-// next returns the node after n in document order, without the descendants of invisible elements.
+// next returns the node after n in document order, skipping the descendants of invisible elements.
 func next(n, top *html.Node) *html.Node {
 	if n.FirstChild != nil && !isInvisible(n) {
 		return n.FirstChild
@@ -148,7 +148,7 @@ func (s *shellSigns) element(n *html.Node) {
 		atom.Input, atom.Textarea, atom.Table:
 		s.hasOtherContent = true
 	case atom.Meta:
-		// A refresh redirects readers even without scripts, so a page with one does not need scripts.
+		// A refresh redirects readers even without scripts, so a page that has one does not need scripts.
 		s.hasOtherContent = s.hasOtherContent || strings.EqualFold(attr(n, "http-equiv"), "refresh")
 	default:
 		if !s.emptyRoot && s.roots < maxRoots && isRoot(n) {
@@ -163,14 +163,14 @@ func isCode(n *html.Node) bool {
 	t, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(attr(n, "type"))), ";")
 	switch {
 	case t == "", t == "module", strings.HasSuffix(t, "javascript"), strings.HasSuffix(t, "ecmascript"):
-		// Types that only end in "javascript", such as "…-text/javascript", count too: loaders give them to scripts that they
-		// defer.
+		// Types that just end in "javascript", such as "…-text/javascript", count too, because loaders give them to scripts
+		// that they defer.
 		return attr(n, "src") != "" || n.FirstChild != nil
 	}
 	return false
 }
 
-// mentionsScripts reports whether the noscript text is about scripts. Most noscript elements only contain a tracking
+// mentionsScripts reports whether the noscript text is about scripts. Most noscript elements contain only a tracking
 // image.
 func mentionsScripts(noscript *html.Node) bool {
 	if noscript.FirstChild == nil {
@@ -191,7 +191,7 @@ func mentionsScripts(noscript *html.Node) bool {
 	}
 }
 
-// appRoots are the ids of elements that frameworks and templates fill with the page.
+// appRoots are ids of elements that frameworks and templates fill with the page.
 var appRoots = map[string]bool{
 	"root": true, "app": true, "__next": true, "__nuxt": true, "__layout": true, "___gatsby": true, "svelte": true,
 	"sapper": true, "q-app": true, "react-root": true, "reactroot": true, "react-app": true, "react": true,
@@ -202,7 +202,7 @@ var appRoots = map[string]bool{
 	"container-app": true, "site-app": true, "main-root": true, "root-app": true, "storybook-root": true,
 }
 
-// isRoot reports whether an element may be the root of an application: it has a typical id or attribute, or is a custom
+// isRoot reports whether an element may be an application's root: it has a typical id or attribute, or is a custom
 // element that makes up the body.
 func isRoot(n *html.Node) bool {
 	switch n.DataAtom {
@@ -216,7 +216,7 @@ func isRoot(n *html.Node) bool {
 		!isWidget(n.Data)
 }
 
-// isWidget reports, judging by the name, whether a custom element is only a small part of a page.
+// isWidget reports, based on the name, whether a custom element is only a small part of a page.
 func isWidget(name string) bool {
 	for _, part := range []string{"cookie", "consent", "chat", "toast", "banner", "modal", "dialog", "analytics", "translate", "captcha"} {
 		if strings.Contains(name, part) {

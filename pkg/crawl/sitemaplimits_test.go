@@ -12,8 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// hugeSite returns a site with five sitemaps of ten pages each. Every sitemap also lists pages that are not part of the
-// site.
+// hugeSite returns a site with five sitemaps of ten pages each. Every sitemap also lists pages outside the site.
 func hugeSite(asked func()) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var n int
@@ -44,7 +43,7 @@ func TestDiscover_bounds_all_sitemaps_together(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		limits sitemap.Limits
-		took   time.Duration // time that the clock advances with each file
+		took   time.Duration // how far the clock advances with each file
 		found  int
 		says   string // "" if the list of pages is complete
 	}{

@@ -12,7 +12,7 @@ import (
 // slotstest has tests for all implementations.
 type HostSlots interface {
 	// Reserve reserves the host's next slot if it starts within maxWait. It does not wait for that start: the caller must
-	// wait for HostSlot.Wait before it sends the request. If no slot is free, HostSlot.Wait is positive and says when to
+	// wait for HostSlot.Wait before sending the request. If no slot is free, HostSlot.Wait is positive and says when to
 	// ask again; this uses no capacity.
 	Reserve(ctx context.Context, host string, pace domain.Pace, maxWait time.Duration) (domain.HostSlot, error)
 	// Hold blocks all slots at the host until the given time. It never shortens a hold.
@@ -26,20 +26,20 @@ const (
 	busyWait = 50 * time.Millisecond
 )
 
-// LocalSlots implements HostSlots for one process.
+// LocalSlots implements HostSlots within one process.
 type LocalSlots struct {
 	now func() time.Time
 
 	mu      sync.Mutex
 	hosts   map[string]*localHost
-	sweepAt int // unused hosts are removed when there are this many hosts
+	sweepAt int // unused hosts are removed once there are this many hosts
 	lastID  uint64
 }
 
 type localHost struct {
 	next   time.Time            // earliest start of the next request
-	held   time.Time            // end of the hold
-	leases map[uint64]time.Time // expiry of each slot not released yet
+	held   time.Time            // when the hold ends
+	leases map[uint64]time.Time // expiry of each slot not yet released
 }
 
 // NewLocalSlots returns a LocalSlots that uses `now` as its clock.
@@ -109,7 +109,7 @@ func (l *LocalSlots) host(name string, now time.Time) *localHost {
 	return h
 }
 
-// expire removes expired slots and returns the earliest expiry of the rest.
+// expire removes expired slots and returns the earliest expiry of the remaining ones.
 func (h *localHost) expire(now time.Time) (first time.Time) {
 	for id, ends := range h.leases {
 		switch {

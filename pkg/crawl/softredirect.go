@@ -17,11 +17,10 @@ import (
 // the page.
 
 const (
-	// Maximum delay, in seconds, of a refresh that counts as a redirect. With a longer delay, readers have time to read
+	// Maximum delay, in seconds, for a refresh to count as a redirect. If the delay is longer, readers have time to read
 	// the page.
 	maxRefreshDelay = 30
-	// Maximum size, in bytes, of scripts and handlers that are searched for a redirect. Redirecting pages have short
-	// scripts.
+	// Maximum size, in bytes, of scripts and handlers to search for a redirect. Redirecting pages have short scripts.
 	maxScriptText = 32 << 10
 	// Maximum number of addresses to read from a page's scripts.
 	maxScriptTargets = 10
@@ -30,11 +29,11 @@ const (
 // refresh is a delayed redirect by a meta element or a Refresh header.
 type refresh struct {
 	delay  int    // in seconds
-	target string // as written; "" if the page only reloads itself
+	target string // as written; "" if the page just reloads itself
 }
 
-// parseRefresh parses `5; url=/next` according to the HTML standard: the separator may also be a comma or a space, the
-// address may be quoted, and "url=" may be missing.
+// parseRefresh parses `5; url=/next` according to the HTML standard: the separator may also be a comma or space, the
+// address may be quoted, and "url=" may be omitted.
 func parseRefresh(content string) (refresh, bool) {
 	s := strings.TrimSpace(content)
 	digits := len(s) - len(strings.TrimLeft(s, "0123456789"))
@@ -62,7 +61,7 @@ func parseRefresh(content string) (refresh, bool) {
 	return refresh{delay: delay, target: strings.TrimSpace(after)}, true
 }
 
-// softRedirects holds the redirects found in a page.
+// softRedirects holds the redirects found on a page.
 type softRedirects struct {
 	refresh  refresh // from a meta element
 	noScript refresh // from a meta element for browsers without scripts
@@ -221,7 +220,7 @@ func evaluate(script string, known map[string]string) (string, bool) {
 			}
 			value, ok := known[name]
 			if !ok {
-				// A variable of unknown value may only be the last term of the expression.
+				// A variable with an unknown value may only be the last term in the expression.
 				term := s[:len(s)-len(strings.TrimLeftFunc(s, func(c rune) bool { return c != ';' && c != '\n' }))]
 				return b.String(), b.Len() > 0 && locationVariable.MatchString(term) && !strings.Contains(term, "/")
 			}
@@ -230,14 +229,15 @@ func evaluate(script string, known map[string]string) (string, bool) {
 		}
 		s = strings.TrimLeft(s, " \t")
 		if !strings.HasPrefix(s, "+") {
-			// The expression must end here: a call or a condition would change its value.
+			// The expression must end here, because a call or condition would change its value.
 			return b.String(), s == "" || strings.IndexByte(";,)}\r\n\"'<", s[0]) >= 0
 		}
 		s = s[1:]
 	}
 }
 
-// literal reads a string literal in a script. It removes placeholders for the fragment and query from template strings.
+// literal reads a string literal from a script. It removes placeholders for the fragment and query from template
+// strings.
 func literal(s string) (text, rest string, ok bool) {
 	quote := s[0]
 	var b strings.Builder

@@ -13,12 +13,12 @@ import (
 	"sync"
 )
 
-// transport sends requests. net/http rejects a whole response because of one malformed header line, which browsers
-// ignore. transport then repeats the request over a connection that drops malformed lines.
+// transport sends requests. net/http rejects a whole response because of a single malformed header line, which browsers
+// ignore. In that case, transport repeats the request over a connection that drops malformed lines.
 type transport struct {
 	*http.Transport
 	tolerant func() *http.Transport
-	check    func(*http.Request, *http.Response) error // checks each response; closes the body of one that it refuses
+	check    func(*http.Request, *http.Response) error // checks each response; if it refuses one, it closes the body
 }
 
 func newTolerant(t *http.Transport, check func(*http.Request, *http.Response) error) *transport {
@@ -47,7 +47,7 @@ func (t *transport) checked(req *http.Request, res *http.Response, err error) (*
 }
 
 // newTolerantTransport returns a copy of a transport whose connections drop malformed header lines. Each connection
-// serves only one response, because the code that drops lines cannot tell where a body ends. The copy speaks HTTP/1.1,
+// serves only one response, because the code that drops lines cannot tell where a body ends. The copy uses HTTP/1.1,
 // because later versions have no header lines.
 func newTolerantTransport(of *http.Transport) *http.Transport {
 	t := of.Clone()
@@ -85,12 +85,12 @@ func newTolerantTransport(of *http.Transport) *http.Transport {
 	return t
 }
 
-// cleanConn drops malformed lines from the header of the one response it reads.
+// cleanConn drops malformed lines from the header of the single response it reads.
 type cleanConn struct {
 	net.Conn
 	in    *bufio.Reader
 	ready []byte // unread part of the cleaned header
-	body  bool   // whether the header has been read and the body follows
+	body  bool   // the header has been read, and the body follows
 	err   error  // the error that ended the header early
 }
 
@@ -113,12 +113,12 @@ func (c *cleanConn) Read(p []byte) (int, error) {
 	return c.in.Read(p)
 }
 
-// cleanHeader reads the headers of a response and of any interim responses before it, without malformed lines. It fails
-// for a header larger than maxHeaderBytes.
+// cleanHeader reads the headers of a response and of any interim responses before it, dropping malformed lines. It
+// fails if a header is larger than maxHeaderBytes.
 func cleanHeader(in *bufio.Reader) ([]byte, error) {
 	var (
 		out     []byte
-		dropped bool // the previous line was dropped, and so is its continuation
+		dropped bool // the previous line was dropped, so its continuation is dropped too
 		interim bool
 		first   = true
 	)
@@ -132,7 +132,7 @@ func cleanHeader(in *bufio.Reader) ([]byte, error) {
 		switch {
 		case first:
 			if !bytes.HasPrefix(text, []byte("HTTP/")) {
-				return append(out, line...), nil // not HTTP, which net/http reports
+				return append(out, line...), nil // not HTTP; net/http will report that
 			}
 			code := statusCode(text)
 			interim = code >= 100 && code < 200 && code != http.StatusSwitchingProtocols

@@ -24,16 +24,16 @@ const maxHTMLBytes = 8 << 20
 // net/http uses this many bytes to detect a content type.
 const sniffedBytes = 512
 
-// Number of bytes of a page searched for an encoding declaration if the header has none.
+// Number of bytes to search for an encoding declaration if the header has none.
 const charsetBytes = 64 << 10
 
-// hop is colly's transport for one of a fetch's requests. It enforces robots.txt, waits for a slot at the host,
-// decompresses the body, limits its size and stores it. colly gets only HTML.
+// hop is colly's transport for one of a fetch's requests. It enforces robots.txt, waits for a slot at the host, and
+// decompresses, limits and stores the body. It passes only HTML to colly.
 type hop struct {
 	client  *client
 	ctx     context.Context
 	limit   int64          // maximum size of the body in bytes
-	anyType bool           // whether to read bodies of every type
+	anyType bool           // read bodies of every type
 	budget  *time.Duration // time left for the fetch
 
 	crawlDelay time.Duration // minimum interval between two requests, from robots.txt
@@ -91,7 +91,7 @@ func (h *hop) RoundTrip(req *http.Request) (*http.Response, error) {
 	return h.forColly(req, res)
 }
 
-// store stores the response, with its body if there is content.
+// store stores the response, including its body if there is content.
 func (h *hop) store(req *http.Request, res *http.Response) error {
 	h.status, h.header = res.StatusCode, res.Header
 	u := req.URL.String()
@@ -129,8 +129,8 @@ func (h *hop) store(req *http.Request, res *http.Response) error {
 	}
 }
 
-// recognise detects the kind of body from its first bytes. It fails if this kind has no text, so that the rest is not
-// downloaded.
+// recognise detects the kind of body from its first bytes. It fails if this kind has no text, so that the remainder is
+// not downloaded.
 func (h *hop) recognise(req *http.Request, res *http.Response, body io.Reader) (io.Reader, error) {
 	br := bufio.NewReaderSize(body, content.HeadBytes)
 	head, err := br.Peek(content.HeadBytes)
@@ -145,7 +145,7 @@ func (h *hop) recognise(req *http.Request, res *http.Response, body io.Reader) (
 	return br, nil
 }
 
-// forColly returns the response for colly, with a type that colly recognises, and with a body only for HTML.
+// forColly returns the response for colly, with a type that colly recognises and, only for HTML, a body.
 func (h *hop) forColly(req *http.Request, res *http.Response) (*http.Response, error) {
 	out := *res
 	out.Request = req
@@ -173,10 +173,10 @@ func (h *hop) forColly(req *http.Request, res *http.Response) (*http.Response, e
 	return &out, nil
 }
 
-// release closes the body, if there is one.
+// release closes the body, if any.
 func (h *hop) release() error { return h.body.Close() }
 
-// location returns the target of a redirect, or "" for other responses.
+// location returns a redirect's target, or "" for other responses.
 func (h *hop) location() string {
 	if !IsRedirect(h.status) {
 		return ""

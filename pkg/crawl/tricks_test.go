@@ -61,8 +61,8 @@ func newCanary(t *testing.T) *canary {
 	return c
 }
 
-// tricks are addresses through which a careless crawler would connect to the canary at the port PORT. ORIGIN is the
-// address of a server allowed by name. Its path /to?x redirects to x.
+// tricks are addresses through which a careless crawler would connect to the canary at port PORT. ORIGIN is the address
+// of a server that is allowed by name and whose path /to?x redirects to x.
 var tricks = map[string][]string{
 	"notations of the address of this machine": {
 		"http://127.0.0.1:PORT/", "https://127.0.0.1:PORT/", "http://127.1:PORT/", "http://127.0.1:PORT/", "http://2130706433:PORT/",
@@ -124,7 +124,7 @@ var tricks = map[string][]string{
 	},
 }
 
-// harmless addresses look like the canary's, but lead to the allowed server or nowhere.
+// harmless addresses look like the canary's but lead to the allowed server or nowhere.
 var harmless = []string{
 	"ORIGIN/refresh?http://127.0.0.1:PORT/", "ORIGIN/300?http://127.0.0.1:PORT/", "ORIGIN/refreshheader?http://127.0.0.1:PORT/",
 	"ORIGIN/frames?http://127.0.0.1:PORT/", "ORIGIN/?http://127.0.0.1:PORT/", "ORIGIN/#@127.0.0.1:PORT/", "ORIGIN//127.0.0.1:PORT/",
@@ -142,7 +142,7 @@ var trickZone = zone{
 	"many.test.": {{"93.184.215.14", "93.184.215.15", "10.0.0.1", "169.254.169.254", "127.0.0.1"}},
 }
 
-// trickster is the server allowed by name, which abuses this permission.
+// trickster is the server that is allowed by name and abuses this permission.
 func trickster(inner string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		to := strings.ReplaceAll(r.URL.RawQuery, "%5C", "\\")
@@ -256,7 +256,7 @@ func TestFetch_reaches_nothing_inside_by_any_trick(t *testing.T) {
 	if got := inside.hits.Load(); got != 0 {
 		t.Errorf("the canary was reached %d times", got)
 	}
-	// A crawler that may access the canary does reach it.
+	// A crawler that is allowed to access the canary does reach it.
 	p, body, err := fetch(t, local(t), PageRequest{URL: fill("http://127.0.0.1:PORT/")})
 	if err != nil || body != "secret" || inside.hits.Load() == 0 {
 		t.Errorf("the canary does not answer: %+v, %v", p, err)

@@ -1,4 +1,4 @@
-// Package content determines the properties of a response's body: its compression, media type and character encoding,
+// Package content determines properties of a response's body: its compression, media type and character encoding,
 // whether it can contain text, and which part of its HTML to parse. Packages sitemap, scope and crawl use it.
 package content
 
@@ -22,9 +22,9 @@ import (
 const (
 	// Maximum number of compression layers. Misconfigured servers compress twice.
 	maxEncodings = 2
-	// Largest window, in bytes, that RFC 9659 allows in HTTP. The decoder may allocate that much.
+	// Largest window in bytes that RFC 9659 allows in HTTP. The decoder may allocate this much.
 	maxZstdWindow = 8 << 20
-	// Number of bytes examined to recognise a compressed body.
+	// Number of bytes to examine in order to recognise a compressed body.
 	encodingHead = 512
 )
 
@@ -36,9 +36,8 @@ func (e EncodingError) Error() string { return fmt.Sprintf("unknown content enco
 // Decode undoes a Content-Encoding (RFC 9110, section 8.4). It also supports formats that were not requested, because
 // some servers store only one compressed form. The caller must limit the number of bytes it reads.
 //
-// If the first bytes of the body contradict the declared encoding, the declaration is ignored. A value that is not an
-// encoding, such as "UTF-8", is ignored too. A body with a text media type is decompressed even if no encoding is
-// declared.
+// If the body's first bytes contradict the declared encoding, the declaration is ignored, as is a value that is not an
+// encoding, such as "UTF-8". A body with a text media type is decompressed even if no encoding is declared.
 func Decode(r io.Reader, encoding, media string) (io.Reader, error) {
 	layers := strings.FieldsFunc(strings.ToLower(encoding), func(c rune) bool { return c == ',' || c == ' ' })
 	if len(layers) > maxEncodings {
@@ -60,8 +59,9 @@ func Decode(r io.Reader, encoding, media string) (io.Reader, error) {
 	return r, nil
 }
 
-// isText reports whether a media type is text. If a body of such a type begins like gzip, it must be compressed. XML
-// does not count here, because compressed sitemaps are often declared as XML and sitemap.Read decompresses them itself.
+// isText reports whether a media type is text. If the body of such a type begins like gzip, it must be compressed. XML
+// does not count here, because compressed sitemaps are often declared as XML, and sitemap.Read decompresses them
+// itself.
 func isText(media string) bool {
 	return strings.HasPrefix(media, "text/") && media != "text/xml" || media == "application/xhtml+xml" || media == "application/json"
 }
@@ -71,8 +71,8 @@ func isEncoding(layer string) bool {
 	return !isNoEncoding(layer)
 }
 
-// isNoEncoding reports whether a value means that the body is not encoded: "identity", or another name that
-// misconfigured servers send, mostly of a character encoding.
+// isNoEncoding reports whether a value means that the body is not encoded: "identity", or some other name that
+// misconfigured servers send, usually that of a character encoding.
 func isNoEncoding(layer string) bool {
 	switch layer {
 	case "", "identity", "none", "null", "binary", "7bit", "8bit", "chunked", "aws-chunked", "text", "html":
@@ -98,12 +98,12 @@ func Unpack(br *bufio.Reader, layer string) (io.Reader, error) {
 	case IsGzip(head):
 		return gzip.NewReader(br)
 	case bytes.HasPrefix(head, zstdMagic):
-		// If the concurrency is 1, the decoder starts no goroutine and needs no Close.
+		// With a concurrency of 1, the decoder starts no goroutine and needs no Close.
 		return zstd.NewReader(br, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxZstdWindow))
 	}
 	switch layer {
 	case "gzip", "x-gzip", "zstd", "x-zstd":
-		return br, nil // declared as compressed, but not compressed
+		return br, nil // declared as compressed but not compressed
 	case "deflate":
 		return inflate(br, head), nil
 	case "br", "brotli":
@@ -118,14 +118,14 @@ func Unpack(br *bufio.Reader, layer string) (io.Reader, error) {
 	return nil, EncodingError(layer)
 }
 
-// isReadable reports whether a body begins like text or a document of a known type. Compressed bytes do not.
+// isReadable reports whether a body begins like text or a document of a known type, unlike compressed bytes.
 func isReadable(head []byte) bool {
 	media, _, _ := strings.Cut(http.DetectContentType(head), ";")
 	return media != "application/octet-stream" && (media != "text/plain" || validUTF8Prefix(head))
 }
 
-// inflate decodes both forms of "deflate": with the zlib header, as the RFC requires, and without, as some servers send
-// it.
+// inflate decodes both forms of "deflate": with the zlib header, as the RFC requires, and without it, as some servers
+// send it.
 func inflate(br *bufio.Reader, head []byte) io.Reader {
 	if len(head) >= 2 && head[0]&0x0f == 8 && (uint16(head[0])<<8|uint16(head[1]))%31 == 0 {
 		if z, err := zlib.NewReader(br); err == nil {

@@ -19,7 +19,7 @@ var mediaExtensions = wordset.Of(`.png .jpg .jpeg .gif .webp .avif .svg .ico .bm
 	.apk .torrent`)
 
 // codeExtensions are the extensions of other files without text. Some pages have such names (Node.js, scale.ai), so
-// links to them are followed, and the type of the response decides whether the body is read.
+// links to them are followed, and the response's type decides whether the body is read.
 var codeExtensions = wordset.Of(`.css .js .mjs .map .ai .bin .jar .exe .wasm .psd .eps .swf .pkg .iso .msi .dmg`)
 
 // IsMedia reports whether a path names a file that certainly has no text. Wiki pages about files, such as
@@ -28,8 +28,8 @@ func IsMedia(p string) bool {
 	return mediaExtensions[strings.ToLower(path.Ext(p))] && !strings.Contains(path.Base(p), ":")
 }
 
-// IsDownloadOf reports whether a link with these attributes leads to a file without text: its type has no text, or it
-// is marked as a download and has the extension of a file without text.
+// IsDownloadOf reports whether a link with these attributes leads to a file without text: either its type has no text,
+// or it is marked as a download and has the extension of such a file.
 func IsDownloadOf(href, mediaType string, download bool) bool {
 	if mediaType != "" && IsBinary(Declared(mediaType).Media) {
 		return true
@@ -73,11 +73,11 @@ func IsBinary(media string) bool {
 // archiveExtensions are the extensions of zip containers that are not documents.
 var archiveExtensions = wordset.Of(`.zip .jar .war .ear .apk .xpi .crx .whl .nupkg .vsix .ipa`)
 
-// HeadBytes is the number of bytes examined to recognise the kind of body.
+// HeadBytes is the number of bytes to examine in order to recognise the kind of body.
 const HeadBytes = 4 << 10
 
-// HoldsNoText reports whether a body certainly has no text, judging by its type, its first bytes and its file names. In
-// case of doubt it returns false, because extraction later reads the whole body and can decide.
+// HoldsNoText reports whether a body certainly has no text, based on its type, first bytes and file names. If in doubt,
+// it returns false, because extraction later reads the whole body and can decide.
 func HoldsNoText(kind Type, head []byte, names ...string) bool {
 	if IsBinary(kind.Media) {
 		return true

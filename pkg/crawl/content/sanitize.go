@@ -10,20 +10,20 @@ import (
 )
 
 // A hostile page can slow down the HTML parser. The parser reopens an unclosed formatting element in every following
-// paragraph, so a few kilobytes can become millions of elements. It also compares the attributes of each body element
-// with those of all earlier ones. Sanitize renames such elements before the page is parsed for links and title. The
-// stored content does not change.
+// paragraph, so a few kilobytes can become millions of elements. It also compares each body element's attributes with
+// those of all earlier ones. Sanitize renames such elements before the page is parsed for links and title. The stored
+// content does not change.
 
 const (
 	// Maximum number of "<" characters to parse per page.
 	maxHTMLTags = 300_000
-	// Maximum estimated number of elements in a page parsed unchanged. Beyond it, Sanitize renames formatting and body
-	// elements.
+	// Maximum estimated number of elements in a page that is parsed unchanged. In larger pages, Sanitize renames
+	// formatting and body elements.
 	maxHTMLNodes = 500_000
 	// Maximum number of open elements in the parser.
 	maxOpenElements = 512
-	// Maximum number of html and body elements in a page parsed unchanged. Beyond it, Sanitize renames formatting and body
-	// elements.
+	// Maximum number of html and body elements in a page that is parsed unchanged. If there are more, Sanitize renames
+	// formatting and body elements.
 	maxBodies = 16
 )
 
@@ -34,7 +34,7 @@ var formatting = wordset.Of(`b big code em font i nobr s small strike strong tt 
 // Length of the longest name in `formatting`.
 const maxFormattingName = len("strike")
 
-// Sanitize returns the part of an HTML page to parse, and its character encoding. If the page would be too slow to
+// Sanitize returns the part of an HTML page to parse and its character encoding. If the page would be too slow to
 // parse, the result is a copy with renamed elements. Sanitize does not modify `page`.
 func Sanitize(page []byte, label string) ([]byte, string) {
 	s := estimateCost(page)
@@ -42,7 +42,7 @@ func Sanitize(page []byte, label string) ([]byte, string) {
 	if s.tags*(1+min(s.formatting, maxOpenElements)) <= maxHTMLNodes && s.bodies <= maxBodies {
 		return page, label
 	}
-	// Decode the page first, because bytes that form a tag in one encoding may not in another.
+	// Decode the page first, because bytes that form a tag in one encoding may not form one in another.
 	r, err := charset.NewReaderLabel(label, bytes.NewReader(page))
 	if err != nil {
 		r = bytes.NewReader(page)
@@ -55,8 +55,8 @@ func Sanitize(page []byte, label string) ([]byte, string) {
 	return out, "utf-8"
 }
 
-// pageCost estimates the cost of parsing a page. The estimates may be too high, because estimateCost does not tell tags
-// from text.
+// pageCost estimates the cost of parsing a page. The estimates may be too high, because estimateCost does not
+// distinguish tags from text.
 type pageCost struct {
 	tags       int
 	formatting int // number of formatting elements
@@ -109,8 +109,7 @@ func tagName(text []byte) string {
 	return string(name[:n])
 }
 
-// rename gives meaningless names to all formatting elements, and to all html and body elements except the first of
-// each.
+// rename gives meaningless names to all formatting elements and to all html and body elements except the first of each.
 func rename(page []byte) {
 	seen := map[string]bool{}
 	for at := 0; ; {

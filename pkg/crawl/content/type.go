@@ -23,8 +23,8 @@ type Type struct {
 	Charset string // from the header; "" if not declared
 }
 
-// String returns the type in its stored form. It has a charset only if the server declared one, because extraction
-// trusts it.
+// String returns the type in its stored form. The charset is included only if the server declared one, because
+// extraction trusts it.
 func (t Type) String() string {
 	if t.Charset == "" {
 		return t.Media
@@ -45,7 +45,7 @@ func (t Type) IsHTML() bool {
 // Maximum length of a media type in bytes. RFC 6838, section 4.2, allows 127 characters on each side of the slash.
 const maxMediaBytes = 255
 
-// Declared parses a Content-Type leniently: an invalid parameter does not invalidate the type.
+// Declared parses a Content-Type leniently: an invalid parameter does not make the whole type invalid.
 func Declared(header string) Type {
 	media, params, err := mime.ParseMediaType(header)
 	if err != nil {
@@ -65,9 +65,9 @@ func Declared(header string) Type {
 	return t
 }
 
-// Effective determines a body's type from the declared type, its first bytes and its file names. The declaration takes
-// precedence unless it is generic or clearly contradicts the bytes. Of several names, the first one with a known
-// extension counts.
+// Effective determines a body's type from the declared type, the first bytes and the file names. The declaration takes
+// precedence unless it is generic or clearly contradicts the bytes. If there are several names, the first one with a
+// known extension counts.
 func Effective(header string, head []byte, names ...string) Type {
 	t := Declared(header)
 	sniffed, _, _ := strings.Cut(http.DetectContentType(head), ";")
@@ -90,7 +90,7 @@ func Effective(header string, head []byte, names ...string) Type {
 	return t
 }
 
-// isDownload reports whether a media type is a generic one that servers use for any download.
+// isDownload reports whether a media type is one of the generic types that servers use for any download.
 func isDownload(media string) bool {
 	switch media {
 	case "application/octet-stream", "binary/octet-stream", "application/x-download", "application/force-download",
@@ -100,8 +100,8 @@ func isDownload(media string) bool {
 	return false
 }
 
-// byName looks up the format of each name by its extension. It returns the media type of the first format that
-// `matches` accepts, or `otherwise`.
+// byName looks up each name's format by its extension. It returns the media type of the first format accepted by
+// `matches`, or `otherwise`.
 func byName(matches func(*format.Format) bool, names []string, otherwise string) string {
 	for _, name := range names {
 		if f := extract.Named(name); f != nil && matches(f) {
@@ -111,17 +111,18 @@ func byName(matches func(*format.Format) bool, names []string, otherwise string)
 	return otherwise
 }
 
-// isPacked reports whether files in this format are zip containers. Their first bytes look like those of any zip file.
+// isPacked reports whether files in this format are zip containers, whose first bytes look like those of any zip file.
 func isPacked(f *format.Format) bool { return f.Packed }
 
-// isTextFormat reports whether a format is text other than HTML and plain text. Sniffing mistakes it for plain text.
+// isTextFormat reports whether a format is text other than HTML and plain text. Sniffing mistakes such formats for
+// plain text.
 func isTextFormat(f *format.Format) bool {
 	return f.Text && f.Type != format.TypeHTML && f.Type != format.TypeText
 }
 
 const maxFileNameBytes = 255
 
-// FileName returns the name in a Content-Disposition header (RFC 6266) without any path, or "" if there is none.
+// FileName returns the name from a Content-Disposition header (RFC 6266) without any path, or "" if there is none.
 func FileName(disposition string) string {
 	_, params, err := mime.ParseMediaType(disposition)
 	if err != nil && len(params) == 0 {
@@ -140,10 +141,10 @@ func FileName(disposition string) string {
 	return name
 }
 
-// PageCharset determines the encoding of HTML in the same way as extraction. It uses the first of these that applies: a
-// byte order mark, valid UTF-8 that is not just ASCII, the header, a meta element, the most plausible decoding. Valid
-// UTF-8 comes before the header, because text in another encoding is almost never valid UTF-8 by accident. Headers and
-// meta elements are often wrong on converted pages.
+// PageCharset determines an HTML page's encoding in the same way as extraction. It uses the first of these that
+// applies: a byte order mark, valid UTF-8 that is not just ASCII, the header, a meta element, the most plausible
+// decoding. Valid UTF-8 comes before the header, because text in another encoding is almost never valid UTF-8 by
+// accident, whereas headers and meta elements are often wrong on converted pages.
 func PageCharset(head []byte, declared string) string {
 	wide := bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff})
 	if !wide && !isASCII(head) && validUTF8Prefix(head) {
@@ -179,7 +180,7 @@ func isASCII(b []byte) bool {
 	return !slices.ContainsFunc(b, func(c byte) bool { return c >= utf8.RuneSelf })
 }
 
-// validUTF8Prefix reports whether `head` is valid UTF-8 apart from a character cut off at the end.
+// validUTF8Prefix reports whether `head` is valid UTF-8, ignoring a character truncated at the end.
 func validUTF8Prefix(head []byte) bool {
 	for cut := range min(utf8.UTFMax, len(head)+1) {
 		if utf8.Valid(head[:len(head)-cut]) {

@@ -34,7 +34,7 @@ func (s *Site) build() error {
 	return nil
 }
 
-// casesPerKind returns the number of pages per special case, which grows with the size of the site.
+// casesPerKind returns the number of pages per special case, which grows with the site.
 func (s *Site) casesPerKind() int { return 1 + s.opts.Pages/1000 }
 
 const (
@@ -63,7 +63,7 @@ func (s *Site) addPlain(root *page, n int) {
 			}
 		}
 	}
-	// Leaf pages link to one another at random, which does not change their depths.
+	// Leaf pages link to each other at random, which does not change their depths.
 	r := s.random("links")
 	for _, p := range leaves {
 		if p.depth >= s.opts.MaxDepth {
@@ -75,7 +75,7 @@ func (s *Site) addPlain(root *page, n int) {
 	}
 }
 
-// addDepth adds a chain of pages that extends beyond MaxDepth.
+// addDepth adds a chain of pages that goes beyond MaxDepth.
 func (s *Site) addDepth(lab *page) {
 	at := lab
 	for i := 1; at.depth < s.opts.MaxDepth; i++ {
@@ -91,7 +91,7 @@ func (s *Site) addDepth(lab *page) {
 	}
 }
 
-// addUnlinked adds pages that only the sitemap lists.
+// addUnlinked adds pages that are only in the sitemap.
 func (s *Site) addUnlinked() {
 	for i := range 3 * s.casesPerKind() {
 		s.orphan(fmt.Sprintf("/unlinked/%d.html", i+1), Expectation{Outcome: Synched})

@@ -11,18 +11,18 @@ func (s *Site) Change(n int) []string {
 	return s.alter(n, func(p *page) { p.version++ })
 }
 
-// Remove removes n plain pages and returns their addresses. They then answer 410 and are no longer in the sitemap.
-// Other pages still link to them, so nothing else changes.
+// Remove removes n plain pages and returns their addresses. From then on, the pages respond with 410 and are missing
+// from the sitemap. Other pages still link to them, so nothing else changes.
 func (s *Site) Remove(n int) []string {
 	return s.alter(n, s.removePage)
 }
 
-// Unlist removes n plain pages from the sitemap and returns their addresses. The pages themselves stay.
+// Unlist removes n plain pages from the sitemap and returns their addresses. The pages themselves remain.
 func (s *Site) Unlist(n int) []string {
 	return s.alter(n, func(p *page) { p.listed, p.off, p.plain = false, true, false })
 }
 
-// Add creates n pages that /news/ links to and the sitemap lists, and returns their addresses.
+// Add creates n pages that are linked from /news/ and listed in the sitemap, and returns their addresses.
 func (s *Site) Add(n int) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,7 +52,7 @@ func (s *Site) alter(n int, change func(*page)) []string {
 	}
 	plain := s.plain
 	out := make([]string, 0, n)
-	const stride = 37 // prime, to reach every page
+	const stride = 37 // prime, so as to reach every page
 	for tried := 0; len(out) < n && tried < len(plain)*stride && len(plain) > 0; tried++ {
 		p := plain[(s.nextPlain*stride)%len(plain)]
 		s.nextPlain++
@@ -89,7 +89,7 @@ func (s *Site) RemoveOriginals(n int) (removed, heirs []string) {
 	return removed, heirs
 }
 
-// copies returns the duplicates of a page, best address first, or nil if one of them is a redirect.
+// copies returns a page's duplicates, best address first, or nil if one of them is a redirect.
 func (s *Site) copies(p *page) []*page {
 	var out []*page
 	for _, c := range s.order {

@@ -125,7 +125,7 @@ func TestEachAddressThatPagesLinkToHasAnExpectation(t *testing.T) {
 	}
 }
 
-// read requests an address, following redirects, until it gets status 200.
+// read requests an address, following redirects, until it receives status 200.
 func read(t *testing.T, u string) string {
 	t.Helper()
 	for range 5 {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// addDirectives adds pages that forbid indexing or following their links, and pages that robots.txt disallows.
+// addDirectives adds pages that forbid indexing or following their links, and pages disallowed by robots.txt.
 func (s *Site) addDirectives(lab *page) {
 	hub := s.page(lab, "/lab/directives/")
 	robotsMeta := func(content string) string { return fmt.Sprintf("<meta name=\"robots\" content=%q>\n", content) }
@@ -40,7 +40,7 @@ func (s *Site) addDirectives(lab *page) {
 	}
 }
 
-// robots answers with the site's robots.txt.
+// robots responds with the site's robots.txt.
 func (s *Site) robots(w *statusRecorder) {
 	var b strings.Builder
 	b.WriteString("# Who reads this is welcome.\nUser-agent: otherbot\nDisallow: /\n\nUser-agent: *\nDisallow: /private/\nAllow: /private/open/\nDisallow: /*.secret$\n")

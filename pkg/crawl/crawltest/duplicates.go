@@ -2,7 +2,7 @@ package crawltest
 
 import "fmt"
 
-// addDuplicates adds pages with more than one address. A single page links to all of these addresses, so a crawler must
+// addDuplicates adds pages with more than one address. A single page links to all of the addresses, so a crawler must
 // choose the best one by its spelling alone.
 func (s *Site) addDuplicates(lab *page) {
 	hub := s.page(lab, "/lab/duplicates/")
@@ -19,7 +19,7 @@ func (s *Site) addDuplicates(lab *page) {
 		copyOf(p, fmt.Sprintf("/d/third-and-longest-way-to-shop-%d", i))
 		copyOf(s.page(hub, fmt.Sprintf("/d/order-%d?a=1&b=2", i)), fmt.Sprintf("/d/order-%d?b=2&a=1", i))
 
-		// The canonical address wins although it is longer.
+		// The canonical address wins even though it is longer.
 		article := s.page(hub, fmt.Sprintf("/d/articles/a-long-name-%d.html", i))
 		article.head = canonical(article.address)
 		s.inFavourOf(article, hub, fmt.Sprintf("/d/print/%d", i))
@@ -52,7 +52,7 @@ func (s *Site) addDuplicates(lab *page) {
 	}
 }
 
-// inFavourOf adds a variant of the page p at this address. It names p as canonical and has the same text except for one
+// inFavourOf adds a variant of page p at this address. It names p as canonical and has the same text except for one
 // line.
 func (s *Site) inFavourOf(p, hub *page, address string) {
 	c := s.register(hub, address, Expectation{Outcome: Skipped, Reason: Canonical, InFavourOf: p.address})

@@ -53,7 +53,7 @@ func (s *Site) addEncodings(lab *page) {
 			p.answer = func(x *exchange) {
 				body := []byte(x.body)
 				if c.enc != nil {
-					// Like HTML editors, write characters that the encoding lacks as character references.
+					// Like HTML editors, write characters missing from the encoding as character references.
 					out, err := encoding.HTMLEscapeUnsupported(c.enc.NewEncoder()).Bytes(body)
 					if err != nil {
 						panic(fmt.Sprintf("crawltest: encoding %s: %v", x.page.address, err))

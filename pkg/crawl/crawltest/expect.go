@@ -1,6 +1,6 @@
 package crawltest
 
-// Way is how a crawl finds the pages of the site.
+// Way says how a crawl finds the site's pages.
 type Way string
 
 // Ways to find pages.
@@ -9,7 +9,7 @@ const (
 	BySitemap Way = "sitemap" // from the sitemap at SitemapPath
 )
 
-// Outcome is the final state of an address.
+// Outcome is an address's final state.
 type Outcome string
 
 // Final states of an address.
@@ -21,7 +21,7 @@ const (
 	Removed Outcome = "removed"  // a former page: deleted, or in the state error if a page still links to it
 )
 
-// Reason is why an address is not stored as a page.
+// Reason says why an address is not stored as a page.
 type Reason string
 
 // Reasons for not storing an address.
@@ -56,13 +56,13 @@ const (
 type Expectation struct {
 	Outcome    Outcome
 	Reason     Reason // empty for Synched
-	InFavourOf string // for Skipped: address of the page kept
-	Token      string // for Synched: a word that no other page contains
-	Sentence   string // for Synched: a sentence of the page's text with letters that a wrong charset corrupts
+	InFavourOf string // for Skipped: address of the page that is kept
+	Token      string // for Synched: a word that is on no other page
+	Sentence   string // for Synched: a sentence from the page with letters that a wrong charset corrupts
 	Depth      int    // minimum number of links from the root
 }
 
-// leftOut is a link that the crawler must not follow. `ref` is the link as the page has it.
+// leftOut is a link that the crawler must not follow. `ref` is the link as written on the page.
 type leftOut struct {
 	ref    string
 	reason Reason
@@ -71,8 +71,7 @@ type leftOut struct {
 
 // Expected returns the expected result for each address that a crawl encounters if it finds pages this way. Addresses
 // of pages and errors are absolute and spelled as the crawler spells them; addresses that must not be followed are
-// spelled like the link. The result holds for the current state of the site and a crawl limited by s.MaxDepth and
-// s.Exclude.
+// spelled like the link. The result holds for the site's current state and a crawl limited by s.MaxDepth and s.Exclude.
 func (s *Site) Expected(way Way) map[string]Expectation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,7 +104,7 @@ func (s *Site) Expected(way Way) map[string]Expectation {
 	return out
 }
 
-// Pages returns the addresses that must be stored as pages, each with a word that occurs only in this page's text.
+// Pages returns the addresses that must be stored as pages, each with a word that occurs only on that page.
 func (s *Site) Pages(way Way) map[string]string {
 	out := make(map[string]string)
 	for u, e := range s.Expected(way) {

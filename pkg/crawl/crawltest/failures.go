@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// addFailures adds pages that are slow, or that fail sometimes or always.
+// addFailures adds pages that are slow or that fail sometimes or always.
 func (s *Site) addFailures(lab *page) {
 	hub := s.page(lab, "/lab/failures/")
 	later := func(x *exchange) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// addLinks adds pages that only unusual links lead to, and links that do not lead to pages.
+// addLinks adds pages reachable only through unusual links, and links that do not lead to pages.
 func (s *Site) addLinks(lab *page) {
 	hub := s.page(lab, "/lab/links/")
 	for i := range s.casesPerKind() {
@@ -56,7 +56,7 @@ func (s *Site) addLinks(lab *page) {
 	}
 }
 
-// list adds the link from the last call to refuse to the sitemap too.
+// list also adds the link from the last call to refuse to the sitemap.
 func (s *Site) list() { s.left[len(s.left)-1].listed = true }
 
 // shell adds a page whose text a script creates.
@@ -70,7 +70,7 @@ func (s *Site) shell(hub *page, i int) {
 		var script strings.Builder
 		script.WriteString("const root = document.getElementById('root');\n")
 		for _, p := range text {
-			// Split the text, so that the source does not contain it.
+			// Split the text, so that it does not appear in the source.
 			words := strings.Fields(p)
 			fmt.Fprintf(&script, "{const p = document.createElement('p'); p.textContent = %q.split('|').reverse().join(' '); root.append(p)}\n", strings.Join(reversed(words), "|"))
 		}

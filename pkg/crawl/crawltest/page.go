@@ -9,13 +9,13 @@ import (
 // page is one of the site's addresses.
 type page struct {
 	address string // path and query, normalised according to RFC 3986, without parameters that have no effect
-	text    string // seed of the text, shared by duplicates
+	text    string // seed for the text, shared by duplicates
 	note    string // line below the text
 	version int    // incremented by each change
 	depth   int    // minimum number of links from the root
-	linked  bool   // a page whose links are followed links to it
+	linked  bool   // linked from a page whose links are followed
 	listed  bool   // in the sitemap
-	named   bool   // found through the sitemap: a listed page names it as canonical
+	named   bool   // found through the sitemap, because a listed page names it as canonical
 	plain   bool   // may be changed and removed
 	off     bool   // removed from the sitemap
 	gone    bool   // removed from the site
@@ -26,10 +26,10 @@ type page struct {
 	header   map[string]string // additional response headers
 	links    []link
 	language func(token string) string // returns a sentence in another script; may be nil
-	answer   func(*exchange)           // nil answers with the page as HTML
+	answer   func(*exchange)           // nil responds with the page as HTML
 }
 
-// link is a link as it is written in a page. {own} stands for the site's scheme and host, {foreign} for another site's.
+// link is a link as written in a page. {own} stands for the site's scheme and host, {foreign} for another site's.
 type link struct {
 	href string
 	rel  string
@@ -65,7 +65,7 @@ func (s *Site) refuse(on *page, href string, why Reason) {
 	s.left = append(s.left, leftOut{ref: href, reason: why})
 }
 
-// absolute resolves a link on a page. The caller holds mu.
+// absolute resolves a link on a page. The caller must hold mu.
 func (s *Site) absolute(href string) string {
 	switch {
 	case strings.HasPrefix(href, "{"):
@@ -76,15 +76,15 @@ func (s *Site) absolute(href string) string {
 	return href
 }
 
-// fill replaces {own} and {foreign} with the addresses of this and the other site, which are unknown when pages are
-// created. The caller holds mu.
+// fill replaces {own} and {foreign} with the addresses of this and the other site, which are not yet known when pages
+// are created. The caller must hold mu.
 func (s *Site) fill(text string) string {
 	return strings.NewReplacer("{own}", s.base, "{foreign}", s.foreign).Replace(text)
 }
 
 func (s *Site) token(p *page) string { return word(s.hash("token", p.text, fmt.Sprint(p.version))) }
 
-// title returns the page's title, which also occurs in its text.
+// title returns the page's title, which is also in its text.
 func (s *Site) title(p *page) string {
 	r := s.random("title", p.text)
 	return fmt.Sprintf("The %s %s %d", pick(r, adjectives), pick(r, nouns), r.IntN(1_000_000))
@@ -95,7 +95,7 @@ func (s *Site) fact(p *page) string {
 	return fmt.Sprintf("The code word of %s is %s.", s.title(p), s.token(p))
 }
 
-// sentence returns a sentence of the page's text. For a page in another script, the crawler decodes it correctly only
+// sentence returns a sentence from the page. If the page is in another script, the crawler decodes it correctly only
 // with the right charset.
 func (s *Site) sentence(p *page) string {
 	if p.language != nil {
@@ -114,7 +114,7 @@ func (s *Site) paragraphs(p *page) []string {
 	return text
 }
 
-// render returns the page as HTML in UTF-8. The caller holds mu.
+// render returns the page as HTML in UTF-8. The caller must hold mu.
 func (s *Site) render(p *page) string {
 	var b strings.Builder
 	title := html.EscapeString(s.title(p))

@@ -9,7 +9,7 @@ import (
 
 // Request is a request answered by the site.
 type Request struct {
-	Path        string // with the query, as requested
+	Path        string // including the query, as requested
 	Foreign     bool   // sent to the foreign host name
 	Conditional bool   // with a validator
 	Status      int    // 0 if the connection was cut
@@ -18,7 +18,7 @@ type Request struct {
 	End         time.Time
 }
 
-// Requests returns the requests answered so far, in the order of completion.
+// Requests returns the requests answered so far, in the order in which they were completed.
 func (s *Site) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,7 +46,7 @@ func (s *Site) Peak() int {
 	return s.peak
 }
 
-// Times returns how often each path was requested, not counting requests to the foreign host name.
+// Times returns how often each path was requested, excluding requests to the foreign host name.
 func (s *Site) Times() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,7 +59,7 @@ func (s *Site) Times() map[string]int {
 	return n
 }
 
-// begin records the start of a request, and the returned function its end.
+// begin records the start of a request, and the function it returns records the end.
 func (s *Site) begin(r *http.Request) (*statusRecorder, func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

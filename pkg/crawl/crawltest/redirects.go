@@ -70,12 +70,12 @@ func (s *Site) addLoops(hub *page, i int) {
 	s.register(hub, itself, e).answer = redirect(http.StatusMovedPermanently, itself)
 }
 
-// hop adds a redirect that only another redirect leads to.
+// hop adds a redirect that is reachable only through another redirect.
 func (s *Site) hop(address string, code int, to string) {
 	s.pages[address] = &page{address: address, text: address, answer: redirect(code, to)}
 }
 
-// hidden adds an address that only a redirect leads to, with the same content as the page `of`.
+// hidden adds an address that is reachable only through a redirect and has the same content as the page `of`.
 func (s *Site) hidden(address string, of *page) *page {
 	p := &page{address: address, text: of.text, lang: of.lang}
 	s.pages[address] = p

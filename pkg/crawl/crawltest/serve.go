@@ -50,8 +50,8 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// find returns the page for a request, and creates it if the address belongs to an endless series. `down` is true
-// during an outage.
+// find returns the page for a request, creating it if the address belongs to an endless series. `down` is true during
+// an outage.
 func (s *Site) find(n *statusRecorder, r *http.Request) (x *exchange, down bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,14 +63,14 @@ func (s *Site) find(n *statusRecorder, r *http.Request) (x *exchange, down bool)
 	if p == nil {
 		return nil, s.down
 	}
-	c := *p // a copy, because the page may change while it is sent
+	c := *p // a copy, because the page may change while being sent
 	if !s.down {
 		s.tries[address]++
 	}
 	return &exchange{site: s, page: &c, w: n, r: r, try: s.tries[address], body: s.render(&c)}, s.down
 }
 
-// send answers with a body and its validators, or with 304 if the crawler's copy is current.
+// send responds with a body and its validators, or with 304 if the crawler's copy is current.
 func (x *exchange) send(mediaType string, body []byte) {
 	h := x.w.Header()
 	for k, v := range x.page.header {
@@ -96,8 +96,8 @@ func (x *exchange) send(mediaType string, body []byte) {
 	_, _ = x.w.Write(body)
 }
 
-// validators returns the validators of a body. Depending on the page's address, they are a strong or weak ETag, a time,
-// or both.
+// validators returns a body's validators. Depending on the page's address, they are a strong or weak ETag, a time, or
+// both.
 func (x *exchange) validators(body []byte) (tag string, modified time.Time) {
 	sum := sha256.Sum256(body)
 	strong := `"` + hex.EncodeToString(sum[:8]) + `"`
@@ -123,12 +123,12 @@ func (x *exchange) fresh(tag string, modified time.Time) bool {
 	return err == nil && !modified.IsZero() && !modified.After(since)
 }
 
-// status returns a handler that answers with a status code and its text.
+// status returns a handler that responds with a status code and its text.
 func status(code int) func(*exchange) {
 	return func(x *exchange) { http.Error(x.w, http.StatusText(code), code) }
 }
 
-// redirect returns a handler that answers with a redirect.
+// redirect returns a handler that responds with a redirect.
 func redirect(code int, to string) func(*exchange) {
 	return func(x *exchange) {
 		x.site.mu.Lock()
@@ -139,7 +139,7 @@ func redirect(code int, to string) func(*exchange) {
 	}
 }
 
-// cut closes the connection without an answer.
+// cut closes the connection without responding.
 func cut(x *exchange) {
 	conn, _, err := http.NewResponseController(x.w).Hijack()
 	if err != nil {
@@ -151,14 +151,14 @@ func cut(x *exchange) {
 	_ = conn.Close()
 }
 
-// torn answers with half of the announced body.
+// torn responds with half of the announced body.
 func torn(x *exchange) {
 	x.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	x.w.Header().Set("Content-Length", fmt.Sprint(len(x.body)))
 	_, _ = io.WriteString(x.w, x.body[:len(x.body)/2])
 }
 
-// first returns a handler that answers the first n requests with `bad` and all others with the page.
+// first returns a handler that responds to the first n requests with `bad` and to all others with the page.
 func first(n int, bad func(*exchange)) func(*exchange) {
 	return func(x *exchange) {
 		if x.try <= n {
@@ -169,14 +169,14 @@ func first(n int, bad func(*exchange)) func(*exchange) {
 	}
 }
 
-// slow answers after a delay.
+// slow responds after a delay.
 func slow(x *exchange) {
 	if sleep.For(x.r.Context(), x.site.opts.Slow) == nil {
 		x.send("text/html; charset=utf-8", []byte(x.body))
 	}
 }
 
-// packed returns a handler that answers with the page compressed by `pack` and declares this encoding.
+// packed returns a handler that responds with the page compressed by `pack` and declares this encoding.
 func packed(encoding string, pack func([]byte) []byte) func(*exchange) {
 	return func(x *exchange) {
 		x.w.Header().Set("Content-Encoding", encoding)
@@ -192,7 +192,7 @@ func deflated(b []byte) []byte {
 	return buf.Bytes()
 }
 
-// makeBomb returns n zero bytes, compressed. For speed, it repeats one compressed megabyte.
+// makeBomb returns n compressed zero bytes. For speed, it repeats one compressed megabyte.
 func makeBomb(n int64) []byte {
 	mega := Gzip(make([]byte, 1<<20))
 	return bytes.Repeat(mega, int((n+1<<20-1)>>20))

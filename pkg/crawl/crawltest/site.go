@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// MinPages is the minimum number of pages. A smaller site has no room for all special cases.
+// MinPages is the minimum number of pages. A smaller site would have no room for all special cases.
 const MinPages = 300
 
 // Options configure a Site. The zero value is a small site.
@@ -25,21 +25,21 @@ type Options struct {
 	// Seed determines texts and links. Sites with equal options are identical.
 	Seed uint64
 	// Pages is the number of pages that a crawl by links must store, including the root. A crawl by sitemap finds a few
-	// pages without links and misses a few others. Minimum and default: MinPages.
+	// unlinked pages and misses a few others. Minimum and default: MinPages.
 	Pages int
 	// MaxDepth is the crawl depth in links from the root. Minimum: 4. Default: 5.
 	MaxDepth int
-	// Announce adds the sitemap to robots.txt. Otherwise, a crawler that starts at the root cannot find the sitemap and
+	// Announce adds the sitemap to robots.txt. Otherwise a crawler that starts at the root cannot find the sitemap and
 	// must follow links.
 	Announce bool
 	// CrawlDelay is the Crawl-delay in robots.txt. Default: none.
 	CrawlDelay time.Duration
 	// Slow is the response time of slow pages. Default: 100 ms.
 	Slow time.Duration
-	// BombBytes is the uncompressed size of a gzip bomb, which must exceed the crawler's page limit. Default: 256 MiB.
+	// BombBytes is a gzip bomb's uncompressed size, which must exceed the crawler's page limit. Default: 256 MiB.
 	BombBytes int64
-	// Scripts must be set if the crawler has a browser. It must then store pages that scripts build, and otherwise report
-	// an error for each.
+	// Scripts must be set if the crawler has a browser. The crawler must then store pages built by scripts, and otherwise
+	// report an error for each.
 	Scripts bool
 }
 
@@ -65,7 +65,7 @@ type Site struct {
 	left      []leftOut
 	news      *page // page that links to the pages made by Add
 	added     int
-	nextPlain int     // counter for the next index in `plain`, used by Change, Remove and Unlist
+	nextPlain int     // next index into `plain`, for Change, Remove and Unlist
 	plain     []*page // pages for Change, Remove and Unlist
 	down      bool
 	tries     map[string]int // answered requests by address
@@ -167,7 +167,7 @@ func (s *Site) MaxDepth() int { return s.opts.MaxDepth }
 // Exclude returns the path patterns that a crawl must exclude for Expected to hold.
 func (s *Site) Exclude() []string { return []string{"/excluded/", "*.draft.html"} }
 
-// Down starts or ends an outage. During an outage, the site answers every request with 503.
+// Down starts or ends an outage, during which the site responds to every request with 503.
 func (s *Site) Down(down bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

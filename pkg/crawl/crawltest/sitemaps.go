@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// Paths of the site's sitemaps. None is a usual location.
+// Paths to the site's sitemaps. None is a usual location.
 const (
 	SitemapPath    = "/maps/index.xml"      // all pages, in sitemaps of every kind except feeds
-	FeedsPath      = "/maps/feeds.xml"      // the sitemaps of SitemapPath and feeds with only the newest pages
-	IncompletePath = "/maps/incomplete.xml" // the sitemaps of SitemapPath and a truncated sitemap
+	FeedsPath      = "/maps/feeds.xml"      // the sitemaps at SitemapPath, plus feeds with only the newest pages
+	IncompletePath = "/maps/incomplete.xml" // the sitemaps at SitemapPath, plus a truncated sitemap
 	CyclePath      = "/maps/cycle.xml"      // lists itself, an index that lists CyclePath, and a page
 	FullPath       = "/maps/full.xml"       // FullEntries addresses outside the site
 	OverfullPath   = "/maps/overfull.xml"   // ten more addresses than FullPath
@@ -29,13 +29,13 @@ var kinds = []string{"plain.xml", "packed.xml.gz", "packed-on-the-way.xml", "lis
 // Number of entries in a feed.
 const newest = 20
 
-// entry is an entry of a sitemap.
+// entry is a sitemap entry.
 type entry struct {
 	loc string
 	mod time.Time
 }
 
-// entries returns the entries of the sitemap kinds[kind].
+// entries returns the entries in the sitemap kinds[kind].
 func (s *Site) entries(kind int) []entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,7 +62,7 @@ func (s *Site) latest() []entry {
 	return out[max(0, len(out)-newest):]
 }
 
-// sitemap answers with the requested sitemap.
+// sitemap responds with the requested sitemap.
 func (s *Site) sitemap(w *statusRecorder, r *http.Request) {
 	w.Header().Set("Content-Type", "application/xml")
 	name := strings.TrimPrefix(r.URL.Path, "/maps/")
@@ -170,7 +170,7 @@ func (s *Site) atom(w io.Writer) {
 	_, _ = io.WriteString(w, b.String()+"</feed>\n")
 }
 
-// urlset returns an XML sitemap. Element names begin with `prefix`, which may be empty.
+// urlset returns an XML sitemap whose element names start with `prefix`, which may be empty.
 func urlset(entries []entry, prefix, layout string) string {
 	var b strings.Builder
 	ns := "xmlns"

@@ -29,8 +29,8 @@ func (s *Site) addSpellings(lab *page) {
 // addTraps adds endless series of pages.
 func (s *Site) addTraps(lab *page) {
 	hub := s.page(lab, "/lab/traps/")
-	// A month of a calendar must be stored if an ordinary page links to it. The months around it, which only the calendar
-	// links to, must not.
+	// A calendar month must be stored if an ordinary page links to it. The months around it, which only the calendar links
+	// to, must not.
 	month := s.page(hub, "/calendar/2026/11")
 	s.refuse(month, "/calendar/2026/12", Trap)
 	s.refuse(month, "/calendar/2026/10", Trap)
@@ -40,7 +40,7 @@ func (s *Site) addTraps(lab *page) {
 	s.refuse(agenda, "/agenda?date=2026-11-04", Trap)
 	far := "/calendar/9999/01"
 	s.refuse(hub, far, Trap)
-	// In an archive, past months with texts count as pages; future months do not.
+	// In an archive, past months with texts count as pages, but future months do not.
 	back := s.page(hub, "/notes/2026/05/")
 	s.refuse(back, "/notes/2096/06/", Trap)
 	for m := 4; back.depth < s.opts.MaxDepth && m > 0; m-- {
@@ -50,7 +50,7 @@ func (s *Site) addTraps(lab *page) {
 
 	s.addFacets(hub)
 
-	// With each step, relative links make the path longer.
+	// Relative links make the path longer with each step.
 	spiral := s.page(hub, "/spiral/a/b/")
 	spiral.links = append(spiral.links, link{href: "a/b/"})
 	s.left = append(s.left, leftOut{ref: "/spiral/a/b/a/b/", reason: Trap, listed: true})
@@ -99,7 +99,7 @@ func (s *Site) narrow(p *page, text string) {
 	for _, more := range []string{"brand=c", "colour=green", "size=xl", "sort=price"} {
 		key, _, _ := strings.Cut(more, "=")
 		if !strings.Contains(text, key+"=") {
-			// Pages with the same filters in different orders have the same links, and so are duplicates.
+			// Pages with the same filters in different orders have the same links, so they are duplicates.
 			p.links = append(p.links, link{href: text + "&" + more})
 		}
 	}
@@ -114,7 +114,7 @@ var (
 	spinPath   = regexp.MustCompile(`^/(spin/)+$`)
 )
 
-// endless creates the page of a trap when a crawler requests it, and returns nil for other addresses.
+// endless creates a trap's page when a crawler requests it. It returns nil for other addresses.
 func endless(u *url.URL) *page {
 	p := &page{address: u.RequestURI(), text: u.RequestURI(), lang: "en"}
 	switch m := monthPath.FindStringSubmatch(u.Path); {

@@ -11,14 +11,14 @@ import (
 )
 
 // Allow lists addresses, ranges and hosts outside the public internet that the crawler may access. The zero value is
-// empty; ParseAllow creates other lists.
+// empty; use ParseAllow to create other lists.
 type Allow struct {
 	prefixes []netip.Prefix
-	hosts    map[string]bool // lower-case ASCII without final dot
+	hosts    map[string]bool // lower-case ASCII without a final dot
 	domains  []string        // ".intranet.example", for all subdomains
 }
 
-// Maximum number of entries. Each is compared with every address that the crawler connects to.
+// Maximum number of entries. It is limited because each is compared with every address that the crawler connects to.
 const maxAllowed = 1_000
 
 // ParseAllow parses a list of addresses ("10.1.2.3", "fd00::7"), ranges ("10.1.0.0/16"), host names
@@ -26,7 +26,7 @@ const maxAllowed = 1_000
 // to a host allowed by name may use any private address.
 //
 // No entry can allow link-local addresses (which include cloud metadata services), multicast addresses or tunnels. An
-// entry with only such addresses is an error.
+// entry that contains nothing else is an error.
 func ParseAllow(list []string) (Allow, error) {
 	if len(list) > maxAllowed {
 		return Allow{}, fmt.Errorf("the list has %d entries; the limit is %d", len(list), maxAllowed)

@@ -15,14 +15,14 @@ import (
 )
 
 // Guard decides which addresses are allowed. The dialer calls it for every connection, after name resolution, with the
-// actual address of the socket. Unusual notations, redirects and changing DNS answers therefore cannot bypass it.
+// socket's actual address. It therefore cannot be bypassed by unusual notations, redirects and changing DNS answers.
 type Guard struct {
 	AllowPrivate bool                       // allow everything that configuration can allow
-	Allow        Allow                      // addresses and hosts that are allowed individually
-	ownAddrs     func() ([]net.Addr, error) // returns the addresses of this machine; nil queries the system
+	Allow        Allow                      // individually allowed addresses and hosts
+	ownAddrs     func() ([]net.Addr, error) // returns this machine's addresses; nil queries the system
 }
 
-// RefusedError reports a refused target and the reason.
+// RefusedError reports a refused target and why it was refused.
 type RefusedError struct {
 	target  string
 	reason  string
@@ -38,11 +38,11 @@ func (e *RefusedError) Error() string {
 	return text
 }
 
-// exemption says how the configuration can allow addresses in a special range, if at all.
+// exemption says whether and how the configuration can allow addresses in a special range.
 type exemption int
 
 const (
-	noExemption     exemption = iota // has no web sites, only targets of attacks
+	noExemption     exemption = iota // no web sites, only targets for attacks
 	exemptByAddress                  // by listing addresses in Options.Allow
 	exemptByEither                   // by listing addresses, or with Options.AllowPrivate
 )
@@ -65,7 +65,7 @@ const (
 	reasonUnassigned = "an unspecified address"
 )
 
-// specialRanges are the ranges in IANA's IPv4 and IPv6 special-purpose registries, and known metadata services.
+// specialRanges are the ranges in IANA's IPv4 and IPv6 special-purpose registries, plus known metadata services.
 var specialRanges = []specialRange{
 	{netip.MustParsePrefix("127.0.0.0/8"), exemptByEither, reasonLoopback},
 	{netip.MustParsePrefix("::1/128"), exemptByEither, reasonLoopback},
@@ -111,7 +111,7 @@ var (
 	global6   = netip.MustParsePrefix("2000::/3") // all global unicast addresses of IPv6
 )
 
-// checkIP rejects an address outside the public internet. If the address embeds an IPv4 address, only that one matters.
+// checkIP rejects addresses outside the public internet. If an address embeds an IPv4 address, only that one matters.
 func (g Guard) checkIP(ip netip.Addr) error {
 	why := g.refusal(ip)
 	if why == "" {
@@ -153,9 +153,8 @@ func (g Guard) refusal(ip netip.Addr) string {
 	return ""
 }
 
-// blockedPorts lists ports of services other than web servers that might execute parts of a request as commands. It
-// contains those ports blocked by the Fetch standard that are still in use, and the ports of common databases and
-// control planes.
+// blockedPorts lists ports of non-web services that might execute parts of a request as commands: ports blocked by the
+// Fetch standard that are still in use, and ports of common databases and control planes.
 var blockedPorts = map[uint16]string{
 	7: "echo", 9: "discard", 19: "chargen", 20: "FTP", 21: "FTP", 22: "SSH", 23: "Telnet", 25: "SMTP", 37: "time",
 	53: "DNS", 69: "TFTP", 79: "finger", 110: "POP3", 111: "RPC", 113: "ident", 119: "NNTP", 123: "NTP",
@@ -178,8 +177,8 @@ func (g Guard) checkPort(port uint16) error {
 	return nil
 }
 
-// CheckURL rejects an address that is forbidden even without a name lookup, for example because of its scheme or port.
-// Callers use it before they connect, to get a clear error early.
+// CheckURL rejects addresses that are forbidden even without a name lookup, for example because of their scheme or
+// port. Callers use it before connecting, in order to get a clear error early.
 func (g Guard) CheckURL(u *url.URL) error {
 	if u.Scheme != "http" && u.Scheme != "https" {
 		return fmt.Errorf("%s cannot be fetched: only http and https addresses are supported", u.Redacted())
@@ -207,7 +206,7 @@ func (g Guard) CheckURL(u *url.URL) error {
 	return nil
 }
 
-// IsPrivate reports whether an address is outside the public internet, and so only accessible because configuration
+// IsPrivate reports whether an address is outside the public internet, i.e. only accessible because the configuration
 // allows it.
 func IsPrivate(a net.Addr) bool {
 	tcp, ok := a.(*net.TCPAddr)
@@ -233,7 +232,7 @@ func (g Guard) checkSocket(ip netip.Addr) error {
 	return nil
 }
 
-// control is called by the dialer between creating and connecting a socket.
+// control is called by the dialer after creating a socket and before connecting it.
 func (g Guard) control(_ context.Context, network, address string, _ syscall.RawConn) error {
 	switch network {
 	case "tcp4", "tcp6":
@@ -250,16 +249,16 @@ func (g Guard) control(_ context.Context, network, address string, _ syscall.Raw
 	return g.checkSocket(ap.Addr())
 }
 
-// Dial returns a dial function for a transport that applies the address guard. A nil resolver means the system's.
+// Dial returns a transport's dial function, which applies the address guard. A nil resolver means the system's.
 func (g Guard) Dial(connect time.Duration, resolver *net.Resolver) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		return g.Dialer(address, connect, resolver).DialContext(ctx, network, address)
 	}
 }
 
-// forAddress returns the address guard for a connection to the host and port of a request. If the configuration allows
-// the host by name, connections to that name may use a private address. Connections to the same address under another
-// name stay blocked.
+// forAddress returns the address guard for a connection to a request's host and port. If the configuration allows the
+// host by name, connections to that name may use a private address. Connections to the same address under another name
+// stay blocked.
 func (g Guard) forAddress(address string) Guard {
 	if host, _, err := net.SplitHostPort(address); err == nil && g.Allow.allowsName(host) {
 		g.AllowPrivate = true

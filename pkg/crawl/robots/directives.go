@@ -19,13 +19,13 @@ func (r *Directives) Add(content string) {
 	}
 }
 
-// valuedDirectives are directives with a colon and a value. If an X-Robots-Tag has any other name before a colon, this
-// is a crawler's name.
+// valuedDirectives are directives with a colon and a value. In an X-Robots-Tag, any other name before a colon is a
+// crawler's name.
 var valuedDirectives = map[string]bool{
 	"unavailable_after": true, "max-snippet": true, "max-image-preview": true, "max-video-preview": true,
 }
 
-// AddHeader parses an X-Robots-Tag, which may begin with a crawler's name.
+// AddHeader parses an X-Robots-Tag, which may start with a crawler's name.
 func (r *Directives) AddHeader(value, product string) {
 	name, rest, named := strings.Cut(value, ":")
 	name = strings.ToLower(strings.TrimSpace(name))

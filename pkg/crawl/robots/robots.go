@@ -1,5 +1,5 @@
-// Package robots parses a site's rules for crawlers: robots.txt, meta robots and X-Robots-Tag. It fetches nothing;
-// package crawl fetches and caches the files.
+// Package robots parses a site's rules for crawlers: robots.txt, meta robots and X-Robots-Tag. It does not fetch
+// anything; package crawl fetches and caches the files.
 package robots
 
 import (
@@ -26,7 +26,7 @@ const (
 	maxDelay    = 24 * time.Hour // longest Crawl-delay to respect
 )
 
-// File holds the rules in a host's robots.txt for this crawler.
+// File holds the rules for this crawler from a host's robots.txt.
 type File struct {
 	rules      []rule        // rules for this crawler
 	CrawlDelay time.Duration // as declared, but at most 24 hours
@@ -59,7 +59,7 @@ func Parse(body []byte, product string) File {
 		ownDelay      time.Duration
 		allDelay      time.Duration
 		forUs, forAll bool
-		found         bool // whether a group names this crawler
+		found         bool // a group names this crawler
 		inAgents      bool
 	)
 	body = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
@@ -85,7 +85,7 @@ func Parse(body []byte, product string) File {
 			if len(r.Sitemaps) < maxSitemaps {
 				r.Sitemaps = append(r.Sitemaps, strings.ToValidUTF8(value, ""))
 			}
-			continue // a Sitemap line belongs to no group and ends none
+			continue // a Sitemap line neither belongs to a group nor ends one
 		case "crawldelay":
 			d := delayOf(value)
 			if forUs {
@@ -131,8 +131,8 @@ func lines(text []byte) iter.Seq[[]byte] {
 // separators are ignored in keys: "User-agent" equals "useragent".
 var separators = strings.NewReplacer(" ", "", "\t", "", "-", "", "_", "")
 
-// lineParts splits "Key: value # comment". The key is returned in lower case without separators. A colon may be missing
-// if the line has only a key and a value.
+// lineParts splits "Key: value # comment". It returns the key in lower case without separators. The colon may be
+// omitted if the line has only a key and a value.
 func lineParts(line []byte) (key, value string, ok bool) {
 	if len(line) > maxLine {
 		return "", "", false
@@ -166,8 +166,8 @@ func removeControls(s string) string {
 	return string(b)
 }
 
-// delayForm matches the value of a Crawl-delay: seconds, optionally with a unit or a decimal comma, which are
-// nonstandard but common.
+// delayForm matches a Crawl-delay value: seconds, optionally with a unit or a decimal comma, which are nonstandard but
+// common.
 var delayForm = regexp.MustCompile(`(?i)^(\d*[.,]?\d+(?:e\+?\d+)?)\s*(ms|msecs?|milliseconds?|s|secs?|seconds?|m|min|mins|minutes?)?\.?$`)
 
 func delayOf(v string) time.Duration {

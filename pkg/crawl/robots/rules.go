@@ -10,9 +10,9 @@ import (
 
 // rule is one Allow or Disallow line (RFC 9309, section 2.2.2).
 type rule struct {
-	// pattern is normalised like addresses; see normalise. An asterisk is a wildcard; a literal asterisk is escaped.
+	// pattern is normalised like addresses; see normalise. An asterisk is a wildcard; literal asterisks are escaped.
 	pattern string
-	end     bool // the pattern ended in "$": it matches only the whole address
+	end     bool // the pattern ended in "$", so it matches only the whole address
 	allow   bool
 }
 
@@ -44,7 +44,7 @@ func cutOrigin(s string) (string, bool) {
 	return "/", true
 }
 
-// specificity returns the length of the rule's pattern, including a "$" at its end. The longest matching rule wins.
+// specificity returns the length of the rule's pattern, including a final "$". The longest matching rule wins.
 func (r rule) specificity() int {
 	if r.end {
 		return len(r.pattern) + 1
@@ -53,7 +53,8 @@ func (r rule) specificity() int {
 }
 
 // matches reports whether the rule matches an address from addressOf. It looks for the first occurrence of each part
-// between two asterisks. There is no need to try other occurrences, which bounds the time for any number of asterisks.
+// between two asterisks. Other occurrences do not have to be tried, which bounds the running time for any number of
+// asterisks.
 func (r rule) matches(path string) bool {
 	part, rest, more := strings.Cut(r.pattern, "*")
 	path, ok := strings.CutPrefix(path, part)
@@ -74,8 +75,8 @@ func (r rule) matches(path string) bool {
 	return !r.end || path == ""
 }
 
-// allowedBy reports whether the rules allow the address. The longest matching rule decides, and an Allow wins over a
-// Disallow of the same length. An address without a matching rule is allowed.
+// allowedBy reports whether the rules allow the address. The longest matching rule decides, and Allow wins over a
+// Disallow of the same length. An address that no rule matches is allowed.
 func allowedBy(rules []rule, u *url.URL) bool {
 	path, best, allowed := addressOf(u), -1, true
 	for _, r := range rules {

@@ -13,7 +13,7 @@ func TestRobotsRules_compare_addresses_as_they_are_sent(t *testing.T) {
 		rule, address string
 		forbids       bool
 	}{
-		// Queries: the order of parameters matters, their escaping does not.
+		// Queries: the order of parameters matters, but their escaping does not.
 		{"/p?z=", "/p?z=1&a=2", true},
 		{"/p?z=", "/p?a=2&z=1", false},
 		{"/p?z=1&a=", "/p?z=1&a=2", true},

@@ -12,13 +12,13 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// date is a day, a month (with day 0) or a week (given by its Monday) in an address.
+// date is a day, a month (with day 0) or a week (represented by its Monday) in an address.
 type date struct {
 	year, month, day int
-	padded           bool   // whether month and day have two digits
-	dashed           bool   // whether dashes separate the numbers
-	named            bool   // whether the year is the value of a parameter such as "year"
-	reversed         bool   // whether the year follows the month; both numbers may then be ids instead
+	padded           bool   // month and day have two digits
+	dashed           bool   // dashes separate the numbers
+	named            bool   // the year is the value of a parameter such as "year"
+	reversed         bool   // the year follows the month; both numbers may then be ids instead
 	word             string // month name as in the address, in lower case; "" for a number
 }
 
@@ -91,7 +91,7 @@ var (
 	dayKeys   = wordset.Of(`day d tag jour dia`)
 )
 
-// months maps the names and usual abbreviations of months to their numbers.
+// months maps month names and their usual abbreviations to numbers.
 var months = numbered(`january jan januar januari janvier janeiro enero gennaio`,
 	`february feb februar februari février fevrier fevereiro febrero febbraio`,
 	`march mar märz maerz mrz maart mars março marco marzo`,
@@ -131,7 +131,7 @@ func dashed(s string, last int) (date, bool) {
 	return d, ok
 }
 
-// numbers converts the parts of a date. These are a year, a month and optionally a day; a month name and a year; or a
+// numbers converts the parts of a date, which are a year, a month and optionally a day; a month name and a year; or a
 // year and a week. `last` is the last valid year.
 func numbers(parts []string, last int) (date, bool) {
 	parts = slices.Clone(parts)
@@ -167,7 +167,7 @@ func numbers(parts []string, last int) (date, bool) {
 // weekForm matches a week in ISO 8601 ("W48") or in German notation ("KW48").
 var weekForm = regexp.MustCompile(`^(?i:w|kw)([0-9]{1,2})$`)
 
-// weekOf returns the Monday of a week. The first week of a year contains 4 January.
+// weekOf returns the Monday of a week. A year's first week contains 4 January.
 func weekOf(year string, week, last int) (date, bool) {
 	y, err := strconv.Atoi(year)
 	if err != nil || len(year) != 4 || y < firstYear || y > last || week < 1 || week > 53 {

@@ -1,5 +1,5 @@
-// Package scope determines from an address alone whether it belongs to a site, or leads into an endless series of
-// pages. Package crawl calls it for every link and sitemap entry.
+// Package scope determines from an address alone whether it belongs to a site and whether it leads into an endless
+// series of pages. Package crawl calls it for every link and sitemap entry.
 package scope
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Refusal is the reason for rejecting an address, worded for users.
+// Refusal says, in words for users, why an address was rejected.
 type Refusal string
 
 // Reasons for rejecting an address.
@@ -39,16 +39,16 @@ const (
 // Scope is a domain.SiteScope prepared for testing many addresses.
 type Scope struct {
 	Root     *url.URL
-	hosts    map[string]bool // bare hosts (without "www.") of the site
-	prefixes []string        // paths of the site; "/" means all
+	hosts    map[string]bool // the site's bare hosts (without "www.")
+	prefixes []string        // the site's paths; "/" means all
 	page     *url.URL        // the page with the links; may be nil
 	patterns domain.Patterns
 	maxDepth int
 	Now      time.Time // start of the crawl; an archive's links to later dates are rejected
-	Listed   bool      // whether the addresses come from a sitemap, so that no check for traps is needed
+	Listed   bool      // the addresses come from a sitemap, so they are not checked for traps
 }
 
-// New returns a Scope. It fails if the root of the site is not a web address.
+// New returns a Scope. It fails if the site's root is not a web address.
 func New(s domain.SiteScope) (*Scope, error) {
 	root, err := weburl.Parse(s.Root)
 	if err != nil {
@@ -67,9 +67,9 @@ func New(s domain.SiteScope) (*Scope, error) {
 	return sc, nil
 }
 
-// Add adds an address that is known to belong to the site: a page accepted earlier, or the target of the root's
-// redirect. It adds the host and a path prefix with as many segments as the root. For example, if the root /docs
-// redirects to /manual/v2/, everything below /manual belongs to the site. If the root has no path, the whole host does.
+// Add adds an address known to belong to the site: a page accepted earlier, or the target of the root's redirect. It
+// adds the host and a path prefix with as many segments as the root. For example, if the root /docs redirects to
+// /manual/v2/, everything below /manual belongs to the site. If the root has no path, the whole host does.
 func (s *Scope) Add(u *url.URL) {
 	s.hosts[domain.BareHost(u)] = true
 	if s.InPath(u) {
@@ -80,7 +80,7 @@ func (s *Scope) Add(u *url.URL) {
 	s.prefixes = append(s.prefixes, "/"+strings.Join(segments[:min(names, len(segments))], "/"))
 }
 
-// SetPage sets the page that contains the links for Resolve.
+// SetPage sets the page whose links Resolve resolves.
 func (s *Scope) SetPage(page *url.URL) { s.page = page }
 
 // HasHost reports whether the address's host belongs to the site.
@@ -93,7 +93,8 @@ func (s *Scope) InPath(u *url.URL) bool {
 }
 
 // Resolve normalises a link on the page `base` and returns its address or, if that does not belong to the site at this
-// depth, the reason. If the root uses https, http links to its host become https, so that each page has one address.
+// depth, the reason. If the root uses https, http links to its host become https, so that each page has a single
+// address.
 func (s *Scope) Resolve(base *weburl.Base, ref string, depth int) (string, Refusal) {
 	n, why := s.ResolveLink(base, ref, depth)
 	if why != "" {
@@ -105,7 +106,7 @@ func (s *Scope) Resolve(base *weburl.Base, ref string, depth int) (string, Refus
 	return n, ""
 }
 
-// ResolveLink is like Resolve, but ignores the include and exclude patterns.
+// ResolveLink is like Resolve but ignores the include and exclude patterns.
 func (s *Scope) ResolveLink(base *weburl.Base, ref string, depth int) (string, Refusal) {
 	u, n, err := base.Normalise(ref)
 	if err != nil {
@@ -124,7 +125,7 @@ func (s *Scope) ResolveLink(base *weburl.Base, ref string, depth int) (string, R
 	return n, ""
 }
 
-// Resolved returns a reference for display: as an absolute address if it can be resolved, and otherwise as written.
+// Resolved returns a reference for display: as an absolute address if it can be resolved, or else as written.
 func Resolved(base *weburl.Base, ref string) string {
 	if u, err := base.Parse(ref); err == nil {
 		return u.String()
@@ -160,8 +161,8 @@ func PathPrefix(p string) string {
 	return p
 }
 
-// hasPathPrefix reports whether a path equals a prefix or is below it. A slash at the end of the prefix makes no
-// difference: /docs and /docs/a are under /docs/, but /docsearch is not.
+// hasPathPrefix reports whether a path equals a prefix or is below it, ignoring a slash at the end of the prefix: /docs
+// and /docs/a are under /docs/, but /docsearch is not.
 func hasPathPrefix(p, prefix string) bool {
 	dir := strings.TrimSuffix(prefix, "/")
 	rest, ok := strings.CutPrefix(p, dir)

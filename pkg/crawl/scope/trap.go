@@ -12,14 +12,14 @@ import (
 )
 
 // Traps are endless series of addresses on badly built sites. This package recognises them from the address and the
-// linking page alone, because the crawlers of a site share no memory and a repeated crawl must find the same pages. The
+// linking page alone, because a site's crawlers share no memory and a repeated crawl must find the same pages. The
 // limits on depth and number of pages stop all other traps.
 
 const (
 	maxSegments    = 20
 	maxParameters  = 8
 	maxRepetitions = 3
-	// First and last year that count as part of a date. Other four-digit numbers count as ids.
+	// First and last years that count as part of a date. Other four-digit numbers count as ids.
 	firstYear, maxYear = 1900, 2100
 	// How far ahead a journal issue may be dated.
 	maxAhead = 62 * 24 * time.Hour
@@ -52,7 +52,7 @@ func isTrap(u *url.URL) bool {
 	return isFarDate(u)
 }
 
-// isFarDate reports whether an address is a calendar page for a year after maxYear. Four digits alone do not suffice,
+// isFarDate reports whether an address is a calendar page for a year after maxYear. Four digits alone are not enough,
 // because they may be an article's id.
 func isFarDate(u *url.URL) bool {
 	d, ok := dateOf(u, 9999)
@@ -68,7 +68,7 @@ func isFarDate(u *url.URL) bool {
 
 func isCalendarWord(w string) bool { return calendars[w] || w == "date" || w == "datum" }
 
-// isStep reports whether a link leads further into a trap: from one date of a calendar to another, or to a catalogue
+// isStep reports whether a link leads further into a trap: from one date in a calendar to another, or to a catalogue
 // page with one more filter.
 func isStep(from, to *url.URL, now time.Time) bool {
 	if from == nil || domain.BareHost(from) != domain.BareHost(to) {
@@ -78,7 +78,7 @@ func isStep(from, to *url.URL, now time.Time) bool {
 }
 
 // hasRepeatedSegments reports whether a path has the same group of segments twice in a row, or the same segment three
-// times in a row. Numbers are exempt: /volume/1/1/1 is the first article of the first issue.
+// times in a row. Numbers are exempt, because /volume/1/1/1 is the first article in the first issue.
 func hasRepeatedSegments(segments []string) bool {
 	for i := range segments {
 		for n := 1; i+2*n <= len(segments); n++ {
@@ -144,7 +144,7 @@ func addsFilters(from, to *url.URL) bool {
 	})
 }
 
-// calendars lists words that show that an address belongs to a calendar. A calendar has a page for every date, even if
+// calendars lists words which show that an address belongs to a calendar. A calendar has a page for every date, even if
 // there are no events.
 var calendars = wordset.Of(`calendar calendars calender cal kalender calendrier calendario calendar_page agenda event events termine
 	veranstaltungen evenements eventos schedule day month week monat woche ical tribe_events timetable planner diary
@@ -155,7 +155,7 @@ var calendarParameters = wordset.Of(`next prev previous forward back vor zurueck
 
 // isCalendarLink reports whether a link belongs to an endless series of pages. The linking page and its target must
 // differ only in their dates. A calendar is endless in both directions. A journal or archive ends with its first and
-// last text, so only its links from the present into the future are rejected.
+// last texts, so only its links from the present into the future are rejected.
 func isCalendarLink(from, to *url.URL, now time.Time) bool {
 	was, ok := dateOf(from, maxYear)
 	if !ok {
@@ -196,9 +196,8 @@ func isCalendarLink(from, to *url.URL, now time.Time) bool {
 	return !was.after(horizon) && is.after(horizon)
 }
 
-// patternOf returns the shape of an address, which is the address without its numbers and month name, and the words in
-// it. Names of parameters for a part of the date do not count as words, because the query of any archive may contain
-// "month".
+// patternOf returns an address's shape, which is the address without its numbers and month name, and the words in it.
+// Names of date parameters do not count as words, because any archive's query may contain "month".
 func patternOf(u *url.URL, d date) (shape string, words []string) {
 	s := strings.ToLower(strings.TrimSuffix(u.Path, "/"))
 	named := s

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// Limits apply to all sitemaps of a site together, in addition to the limits per file. Entries read before a limit is
+// Limits apply to all of a site's sitemaps together, in addition to the limits per file. Entries read before a limit is
 // reached are kept, and Discovery.Problems names the limit.
 type Limits struct {
 	// Files is the maximum number of files. Default: 1,000.
 	Files int
-	// Bytes is the maximum total size of the files' text, decompressed. Default: 1 GiB.
+	// Bytes is the maximum total decompressed size of the files. Default: 1 GiB.
 	Bytes int64
 	// Entries is the maximum number of addresses, including those that the site rejects. Default: 5 million.
 	Entries int
-	// Time is the maximum duration of the discovery, after which no further file is read. Default: 45 minutes. This is
-	// less than the time limit of a job; a job that exceeded its limit would start from the beginning.
+	// Time is the maximum duration of the discovery, after which no more files are read. Default: 45 minutes. This is less
+	// than a job's time limit, because a job that exceeds its limit starts from the beginning.
 	Time time.Duration
 }
 
@@ -44,7 +44,7 @@ func NewBudget(l Limits, now func() time.Time) *Budget {
 	return &Budget{Limits: l, began: now(), now: now, bytes: l.Bytes}
 }
 
-// File counts a file about to be read. It returns "" or describes the limit reached.
+// File counts a file about to be read. If a limit is reached, it returns a description of the limit, otherwise "".
 func (b *Budget) File() string {
 	switch {
 	case b.files >= b.Limits.Files:
@@ -56,7 +56,8 @@ func (b *Budget) File() string {
 	return ""
 }
 
-// Entry counts an entry about to be used. It returns "" or describes the limit that has already been reached.
+// Entry counts an entry about to be used. If a limit was already reached, it returns a description of the limit,
+// otherwise "".
 func (b *Budget) Entry() string {
 	if b.listed >= b.Limits.Entries {
 		return fmt.Sprintf("%d addresses were read", b.Limits.Entries)
@@ -65,7 +66,7 @@ func (b *Budget) Entry() string {
 	return ""
 }
 
-// TextSpent describes the byte limit, for use after Read has failed with ErrTextSpent.
+// TextSpent describes the byte limit. Use it after Read has returned ErrTextSpent.
 func (b *Budget) TextSpent() string {
 	return fmt.Sprintf("%d MiB were read", b.Limits.Bytes>>20)
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/weburl"
 )
 
-// HeadBytes is the number of bytes at the start of a body that show whether it is a sitemap or a page.
+// HeadBytes is the number of leading bytes in a body that show whether it is a sitemap or a page.
 const HeadBytes = 4 << 10
 
-// IsList reports whether a body that begins with `head` is a sitemap or feed, possibly compressed, and not a page.
+// IsList reports whether a body that starts with `head` is a sitemap or feed, possibly compressed, rather than a page.
 // `more` says whether the body continues after `head`.
 func IsList(head []byte, more bool, kind content.Type) bool {
 	text, err := decodeHead(head)
@@ -25,8 +25,8 @@ func IsList(head []byte, more bool, kind content.Type) bool {
 	return (content.IsGzip(head) || kind.Media == "text/plain") && isAddressList(text, cut)
 }
 
-// decodeHead returns the text in `head`, the first bytes of a body, decompressed and in UTF-8. The error says why no
-// more text could be decoded; it is io.ErrUnexpectedEOF or similar if the data continues after `head`.
+// decodeHead returns the text in `head`, a body's first bytes, decompressed and in UTF-8. The error says why no more
+// text could be decoded; it is io.ErrUnexpectedEOF or similar if the data continues after `head`.
 func decodeHead(head []byte) ([]byte, error) {
 	r, err := textOf(bytes.NewReader(head), HeadBytes, nil)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package sitemap parses all kinds of sitemaps and feeds within limits per file and per site. Package crawl fetches
+// Package sitemap parses all kinds of sitemaps and feeds, within limits per file and per site. Package crawl fetches
 // them.
 package sitemap
 
@@ -22,20 +22,21 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/content"
 )
 
-// MaxEntries is the maximum number of entries in one file according to sitemaps.org.
+// MaxEntries is the maximum number of entries in a file according to sitemaps.org.
 const MaxEntries = 50_000
 
 const (
-	// Maximum number of translations in one file, in addition to its entries.
+	// Maximum number of translations in a file, in addition to its entries.
 	maxAlternates = 500_000
-	// Number of bytes searched for the beginning of a sitemap.
+	// Number of bytes to search for the start of a sitemap.
 	headBytes = 64 << 10
 )
 
 var (
-	// ErrNotSitemap means that the content is not a sitemap, but for example a page for readers.
+	// ErrNotSitemap means that the content is not a sitemap but, for example, a page for readers.
 	ErrNotSitemap = errors.New("not a sitemap")
-	// ErrTooManyEntries means that a file has more entries than the protocol allows. Those up to the limit were passed on.
+	// ErrTooManyEntries means that a file has more entries than the protocol allows. Those up to the limit have been
+	// passed on.
 	ErrTooManyEntries = errors.New("more than 50,000 entries")
 )
 
@@ -44,8 +45,8 @@ type Entry struct {
 	Loc     string
 	LastMod time.Time // zero if missing or in an unknown format
 	Sitemap bool
-	Feed    bool // whether it is from an RSS or Atom feed, which lists only new pages
-	// Alternate means that the address is a translation listed in the entry of another page.
+	Feed    bool // from an RSS or Atom feed, which lists only new pages
+	// Alternate means that the address is a translation listed in another page's entry.
 	Alternate bool
 }
 
@@ -53,8 +54,8 @@ type Entry struct {
 // calls `take` for every entry. If `take` fails, Read stops and returns the error. Memory use does not depend on the
 // number of entries.
 //
-// `limit` is the maximum number of decompressed bytes. `budget`, which may be nil, limits several sitemaps together. If
-// it is used up, Read fails with ErrTextSpent.
+// `limit` is the maximum number of decompressed bytes. `budget`, which may be nil, limits several sitemaps together.
+// Once it is used up, Read returns ErrTextSpent.
 func Read(r io.Reader, limit int64, budget *Budget, take func(Entry) error) error {
 	br, err := textOf(r, limit, budget)
 	if err != nil {
@@ -134,10 +135,10 @@ func (s *budgetReader) Read(p []byte) (int, error) {
 
 var declaredEncoding = regexp.MustCompile(`^\s*<\?xml[^>]{0,200}?\sencoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']`)
 
-// decoderFor returns a decoder for the text that begins with `head`. It examines the first bytes and, if they are
-// inconclusive, the encoding declared in the XML. It ignores a declaration of UTF-16 if letters have only one byte, as
-// some libraries write them. Text with an unknown encoding name is read as UTF-8. Bytes and characters that are invalid
-// in XML become blanks; otherwise a single one would make the whole sitemap unreadable.
+// decoderFor returns a decoder for text that starts with `head`. It examines the first bytes and, if they are
+// inconclusive, the encoding declared in the XML. It ignores a declaration of UTF-16 if letters have only one byte,
+// because some libraries write such files. Text with an unknown encoding name is read as UTF-8. Bytes and characters
+// that are invalid in XML become blanks, because otherwise a single one would make the whole sitemap unreadable.
 func decoderFor(head []byte) transform.Transformer {
 	switch {
 	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte("<\x00")):
@@ -162,11 +163,11 @@ func decoderFor(head []byte) transform.Transformer {
 	return transform.Chain(enc.NewDecoder(), clean)
 }
 
-// rootForm matches the beginning of an XML sitemap: the declaration or root element.
+// rootForm matches the start of an XML sitemap: the declaration or root element.
 var rootForm = regexp.MustCompile(`(?i)<\?xml[\s?]|<(?:[a-z0-9_-]+:)?(?:urlset|sitemapindex|rss|rdf|feed)[\s>]`)
 
-// xmlStart returns the position of the sitemap's XML in `head`, the first bytes of a file, or a negative number. The
-// XML may follow other output, such as PHP warnings.
+// xmlStart returns the position of the sitemap's XML in `head`, a file's first bytes, or a negative number if there is
+// none. The XML may follow other output, such as PHP warnings.
 func xmlStart(head []byte) int {
 	trimmed := bytes.TrimSpace(head)
 	if len(trimmed) > 0 && trimmed[0] == '<' && readXML(bytes.NewReader(head), nil) == nil {
@@ -187,7 +188,7 @@ func xmlStart(head []byte) int {
 	return -1
 }
 
-// startsWithAddress reports whether the first line, apart from comments, is a web address.
+// startsWithAddress reports whether the first line, ignoring comments, is a web address.
 func startsWithAddress(head []byte) bool {
 	for line := range bytes.Lines(head) {
 		s := strings.TrimSpace(string(line))
@@ -200,7 +201,7 @@ func startsWithAddress(head []byte) bool {
 	return false
 }
 
-// addressIn returns the address in a line, which a comment or the date of the last change may follow.
+// addressIn returns the address in a line. A comment or the last change date may follow it.
 func addressIn(line string) string {
 	at := strings.IndexAny(line, " \t")
 	if at < 0 {
@@ -236,19 +237,19 @@ func readText(r io.Reader, take func(Entry) error) error {
 	return nil
 }
 
-// w3cTimes are the formats of W3C Datetime, for lastmod and Atom, and common deviations.
+// w3cTimes are the W3C Datetime formats, for lastmod and Atom, and common deviations.
 var w3cTimes = []string{
 	time.DateOnly, time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05", "2006-01-02T15:04:05Z0700", time.DateTime,
 	"2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01", "2006",
 }
 
-// rssTimes are the formats of RFC 822, for RSS.
+// rssTimes are the RFC 822 formats, for RSS.
 var rssTimes = []string{
 	"Mon, 2 Jan 2006 15:04:05 -0700", "Mon, 2 Jan 2006 15:04:05 MST", "2 Jan 2006 15:04:05 -0700", "2 Jan 2006 15:04:05 MST",
 	"Mon, 2 Jan 2006 15:04 -0700", "Mon, 2 Jan 2006 15:04 MST", "Mon, 2 Jan 06 15:04:05 -0700", "Mon, 2 Jan 06 15:04:05 MST",
 }
 
-// parseLastMod parses a time. It returns the zero time for an unknown format or an implausible year.
+// parseLastMod parses a time. If the format is unknown or the year implausible, it returns the zero time.
 func parseLastMod(s string) time.Time {
 	if s = strings.TrimSpace(s); len(s) < 4 || len(s) > 60 {
 		return time.Time{}

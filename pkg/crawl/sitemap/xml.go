@@ -19,9 +19,9 @@ const (
 // dialect says where an XML sitemap has its addresses. Names are local names in lower case, because prefixes and
 // capitalisation vary.
 type dialect struct {
-	item     []string // path, below the root, of the elements with one address each
+	item     []string // path, below the root, to the elements with one address each
 	loc      string   // child element with the address
-	attr     bool     // whether the address is in the href attribute instead of the text
+	attr     bool     // the address is in the href attribute instead of the text
 	dates    []string // child elements with the last change, best first
 	protocol bool     // sitemaps.org protocol: an item is a page or, if its element is "sitemap", another sitemap
 	feed     bool
@@ -35,12 +35,12 @@ var dialects = map[string]dialect{
 	"feed":         {item: []string{"entry"}, loc: "link", attr: true, dates: []string{"updated", "published"}, feed: true},
 }
 
-// readXML parses an XML sitemap in UTF-8 as a stream. If `take` is nil, it only checks the root element. It does not
-// expand entities declared in the document.
+// readXML parses a UTF-8 XML sitemap as a stream. If `take` is nil, it checks only the root element. It does not expand
+// entities declared in the document.
 func readXML(r io.Reader, take func(Entry) error) error {
 	bound := &tokenLimiter{r: r}
 	dec := xml.NewDecoder(bufio.NewReader(bound))
-	dec.Strict = false // many sitemaps contain a bare "&" in addresses
+	dec.Strict = false // many sitemaps contain addresses with a bare "&"
 	dec.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
 	d, err := rootDialect(dec)
 	if err != nil || take == nil {
@@ -93,17 +93,17 @@ func rootDialect(dec *xml.Decoder) (dialect, error) {
 	}
 }
 
-// xmlReader is the state of readXML: its position and the data of the current item. All items reuse its buffers.
+// xmlReader is the state of readXML: its position and the current item's data. All items reuse its buffers.
 type xmlReader struct {
 	dialect
 	take func(Entry) error
 
 	path        []string // local names, below the root
-	space       string   // name space of the item; elements in other name spaces may contain addresses of images
-	into        *[]byte  // destination of text; nil to discard it
+	space       string   // the item's name space; elements in other name spaces may contain image addresses
+	into        *[]byte  // where text goes; nil to discard it
 	address     []byte   // the address
-	guid        []byte   // guid of an RSS item, used if the address is missing
-	lastMod     []byte   // the time of the last change
+	guid        []byte   // an RSS item's guid, used if the address is missing
+	lastMod     []byte   // time of the last change
 	other       []string // addresses of translations
 	lastModRank int      // index in `dates` of the element that set `lastMod`
 }
@@ -173,11 +173,11 @@ func (x *xmlReader) end() error {
 	return nil
 }
 
-// Maximum number of translations read from a page's entry.
+// Maximum number of translations to read from a page's entry.
 const maxTranslations = 200
 
-// translation returns the address in an xhtml:link if it is the page in another language, and "" for other links, such
-// as those to mobile versions.
+// translation returns the address in an xhtml:link if it leads to the page in another language, or "" for other links,
+// such as those to mobile versions.
 func translation(t xml.StartElement) string {
 	var href, rel, lang string
 	for _, a := range t.Attr {
@@ -196,7 +196,7 @@ func translation(t xml.StartElement) string {
 	return href
 }
 
-// atomHref returns the address in an Atom link if it is the page that the entry is about, and otherwise "".
+// atomHref returns the address in an Atom link if it leads to the page that the entry is about, or "" otherwise.
 func atomHref(t xml.StartElement) string {
 	href, rel := "", "alternate"
 	for _, a := range t.Attr {
@@ -213,7 +213,7 @@ func atomHref(t xml.StartElement) string {
 	return strings.TrimSpace(href)
 }
 
-// isPermanentLink reports whether an RSS guid is the item's address, not just an identifier.
+// isPermanentLink reports whether an RSS guid is the item's address rather than just an identifier.
 func isPermanentLink(t xml.StartElement) bool {
 	for _, a := range t.Attr {
 		if strings.EqualFold(a.Name.Local, "isPermaLink") {
@@ -224,7 +224,7 @@ func isPermanentLink(t xml.StartElement) bool {
 }
 
 // tokenLimiter is a reader that fails if an XML token is too long, because the XML decoder keeps whole tokens in
-// memory. `taken` counts the bytes of the current token; readXML resets it before each token.
+// memory. `taken` counts the current token's bytes; readXML resets it before each token.
 type tokenLimiter struct {
 	r     io.Reader
 	taken int

@@ -1,4 +1,4 @@
-// Package slotstest contains the conformance tests for implementations of crawl.HostSlots.
+// Package slotstest contains conformance tests for implementations of crawl.HostSlots.
 package slotstest
 
 import (
@@ -70,7 +70,7 @@ func (c *clock) pass(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// fleet is a group of crawlers that share the slots of hosts and take turns in asking for slots.
+// fleet is a group of crawlers that share hosts' slots and take turns asking for slots.
 type fleet struct {
 	*clock
 	slots []crawl.HostSlots
@@ -151,7 +151,7 @@ func delay(t *testing.T, f *fleet) {
 func boundedWait(t *testing.T, f *fleet) {
 	pace := domain.Pace{Concurrency: 10, Delay: 10 * time.Second, Lease: time.Minute}
 	f.granted(t, pace, 0)
-	for range 5 { // a refused request uses up no start
+	for range 5 { // a refused request does not use up a start
 		if wait := f.refused(t, pace, 9*time.Second); wait != 10*time.Second {
 			t.Errorf("the wait is said to be %s, want 10s", wait)
 		}
@@ -173,7 +173,7 @@ func hold(t *testing.T, f *fleet) {
 		t.Errorf("another host has to wait: %+v", slot)
 	}
 	f.pass(4 * time.Minute)
-	f.granted(t, pace, time.Minute)             // a patient caller waits for the end of the hold
+	f.granted(t, pace, time.Minute)             // a patient caller waits until the hold ends
 	f.granted(t, pace, time.Minute+time.Second) // and the delay counts from there
 	f.pass(3 * time.Minute)
 	f.granted(t, pace, 0)

@@ -1,5 +1,5 @@
 // Package weburl parses web addresses like browsers and normalises them so that all spellings of a page's address
-// become equal. It is the lowest of the crawler's packages: all others may import it.
+// become equal. It is the crawler's lowest package: all others may import it.
 package weburl
 
 import (
@@ -15,8 +15,8 @@ import (
 // MaxBytes is the maximum length of an address in bytes. Longer ones are traps or data, and many servers reject them.
 const MaxBytes = 2_048
 
-// Maximum number of at signs in an address. The parser's time grows with the square of this number, and no page needs
-// more.
+// Maximum number of at signs in an address. The parser's running time grows with the square of this number, and no page
+// needs more.
 const maxAtSigns = 16
 
 // urlParser parses addresses like browsers (WHATWG URL) and colly. It converts hosts to lower-case ASCII and every
@@ -29,11 +29,11 @@ var (
 	ErrTooLong = errors.New("the address is longer than 2,048 bytes")
 )
 
-// Normalise returns the normal form of an address, the same for all spellings of a page's address. It parses the
+// Normalise returns an address's normal form, which is the same for all spellings of a page's address. It parses the
 // address like a browser and removes the fragment, the user name, tracking parameters and session ids. Characters are
 // percent-encoded only where needed, in upper case. A trailing slash is kept, because /a and /a/ are different pages on
-// some servers. So is the order of parameters. Only http and https addresses are valid. Normalise(Normalise(x)) is
-// Normalise(x).
+// some servers. The order of parameters is kept too. Only http and https addresses are valid. Normalise(Normalise(x))
+// is Normalise(x).
 func Normalise(raw string) (string, error) {
 	_, s, err := (*Base)(nil).Normalise(raw)
 	return s, err
@@ -56,7 +56,7 @@ func (b *Base) Normalise(ref string) (*url.URL, string, error) {
 	return u, s, nil
 }
 
-// Base is the address against which relative references are resolved. A nil Base resolves only absolute addresses.
+// Base is the address that relative references are resolved against. A nil Base resolves only absolute addresses.
 type Base struct{ parsed *whatwg.Url }
 
 // NewBase returns the Base for the address s, or nil if s is not an address.
@@ -79,7 +79,7 @@ func Resolve(base, ref string) (*url.URL, error) { return NewBase(base).Parse(re
 
 // Parse resolves a reference without normalising the result.
 func (b *Base) Parse(ref string) (*url.URL, error) {
-	// This is only a first check: when escaped, a character may take 9 bytes.
+	// This is only a first check, because an escaped character may take 9 bytes.
 	if len(ref) > MaxBytes {
 		return nil, ErrTooLong
 	}
@@ -102,7 +102,7 @@ func (b *Base) Parse(ref string) (*url.URL, error) {
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
 		return nil, errNoURL
 	}
-	// "example.com." and "example.com" are the same host; a name with an empty label is invalid.
+	// "example.com." and "example.com" are the same host, but a name with an empty label is invalid.
 	if h, ok := strings.CutSuffix(u.Hostname(), "."); ok {
 		if h == "" || strings.HasSuffix(h, ".") {
 			return nil, errNoURL
@@ -124,7 +124,7 @@ func setEscapedPath(u *url.URL, escaped string) {
 }
 
 // canonicalEscapes writes %7e as ~ and %c3 as %C3 (RFC 3986, section 6.2.2). A path segment that would become "." or
-// ".." keeps its escapes. So does a character that would form a new escape with a percent sign before it: "%%33" does
+// ".." keeps its escapes. So does a character that would form a new escape with a preceding percent sign: "%%33" does
 // not become "%3".
 func canonicalEscapes(s string) string {
 	if !strings.Contains(s, "%") {
@@ -132,7 +132,7 @@ func canonicalEscapes(s string) string {
 	}
 	var b strings.Builder
 	b.Grow(len(s))
-	lone := -3 // position of the last percent sign that begins no escape
+	lone := -3 // position of the last percent sign that does not start an escape
 	for i := 0; i < len(s); i++ {
 		c, ok := EscapedByte(s[i:])
 		if !ok {
@@ -181,10 +181,10 @@ func IsUnreserved(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '~'
 }
 
-// pathSessions are parameters of path segments for session ids.
+// pathSessions are path segment parameters for session ids.
 var pathSessions = []string{";jsessionid=", ";phpsessid=", ";sid="}
 
-// dropPathSession removes ";jsessionid=…" from path segments and ASP.NET's segment "(S(…))".
+// dropPathSession removes ";jsessionid=…" and ASP.NET's segment "(S(…))" from path segments.
 func dropPathSession(p string) string {
 	if strings.Contains(p, ";") {
 		for _, name := range pathSessions {
@@ -208,7 +208,7 @@ func dropParameter(p, name string) string {
 	}
 }
 
-// indexFold is like strings.Index on an escaped path, but ignores case.
+// indexFold is like strings.Index on an escaped path but ignores case.
 func indexFold(s, name string) int {
 	for i := 0; i+len(name) <= len(s); i++ {
 		if strings.EqualFold(s[i:i+len(name)], name) {
@@ -221,8 +221,8 @@ func indexFold(s, name string) int {
 // Minimum length of a session id in a segment. ASP.NET uses 24 letters and digits.
 const minSegmentSession = 20
 
-// dropSessionSegment removes path segments such as "/(S(…))", where ASP.NET puts the session id. They may contain other
-// tokens too: "/(A(…)S(…))".
+// dropSessionSegment removes path segments such as "/(S(…))", where ASP.NET puts the session id. They may also contain
+// other tokens: "/(A(…)S(…))".
 func dropSessionSegment(p string) string {
 	for from := 0; ; {
 		i := strings.Index(p[from:], "/(")
@@ -264,7 +264,7 @@ func isSessionSegment(s string) bool {
 	return found
 }
 
-// canonicalQuery removes empty parameters and those that do not select content. It keeps the order of the others.
+// canonicalQuery removes empty parameters and those that do not select content. It preserves the order of the others.
 func canonicalQuery(q string) string {
 	if q == "" {
 		return ""
@@ -306,11 +306,11 @@ var sessions = map[string]bool{
 	"cfid": true, "cftoken": true, "zenid": true, "oscsid": true, "xtcsid": true, "sessid": true, "session-id": true,
 }
 
-// ambiguousSessions are parameters for session ids that have other uses too: "sid" also identifies shops, stations and
+// ambiguousSessions are session id parameters that have other uses too: "sid" also identifies shops, stations and
 // sections, and "s" often holds a search query. They count as session ids only if the value looks random.
 var ambiguousSessions = map[string]bool{"sid": true, "s_id": true, "sess": true, "session": true, "s": true}
 
-const minRandom = 20 // minimum number of letters and digits of a random value
+const minRandom = 20 // minimum number of letters and digits in a random value
 
 func isSession(key, value string) bool {
 	if sessions[key] || strings.HasPrefix(key, "aspsessionid") {
