@@ -289,7 +289,7 @@ func TestFetch_makes_no_more_requests_at_once_than_allowed(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 30 {
 		wg.Go(func() {
-			p, err := c.Fetch(withInProgress(context.Background()), PageRequest{URL: fmt.Sprintf("%s/%d", s.URL, i)}) // waits for its slot, no matter how long that takes
+			p, err := c.Fetch(withInProgress(context.Background()), PageRequest{URL: fmt.Sprintf("%s/%d", s.URL, i)}) // waits for its slot as long as necessary
 			if err != nil {
 				t.Error(err)
 				return

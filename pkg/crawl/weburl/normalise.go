@@ -184,7 +184,7 @@ func IsUnreserved(c byte) bool {
 // pathSessions are path segment parameters for session ids.
 var pathSessions = []string{";jsessionid=", ";phpsessid=", ";sid="}
 
-// dropPathSession removes ";jsessionid=…" and ASP.NET's segment "(S(…))" from path segments.
+// dropPathSession removes session ids from a path: ";jsessionid=…" and ASP.NET's segment "(S(…))".
 func dropPathSession(p string) string {
 	if strings.Contains(p, ";") {
 		for _, name := range pathSessions {
