@@ -12,11 +12,7 @@ const limitsHead = `# Limits
 
 <!-- Generated from the code by go generate; do not edit. -->
 
-All input is limited in size, and errors name the limit that was exceeded. This page lists the fixed limits. The following can be changed; [configuration](configuration.md) has their defaults:
-
-- [sizes and rates](configuration.md#limits), [quotas](configuration.md#quotas) and [concurrent requests](configuration.md#overload)
-- [ingestion](configuration.md#ingestion) and [crawling](configuration.md#crawler): documents and pages at once, requests per host, attempts, memory and time for reading a document
-- [models](configuration.md#answers): context window, length of answers, time-outs
+All input is limited in size, and errors name the limit that was exceeded. These limits are fixed. Settings change those of [sizes and rates](configuration.md#limits), [quotas](configuration.md#quotas), [concurrent requests](configuration.md#overload), [ingestion](configuration.md#ingestion), [crawling](configuration.md#crawler) and [models](configuration.md#answers).
 `
 
 // bound is a constant in the code, with its description for the limits page.
