@@ -5,6 +5,7 @@
 // detection, so each of its words becomes a group of forms: the word itself and its stems in each language of the
 // searched documents. A document matches the group if it contains one of the forms. So a word always matches itself,
 // even if a document's language was detected wrongly; its inflections match if the language was detected correctly.
+//
 // Text in scripts without spaces between words (Han, kana, Hangul, Thai and similar ones) is indexed as single
 // characters and as pairs of adjacent characters.
 package analysis

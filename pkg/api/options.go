@@ -95,7 +95,7 @@ type Deps struct {
 	DetectType func(head []byte, name, declared string) string
 	Formats    []format.Format // file formats that can be read
 
-	// Scheduled is called after a datastore's refresh schedule changes. It may be nil.
+	// Scheduled is called after a datasource's refresh schedule changes. It may be nil.
 	Scheduled func()
 
 	// Planner shows what a crawl would fetch. It is nil if this process does not crawl.

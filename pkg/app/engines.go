@@ -22,7 +22,7 @@ import (
 
 // engines are a process's vector indexes.
 type engines struct {
-	embedded *embedded.Index // nil if it runs in another process
+	embedded *embedded.Index // nil if this process does not open it
 	remote   []remoteEngine  // the first one is the default for new datastores
 	// rebuilding describes content missing from the embedded index, or returns "" if it is complete. It is nil in
 	// processes that don't know.

@@ -17,7 +17,8 @@
 //
 // # Packages
 //
-// A Catalog combines small stores on top of one database:
+// A Catalog combines small stores on top of one database. Imports go one way: each of these packages may import only
+// those listed before it.
 //
 //   - db: engines, transactions, group commit, notices, locks, leases and migrations; its only table is leases;
 //   - record: the rows for datastores, datasources, the outbox and sweeps, which other packages share;

@@ -70,8 +70,9 @@ func (c *Chunker) Sized(sizes domain.Chunking) *Chunker {
 // Chunks splits the document. The chunks contain all of its text in reading order, except for white space at their
 // ends. No chunk crosses one of the document's top-level headings. A document without text has no chunks.
 //
-// Two things are repeated. If a table with a header spans several chunks, each of them starts with the header. If a
-// paragraph spans several chunks, each starts with the last sentence of the previous one, unless that sentence is long.
+// Two things are repeated. If a table with a header spans several chunks, each further chunk repeats the header. If a
+// paragraph spans several chunks, each further chunk begins with the last sentence of the previous one, unless that
+// sentence is long.
 //
 // A heading shares a chunk with the start of its text. Headings at the end of the document join the chunk before them.
 // Headings form a chunk of their own only if the document has no other text or if they leave no space for text.

@@ -13,6 +13,7 @@ import (
 // Maximum width of lines with flags.
 const helpWidth = 110
 
+// Help returns a command's help text.
 func Help(cmd *cobra.Command) string {
 	var b strings.Builder
 	writeHelp(&b, cmd)

@@ -298,9 +298,9 @@ func (s *upload) mirror(ctx context.Context, roots []string, seen map[string]boo
 	return s.remove(ctx, keys)
 }
 
-// deletedKeys returns the custom ids of stored files that no longer exist in the folders. Files excluded by patterns
-// still exist. If a folder has no files but the datastore has files from it, deletedKeys returns an error, because the
-// folder is probably not mounted.
+// deletedKeys returns the custom ids of stored files that no longer exist in the folders. It omits files that exist but
+// are excluded by patterns. If a folder has no files but the datastore has files from it, deletedKeys returns an error,
+// because the folder is probably not mounted.
 func deletedKeys(roots, keys []string, seen map[string]bool) (lost []string, err error) {
 	for _, root := range roots {
 		if isAddress(root) {

@@ -70,8 +70,8 @@ func (c *Client) GetOriginal(ctx context.Context, id string) (*Original, error) 
 	return &Original{resp.Body, disposition["filename"], resp.Header.Get("Content-Type"), resp.ContentLength}, nil
 }
 
-// GetText opens a datasource's text, into which positions are byte offsets. Reading fails once ctx is done. The caller
-// must close the reader.
+// GetText opens the text extracted from a datasource. Positions in it are byte offsets. Reading fails once ctx is done.
+// The caller must close the reader.
 func (c *Client) GetText(ctx context.Context, id string) (io.ReadCloser, error) {
 	if err := check(id); err != nil {
 		return nil, err

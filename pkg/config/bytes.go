@@ -14,7 +14,7 @@ type Bytes int64
 // sizeForms describes the accepted size formats, for error messages.
 const sizeForms = "write a whole number of bytes or one with a unit, such as 100MB (10^6), 512KiB (2^10) or 1G (10^9)"
 
-// Largest accepted size. The sum of two sizes does not overflow an int64.
+// Largest accepted size. The sum of two smaller sizes does not overflow an int64.
 const maxBytes = 1 << 62
 
 // units maps each accepted unit, in lower case, to its size in bytes. As in most Go programs, MB is 1,000,000 bytes and

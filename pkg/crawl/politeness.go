@@ -233,7 +233,7 @@ func (p *politeness) failed(ctx context.Context, rt http.RoundTripper, req *http
 	return p.pauseHost(ctx, host, reason)
 }
 
-// Time limit for probing a suspected host.
+// Time limit for probing a host that may be failing.
 const probeTimeout = 10 * time.Second
 
 // probe reports whether a host still works after consecutive failures, which a few broken pages could have caused. It

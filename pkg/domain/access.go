@@ -13,7 +13,7 @@ import (
 // SiteAccess holds extra headers, such as credentials, for requests to a protected site. Their values are encrypted
 // wherever they are stored or sent.
 type SiteAccess struct {
-	Origin string   `json:"origin"` // the only origin that receives the headers: scheme://host, with a non-default port
+	Origin string   `json:"origin"` // the only origin that receives the headers: scheme://host and any non-default port
 	Names  []string `json:"names"`  // header names; not secret
 	Sealed []byte   `json:"sealed"`
 }

@@ -70,7 +70,7 @@ func (a Agent) PlansQueries() bool {
 	return string(bytes.TrimSpace(a.Extra[QueryPlanning])) != "false"
 }
 
-// MaxAgentExtraBytes is the maximum size of an agent's extra fields as JSON.
+// MaxAgentExtraBytes is the maximum size of an agent's extra fields, in bytes of JSON.
 const MaxAgentExtraBytes = 16 << 10
 
 // Check returns an error if the fields exceed MaxAgentExtraBytes.

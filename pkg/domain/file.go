@@ -106,8 +106,8 @@ type StoredFile struct {
 	MissingFileID string // id of a missing file; "" for a datasource
 }
 
-// Owner returns the id of the datasource or file the original was stored for. The original's key starts with it;
-// otherwise, Owner returns "".
+// Owner returns the id of the datasource or file the original was stored for. The id is the first part of the
+// original's key; if the key contains none, Owner returns "".
 func (o *Original) Owner() string {
 	if o == nil {
 		return ""

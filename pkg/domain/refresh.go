@@ -15,7 +15,7 @@ import (
 const (
 	// MinRefresh is the minimum time between two refreshes of the same content.
 	MinRefresh = 10 * time.Minute
-	// MaxRefresh is the maximum interval between two refreshes.
+	// MaxRefresh is the longest interval that a schedule may specify. Cron fields may match less often.
 	MaxRefresh = 366 * 24 * time.Hour
 	// Maximum length in bytes of a refresh schedule.
 	maxRefreshLength = 256

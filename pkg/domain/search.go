@@ -24,8 +24,8 @@ type Facet struct {
 	Values   []FacetValue // the most frequent values first
 }
 
-// FacetValue is a metadata value and the number of documents that have it. If a document's value is a list, each item
-// counts.
+// FacetValue is a metadata value and the number of documents that have it. If a document's value is a list, the
+// document counts once for each item.
 type FacetValue struct {
 	Value any // string, float64 or bool; long strings are truncated
 	Count int

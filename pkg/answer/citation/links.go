@@ -30,7 +30,7 @@ type linkFilter struct {
 
 const (
 	maxAddressBytes = 2048 // maximum length of an address; longer ones count as unknown
-	maxTagName      = 16   // maximum letters in a tag's name
+	maxTagName      = 16   // maximum letters in the name of a tag that is left unchanged
 	beforeBytes     = len("https")
 )
 

@@ -283,7 +283,7 @@ type passage struct {
 	begin, end int // range of lines
 }
 
-// contains reports whether the passage contains the sentence, ignoring white space.
+// contains reports whether the passage contains the sentence, ignoring differences in white space.
 func (p page) contains(in passage, sentence string) bool {
 	var text []string
 	for _, l := range p.lines[in.begin:in.end] {

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	headingShare   = 0.6  // how much a word counts if it is only in a heading or the title
+	headingShare   = 0.6  // fraction of its weight that a word counts if it is only in a heading or the title
 	borrowedWeight = 0.3  // factor for words from the previous question
 	framingWeight  = 0.15 // factor for words that only phrase the question
 	nearDistance   = 3    // maximum distance, in terms, between two terms that count as near each other

@@ -16,7 +16,7 @@ const cellSeparator = "; "
 const maxColumnBytes = 80
 
 // entries splits a list or table into parts, one per line. If the first line ends in a colon, its part also contains
-// the lines after it. A line with column names becomes a heading, and the names are added to the rows below it unless
+// the lines after it. A line of column names becomes a heading, and the names are added to the rows below it unless
 // these already contain them.
 func entries(lines []string) []part {
 	var out []part

@@ -110,7 +110,7 @@ func (c *Caller) Complete(ctx context.Context, prompt chat.Prompt, emit func(str
 			err = r.emptyError()
 		}
 		if err == nil {
-			if !r.begun && r.begin != nil { // the response consists of tool calls
+			if !r.begun && r.begin != nil { // the response has only tool calls
 				r.begin(r.Ignored)
 			}
 			return r.completion(prompt), nil

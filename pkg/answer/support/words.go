@@ -230,7 +230,7 @@ func (r *reader) finish(words []word, text string) {
 	}
 }
 
-// Words longer than minStem count as forms of the same word if they differ only in the last maxEnding characters.
+// Words longer than minStem count as forms of the same word if they differ in at most their last maxEnding characters.
 const (
 	minStem   = 5
 	maxEnding = 3

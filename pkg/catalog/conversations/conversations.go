@@ -139,7 +139,7 @@ type ConversationFilter struct {
 	AgentID   string
 	VisitorID string
 	From      time.Time // started at or after this time
-	To        time.Time // started before
+	To        time.Time // started before this time
 	Search    string    // text in a message, ignoring case
 }
 

@@ -96,8 +96,8 @@ func backOff(ctx context.Context, run int) error {
 	return sleep.For(ctx, time.Duration(1+rand.IntN(4<<min(run, 7)))*time.Millisecond)
 }
 
-// clean removes NUL characters from text and replaces invalid UTF-8, which PostgreSQL cannot store. Both engines must
-// store and find the same text.
+// clean removes NUL characters from text and replaces invalid UTF-8, because PostgreSQL can store neither, and both
+// engines must store and find the same text.
 func clean(args []any) []any {
 	for i, a := range args {
 		if s, ok := a.(string); ok {

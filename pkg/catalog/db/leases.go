@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// ClockSkew is how far the clocks of processes that share a catalog may differ. If a stored time is further in the
-// future, a clock has been set back.
+// ClockSkew is how far the clocks of processes that share a catalog may differ. If a stored time is too far in the
+// future, even allowing for ClockSkew, a clock has been set back.
 const ClockSkew = 10 * time.Second
 
 // Lease acquires or renews a lease and reports whether the holder has it. Leases are for work that only one of several

@@ -174,7 +174,7 @@ func (c *Pipeline) IssueMovesWithin(ctx context.Context, datastoreID, moveID str
 				return fmt.Errorf("counting the chunks of unfinished jobs: %w", err)
 			}
 		}
-		// A move id in a row always belongs to the current move, because rows are cleared when a move ends.
+		// A move id in a row always belongs to the current move, because the end of a move clears it.
 		due, err := db.Collect(ctx, t, record.Scan, `SELECT `+record.Columns+` FROM datasources WHERE `+notMoved+` AND move_id = ''
 			AND place = 0 AND status IN ('synched', 'error') ORDER BY id LIMIT ?`+t.Lock, datastoreID, limit)
 		if err != nil {

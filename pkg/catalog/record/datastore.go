@@ -56,6 +56,7 @@ var (
 	updateDatastoreText = storedDatastore(new(domain.Datastore)).UpdateText("datastores")
 )
 
+// ScanDatastore scans a row of DatastoreColumns.
 func ScanDatastore(s db.Scanner) (domain.Datastore, error) {
 	var d domain.Datastore
 	var m domain.Move

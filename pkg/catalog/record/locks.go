@@ -12,11 +12,12 @@ import (
 
 // If several processes write concurrently, transactions take their locks in this order to avoid deadlocks:
 //
-//  1. the lock for a workspace's stored content, if its size is limited;  2. datastore locks: shared for transactions
-// that depend on a datastore's place, exclusive for those that move or delete
-//     it;
-//  3. the lock for upserts into a datastore;  4. rows of sites, then rows of other datasources, both sorted by id;  5.
-// everything else.
+//  1. the lock for a workspace's stored content, if its size is limited;
+//  2. datastore locks: shared for transactions that depend on a datastore's place, exclusive for those that move or
+//     delete it;
+//  3. the lock for upserts into a datastore;
+//  4. rows of sites, then rows of other datasources, both sorted by id;
+//  5. everything else.
 //
 // If a deadlock occurs anyway, one of the transactions is retried. SQLite doesn't need locks, because its write
 // transactions never overlap.

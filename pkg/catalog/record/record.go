@@ -191,6 +191,7 @@ var (
 	updateText = new(Record).stored(0).UpdateText("datasources")
 )
 
+// Scan scans a row of Columns.
 func Scan(s db.Scanner) (Record, error) {
 	var r Record
 	var p encodedParts

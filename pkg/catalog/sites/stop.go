@@ -101,7 +101,7 @@ func (w *siteWork) stop(ctx context.Context) error {
 	return withdraw(ctx, w.t, pages)
 }
 
-// stopPages withdraws the jobs of pages waiting to be fetched.
+// stopPages withdraws the crawl job of the page p if it is waiting to be fetched.
 func (c *Sites) stopPages(ctx context.Context, t *db.Tx, p record.Record) error {
 	if p.Location == record.NoJob || p.JobKind != domain.JobCrawl || p.Status.Terminal() {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// build creates the site: the root, the special cases, and as many plain pages as requested.
+// build creates the site: the root, the special cases, and enough plain pages to reach the requested number of pages.
 func (s *Site) build() error {
 	root := s.orphan("/", Expectation{Outcome: Synched})
 	root.linked = true

@@ -124,8 +124,8 @@ func setEscapedPath(u *url.URL, escaped string) {
 }
 
 // canonicalEscapes writes %7e as ~ and %c3 as %C3 (RFC 3986, section 6.2.2). A path segment that would become "." or
-// ".." keeps its escapes. So does a character that would form a new escape with a preceding percent sign: "%%33" does
-// not become "%3".
+// ".." keeps its escapes. An escape is also kept if its character would form a new escape with a percent sign before
+// it: "%%33" does not become "%3".
 func canonicalEscapes(s string) string {
 	if !strings.Contains(s, "%") {
 		return s

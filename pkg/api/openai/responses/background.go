@@ -25,7 +25,7 @@ const (
 	maxRunning   = 16       // responses being answered
 	maxQueued    = 512      // responses queued or being answered
 	maxWorkspace = 256      // the same per workspace
-	maxHeld      = 64 << 20 // total bytes of their input
+	maxHeld      = 64 << 20 // total bytes of input for all queued and running responses
 )
 
 // Times for background responses. If a process dies, its unfinished responses count as failed once they have not been
