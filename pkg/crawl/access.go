@@ -84,7 +84,7 @@ func accessTo(ctx context.Context, u *url.URL) *Access {
 type askerKey struct{}
 
 // WithAsker returns a context for a request made by a document in a Renderer's browser. `origin` is the document's
-// origin as returned by Origin. Without such a context, a browser's request never gets an Access's headers.
+// origin as returned by Origin. A browser's request whose context was not made this way never gets an Access's headers.
 func WithAsker(ctx context.Context, origin string) context.Context {
 	return context.WithValue(ctx, askerKey{}, origin)
 }

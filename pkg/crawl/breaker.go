@@ -128,7 +128,7 @@ func (b *breaker) lastServed(host string) string {
 	return ""
 }
 
-// pauseLeft returns the remainder of the host's pause, as far as this process knows.
+// pauseLeft returns how much longer the host's pause lasts, as far as this process knows.
 func (b *breaker) pauseLeft(host string, now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -126,7 +126,7 @@ func (n *network) encode(ctx context.Context, w *workspace, texts [][]int32, lay
 	return nil
 }
 
-// feedForward computes a layer from the end of attention on, for the first `rows` rows of w.x and w.mixed.
+// feedForward computes the part of a layer that follows attention, for the first `rows` rows of w.x and w.mixed.
 func (n *network) feedForward(w *workspace, l *layer, rows int) {
 	size := rows * n.hidden
 	// qkv is no longer needed, so reuse its memory for this layer's output.

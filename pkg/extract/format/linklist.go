@@ -14,8 +14,8 @@ const (
 	docsLink = "[docs]"
 )
 
-// linkCount counts a document's letters: all of them (letters), those in links (linked) and those in code (code). It
-// also counts the links: all of them (links) and those whose text is docsLink (back).
+// linkCount counts a document's letters (letters), the letters in links (linked) and in code (code), the links (links),
+// and the links whose text is docsLink (back).
 type linkCount struct{ letters, linked, links, code, back int }
 
 // add counts a block's links and letters, except in headings.

@@ -23,8 +23,8 @@ func (t *pageTree) surroundings(doc, region *html.Node) map[*html.Node]bool {
 }
 
 // content finds a page's content. Starting from the region, it descends as long as one child contains the headings and
-// most of the prose, and returns the element where it stops. It also returns the siblings of the elements on the way,
-// with whether each comes before or after the content.
+// most of the prose, and returns the element where it stops. It also returns the siblings of the elements on the way
+// and says whether each comes before or after the content.
 func (t *pageTree) content(region *html.Node) (*html.Node, map[*html.Node]side) {
 	beside := map[*html.Node]side{}
 	n := region

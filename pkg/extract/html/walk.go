@@ -330,7 +330,7 @@ func startText(n *html.Node) string {
 	return b.String()
 }
 
-// isInformativeAlt reports whether a picture's description is of use to readers.
+// isInformativeAlt reports whether a picture's description is useful to readers.
 func isInformativeAlt(alt string) bool {
 	words := strings.Fields(alt)
 	lower := strings.ToLower(alt)

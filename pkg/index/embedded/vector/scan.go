@@ -140,7 +140,7 @@ func (s *Set) compare(ctx context.Context, query []float32, limit, rows, n int, 
 	return best, nil
 }
 
-// With at most this many rows to search, the search is exact.
+// A search over at most this many rows is exact.
 const exactUpTo = 20_000
 
 // Search returns the live slots that pass the filter and have the highest inner products with the query, a unit vector.
