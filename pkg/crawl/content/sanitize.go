@@ -17,8 +17,7 @@ import (
 const (
 	// Maximum number of "<" characters to parse per page.
 	maxHTMLTags = 300_000
-	// Maximum estimated number of elements in a page that is parsed unchanged. In larger pages, Sanitize renames
-	// formatting and body elements.
+	// If a page is estimated to have more elements than this, Sanitize renames its formatting and body elements.
 	maxHTMLNodes = 500_000
 	// Maximum number of open elements in the parser.
 	maxOpenElements = 512

@@ -38,7 +38,7 @@ type Options struct {
 	Slow time.Duration
 	// BombBytes is a gzip bomb's uncompressed size, which must exceed the crawler's page limit. Default: 256 MiB.
 	BombBytes int64
-	// Scripts must be set if the crawler has a browser. The crawler must then store pages built by scripts, and otherwise
+	// Scripts says whether the crawler has a browser. If so, it must store pages built by scripts; otherwise it must
 	// report an error for each.
 	Scripts bool
 }

@@ -208,7 +208,7 @@ func (w *writer) sequence(n *yaml.Node, about string) error {
 	return nil
 }
 
-// keyText returns a key's text. If the key is a mapping or sequence, this is its values.
+// keyText returns a key's text, or its values if the key is a mapping or sequence.
 func keyText(n *yaml.Node) string {
 	const maxKey = 200
 	switch n.Kind {

@@ -200,7 +200,7 @@ func (x *Index) CountValues(ctx context.Context, s index.Space, q index.CountQue
 	return out.Counts, done(nil)
 }
 
-// counter counts the documents of CountValues.
+// counter counts documents for CountValues.
 type counter struct{ index.Counts }
 
 func newCounter(keys []string) *counter {

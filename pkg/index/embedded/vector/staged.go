@@ -393,8 +393,8 @@ func (s *selector) compact() {
 	s.found = s.found[:n]
 }
 
-// take appends the slots of candidates whose upper bound reaches `threshold` and whose estimate reaches `minimum` to
-// `slots`. It returns the other candidates whose upper bound reaches the threshold in `left` and drops all others.
+// take appends to `slots` the slots of candidates whose upper bound reaches `threshold` and whose estimate reaches
+// `minimum`. It returns the other candidates whose upper bound reaches the threshold in `left` and drops all others.
 func (s *selector) take(slots []uint32, threshold, minimum float32) (taken []uint32, left []candidate) {
 	from, n := len(slots), 0
 	slots = slices.Grow(slots, len(s.found))[:from+len(s.found)]
