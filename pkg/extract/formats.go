@@ -69,9 +69,9 @@ func Named(name string) *format.Format { return formats.Named(name) }
 // Declared returns the format with the given MIME type or alias, or nil if there is none.
 func Declared(mimeType string) *format.Format { return formats.Declared(mimeType) }
 
-// DetectType returns the MIME type of a document from its first bytes (about 4 KiB), its file name or address, and the
-// type declared by the sender. Each argument may be empty. The result may be a type that cannot be read; Formats lists
-// the readable ones.
+// DetectType returns a document's MIME type. It examines the first bytes (about 4 KiB), the file name or address, and
+// the type declared by the sender, each of which may be empty. The result may be a type that cannot be read; Formats
+// lists the readable ones.
 func DetectType(head []byte, name, declared string) string {
 	return formats.Detect(head, name, declared)
 }

@@ -21,8 +21,8 @@ func french(token string) string {
 	return fmt.Sprintf("Le mot-clé de cette page, écrit à côté du phare où naît l'été : %s.", token)
 }
 
-// addEncodings adds compressed pages and pages in several charsets, which they declare in the header or in the HTML,
-// declare wrongly, or do not declare at all.
+// addEncodings adds compressed pages and pages in several charsets. These pages declare the charset in the header or in
+// the HTML, declare a wrong one, or declare none.
 func (s *Site) addEncodings(lab *page) {
 	hub := s.page(lab, "/lab/encodings/")
 	utf16LE := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM)

@@ -34,8 +34,8 @@ const (
 
 var oleMagic = []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
 
-// Detect returns the MIME type of a document, without parameters, from its first bytes (about 4 KiB), its file name or
-// address, and the type declared by the sender. Each argument may be empty. The bytes determine the family: PDF,
+// Detect returns a document's MIME type, without parameters. It examines the first bytes (about 4 KiB), the file name
+// or address, and the type declared by the sender, each of which may be empty. The bytes determine the family: PDF,
 // container, picture or text. Within a family, the type follows from the name or, if the name is not conclusive, from
 // the declared type. The result may be a type that cannot be read.
 func (r *Registry) Detect(head []byte, name, declared string) string {

@@ -18,8 +18,8 @@ type Match struct {
 	Share float64
 }
 
-// searchMargin is how much text before and after a span is included in a search for it, so that the same words
-// elsewhere are not mistaken for the span. maxWindow is the maximum length of the text in one search. Both are in
+// searchMargin is how much text before and after a span is included in a search for it. Without this context, the
+// search might find the same words elsewhere. maxWindow is the maximum length of the text in one search. Both are in
 // bytes.
 const (
 	searchMargin = 400

@@ -14,8 +14,8 @@ const (
 	// boundSlack inflates sums of bounds. Scores may be added up in a different order than bounds and thus be rounded
 	// differently, but no score may exceed its bound.
 	boundSlack = 1 + 1e-9
-	// If a window has at most this many postings to add up, their slots are marked as touched, so that only those slots
-	// have to be examined afterwards, rather than the whole window.
+	// If a window has at most this many postings to add up, their slots are marked as touched. Only these slots are then
+	// examined, rather than the whole window.
 	sparsePostings = windowSlots / 4
 	// If at most this many slots in a window pass the filter, each is looked up in the lists individually.
 	sparseFiltered = windowSlots / 64

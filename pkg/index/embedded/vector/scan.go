@@ -202,8 +202,8 @@ func rescoreFull(ctx context.Context, s *Set, slots []uint32, query []float32, l
 	})
 }
 
-// Recovered returns a function that calls f and converts a panic to an error, for goroutines, in which a panic would
-// otherwise terminate the process.
+// Recovered returns a function that calls f and converts a panic to an error. Use it for goroutines, where a panic
+// would otherwise terminate the process.
 func Recovered(f func() error) func() error {
 	return func() (err error) {
 		defer func() {
