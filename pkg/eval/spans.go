@@ -23,7 +23,7 @@ func Union(spans []Span) []Span {
 	return joined
 }
 
-// Total returns the sum of the lengths of the spans.
+// Total returns the spans' total length.
 func Total(spans []Span) int {
 	n := 0
 	for _, s := range spans {

@@ -115,7 +115,7 @@ func (s Set) Word(w int) uint64 {
 // Has reports whether a slot passes.
 func (s Set) Has(slot uint32) bool { return s == nil || s[slot/64]&(1<<(slot%64)) != 0 }
 
-// Intersect removes the slots that are not in `other` from s. Neither set may be nil, and `other` must have at least as
+// Intersect removes from s the slots that are not in `other`. Neither set may be nil, and `other` must have at least as
 // many words as s.
 func (s Set) Intersect(other Set) {
 	for i := range s {
