@@ -37,7 +37,7 @@ var Ops = []Op{Eq, Ne, Gt, Gte, Lt, Lte, In, Nin, Exists, Prefix, Contains, And,
 
 // Limits on a filter.
 const (
-	MaxDepth      = 8        // nesting levels of and, or and not, plus the innermost condition
+	MaxDepth      = 8        // nesting levels of and, or and not, counting the innermost condition as one
 	MaxConditions = 100      // conditions, not counting and, or and not
 	MaxValues     = 1000     // values in an in, nin or contains condition
 	MaxKeyBytes   = 256      // bytes of a key

@@ -76,8 +76,8 @@ func (f *Filter) Split() *Filter {
 	return out
 }
 
-// ordered returns a function that compares a value with the condition's value, using the order that the operator
-// requires: less, greater, or equal.
+// ordered returns a function that reports whether a value is less than, greater than or equal to the condition's value,
+// as its operator requires.
 func (f *Filter) ordered() func(Value) bool {
 	want := f.Values[0]
 	kind := want.Kind()

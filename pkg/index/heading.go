@@ -10,7 +10,7 @@ const (
 )
 
 // StoredHeading returns a row's heading, anchor and encoded text runs as one string, which engines store in the
-// heading's column. For a row without anchor and text runs, it is just the heading.
+// heading's column. For a row with neither an anchor nor text runs, it is just the heading.
 func StoredHeading(r *Row) string {
 	stored := r.Heading
 	if r.Anchor != "" || strings.Contains(r.Heading, anchorSeparator) {

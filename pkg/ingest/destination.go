@@ -123,7 +123,8 @@ func findGeneration(ctx context.Context, idx Index, job domain.Job, model string
 	return space, rows, nil
 }
 
-// vectors returns one vector per text. It copies existing vectors and embeds the remaining texts, skipping duplicates.
+// vectors returns one vector per text. It copies existing vectors and embeds the remaining texts, each distinct text
+// once.
 func (d *destination) vectors(ctx context.Context, texts []string) ([][]float32, error) {
 	out := make([][]float32, len(texts))
 	for _, s := range d.caches {

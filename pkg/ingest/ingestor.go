@@ -99,8 +99,8 @@ func (i *Ingestor) logger() *slog.Logger {
 //
 // If the job's rows are already in the index, the job ends with domain.EventUnchanged without reading the content. The
 // same happens after the extraction if a web page's text has not changed. Handle copies the same model's vectors from
-// the previous version and from an interrupted run of the same job. It embeds only the remaining texts, skipping
-// duplicates.
+// the previous version and from an interrupted run of the same job. It embeds only the remaining texts, each distinct
+// text once.
 //
 // If the job moves content to another model, Handle copies the active rows with new vectors and does not read the
 // content. This works only if the index has all of these rows.

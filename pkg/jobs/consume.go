@@ -42,7 +42,7 @@ const (
 // MaxBatch), and returns nil once ctx is done. It acknowledges events once the handler has returned nil.
 //
 // If the handler fails, ConsumeBatches passes it the events one by one and retries each after a growing delay until it
-// succeeds. Later events wait, so the handler should fail only for temporary reasons. Messages that are not events are
+// succeeds. Later events wait, so the handler must fail only for temporary reasons. Messages that are not events are
 // logged and skipped, and so are events that make the handler panic catalogPanics times.
 //
 // Any number of processes may call ConsumeBatches, but only one of them receives the events. If it stops responding,

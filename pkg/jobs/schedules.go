@@ -105,8 +105,9 @@ func (b *Broker) Schedules(ctx context.Context, f func(Schedule) error) error {
 	return nil
 }
 
-// schedulesConfig returns the configuration for SCHEDULES. A datasource has at most one schedule and one due message.
-// If it becomes due again before the due message is read, a new message replaces the old one.
+// schedulesConfig returns the configuration for SCHEDULES. A datasource has at most one schedule and at most one
+// message saying that a refresh is due. If the refresh becomes due again before that message is read, the new message
+// replaces the old one.
 func (o Options) schedulesConfig() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:              StreamSchedules,

@@ -17,7 +17,7 @@ type action int
 const (
 	refuse  action = iota // the request fails
 	get                   // the request is sent
-	pixel                 // the response is an empty image, because some pages keep retrying images that fail to load
+	pixel                 // the response is an empty image, because some pages keep reacting to images that fail to load
 	sheet                 // the response is an empty style sheet, because some pages wait for theirs to load
 	nothing               // 204 No Content: the frame keeps its document
 	local                 // handled by the browser without network access

@@ -20,7 +20,8 @@ const (
 	MaxFacetValues     = 1000
 )
 
-// FacetRequest asks for the values of metadata keys in one datastore, which the caller must be allowed to read.
+// FacetRequest asks for the values of metadata keys in one datastore. The caller must have checked that the user may
+// read the datastore.
 type FacetRequest struct {
 	Datastore domain.Datastore
 	Filters   domain.Filters

@@ -108,7 +108,7 @@ const (
 	builtinPrefix      = "builtin-en-" // of the static models
 )
 
-// Request is a query. The caller must be allowed to read the datastores.
+// Request is a query. The caller must have checked that the user may read the datastores.
 type Request struct {
 	WorkspaceID string // every datastore must belong to it
 	Datastores  []domain.Datastore

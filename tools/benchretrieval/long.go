@@ -21,7 +21,7 @@ import (
 // longSeed is the random seed used for the published figures on long documents.
 const longSeed = 1
 
-// longTop is the number of top fragments that must include the right passage.
+// longTop is the number of top fragments searched for the right passage.
 const longTop = 5
 
 // measureLong measures how often the top fragments contain the right passage from a long contract or annual report. The

@@ -45,7 +45,7 @@ type Config struct {
 	QueryPrefix, PassagePrefix string
 
 	// Base64 requests base64 vectors instead of JSON numbers. They take a third of the space, but not every server
-	// supports them. The server may respond in either form.
+	// supports them. Whatever is requested, the server may respond in either form.
 	Base64 bool
 
 	MaxInputTokens int           // maximum number of tokens per text, by a cautious estimate; longer texts are truncated; default 8,000

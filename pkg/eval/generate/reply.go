@@ -36,7 +36,7 @@ const (
 
 const (
 	copiedWeight = 12  // minimum weight of consecutive units that count as copied: six words, or twelve characters in a script without spaces
-	similarShare = 0.8 // two questions count as the same if they share at least this fraction of their words
+	similarShare = 0.8 // two questions count as the same if at least this fraction of their distinct words are in both
 )
 
 // instructions is the system message. The chunk is sent separately.

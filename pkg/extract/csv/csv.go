@@ -117,7 +117,7 @@ type reader struct {
 	sep           rune
 	unclosedQuote int // number of the first line with an unclosed quotation mark; 0 if there is none
 	maxFieldLines int // maximum number of lines in a quoted field; each unclosed field halves it
-	// Quotation marks in fields are escaped with backslashes.
+	// escaped says whether quotation marks in fields are escaped with backslashes.
 	escaped bool
 }
 

@@ -66,7 +66,8 @@ func readNumbering(a *ooxml.Package, part string, styles styles) (*numbering, er
 			return true
 		})
 	})
-	linked := make(map[string]string, len(n.lists)) // collected before any list changes
+	// Collect the links before changing any list, so that the lookups find the lists as the file defines them.
+	linked := make(map[string]string, len(n.lists))
 	for id, list := range n.lists {
 		linked[id] = list.abstract
 		if abstract := abstracts[list.abstract]; abstract != nil && abstract.styleLink != "" && len(abstract.levels) == 0 {

@@ -126,7 +126,7 @@ func (w *walker) paragraph() {
 	w.inlines()
 	p.endRuby()
 	w.para = outer
-	for _, f := range w.fields { // an endless field code must not hide everything after it
+	for _, f := range w.fields { // a field code without an end must not hide everything after it
 		f.result = true
 	}
 	w.finish(p)

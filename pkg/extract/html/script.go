@@ -40,7 +40,7 @@ func (p *reader) scriptBlocks(doc *html.Node, f *pageFacts, shown int) ([]block,
 	if err != nil {
 		return nil, err
 	}
-	const more = 4 // if the scripts have this many times more text, the linked data is just a summary
+	const more = 4 // if the scripts have more than this many times the linked data's text, the linked data is just a summary
 	l, b := lettersIn(linked), lettersIn(built)
 	if b < shellLetters || b <= 2*shown {
 		b = 0

@@ -37,7 +37,7 @@ type walker struct {
 
 // block is a domain.Block with the element it was read from.
 type block struct {
-	domain.Block // in table rows, the text as shown on the page, so that column names don't affect the choice of content
+	domain.Block // in table rows, without column names, so that these don't affect the choice of content
 	node         *html.Node
 	named        string // in table rows, the text with column names; "" if that is the same
 }

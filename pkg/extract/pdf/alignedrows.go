@@ -67,7 +67,7 @@ func (b *alignedBody) isClose(i, j int) bool {
 }
 
 // join turns lines into rows. It joins the lines of multi-line cells and repeats a row name in every row it spans. Row
-// names are in the first column or, in right-to-left text, in the last.
+// names are in the leftmost column or, in right-to-left text, in the rightmost.
 func (b *alignedBody) join(rtl bool) []joinedRow {
 	first, second := 0, 1
 	if rtl {

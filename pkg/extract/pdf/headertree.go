@@ -124,7 +124,7 @@ func (h *headerTree) place(r alignedCells) [][2]int {
 		cost float64
 		end  int // the cell's last node; -1 if the node is skipped
 	}
-	best := make([][]choice, cells+1) // by cell and node: lowest cost of all cells from here on
+	best := make([][]choice, cells+1) // by cell and node: lowest cost from that cell and node to the end
 	for i := range best {
 		best[i] = make([]choice, nodes+1)
 	}

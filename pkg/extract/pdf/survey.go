@@ -137,7 +137,8 @@ func (v *survey) conclude() {
 	v.repeated = map[string]bool{}
 	const atLeast = 3
 	for text, t := range v.edges {
-		if t.pages >= atLeast && t.pages*5 >= v.pages*2 && isFurniture(text) { // left and right pages may differ
+		// Two fifths of the pages are enough, because left and right pages may differ.
+		if t.pages >= atLeast && t.pages*5 >= v.pages*2 && isFurniture(text) {
 			v.repeated[text] = true
 		}
 	}

@@ -34,8 +34,8 @@ func HeaderRows(rows [][]string) (at, depth int) {
 	return -1, 0
 }
 
-// isTitle reports whether the first row is a title or note above the header. In that case, the first row with more
-// columns looks like a header: it has names with values below them.
+// isTitle reports whether the first row is a title or note above the header. It does so only if the first row that
+// fills more columns looks like a header: it must have names, with values below them.
 func isTitle(rows [][]string) bool {
 	own := Filled(rows[0])
 	at := slices.IndexFunc(rows, func(r []string) bool { return Filled(r) > own })

@@ -29,7 +29,7 @@ type Options struct {
 	// RowCacheBytes is the size in bytes of the cache for recently read rows, which all spaces share. Default 32 MiB.
 	RowCacheBytes int64
 	// Alarm, if not nil, is called when a space's files are found damaged or missing, so that an audit can start. The
-	// index waits for Alarm, so Alarm must return immediately and must not use the index.
+	// index waits for Alarm to return, so Alarm must return immediately and must not use the index.
 	Alarm func()
 	// For tests.
 	sizes     vector.Thresholds

@@ -35,7 +35,7 @@ func (s *Server) Ready() error {
 // not acknowledge any. After a restart, Broken returns a new channel.
 func (s *Server) Broken() <-chan struct{} { return s.log.writeFailed() }
 
-// supervise restarts the server after every failed write, until ctx is done. The server itself never retries a store
+// supervise restarts the server whenever a write has failed, until ctx is done. The server itself never retries a store
 // after a failed write.
 func (s *Server) supervise(ctx context.Context) {
 	tick := time.NewTicker(checkInterval)

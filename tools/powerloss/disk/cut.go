@@ -12,7 +12,7 @@ import (
 // Keep says which unflushed blocks survive when the power fails.
 type Keep string
 
-// Values of Keep.
+// Values of Keep: which of the unflushed blocks survive.
 const (
 	KeepNone Keep = "none"
 	// KeepHalf keeps a random half of the blocks. If a block was written several times, any of its contents may be the

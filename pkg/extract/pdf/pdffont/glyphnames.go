@@ -154,7 +154,7 @@ func readable(text, fontName string) string {
 	return out.String()
 }
 
-// privateRune returns a private-use character's known meaning. It returns other characters unchanged.
+// privateRune returns a private-use character's meaning. It returns the character itself if no meaning is known.
 func privateRune(r rune, fontName string) rune {
 	switch {
 	case r >= 0xf730 && r <= 0xf739: // old style figures

@@ -156,7 +156,8 @@ func (b *lineBuilder) isOutsideLine(p piece, way direction) bool {
 	case way == rightToLeft && b.rtl >= b.ltr, way == neutral && b.rtl > b.ltr:
 		return !leftOf
 	case way == neutral && b.rtl+b.ltr == 0 && !isLeftToRight(p.text):
-		return !leftOf || p.x1 < b.left-wordGap*size && (!p.blank || p.x1 < b.left-bracketGap*size) // "(5"
+		// Stay on the line for a bracket to the left of a number.
+		return !leftOf || p.x1 < b.left-wordGap*size && (!p.blank || p.x1 < b.left-bracketGap*size)
 	}
 	return true
 }
@@ -164,7 +165,8 @@ func (b *lineBuilder) isOutsideLine(p piece, way direction) bool {
 // isSuperOrSubscript reports whether a small glyph above or below the open line is a superscript or subscript. It must
 // directly follow the line's last glyph.
 func (b *lineBuilder) isSuperOrSubscript(p piece) bool {
-	const small, smallest, maxRaisedGap, fewest = 0.8, 0.4, 0.3, 2 // times the font size; fewest is a glyph count
+	// Multiples of the line's font size, except fewest: the minimum number of glyphs of that size.
+	const small, smallest, maxRaisedGap, fewest = 0.8, 0.4, 0.3, 2
 	return b.most >= fewest && p.size <= small*b.common && p.size >= smallest*b.common &&
 		math.Abs(p.base-b.base) < maxRise*b.common && math.Abs(p.x0-b.end) < maxRaisedGap*b.common
 }

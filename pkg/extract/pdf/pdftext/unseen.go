@@ -187,7 +187,7 @@ func (in *interpreter) paintedBox(p paintBox) {
 		return
 	}
 	if len(in.paints) >= maxPaints {
-		in.paints[maxPaints-1] = paintBox{rect: infiniteRect, picture: true} // too many: the whole page is painted
+		in.paints[maxPaints-1] = paintBox{rect: infiniteRect, picture: true} // too many: treat everything as painted
 		return
 	}
 	if in.paints = append(in.paints, p); p.fill.known && !p.white {

@@ -94,7 +94,7 @@ func openDB(path string, writer bool, conns int) (*sql.DB, error) {
 	return db, nil
 }
 
-// begin starts a transaction and returns a function that rolls it back unless it was committed and releases the
+// begin starts a transaction and returns a function that rolls it back, unless it was committed, and then releases the
 // connection. ctx limits only the wait for a connection. If ctx also ended the transaction, database/sql would roll it
 // back in a separate goroutine. The caller could not wait for that goroutine, which would keep a closed database open.
 func begin(ctx context.Context, db *sql.DB, options *sql.TxOptions) (tx *sql.Tx, end func(), err error) {

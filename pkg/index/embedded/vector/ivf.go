@@ -46,7 +46,7 @@ type IVFState struct {
 	Radius     Radius  `json:"reach"`            // radius factors, for lists that are not always probed
 	BuiltAt    int64   `json:"cut_at"`           // number of rows when the centroids were trained
 	Imbalance  float64 `json:"uneven"`           // imbalance when the centroids were trained; see builder.imbalance
-	Skewed     bool    `json:"skewed,omitempty"` // the lists became unbalanced, so train new centroids
+	Skewed     bool    `json:"skewed,omitempty"` // the lists became far less balanced, so the centroids must be trained again
 	Unassigned int64   `json:"tail"`             // Set.Written, filled in by State
 }
 
@@ -186,7 +186,7 @@ func (s *Set) IVFWork(idle bool) Work {
 	case !c.Radius.Known():
 		return NoWork
 	case s.Written > s.Rows/reassignShare, int64(c.Rows)+s.Written-s.Rows > int64(c.Rows)/deadRowShare:
-		return Assign
+		return Assign // too many unassigned or dead rows
 	}
 	return NoWork
 }

@@ -90,7 +90,7 @@ type Query struct {
 	base   float32 // inner product of query and centroid
 	length float32 // norm of the residual, adjusted for the weights' rounding error
 	tables [][256]int16
-	halves []byte // lookup tables for the codes' nibbles, two per column; nil without processor support
+	halves []byte // lookup tables for the codes' nibbles, two per column; nil if the processor does not support them
 	minSum int32
 	int8   int8Query
 }
