@@ -116,8 +116,8 @@ func TestAQueryTermHasTheNumberOfItsOccurrences(t *testing.T) {
 	}
 }
 
-// TestQueriesWithoutMarksStayExactElsewhere checks that a query matches words with diacritics only if it has none
-// itself, is in no other language and the documents are Vietnamese.
+// TestQueriesWithoutMarksStayExactElsewhere checks that a query without diacritics also matches words that have them,
+// but only in Vietnamese documents and only if the query is in no other language. A query with diacritics stays exact.
 func TestQueriesWithoutMarksStayExactElsewhere(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

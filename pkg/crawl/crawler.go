@@ -30,8 +30,8 @@ type Options struct {
 	MaxSitemapBytes int64
 	// Sitemaps limits the total of one site's sitemaps.
 	Sitemaps sitemap.Limits
-	// Timeout is the time limit for a fetch with all its redirects, excluding the wait for a slot at the host. Default: 60
-	// s.
+	// Timeout is the time limit for a fetch with all its redirects. It excludes the wait for a slot at the host.
+	// Default: 60 s.
 	Timeout time.Duration
 	// ConnectTimeout is the time limit for each connection attempt, including DNS. Default: 10 s.
 	ConnectTimeout time.Duration

@@ -196,6 +196,7 @@ func (c *robotsCache) count(key string, e *robotsEntry) {
 	}
 }
 
+// remove evicts a host. The caller must hold mu.
 func (c *robotsCache) remove(key string, e *robotsEntry) {
 	delete(c.hosts, key)
 	c.bytes -= e.size

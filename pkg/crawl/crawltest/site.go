@@ -65,7 +65,7 @@ type Site struct {
 	left      []leftOut
 	news      *page // page that links to the pages made by Add
 	added     int
-	nextPlain int     // next index into `plain`, for Change, Remove and Unlist
+	nextPlain int     // counter from which Change, Remove and Unlist compute the next index into `plain`
 	plain     []*page // pages for Change, Remove and Unlist
 	down      bool
 	tries     map[string]int // answered requests by address

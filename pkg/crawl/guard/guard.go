@@ -15,7 +15,7 @@ import (
 )
 
 // Guard decides which addresses are allowed. The dialer calls it for every connection, after name resolution, with the
-// socket's actual address. It therefore cannot be bypassed by unusual notations, redirects and changing DNS answers.
+// socket's actual address. It therefore cannot be bypassed by unusual notations, redirects or changing DNS answers.
 type Guard struct {
 	AllowPrivate bool                       // allow everything that configuration can allow
 	Allow        Allow                      // individually allowed addresses and hosts
