@@ -35,7 +35,7 @@ func Total(spans []Span) int {
 // Passages maps document ids to spans.
 type Passages map[string][]Span
 
-// Position is the position of a text in a document.
+// Position is where a text starts in a document.
 type Position struct {
 	Document string
 	Start    int

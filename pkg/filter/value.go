@@ -91,8 +91,8 @@ func ValueOf(v any) (Value, bool) {
 	return Value{}, false
 }
 
-// Identity returns a string that identifies the value: two values are equal if and only if their identities are. Values
-// of different kinds have different identities. FromIdentity is the inverse.
+// Identity returns a string that identifies the value: values with the same identity are equal. Numbers, booleans and
+// texts never share an identity, and neither do two different texts for the same time. FromIdentity is the inverse.
 func (v Value) Identity() string {
 	switch v.kind {
 	case Number:

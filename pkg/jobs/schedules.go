@@ -67,8 +67,8 @@ func (b *Broker) setSchedule(ctx context.Context, datastoreID, datasourceID, pat
 	return nil
 }
 
-// RemoveSchedule removes a datasource's schedule and any due message that has not been read yet. It returns nil if
-// there is no schedule.
+// RemoveSchedule removes a datasource's schedule and, if it has not been read yet, the message saying that a refresh is
+// due. It returns nil if there is no schedule.
 func (b *Broker) RemoveSchedule(ctx context.Context, datastoreID, datasourceID string) error {
 	if err := checkIDs(datastoreID, datasourceID); err != nil {
 		return err

@@ -32,8 +32,8 @@ func (r *refusal) Error() string {
 	return fmt.Sprintf("%s (%d)", text, r.status)
 }
 
-// refusalOf returns the refusal in a response and closes the response's body. If the response is a success, it returns
-// nil.
+// refusalOf returns the refusal in a response, whose body it reads and closes. If the response is a success, it returns
+// nil and leaves the body alone.
 func refusalOf(res *http.Response) error {
 	if res.StatusCode < http.StatusBadRequest {
 		return nil

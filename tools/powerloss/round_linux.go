@@ -34,7 +34,7 @@ const (
 	controlPause       = 4 * time.Second // long enough to acknowledge some documents, since the control must lose some
 
 	key        = "sk_powerloss_0123456789abcdef0123456789" // a key in the data directory might be lost
-	noBarriers = "nobarrier"                               // mount option for the control, which never flushes the disk
+	noBarriers = "nobarrier"                               // mount option for the control: the file system never flushes the disk
 )
 
 // kinds are the kinds of power cuts, used one after another.

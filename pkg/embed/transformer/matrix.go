@@ -32,7 +32,7 @@ func (kn *kernel) apply(l *linear, w *workspace, c, a []float32, m int) {
 	kn.multiplyFixed(c, l.n, a, l.k, m, l, &w.fixed, w.tile)
 }
 
-// packRows packs a matrix whose columns are stored as n rows of k numbers, `stride` numbers apart.
+// packRows packs a matrix whose columns are stored as n rows of k numbers. The rows start `stride` numbers apart.
 func (kn *kernel) packRows(to, from []float32, stride, n, k int) {
 	cols := kn.cols
 	for first := 0; first < n; first += cols {
@@ -57,7 +57,7 @@ func (kn *kernel) packRows(to, from []float32, stride, n, k int) {
 	}
 }
 
-// packColumns packs a matrix of k rows and n columns stored row by row, `stride` numbers apart.
+// packColumns packs a matrix of k rows and n columns, stored row by row. The rows start `stride` numbers apart.
 func (kn *kernel) packColumns(to, from []float32, stride, n, k int) {
 	cols := kn.cols
 	for first := 0; first < n; first += cols {

@@ -16,7 +16,7 @@ import (
 
 // pageFacts is a page's metadata.
 type pageFacts struct {
-	named  map[string]string // content of the first meta element of each name, property, http-equiv or itemprop
+	named  map[string]string // content of the first meta element of each name, property, http-equiv or itemprop, keyed by the lower-case name
 	all    map[string][]string
 	props  map[string][]string // the page's microdata by itemprop
 	title  string              // the title element's text

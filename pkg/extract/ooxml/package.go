@@ -108,7 +108,7 @@ func (a *Package) ReadsComments() bool {
 	return !a.P.Src.PlainRows
 }
 
-// Embeds warns that an embedded document is skipped, because the text shows only a picture of it. It does not warn
+// Embeds warns that an embedded document is skipped, because the file shows only a picture of it. It does not warn
 // about formulas, which are also embedded objects.
 func (a *Package) Embeds(rels map[string]Relation, id, program string) {
 	a.embedded[rels[id].Target] = true

@@ -53,7 +53,7 @@ func (l *layout) ruledTable(g *grid, lines []pdftext.Line) *pageTable {
 // isTable reports whether the text in a grid forms a table: most cells have text, the text is not prose, and few cells
 // are merged. Forms have many merged cells, because their cells have different widths.
 func (t *gridText) isTable(regions []region) bool {
-	const proseCell = 400 // average number of bytes per cell above which text is prose in columns
+	const proseCell = 400 // average number of bytes per cell from which text is prose in columns
 	full, size, merged := 0, 0, 0
 	for _, c := range regions {
 		n := 0

@@ -61,8 +61,8 @@ func Damaged(t *testing.T, name string, data []byte) {
 	}
 }
 
-// Golden reads a document and compares it with the golden file. If the -update flag is set, it writes the golden file
-// instead.
+// Golden reads a document and compares it with the golden file. If the -update flag is set, it first writes the golden
+// file.
 func Golden(t *testing.T, name string, data []byte, golden string) {
 	t.Helper()
 	got := Render(MustParse(t, name, data))

@@ -66,7 +66,8 @@ func PropertyRows(cells [][]string, header, wide func(row int) bool) int {
 	return n
 }
 
-// hasWideCell reports whether any cell in the row spans several columns. A title across the whole row does not count.
+// hasWideCell reports whether a cell in the row spans several columns next to other cells. A title across the whole row
+// does not count.
 func (r *Row) hasWideCell() bool {
 	return Filled(r.Cells) > 1 && slices.ContainsFunc(r.Merged, func(m Merged) bool { return m.ColumnSpan > 1 && m.Column > 0 })
 }

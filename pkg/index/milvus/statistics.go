@@ -64,7 +64,8 @@ type termStatistics struct {
 	mismatch float64
 	until    time.Time
 
-	// Number of sampled rows, and how many of them contain each term. Set only if the server has no sparse vectors.
+	// Number of sampled rows, and how many of them contain each term. Both are set only if the server has no sparse
+	// vectors.
 	sampled float64
 	sample  map[uint32]float64
 
@@ -142,7 +143,7 @@ func (f *statisticsCache) put(k spaceKey, c *termStatistics) {
 }
 
 // statistics returns a space's word statistics, collecting them first if necessary. Concurrent queries share this work.
-// It is cancelled when the index is closed but not when the query that started it ends.
+// The work is cancelled when the index is closed, but not when the query that started it ends.
 func (x *Index) statistics(ctx context.Context, col *collection, datastoreID string) (*termStatistics, error) {
 	c, fill := x.frequencies.get(spaceKey{col.name, datastoreID})
 	if fill != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// Minimum number of slots for codes. Smaller spaces are searched exactly.
+	// Minimum number of slots for which codes are computed. Smaller spaces are searched exactly.
 	codesFrom = 16_384
 	// RecentreFactor is the factor by which a space must grow before its centroid and all codes are recomputed.
 	RecentreFactor = 4
