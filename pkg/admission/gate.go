@@ -21,7 +21,7 @@ import (
 // Options configures a Gate. The zero value admits every caller.
 type Options struct {
 	Limit   int // number of slots; 0 means no limit
-	Waiting int // maximum number of queued callers, beyond which one from the longest flow is refused; -1 means no maximum
+	Waiting int // maximum queue length; beyond it, a caller from the longest flow queue is refused; -1 means no maximum
 
 	// Time-outs for waiting callers: Burst for those that arrive in a burst, OverloadTimeout for those that arrive
 	// during sustained load. If OverloadTimeout is 0, callers wait until their context is done and each flow is served

@@ -67,7 +67,7 @@ func setLimits(ctx context.Context, t *db.Tx, a domain.Account, limits domain.Li
 	return nil
 }
 
-// accountLimits returns the key's limits and the workspace's limits, the latter combined with Options.Limits.
+// accountLimits returns the workspace's limits, combined with Options.Limits, and the key's own limits.
 func (c *Accounts) accountLimits(ctx context.Context, q db.Querier, a domain.Account) (ofWorkspace, ofKey domain.Limits, err error) {
 	set, err := readLimits(ctx, q, domain.Account{WorkspaceID: a.WorkspaceID})
 	if err != nil {
