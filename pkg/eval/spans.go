@@ -23,7 +23,7 @@ func Union(spans []Span) []Span {
 	return joined
 }
 
-// Total returns the spans' total length.
+// Total returns the sum of the spans' lengths.
 func Total(spans []Span) int {
 	n := 0
 	for _, s := range spans {

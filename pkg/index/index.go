@@ -45,8 +45,8 @@ type Filter struct {
 	CustomIDs     []string
 	Metadata      map[string]any
 	// Where is a filter in the general filter grammar, or nil. A search fails with a filter.Error if Where cannot be
-	// evaluated: a condition cannot compare a row's value, or a row written by an earlier version lacks data that a
-	// condition needs.
+	// evaluated: either any row in the space has a value that a condition cannot compare, or a row written by an
+	// earlier version lacks data that a condition needs.
 	Where *filter.Filter
 }
 

@@ -171,7 +171,7 @@ func TestARowReplacedInTheSameCallIsNotFound(t *testing.T) {
 	}
 }
 
-// found searches all rows for a word and returns the number of hits as text.
+// found searches for a word that every row contains and returns the number of rows found as text.
 func found(t *testing.T, x *Index) string {
 	t.Helper()
 	r, err := x.Search(t.Context(), crashSpace, index.Query{Text: "common", Limit: 100})
