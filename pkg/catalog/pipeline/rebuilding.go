@@ -10,7 +10,7 @@ import (
 // Waiting says how much content still has to be processed again, for example after the index was lost.
 type Waiting struct {
 	Any      bool  // whether the catalog contains any datasources
-	Queued   int64 // in the outbox with PriorityReplay; at most maxWaiting
+	Queued   int64 // in the outbox with PriorityReplay; not counted beyond maxWaiting
 	InFlight int64 // in the job stream for any reason
 }
 
