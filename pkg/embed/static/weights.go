@@ -13,5 +13,6 @@ func weightOf(frequency, texts uint32) uint8 {
 	return uint8(max(1, math.Round(255*smoothing/(smoothing+share))))
 }
 
-// Share of training texts that contain an entry with half the maximum weight. train/fit.py uses the same formula.
+// Share of the training texts that must contain an entry for it to have half the maximum weight. train/fit.py uses the
+// same formula.
 const smoothing = 0.06

@@ -11,7 +11,7 @@ import (
 
 const (
 	attempts        = 8               // attempts per request to a busy service, spread over half a minute
-	initialAttempts = 3               // for initial requests: within a second, to report a wrong address soon
+	initialAttempts = 3               // attempts per initial request, spread over a second, to report a wrong address soon
 	idleTimeout     = 2 * time.Minute // maximum time without data from the service
 )
 

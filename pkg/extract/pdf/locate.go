@@ -19,7 +19,7 @@ const (
 	nearPages       = 2    // how many pages away from the passage's page to search
 	sufficientShare = 0.98 // found fraction of a span that ends the search for it
 	minShare        = 0.6  // a span counts as not found below this fraction, as in text from another file
-	minPageLetters  = 20   // below this number of letters, PDFium may read a page as if it had no text
+	minPageLetters  = 20   // PDFium may read a page with fewer letters, as in a document without text
 	linesOfPage     = 1 << 20
 	maxRectangles   = 50_000 // after this number of rectangles, no more passages are located
 )

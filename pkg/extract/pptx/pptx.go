@@ -97,8 +97,8 @@ func slideOrder(a *ooxml.Package, main string) ([]string, error) {
 	return order, nil
 }
 
-// slide emits one slide: its title, its other content, its notes and its comments. A layout's or master's text is
-// emitted only the first time it is used.
+// slide emits one slide: its title, its other content, the text from its layout and master, its notes and its comments.
+// It emits a layout's or master's text only the first time that the presentation uses it.
 func (r *reader) slide(part string, number int) error {
 	if r.a.Files[zip.PartName(part)] == nil {
 		r.p.Out.Warn(fmt.Sprintf("slide %d is missing from the file", number))

@@ -27,7 +27,7 @@ type reading struct {
 // errOutdatedView means that a write was committed before the view's transaction began.
 var errOutdatedView = errors.New("the space has changed since the search began")
 
-// Read calls f with a view of the last commit whose transaction has already begun.
+// Read calls f with a view of the last commit. The view's transaction has already begun.
 func (s *Space) Read(ctx context.Context, f func(View) error) error {
 	defer s.removeReader(s.addReader().Version)
 	r := &reading{}
