@@ -18,7 +18,8 @@ import (
 // Increment it whenever that code changes.
 const rowVersion = 4
 
-// fingerprintInputs determine a job's rows, together with the embedding model, which is part of a place.
+// fingerprintInputs are all the inputs that determine a job's rows, except the embedding model, which is part of a
+// place.
 type fingerprintInputs struct {
 	Row      int            `json:"row"`
 	Extract  int            `json:"extract"`

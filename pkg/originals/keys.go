@@ -18,7 +18,7 @@ var (
 	ErrTooLarge = errors.New("originals: content too large")
 	// ErrCorrupt means that content does not match its stored digest.
 	ErrCorrupt = errors.New("originals: content does not match its digest")
-	// ErrInvalidKey means that a key was not made by UploadKey or PageKey.
+	// ErrInvalidKey means that a key does not have the form of the keys returned by UploadKey and PageKey.
 	ErrInvalidKey = errors.New("originals: invalid key")
 	// ErrExists means that the key is already in use, since originals are never overwritten.
 	ErrExists = errors.New("originals: key is already in use")

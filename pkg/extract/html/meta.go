@@ -137,7 +137,7 @@ func (f *pageFacts) microdata(n *html.Node) {
 	f.props[prop] = append(f.props[prop], value)
 }
 
-// first returns the value of the first of the named meta elements that the page has.
+// first returns the value of the first name in `names` for which the page has a meta element.
 func (f *pageFacts) first(names ...string) string {
 	for _, n := range names {
 		if v := f.named[n]; v != "" {

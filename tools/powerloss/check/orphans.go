@@ -48,8 +48,8 @@ func (c Comparison) Run(ctx context.Context) (findings []string, err error) {
 var strays = regexp.MustCompile(`checked: stray (rows|originals): \d+(, stray (rows|originals): \d+)?$`)
 
 // differences waits until replaced and deleted data has been removed, and then runs a repair. A power loss can bring
-// back data that was removed but not synced. Such data is not searchable, and the service removes it later. So the
-// first repair may find it, but the next one must not.
+// back data whose removal was not synced. Such data is not searchable, and the service removes it later. So the first
+// repair may find it, but the next one must not.
 func differences(ctx context.Context, program, dir string) (findings []string, err error) {
 	for try := 1; ; try++ {
 		if findings, err := swept(ctx, dir); err != nil || len(findings) > 0 {
