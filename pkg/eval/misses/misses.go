@@ -65,7 +65,7 @@ type Ranks struct {
 	Reranked int `json:"reranked,omitempty"`
 }
 
-// Miss is a question for which none of the expected results ranks high enough, with the reason.
+// Miss is a question that Find counts as a miss, with the reason.
 type Miss struct {
 	ID           string `json:"id"`
 	Question     string `json:"question"`
