@@ -96,8 +96,8 @@ const (
 	// The delay between attempts doubles from firstRetry to lastRetry.
 	firstRetry, lastRetry = time.Second, 10 * time.Minute
 	// minTries is the minimum number of attempts, even if the host asks for long waits. After that, the total time is
-	// limited to the maximum number of attempts times lastRetry. Otherwise, a host that always answers "retry tomorrow"
-	// would keep its site from ever finishing.
+	// limited to the maximum number of attempts times lastRetry. Without this limit, a host that always answers "retry
+	// tomorrow" would keep its site from ever finishing.
 	minTries = 3
 )
 

@@ -7,7 +7,7 @@ import (
 )
 
 // normalise sorts the scores and maps them to the range 0 to 1. Probabilities, which most servers return, stay
-// unchanged. If scores are similarities between -1 and 1, negative ones become 0. If any score is outside that range,
+// unchanged. If scores are similarities between -1 and 1, negative ones become 0. If any score is below -1 or above 1,
 // all scores are assumed to be raw model outputs and mapped by the logistic function.
 func normalise(scores []float64) []Result {
 	low, high := slices.Min(scores), slices.Max(scores)

@@ -35,8 +35,9 @@ func (r Reader) At(ctx context.Context, sequence uint64) (*jetstream.RawStreamMs
 }
 
 // Sync ensures that earlier answers from the leader were not outdated. It returns once a majority of the servers has
-// confirmed the leader. Otherwise, a leader that was cut off may return old data for up to ten seconds. After Sync, a
-// message that was not found does not exist. `unused` must be one of the stream's subjects that never has messages.
+// confirmed the leader. Without this confirmation, a leader that was cut off may return old data for up to ten seconds.
+// After Sync, a message that was not found does not exist. `unused` must be one of the stream's subjects that never has
+// messages.
 func (r Reader) Sync(ctx context.Context, unused string) error {
 	return Retry(ctx, r.timeout(), func(ctx context.Context) error {
 		stream, err := r.JS.Stream(ctx, r.Stream)

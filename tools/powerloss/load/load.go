@@ -19,7 +19,7 @@ const (
 	workers      = 4
 	maxDocuments = 24 // existing documents per worker
 	maxBatch     = 3  // texts per request
-	// Pause between two requests from a worker. Otherwise, the load would leave no CPU time for checking images.
+	// Pause between two requests from a worker. Without pauses, the load would leave no CPU time for checking images.
 	pace = 15 * time.Millisecond
 )
 
