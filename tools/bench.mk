@@ -158,7 +158,7 @@ bench-first-token: build ## measure how long agents with and without plans and m
 .PHONY: bench-openai
 bench-openai: ## compare OpenAI's endpoints with Sluice's: the first token of Responses with that of agents, and searches of 100,000 chunks; docs/openai.md
 	go test -run '^$$' -bench FirstTokenOfResponses -benchtime 500x ./pkg/app
-	BENCH_CHUNKS=100000 go test -timeout 60m -run '^$$' -bench SearchOfVectorStores -benchtime 5x ./pkg/app
+	BENCH_CHUNKS=100000 go test -timeout 60m -run '^$$' -bench SearchOfVectorStores -benchtime 25x ./pkg/app
 
 .PHONY: bench-questions
 bench-questions: build ## measure the built-in answerer and the best fragment on our own questions in eight languages; HALF: tuning or held-out; docs/answers.md
