@@ -40,6 +40,7 @@ pkg/crawl/sitemap          FuzzSitemap
 pkg/embed/static           FuzzTokenise
 pkg/embed/transformer      FuzzTokenizer
 pkg/extract                FuzzZip
+pkg/extract/archive        FuzzOpen
 pkg/extract/csv            FuzzCSV
 pkg/extract/docx           FuzzDocx
 pkg/extract/epub           FuzzEPUB

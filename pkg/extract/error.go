@@ -23,6 +23,7 @@ const (
 	TooLarge    = format.TooLarge
 	Resources   = format.Resources
 	NoPage      = format.NoPage
+	Archive     = format.Archive
 	Scanned     = format.Scanned
 )
 

@@ -160,7 +160,7 @@ func refuse(c *gin.Context, err error) error {
 		return err
 	}
 	switch refused.Kind {
-	case format.Unsupported:
+	case format.Unsupported, format.Archive:
 		return domain.Errorf(domain.CodeUnsupported, "%s", refused.Message)
 	case format.TooLarge:
 		return domain.Errorf(domain.CodeTooLarge, "%s", refused.Message)

@@ -18,6 +18,7 @@ const (
 	TooLarge    Kind = "too_large"   // the document exceeds a limit on size, entries, cells or text
 	Resources   Kind = "resources"   // reading took too much memory or time
 	NoPage      Kind = "no_page"     // the document has no page with the requested number
+	Archive     Kind = "archive"     // the file is a ZIP archive of files, not a document
 	Scanned     Kind = "scanned"     // Error.Pages need text recognition first; see Scans.Report
 )
 

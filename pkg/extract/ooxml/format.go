@@ -42,7 +42,7 @@ func NewFormat(f format.Format) format.Format {
 }
 
 // format returns the package's type, or "" if it is unknown. It checks the main part's folder and content type, and
-// then the folders in the package.
+// then the XML parts in the folders of the package.
 func (a *Package) format() string {
 	main := a.MainPart("")
 	for _, c := range folders {
@@ -54,8 +54,10 @@ func (a *Package) format() string {
 		return f
 	}
 	for _, c := range folders {
-		if a.Has(c.folder) {
-			return c.mimeType
+		for name := range a.Files {
+			if strings.HasPrefix(name, c.folder) && strings.HasSuffix(name, ".xml") {
+				return c.mimeType
+			}
 		}
 	}
 	return ""

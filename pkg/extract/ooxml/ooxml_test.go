@@ -59,6 +59,10 @@ func TestOfficeContainers(t *testing.T) {
 		"a container without any part is damaged":     {"a.docx", []byte("PK\x03\x04" + strings.Repeat("\x00", 200)), "", format.Damaged, ""},
 		"a container cut before its text is damaged":  {"a.docx", extracttest.Office(t, extracttest.Part{"[Content_Types].xml", "<Types/>"}, body)[:150], "", format.Damaged, ""},
 		"a container of other things is unsupported":  {"a.docx", extracttest.Office(t, extracttest.Part{"a.txt", "a"}), "", format.Unsupported, ""},
+		"a container of files is an archive":          {"a.zip", extracttest.Office(t, extracttest.Part{"a.txt", "a"}), "", format.Archive, ""},
+		"documents in a folder named word are files":  {"a.zip", extracttest.Office(t, extracttest.Part{"word/a.docx", "a"}, extracttest.Part{"xl/b.csv", "b"}), "", format.Archive, ""},
+		"an unknown kind of package is no archive":    {"a.zip", extracttest.Office(t, extracttest.Part{"[Content_Types].xml", "<Types/>"}, extracttest.Part{"visio/document.xml", "<a/>"}), "", format.Unsupported, ""},
+		"a container with a misleading name is read":  {"a.zip", extracttest.Office(t, body), "kept", "", ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -20,8 +20,9 @@ type Archive struct {
 	P             *format.Parser
 	Files         map[string]*zip.File // by PartName
 	HasDuplicates bool                 // several parts have the same name
-	cut           bool                 // the file is truncated: its directory or the end of a part is missing
-	Left          int64                // bytes that may still be unpacked
+	all           []*zip.File
+	cut           bool  // the file is truncated: its directory or the end of a part is missing
+	Left          int64 // bytes that may still be unpacked
 	max           int64
 }
 
@@ -38,13 +39,16 @@ func read(p *format.Parser) error {
 			return err
 		}
 	}
-	a, err := newArchive(p, zr)
-	if err != nil {
-		return err
-	}
+	a := index(p, zr)
 	a.cut = whole != nil
 	p.Container = a
 	f := p.Formats.Packed(p)
+	if f == nil && !a.cut && !a.looksPacked() {
+		return &format.Error{Kind: format.Archive, Message: p.Formats.Unsupported(format.TypeZip).Message}
+	}
+	if err := a.check(); err != nil {
+		return err
+	}
 	if f == nil {
 		if a.cut {
 			return format.NotA(p.Formats.PackedNames()+" file", ErrNoPart)
@@ -70,39 +74,57 @@ func Open(p *format.Parser, what string) (*Archive, error) {
 	if err != nil {
 		return nil, format.NotA(what, err)
 	}
-	return newArchive(p, zr)
-}
-
-// newArchive rejects containers whose declared unpacked sizes exceed the limits. Declared sizes can be wrong, so
-// reading is also bounded. If several parts have the same name, only the first one is read.
-func newArchive(p *format.Parser, zr *zip.Reader) (*Archive, error) {
-	if len(zr.File) > format.MaxZipEntries {
-		return nil, format.Errorf(format.TooLarge, "the file contains %d parts; at most %d can be read", len(zr.File), format.MaxZipEntries)
-	}
-	a := &Archive{P: p, Files: make(map[string]*zip.File, len(zr.File)), Left: p.Lim.MaxUnpacked, max: p.Lim.MaxUnpacked}
-	var total uint64
-	for _, f := range zr.File {
-		if f.UncompressedSize64 > uint64(a.max) {
-			return nil, a.tooLarge()
-		}
-		if total += f.UncompressedSize64; total > uint64(a.max) {
-			return nil, a.tooLarge()
-		}
-		if f.Flags&1 != 0 {
-			return nil, format.Errorf(format.Encrypted, "the file is password-protected; remove the password and upload the file again")
-		}
-		name := PartName(f.Name)
-		if a.Files[name] != nil {
-			a.HasDuplicates = true
-			p.Out.Warn(fmt.Sprintf("the file contains part %q more than once; only the first was read", format.Cut(name, 100)))
-			continue
-		}
-		a.Files[name] = f
-	}
-	if total > format.MinBomb && total/uint64(max(p.Src.Size, 1)) > format.MaxRatio {
-		return nil, format.Errorf(format.TooLarge, "the file unpacks to %d times its size; the limit is %d times", total/uint64(max(p.Src.Size, 1)), format.MaxRatio)
+	a := index(p, zr)
+	if err := a.check(); err != nil {
+		return nil, err
 	}
 	return a, nil
+}
+
+// index returns the archive with its parts by name. If several parts have the same name, only the first is read.
+func index(p *format.Parser, zr *zip.Reader) *Archive {
+	a := &Archive{P: p, Files: make(map[string]*zip.File, len(zr.File)), all: zr.File, Left: p.Lim.MaxUnpacked, max: p.Lim.MaxUnpacked}
+	for _, f := range zr.File {
+		if name := PartName(f.Name); a.Files[name] == nil {
+			a.Files[name] = f
+		}
+	}
+	return a
+}
+
+// looksPacked reports whether the archive is meant to be a document in a packed format, even if it is an unknown, damaged
+// or encrypted one. Otherwise it is an archive of files.
+func (a *Archive) looksPacked() bool {
+	named := a.P.Formats.Named(a.P.Src.Name)
+	return named != nil && named.Packed || a.Files["[content_types].xml"] != nil || a.Files["mimetype"] != nil
+}
+
+// check rejects containers whose declared unpacked sizes exceed the limits. Declared sizes can be wrong, so reading is
+// bounded too.
+func (a *Archive) check() error {
+	if len(a.all) > format.MaxZipEntries {
+		return format.Errorf(format.TooLarge, "the file contains %d parts; at most %d can be read", len(a.all), format.MaxZipEntries)
+	}
+	var total uint64
+	for _, f := range a.all {
+		if f.UncompressedSize64 > uint64(a.max) {
+			return a.tooLarge()
+		}
+		if total += f.UncompressedSize64; total > uint64(a.max) {
+			return a.tooLarge()
+		}
+		if f.Flags&1 != 0 {
+			return format.Errorf(format.Encrypted, "the file is password-protected; remove the password and upload the file again")
+		}
+		if name := PartName(f.Name); a.Files[name] != f {
+			a.HasDuplicates = true
+			a.P.Out.Warn(fmt.Sprintf("the file contains part %q more than once; only the first was read", format.Cut(name, 100)))
+		}
+	}
+	if size := uint64(max(a.P.Src.Size, 1)); total > format.MinBomb && total/size > format.MaxRatio {
+		return format.Errorf(format.TooLarge, "the file unpacks to %d times its size; the limit is %d times", total/size, format.MaxRatio)
+	}
+	return nil
 }
 
 // PartName normalises a part name for lookups, because producers use different cases and slashes. A name with ".."
