@@ -122,7 +122,7 @@ func (s *Service) startWorkers(ctx context.Context) error {
 	if len(lanes) > 0 {
 		reader := newExtractor(s.config, s.dir.Join(datadir.Cache), s.dir.Join(datadir.Temp), s.log)
 		s.deferClose(reader.Close)
-		ingestor := ingestWorker(s.config, s.options, s.originals, s.broker, reader, s.embedders, s.engines, s.stages, s.now)
+		ingestor := ingestWorker(s.config, s.options, s.dir.Join(datadir.Temp), s.originals, s.broker, reader, s.embedders, s.engines, s.stages, s.now)
 		ingestor.Yield = s.admission.backpressure.Wait
 		ingestor.Background = newBackground(func() bool { return s.admission.searches.IsBusy() || s.admission.answers.IsBusy() })
 		scans := scanWorker(s.config, ingestor)

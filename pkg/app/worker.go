@@ -140,7 +140,7 @@ func (w *Worker) startIngestor(ctx context.Context) error {
 	}
 	reader := newExtractor(w.config, "", w.scratch.Path(), w.log)
 	w.deferClose(reader.Close)
-	handler := ingestWorker(w.config, w.options, w.originals, w.broker, reader, models, w.engines, w.stages, w.now)
+	handler := ingestWorker(w.config, w.options, w.scratch.Path(), w.originals, w.broker, reader, models, w.engines, w.stages, w.now)
 	handler.Background = newBackground(nil)
 	w.checks = append(w.checks, scanCheck(reader, w.log))
 	w.work(ctx, domain.LaneIngest, handler.Handle)

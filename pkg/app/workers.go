@@ -14,6 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/extract"
+	"github.com/sluice/sluice/pkg/extract/archive"
 	"github.com/sluice/sluice/pkg/ingest"
 	"github.com/sluice/sluice/pkg/jobs"
 	"github.com/sluice/sluice/pkg/originals"
@@ -125,7 +126,7 @@ func newChunker(c config.Config) *chunk.Chunker {
 	return chunk.New(chunk.Options{MaxChunks: c.LimitChunks})
 }
 
-func ingestWorker(c config.Config, o Options, store *originals.Store, events ingest.Events, reader *extract.Extractor, models *embedders, in *engines, times *instrument.Stages, now func() time.Time) *ingest.Ingestor {
+func ingestWorker(c config.Config, o Options, temp string, store *originals.Store, events ingest.Events, reader *extract.Extractor, models *embedders, in *engines, times *instrument.Stages, now func() time.Time) *ingest.Ingestor {
 	var indexes ingest.Indexes = writers{in}
 	if o.hooks.indexes != nil {
 		indexes = o.hooks.indexes(indexes)
@@ -133,6 +134,9 @@ func ingestWorker(c config.Config, o Options, store *originals.Store, events ing
 	return &ingest.Ingestor{
 		Originals: store, Extractor: reader, Chunkers: chunkers{chunker: newChunker(c)},
 		Embedders: models, Indexes: indexes, Vectors: ingest.NewVectorCache(int(cacheMemoryOf(c).vectors)), Admission: ingest.NewAdmission(readers(c), c.IngestConcurrency),
+		Unpacking: ingest.Unpacking{Store: store, TempDir: temp, Limits: archive.Limits{
+			Files: c.LimitArchiveFiles, Unpacked: int64(c.LimitArchiveBytes), File: extract.DefaultLimits().MaxInput,
+		}},
 		Languages: c.OCRLanguages, Events: times.Events(events), Measure: times.Begin, Now: now, Log: o.Log,
 	}
 }

@@ -51,7 +51,7 @@ func TestEverySizeSettingAcceptsUnits(t *testing.T) {
 			}
 		}
 	}
-	if sizes != 7 {
+	if sizes != 8 {
 		t.Errorf("%d settings are sizes", sizes)
 	}
 }

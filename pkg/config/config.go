@@ -100,29 +100,31 @@ type Config struct {
 	OCRConcurrency    int
 	OCRPages          int
 
-	LimitUpload    Bytes
-	LimitJSON      Bytes
-	LimitDocuments int
-	LimitPages     int
-	LimitPageBytes Bytes
-	LimitQuery     int
-	LimitRate      int
-	LimitChunks    int
-	QuotaQueries   int64
-	QuotaTokens    int64
-	QuotaChunks    int64
-	QuotaBytes     Bytes
-	LimitVisitor   int
-	LimitSearches  int // maximum number of concurrent searches; 0: chosen by the process
-	LimitAnswers   int // maximum number of concurrent answers; 0: chosen by the process
-	LimitUploads   int // maximum number of concurrent uploads; 0: chosen by the process
-	LimitRequests  int // maximum number of other concurrent requests; 0: chosen by the process
-	LimitOpen      int // maximum number of open streams
-	LimitWaiting   int // maximum number of waiting jobs
-	LimitDisk      Bytes
-	AdmissionWait  time.Duration
-	ShutdownGrace  time.Duration
-	AuditEvery     time.Duration
+	LimitUpload       Bytes
+	LimitJSON         Bytes
+	LimitDocuments    int
+	LimitPages        int
+	LimitPageBytes    Bytes
+	LimitArchiveFiles int
+	LimitArchiveBytes Bytes
+	LimitQuery        int
+	LimitRate         int
+	LimitChunks       int
+	QuotaQueries      int64
+	QuotaTokens       int64
+	QuotaChunks       int64
+	QuotaBytes        Bytes
+	LimitVisitor      int
+	LimitSearches     int // maximum number of concurrent searches; 0: chosen by the process
+	LimitAnswers      int // maximum number of concurrent answers; 0: chosen by the process
+	LimitUploads      int // maximum number of concurrent uploads; 0: chosen by the process
+	LimitRequests     int // maximum number of other concurrent requests; 0: chosen by the process
+	LimitOpen         int // maximum number of open streams
+	LimitWaiting      int // maximum number of waiting jobs
+	LimitDisk         Bytes
+	AdmissionWait     time.Duration
+	ShutdownGrace     time.Duration
+	AuditEvery        time.Duration
 
 	ConversationRetention time.Duration // 0: kept forever
 }

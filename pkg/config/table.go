@@ -200,6 +200,8 @@ func limitSettings(c *Config) Group {
 		{Env: "SLUICE_LIMIT_PAGE_BYTES", Default: "20MiB", set: size(&c.LimitPageBytes, 1024), Doc: "Maximum size of a fetched page or document after decompression."},
 		{Env: "SLUICE_LIMIT_DOCUMENTS", Default: "1000", set: number(&c.LimitDocuments, 1, 100_000), Doc: "Maximum documents in one upsert request."},
 		{Env: "SLUICE_LIMIT_PAGES", Default: "10000", set: number(&c.LimitPages, 1, 10_000_000), Doc: "Maximum pages of a web site."},
+		{Env: "SLUICE_LIMIT_ARCHIVE_FILES", Default: "10000", set: number(&c.LimitArchiveFiles, 1, 100_000), Doc: "Maximum files of a ZIP archive that are read."},
+		{Env: "SLUICE_LIMIT_ARCHIVE_BYTES", Default: "1GiB", set: size(&c.LimitArchiveBytes, 1024), Doc: "Maximum unpacked size of the files of a ZIP archive that are read."},
 		{Env: "SLUICE_LIMIT_CHUNKS", Default: "200000", set: number(&c.LimitChunks, 1, 10_000_000), Doc: "Maximum chunks of a document."},
 		{Env: "SLUICE_LIMIT_QUERY", Default: "8000", set: number(&c.LimitQuery, 1, 1_000_000), Doc: "Maximum length of a query in characters, before and after Unicode normalisation (NFKC)."},
 		{Env: "SLUICE_LIMIT_RATE", Default: "0", set: number(&c.LimitRate, 0, 1_000_000),

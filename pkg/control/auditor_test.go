@@ -245,6 +245,55 @@ func TestAuditRepairsDifferences(t *testing.T) {
 	}
 }
 
+// TestAnArchiveThatHasLostItsOriginalKeepsItsFiles prunes datasources without content, which an archive never has.
+func TestAnArchiveThatHasLostItsOriginalKeepsItsFiles(t *testing.T) {
+	t.Parallel()
+	synched := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	c := testCatalog(t, synched)
+	apply := func(typ domain.EventType, change func(*domain.Event)) {
+		d, err := c.Datasource(t.Context(), "ws", "src")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ev := domain.Event{
+			Type: typ, JobID: d.JobID, JobKind: domain.JobIngest, WorkspaceID: "ws", DatastoreID: "store", DatasourceID: "src", Generation: 8,
+			Places: []domain.Place{here}, At: synched,
+		}
+		change(&ev)
+		if _, err := c.Apply(t.Context(), ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	job := domain.Job{ID: domain.NewID()}
+	if _, err := c.ReplaceContent(t.Context(), "ws", "src", catalog.Replacement{Original: domain.Original{Key: "uploads/zip"}, Job: job}); err != nil {
+		t.Fatal(err)
+	}
+	apply(domain.EventArchive, func(*domain.Event) {})
+	file := domain.MemberID("src", "a.txt")
+	apply(domain.EventDiscovered, func(ev *domain.Event) {
+		ev.Members = []domain.Original{{Key: "uploads/a", SHA256: "a", Size: 1, Name: "a.txt"}}
+	})
+	apply(domain.EventSynched, func(ev *domain.Event) { ev.Complete = true })
+	member, err := c.Datasource(t.Context(), "ws", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	apply(domain.EventSynched, func(ev *domain.Event) { ev.DatasourceID, ev.JobID, ev.Generation, ev.Chunks = file, member.JobID, 9, 2 })
+	a := Auditor{
+		Catalog: c, Engines: inventory{rows: []index.Stored{{DatasourceID: file, Generation: 9, Rows: 2}}}, Originals: kept{"uploads/a": synched}, Log: quiet,
+		Now: func() time.Time { return synched.Add(time.Hour) },
+	}
+	report, err := a.Audit(t.Context(), Scope{Prune: true}, func(format string, args ...any) { t.Logf(format, args...) })
+	if err != nil || report.MissingOriginals != 1 || report.Pruned != 0 || report.Missing != 0 {
+		t.Errorf("the audit found %+v, %v", report, err)
+	}
+	for _, id := range []string{"src", file} {
+		if d, err := c.Datasource(t.Context(), "ws", id); err != nil || d.Status != domain.StatusSynched {
+			t.Errorf("%s is %s, %v", id, d.Status, err)
+		}
+	}
+}
+
 func TestAuditSkipsAnUnreadableDatastore(t *testing.T) {
 	t.Parallel()
 	synched := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

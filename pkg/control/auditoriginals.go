@@ -141,7 +141,7 @@ func (a *audit) handleMissingOriginal(ctx context.Context, o catalog.OriginalRef
 	case a.lost[d.ID]: // counted already
 	case d.Type == domain.TypeWebPage && d.Status == domain.StatusSynched:
 		return a.fetchAgain(ctx, d)
-	case d.ActiveGeneration == 0:
+	case d.ActiveGeneration == 0 && d.Type != domain.TypeArchive: // the files of an archive have originals of their own
 		_, err = a.countLost(ctx, d, 0, 0)
 		return err
 	default:

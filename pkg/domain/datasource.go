@@ -11,8 +11,13 @@ const (
 	TypeWebPage DatasourceType = "web_page"
 	TypeWebSite DatasourceType = "web_site"
 	TypeText    DatasourceType = "text"
-	TypeQA      DatasourceType = "qa" // a question and its answer
+	TypeQA      DatasourceType = "qa"      // a question and its answer
+	TypeArchive DatasourceType = "archive" // a ZIP archive; each file in it is a datasource of type file whose GroupID is the archive's id
 )
+
+// IsGroup reports whether datasources of this type have no searchable content of their own, but consist of other
+// datasources: the pages of a web site, or the files in an archive.
+func (t DatasourceType) IsGroup() bool { return t == TypeWebSite || t == TypeArchive }
 
 // Status is a datasource's processing state.
 type Status string
@@ -40,7 +45,7 @@ type Datasource struct {
 	ID          string
 	WorkspaceID string
 	DatastoreID string
-	GroupID     string // the page's web_site, or ""
+	GroupID     string // the page's web_site or the file's archive, or ""
 	Type        DatasourceType
 	Name        string
 	CustomID    string         // chosen by the caller, for filters
@@ -54,7 +59,7 @@ type Datasource struct {
 	Warnings  []string // parts of the content that could not be read (pages without text, a truncated table)
 	Chunks    int64    // chunks of the active generation
 	TextBytes int64    // bytes of the chunks' text
-	Crawl     *Crawl   // a web_site's newest crawl; nil before the first one
+	Crawl     *Crawl   // a web_site's newest crawl or an archive's newest unpacking; nil before the first one
 
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -66,9 +71,9 @@ type Datasource struct {
 // Processing is a datasource's internal processing state. Users see only what is derived from it: Status, Progress and
 // Error.
 type Processing struct {
-	DiscoveryDone bool   // web_site: the sitemap or root page has been read
+	DiscoveryDone bool   // web_site: the sitemap or root page has been read; archive: it has been unpacked
 	FollowLinks   bool   // web_site: pages are found by following links, not in a sitemap
-	Unchanged     bool   // web_page: the newest fetch found no change
+	Unchanged     bool   // web_page: the newest fetch found no change; file in an archive: the newest unpacking found none
 	DuplicateOf   string // skipped page of a site: id of the page with the same content, if it was skipped as a duplicate
 
 	JobID            string // the newest accepted job; events from other jobs do not change Status
@@ -197,9 +202,9 @@ func (p WebPatch) Apply(c *DatasourceConfig) {
 	}
 }
 
-// Progress is a job's progress. For a web_site, it counts pages.
+// Progress is a job's progress. For a web_site, it counts pages, and for an archive, files.
 type Progress struct {
-	Stage string `json:"stage,omitempty"` // fetching, fetched, extracting, indexing, discovering, crawling, StageRetrying, StageUnreadable
+	Stage string `json:"stage,omitempty"` // fetching, fetched, extracting, indexing, discovering, crawling, unpacking, reading files, StageRetrying, StageUnreadable
 	Done  int64  `json:"done"`
 	Total int64  `json:"total"`
 }

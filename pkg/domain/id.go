@@ -32,6 +32,21 @@ func DerivedID(parts ...string) string {
 // ChildID returns the datasource id for a site's page. It is the same in every crawl.
 func ChildID(siteID, pageURL string) string { return DerivedID("page", siteID, pageURL) }
 
+// MemberID returns the id of the datasource for a file in an archive. It is the same in every version of the archive.
+func MemberID(archiveID, path string) string { return DerivedID("member", archiveID, path) }
+
+// MemberJobID returns the id of the job that reads a file in an archive. archiveJobID, the id of the archive's job,
+// identifies the version of the archive.
+func MemberJobID(archiveJobID, memberID string) string {
+	return DerivedID("member-job", archiveJobID, memberID)
+}
+
+// ArchiveJobID returns the id of the job that unpacks a file that turned out to be an archive. jobID is the id of the
+// file's job.
+func ArchiveJobID(jobID string, generation uint64) string {
+	return DerivedID("archive", jobID, strconv.FormatUint(generation, 10))
+}
+
 // IngestJobID returns the id of the ingest job for a page that a crawl job fetched.
 func IngestJobID(crawlJobID string, generation uint64) string {
 	return DerivedID("ingest", crawlJobID, strconv.FormatUint(generation, 10))

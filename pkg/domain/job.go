@@ -24,7 +24,7 @@ type Job struct {
 	DatastoreID  string         `json:"datastore_id"`
 	DatasourceID string         `json:"datasource_id"`
 	Type         DatasourceType `json:"type"`
-	GroupID      string         `json:"group_id,omitempty"` // the page's web_site
+	GroupID      string         `json:"group_id,omitempty"` // the page's web_site or the file's archive
 	Name         string         `json:"name"`
 	CustomID     string         `json:"custom_id,omitempty"`
 	Metadata     map[string]any `json:"metadata,omitempty"`
@@ -89,11 +89,12 @@ const (
 	EventRunning    EventType = "running"    // a worker has started the job
 	EventProgress   EventType = "progress"   // the job has made progress: Stage, Done, Total
 	EventFetched    EventType = "fetched"    // crawl: the page is in the original store; an ingest job follows
-	EventDiscovered EventType = "discovered" // crawl: Links are pages on the site
+	EventDiscovered EventType = "discovered" // crawl: Links are pages on the site; ingest of an archive: Members are files in it
 	EventPostponed  EventType = "postponed"  // crawl: the job leaves the stream, and a new one follows at Until; ingest: a scan job follows
 	EventSkipped    EventType = "skipped"    // crawl: the page must not be indexed; Error says why
 	EventGone       EventType = "gone"       // crawl: the page does not exist (404, 410); Error says why
 	EventSitemap    EventType = "sitemap"    // crawl: the page is a list of pages, so the datasource becomes a site
+	EventArchive    EventType = "archive"    // ingest: the file is a ZIP archive, so the datasource becomes an archive; Error says why it cannot be read as a document
 	EventSynched    EventType = "synched"    // ingest: all chunks of the generation are written; crawl of a site: discovery is complete
 	EventUnchanged  EventType = "unchanged"  // crawl: the page has not changed; ingest: the job would write the rows that already exist
 	EventError      EventType = "error"      // the job failed permanently; Error says why
@@ -117,16 +118,19 @@ type Event struct {
 	Fetched  *Fetched  `json:"fetched,omitempty"`
 	Links    []Link    `json:"links,omitempty"`  // discovered: at most MaxLinksPerEvent
 	Follow   bool      `json:"follow,omitempty"` // discovered, for a site: follow the links on its pages
+	// Members is set in an archive's discovered events: files in the archive, at most MaxMembersPerEvent. They are
+	// stored as originals, whose Name is the path in the archive.
+	Members []Original `json:"members,omitempty"`
 	// A page's links may be split across several discovered events. Part is the event's 0-based index, and Parts is how
 	// many there are. Together they replace the page's stored links. If Parts is 0, the links are not stored.
 	Part  int `json:"part,omitempty"`
 	Parts int `json:"parts,omitempty"`
-	// Complete is set in a site's synched event if every page was listed, so that any other page no longer belongs to
-	// the site.
+	// Complete is set in the synched event of a site or archive if every page or file was listed, so that any other no
+	// longer belongs to it.
 	Complete bool `json:"complete,omitempty"`
 	// LeftOut counts skipped addresses by reason. It is set in discovered events and in a site's synched event.
 	LeftOut map[string]int `json:"left_out,omitempty"`
-	// Force is the job's Force field. It is set when an ingest job is postponed.
+	// Force is the job's Force field. It is set when an ingest job is postponed, and in an archive's events.
 	Force bool `json:"force,omitempty"`
 	// The next fields are set when a crawl job is postponed. Until is when the next job is due. Tries is the number of
 	// failed fetches so far, and Since is the time of the first one, or zero. Crawl is the job's CrawlSpec.
@@ -165,6 +169,10 @@ const LeadsNowhere = 100
 // MaxLinksPerEvent is the maximum number of links in one discovered event. It keeps events well below the maximum
 // message size.
 const MaxLinksPerEvent = 200
+
+// MaxMembersPerEvent is the maximum number of files in an archive's discovered event. It keeps the event well below the
+// maximum message size.
+const MaxMembersPerEvent = 100
 
 // Fetched is the result of fetching a page.
 type Fetched struct {

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Crawl is the state of a site's latest crawl, without the states of its pages.
+// Crawl is the state of a site's latest crawl, without the states of its pages, or of the latest unpacking of an
+// archive, without the states of its files.
 type Crawl struct {
 	StartedAt    time.Time      `json:"started_at"`
 	Removed      int64          `json:"removed"`             // pages removed from the datastore
@@ -125,35 +126,40 @@ const rereadSitemapWarning = "The site now includes more pages than before. Refr
 // Warnings added by SettlePages. It also recognises them later in order to replace them.
 const (
 	pagesFailed     = " pages could not be read; each shows its error"
+	filesFailed     = " files could not be read; each shows its error"
 	crawlStopped    = "The crawl was stopped before all pages were fetched."
 	onlyRootWarning = "Apart from the root, no page matches the site's include and exclude patterns."
 )
 
-// SettlePages sets the status of a site whose discovery is complete and whose pages are all processed. The status is
-// error if no page could be read. Otherwise it is synched, with a warning if some pages failed or the patterns exclude
-// every page but the root. `cause` is a failed page's error or the reason why a page was skipped. SettlePages reports
-// whether anything changed.
+// SettlePages sets the status of a site whose discovery is complete and whose pages are all processed, or of an archive
+// that was unpacked and whose files are all processed. The status is error if no page could be read. Otherwise it is
+// synched, with a warning if some pages failed or the patterns exclude every page but the root. `cause` is a failed
+// page's error or the reason why a page was skipped. SettlePages reports whether anything changed.
 func (d *Datasource) SettlePages(pages SiteProgress, cause string, at time.Time) bool {
 	status, message := StatusSynched, ""
 	warnings := slices.DeleteFunc(slices.Clone(d.Warnings), func(w string) bool {
-		return w == crawlStopped || w == onlyRootWarning || strings.HasSuffix(w, pagesFailed)
+		return w == crawlStopped || w == onlyRootWarning || strings.HasSuffix(w, pagesFailed) || strings.HasSuffix(w, filesFailed)
 	})
+	group, part, partsFailed := "site", "page", pagesFailed
+	if d.Type == TypeArchive {
+		group, part, partsFailed = "archive", "file", filesFailed
+	}
 	all, failed, skipped := pages.Discovered, pages.Failed, pages.Skipped
 	stopped := d.Crawl.Stopped()
 	switch {
 	case all == 0 && stopped:
 		status, message = StatusError, "The crawl was stopped before any page was found."
 	case all == 0:
-		status, message = StatusError, "The site has no pages that can be read."
+		status, message = StatusError, fmt.Sprintf("The %s has no %ss that can be read.", group, part)
 	case failed == all:
-		status, message = StatusError, fmt.Sprintf("None of the site's %d pages could be read. Example: %s", all, cause)
+		status, message = StatusError, fmt.Sprintf("None of the %s's %d %ss could be read. Example: %s", group, all, part, cause)
 	case skipped == all:
-		status, message = StatusError, fmt.Sprintf("All of the site's %d pages were skipped. Example: %s", all, cause)
+		status, message = StatusError, fmt.Sprintf("All of the %s's %d %ss were skipped. Example: %s", group, all, part, cause)
 	case failed+skipped == all:
 		status = StatusError
-		message = fmt.Sprintf("The site has no readable page: of %d pages, %d could not be read and %d were skipped. Example: %s", all, failed, skipped, cause)
+		message = fmt.Sprintf("The %s has no readable %s: of %d %ss, %d could not be read and %d were skipped. Example: %s", group, part, all, part, failed, skipped, cause)
 	case failed > 0:
-		warnings = append(warnings, fmt.Sprintf("%d of %d%s", failed, all, pagesFailed))
+		warnings = append(warnings, fmt.Sprintf("%d of %d%s", failed, all, partsFailed))
 	case all == 1 && d.FollowLinks && !stopped && len(d.Config.Include)+len(d.Config.Exclude) > 0:
 		warnings = append(warnings, onlyRootWarning)
 	}

@@ -30,10 +30,11 @@ type Outcome struct {
 	Next    *Job // job to add to the outbox
 	// NotBefore is the earliest time to publish Next. Zero means at once.
 	NotBefore time.Time
-	Begins    bool           // Next starts a crawl, because a page has become a site
+	Begins    bool           // Next starts a crawl or unpacks an archive, because a page has become a site, or a file an archive
 	Removed   bool           // the datasource and its data must be removed from the datastore
 	Sweeps    []Sweep        // sweeps to queue
 	Links     []Link         // pages to add to the site (the datasource itself or its group)
+	Members   []Original     // files to add to the archive
 	LeftOut   map[string]int // addresses missing from Links, by reason
 	Settled   bool           // the job in flight has ended, so another may be published
 }
@@ -72,8 +73,11 @@ func Apply(d *Datasource, store Datastore, ev Event) Outcome {
 	case EventUnchanged:
 		return applyUnchanged(d, ev, current)
 	case EventSynched:
-		if ev.JobKind == JobCrawl {
+		switch {
+		case ev.JobKind == JobCrawl:
 			return applyDiscoveryDone(d, ev, current)
+		case d.Type == TypeArchive:
+			return applyUnpacked(d, ev, current)
 		}
 		return applySynched(d, store, ev, current)
 	case EventPostponed:
@@ -87,6 +91,8 @@ func Apply(d *Datasource, store Datastore, ev Event) Outcome {
 		return applyGone(d, ev, current)
 	case EventSitemap:
 		return applySitemap(d, store, ev, current)
+	case EventArchive:
+		return applyArchive(d, store, ev, current)
 	case EventError:
 		return applyError(d, store, ev, current)
 	}
@@ -109,6 +115,13 @@ func OrphanSweeps(ev Event) []Sweep {
 	case EventFetched:
 		base.Originals = []string{ev.Fetched.Original.Key}
 		return []Sweep{base}
+	case EventDiscovered:
+		for _, m := range ev.Members {
+			base.Originals = append(base.Originals, m.Key)
+		}
+		if len(base.Originals) > 0 {
+			return []Sweep{base}
+		}
 	}
 	return nil
 }

@@ -5,8 +5,19 @@ import (
 	"time"
 )
 
-// stageCrawling is the stage of a site whose pages are being fetched.
-const stageCrawling = "crawling"
+// Stages of a site whose pages are being fetched, and of an archive whose files are being read.
+const (
+	stageCrawling     = "crawling"
+	stageReadingFiles = "reading files"
+)
+
+// WaitingStage returns the stage of a site or archive that waits for its pages or files.
+func (d *Datasource) WaitingStage() string {
+	if d.Type == TypeArchive {
+		return stageReadingFiles
+	}
+	return stageCrawling
+}
 
 // Maximum number of redirects stored with a page.
 const maxRedirects = 10
@@ -18,11 +29,14 @@ const MaxPostponed = 24 * time.Hour
 // site's newest job. A page's links are always accepted here; the catalog drops them later unless the crawl that
 // requested the page is still the site's current one.
 func applyDiscovered(d *Datasource, ev Event, current bool) Outcome {
-	if d.Type != TypeWebSite {
+	if !d.Type.IsGroup() {
 		return Outcome{Links: ev.Links, LeftOut: ev.LeftOut}
 	}
-	if !current {
-		return Outcome{}
+	if !current || d.Type == TypeArchive && d.DiscoveryDone {
+		return Outcome{} // the audit removes the originals of members that an overtaken job has stored
+	}
+	if d.Type == TypeArchive {
+		return Outcome{Members: ev.Members}
 	}
 	out := Outcome{Links: ev.Links, LeftOut: ev.LeftOut}
 	if d.FollowLinks != ev.Follow {
@@ -39,7 +53,7 @@ func applyDiscoveryDone(d *Datasource, ev Event, current bool) Outcome {
 	d.DiscoveryDone = true
 	d.Status = StatusRunning
 	d.Error = ""
-	d.Progress.Stage = stageCrawling
+	d.Progress.Stage = d.WaitingStage()
 	d.Warnings = ev.Warnings
 	d.UpdatedAt = ev.At
 	c := d.crawl(ev.At)

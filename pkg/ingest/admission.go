@@ -67,6 +67,19 @@ func (r *Admission) read(ctx context.Context, workspace string, read func() (*do
 	return doc, room.Leave, nil
 }
 
+// slot waits until a file may be read that is not held in memory, such as an archive. The caller must call `leave`
+// once it has read the file.
+func (r *Admission) slot(ctx context.Context, workspace string) (leave func(), err error) {
+	if r == nil {
+		return func() {}, nil
+	}
+	slot, ok := r.reading.Enter(ctx, workspace)
+	if !ok {
+		return nil, context.Cause(ctx)
+	}
+	return slot.Leave, nil
+}
+
 // weightOf returns a document's weight against the limit. A short document weighs 1.
 func weightOf(doc *domain.Document) int {
 	size := 0

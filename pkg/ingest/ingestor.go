@@ -83,6 +83,7 @@ type Ingestor struct {
 	// Background limits re-embedding for datastores moving to a better model. If it is nil, there is no limit.
 	Background *Background
 	Languages  []string // for scanned pages if the job names none; nil: those installed for a page's script
+	Unpacking  Unpacking
 	Events     Events
 	Now        func() time.Time
 	Log        *slog.Logger // default slog.Default()
@@ -108,6 +109,9 @@ func (i *Ingestor) logger() *slog.Logger {
 // Documents with scanned pages are processed only by jobs of kind domain.JobScan. Any other job ends with
 // domain.EventPostponed, and a scan job follows.
 //
+// If the file is a ZIP archive, the job ends with domain.EventArchive. The job of an archive stores the files in it and
+// reports them in events of type domain.EventDiscovered; see unpack.
+//
 // If a place other than the first cannot be written, Handle drops it after a few attempts. The final event names the
 // places that were written.
 func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
@@ -118,6 +122,9 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 		return jobs.Permanent(errors.New("the job does not say where to store its chunks; resync the datasource"))
 	}
 	report := reporter{events: i.Events, job: job, now: i.Now}
+	if job.Type == domain.TypeArchive {
+		return i.unpack(ctx, job, report)
+	}
 	fingerprint, err := i.fingerprint(job)
 	if err != nil {
 		return err
@@ -146,6 +153,10 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 			return err
 		}
 		return jobs.Rescheduled(err)
+	}
+	if isArchive(job, err) {
+		progress.stop()
+		return reportArchive(ctx, report, err)
 	}
 	if err != nil {
 		return err
@@ -205,9 +216,8 @@ func (i *Ingestor) languages(job domain.Job) []string {
 	return i.Languages
 }
 
-// document reads the job's original. If the document has pictures that need text recognition, document fails with an
-// error of kind extract.Scanned, except in a scan job.
-func (i *Ingestor) document(ctx context.Context, job domain.Job, progress *progress) (*domain.Document, error) {
+// take opens the job's original.
+func (i *Ingestor) take(ctx context.Context, job domain.Job) (io.ReadCloser, error) {
 	if job.Original == nil {
 		return nil, jobs.Permanent(errors.New("the content was not stored; upload it again"))
 	}
@@ -223,6 +233,17 @@ func (i *Ingestor) document(ctx context.Context, job domain.Job, progress *progr
 	case err != nil:
 		return nil, fmt.Errorf("reading the original: %w", err)
 	}
+	return body, nil
+}
+
+// document reads the job's original. If the document has pictures whose text must be recognised, document fails with an
+// error of kind extract.Scanned, except in a scan job. If it is an archive, document fails with an error of kind
+// extract.Archive.
+func (i *Ingestor) document(ctx context.Context, job domain.Job, progress *progress) (*domain.Document, error) {
+	body, err := i.take(ctx, job)
+	if err != nil {
+		return nil, err
+	}
 	defer body.Close()
 	doc, err := measureStage(ctx, i.Measure, StageExtract, func(ctx context.Context) (*domain.Document, error) {
 		return i.Extractor.Extract(ctx, extract.Request{
@@ -231,23 +252,32 @@ func (i *Ingestor) document(ctx context.Context, job domain.Job, progress *progr
 			Progress: func(done, total int) { progress.update(ctx, "recognising text", int64(done), int64(total)) },
 		})
 	})
-	var final *extract.Error
+	kind := extract.KindOf(err)
 	switch {
 	case errors.Is(err, originals.ErrCorrupt): // damaged since Take verified it
 		return nil, damagedOriginal(err)
-	case extract.KindOf(err) == extract.Scanned:
+	case kind == extract.Scanned, isArchive(job, err):
 		return nil, err
-	case errors.As(err, &final):
-		// Show users only the message, because the cause may contain a parser's stack trace.
-		code := domain.CodeUnsupported
-		if final.Kind == extract.Resources {
-			code = domain.CodeUnavailable // it may succeed later or on another machine
-		}
-		return nil, jobs.Permanent(&domain.Error{Code: code, Message: final.Message, Err: err})
+	case kind != "":
+		return nil, unreadable(err)
 	case err != nil:
 		return nil, fmt.Errorf("extracting text: %w", err)
 	}
 	return doc, nil
+}
+
+// unreadable returns the error for content that cannot be read. `err` contains an *extract.Error. Users see only its
+// message, because the cause may contain a parser's stack trace.
+func unreadable(err error) error {
+	var final *extract.Error
+	if !errors.As(err, &final) {
+		return err
+	}
+	code := domain.CodeUnsupported
+	if final.Kind == extract.Resources {
+		code = domain.CodeUnavailable // it may succeed later or on another machine
+	}
+	return jobs.Permanent(&domain.Error{Code: code, Message: final.Message, Err: err})
 }
 
 // damagedOriginal returns the error for a job whose original is damaged on all servers. It is permanent, because a

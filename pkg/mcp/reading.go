@@ -75,6 +75,8 @@ func noText(d domain.Datasource) error {
 	switch {
 	case d.Type == domain.TypeWebSite:
 		return domain.Errorf(domain.CodeNotFound, "%q is a web site, which has no text of its own; use search to find its pages", d.Name)
+	case d.Type == domain.TypeArchive:
+		return domain.Errorf(domain.CodeNotFound, "%q is an archive, which has no text of its own; use search to find its files", d.Name)
 	case d.Error != "":
 		return domain.Errorf(domain.CodeNotFound, "%q has no text: %s", d.Name, d.Error)
 	default:

@@ -18,7 +18,7 @@ var (
 	ErrTooLarge = errors.New("originals: content too large")
 	// ErrCorrupt means that content does not match its stored digest.
 	ErrCorrupt = errors.New("originals: content does not match its digest")
-	// ErrInvalidKey means that a key does not have the form of the keys returned by UploadKey and PageKey.
+	// ErrInvalidKey means that a key does not have the form of the keys returned by UploadKey, PageKey and MemberKey.
 	ErrInvalidKey = errors.New("originals: invalid key")
 	// ErrExists means that the key is already in use, since originals are never overwritten.
 	ErrExists = errors.New("originals: key is already in use")
@@ -33,6 +33,12 @@ func UploadKey(datasourceID string) string {
 // SHA-256.
 func PageKey(datasourceID string, generation uint64, sha256 string) string {
 	return datasourceID + ".p-" + strconv.FormatUint(generation, 10) + "-" + sha256
+}
+
+// MemberKey returns the key for a file of an archive. It contains the generation of the archive's job and the
+// hexadecimal SHA-256 of the file's content.
+func MemberKey(datasourceID string, generation uint64, sha256 string) string {
+	return datasourceID + ".m-" + strconv.FormatUint(generation, 10) + "-" + sha256
 }
 
 // DatasourceID returns the datasource id contained in a key, or ErrInvalidKey.

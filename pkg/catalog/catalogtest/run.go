@@ -32,6 +32,7 @@ func Run(t *testing.T, open world.Open) {
 		"retrieval":       testRetrieval,
 		"rescue":          testRescue,
 		"scans":           testScans,
+		"archives":        testArchives,
 		"conversations":   testConversations,
 		"talk lists":      testConversationLists,
 		"talk ends":       testConversationsEnd,

@@ -160,9 +160,9 @@ type storeCount struct {
 
 var scanStoreCount = db.Scan(func(v *storeCount) []any { return []any{&v.datastoreID, &v.status, &v.n, &v.bytes} })
 
-// isFile selects datasources that appear as files in a vector store. A web site has no content of its own, so its pages
-// appear instead.
-const isFile = `type <> 'web_site' AND ` + record.NotOfDeletedSite
+// isFile selects datasources that appear as files in a vector store. Web sites and archives have no content of their
+// own, so their pages and files appear instead.
+const isFile = `type NOT IN ('web_site', 'archive') AND ` + record.NotOfDeletedSite
 
 // count fills in Counts and TextBytes.
 func (c *Files) count(ctx context.Context, stores ...*domain.VectorStore) error {

@@ -112,6 +112,9 @@ func checkEvent(ev domain.Event) error {
 		return domain.Invalid("fetched", "is missing in an event of type fetched of datasource %s", ev.DatasourceID)
 	case ev.Type == domain.EventPostponed && ev.JobKind != domain.JobIngest && (ev.Crawl == nil || ev.Until.IsZero()):
 		return domain.Invalid("until", "is missing in an event of type postponed of datasource %s, or the event does not say what to fetch", ev.DatasourceID)
+	case len(ev.Members) > domain.MaxMembersPerEvent:
+		return domain.Invalid("members", "has %[2]d entries in an event of datasource %[1]s; the limit is %[3]d",
+			ev.DatasourceID, len(ev.Members), domain.MaxMembersPerEvent)
 	case len(ev.Links) > domain.MaxLinksPerEvent:
 		return domain.Invalid("links", "has %[2]d entries in an event of datasource %[1]s; the limit is %[3]d",
 			ev.DatasourceID, len(ev.Links), domain.MaxLinksPerEvent)
@@ -181,6 +184,11 @@ func (c *Pipeline) apply(ctx context.Context, t *db.Tx, ev domain.Event) (Applie
 			return Applied{}, err
 		}
 	}
+	if len(out.Members) > 0 {
+		if done.NewPages, err = sites.AddMembers(ctx, t, r, store, out.Members, ev.Force); err != nil {
+			return Applied{}, err
+		}
+	}
 	if len(out.Links) > 0 || len(out.LeftOut) > 0 {
 		if done.NewPages, err = c.sites.Discovered(ctx, t, siteID, r, store, ev, out); err != nil {
 			return Applied{}, err
@@ -246,7 +254,7 @@ func stoppedSince(ctx context.Context, t *db.Tx, page record.Record) (bool, erro
 // queueSiteWork queues any work on a site's pages that becomes necessary when a job for the site or one of its pages
 // finishes.
 func queueSiteWork(ctx context.Context, t *db.Tx, before, after record.Record) error {
-	if after.Type == domain.TypeWebSite {
+	if after.Type.IsGroup() {
 		if !after.DiscoveryDone || before.DiscoveryDone {
 			return nil
 		}

@@ -36,16 +36,21 @@ const replayBatch = 200
 
 // kind returns which kind of job a replay queues for a datasource, or "" for none. A site has no content of its own, so
 // it gets a job only if web content is fetched again: a crawl job, which then creates the jobs for its pages. A page
-// that was never fetched gets a crawl job, and so does a page whose last fetch failed if failures are replayed.
+// that was never fetched gets a crawl job, and so does a page whose last fetch failed if failures are replayed. An
+// archive is unpacked again if content is fetched again or the archive failed; otherwise only its files are read again.
 func (f ReplayFilter) kind(d record.Record) domain.JobKind {
 	web := d.Type == domain.TypeWebPage || d.Type == domain.TypeWebSite
 	switch {
 	case f.Failed && d.Type == domain.TypeWebPage && (f.Fetch || d.JobKind == domain.JobCrawl):
 		return domain.JobCrawl
-	case f.Fetch && d.GroupID != "" && d.ID != f.DatasourceID:
+	case f.Fetch && d.GroupID != "" && d.ID != f.DatasourceID && (web || !f.Failed):
 		return ""
 	case f.Fetch && web:
 		return domain.JobCrawl
+	case d.Type == domain.TypeArchive && (f.Fetch || f.Failed):
+		return domain.JobIngest
+	case d.Type == domain.TypeArchive:
+		return ""
 	case d.Type == domain.TypeWebSite:
 		return ""
 	case d.Status == domain.StatusSkipped:
@@ -194,7 +199,7 @@ func replayOne(ctx context.Context, t *db.Tx, f ReplayFilter, r record.Record, k
 	r.ReplayID = f.ReplayID
 	r.UpdatedAt = db.FromMicros(t.Stamp())
 	job = r.Accept(job, store)
-	if err := sites.Begin(ctx, t, &r, job); err != nil {
+	if err := sites.Begin(ctx, t, &r); err != nil {
 		return err
 	}
 	if err := r.Store(ctx, t, db.Micros(r.UpdatedAt)); err != nil {

@@ -32,13 +32,13 @@ func CountByStatus(ctx context.Context, q db.Querier, text, id string) (map[doma
 	return out, nil
 }
 
-// CountPages fills in sites' progress: how many of their pages are completed, and how many there are. It counts the
-// pages on every read, so the progress is always correct.
+// CountPages fills in sites' progress: how many of their pages are completed, and how many there are. It does the same
+// for the files of archives. It counts on every read, so the progress is always correct.
 func CountPages(ctx context.Context, q db.Querier, ds []domain.Datasource) error {
 	var ids []string
 	sites := map[string]*domain.Datasource{}
 	for i := range ds {
-		if ds[i].Type == domain.TypeWebSite {
+		if ds[i].Type.IsGroup() {
 			ids, sites[ds[i].ID] = append(ids, ds[i].ID), &ds[i]
 			ds[i].Progress.Done, ds[i].Progress.Total = 0, 0
 		}

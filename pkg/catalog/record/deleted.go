@@ -9,10 +9,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// SiteOf returns the id of the datasource's site. For a site, that is its own id; for a datasource that is neither a
-// site nor a page of one, it is "".
+// SiteOf returns the id of the datasource's site or archive. For a site or archive, that is its own id; for any other
+// datasource that belongs to none, it is "".
 func SiteOf(d domain.Datasource) string {
-	if d.Type == domain.TypeWebSite {
+	if d.Type.IsGroup() {
 		return d.ID
 	}
 	return d.GroupID

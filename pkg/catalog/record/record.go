@@ -39,7 +39,7 @@ func (r *Record) Accept(requested domain.Job, store domain.Datastore) domain.Job
 	if job.Kind == domain.JobCrawl {
 		r.QueuedAt = db.Micros(r.UpdatedAt)
 	}
-	if r.Type == domain.TypeWebSite {
+	if r.Type.IsGroup() {
 		r.RunID, r.Capped = job.ID, false
 		r.BeginCrawl(r.UpdatedAt)
 	}
@@ -68,7 +68,7 @@ const (
 type Record struct {
 	domain.Datasource
 	JobKind  domain.JobKind
-	RunID    string // site: its newest crawl; page: the crawl that last requested it
+	RunID    string // site or archive: its newest crawl or unpacking; page or file: the one that last requested it
 	Location Location
 	Capped   bool   // site: whether its limit excluded some pages
 	ReplayID string // id of the last replay that queued it, or ""

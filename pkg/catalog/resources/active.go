@@ -101,8 +101,8 @@ func scanActive(s db.Scanner) (sizedDatasource, error) {
 }
 
 // ResolveFilters returns the ids of datasources in the datastores that match the filter's CustomIDs and DatasourceIDs.
-// An empty field matches every datasource, and a site includes its pages. The result is nil if both fields are empty,
-// and empty if nothing matches. Metadata is ignored, because the index applies it.
+// An empty field matches every datasource. A site includes its pages, and an archive its files. The result is nil if
+// both fields are empty, and empty if nothing matches. Metadata is ignored, because the index applies it.
 func (c *Resources) ResolveFilters(ctx context.Context, datastoreIDs []string, f domain.Filters) ([]string, error) {
 	if len(f.CustomIDs) == 0 && len(f.DatasourceIDs) == 0 {
 		return nil, nil
@@ -139,7 +139,7 @@ func (c *Resources) resolve(ctx context.Context, selected map[string]int, datast
 				WHERE datastore_id = ? AND `+column+` <> '' AND `+column+` `+in+` AND `+record.NotOfDeletedSite, append([]any{store}, args...)...)
 			for _, m := range found {
 				matched[m.id] = true
-				if m.kind == string(domain.TypeWebSite) {
+				if domain.DatasourceType(m.kind).IsGroup() {
 					sites = append(sites, m.id)
 				}
 			}

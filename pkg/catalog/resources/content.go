@@ -88,8 +88,8 @@ type Description struct {
 
 // Describe changes a datasource's description and queues an ingest job that updates the index. Only the given job's ID
 // is used. A datasource without content gets no job, because its first ingestion uses the description. Neither does a
-// web_site, because its next crawl uses the description. Describe fails with domain.CodeConflict while the datasource
-// is being fetched again.
+// web_site or an archive, because pages and files that are added later use the description. Describe fails with
+// domain.CodeConflict while the datasource is being fetched again.
 func (c *Resources) Describe(ctx context.Context, ws, id string, d Description, job domain.Job) (domain.Datasource, error) {
 	job.Kind = domain.JobIngest
 	var r record.Record
@@ -118,8 +118,8 @@ func (c *Resources) Describe(ctx context.Context, ws, id string, d Description, 
 			r.Config.ChangedAt = r.UpdatedAt
 		}
 		switch {
-		case r.Original == nil:
-			if err := r.Store(ctx, t, db.Micros(r.UpdatedAt)); err != nil || r.Type != domain.TypeWebSite {
+		case r.Original == nil || r.Type.IsGroup():
+			if err := r.Store(ctx, t, db.Micros(r.UpdatedAt)); err != nil || !r.Type.IsGroup() {
 				return err
 			}
 			_, err := c.sites.SettleSite(ctx, t, r.ID, r.UpdatedAt)

@@ -59,6 +59,9 @@ func (c *Resources) UpsertDatasources(ctx context.Context, in []NewDatasource) (
 		if err != nil {
 			return r, fmt.Errorf("looking for custom id %q: %w", d.CustomID, err)
 		}
+		if r.Type == domain.TypeArchive {
+			return r, domain.Invalid("custom_id", "%q belongs to archive %s, which a text cannot replace; delete the archive or use another id", d.CustomID, r.ID)
+		}
 		content := Replacement{Name: &d.Name, Metadata: &d.Metadata, Original: *d.Original, Job: n.Job, Priority: n.Priority}
 		if d.Config.FileName != "" {
 			content.FileName = &d.Config.FileName

@@ -11,10 +11,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// DeleteDatasource deletes and returns the datasource. If it is a site, its pages are deleted, too; if there are many,
-// RemoveDeleted removes the remaining ones later. After the commit, the datasource is invisible, and sweeps for its
-// rows, originals and messages are queued. A deleted page can be added again only by its site's next crawl, not the
-// current one.
+// DeleteDatasource deletes and returns the datasource. The pages of a site and the files of an archive are deleted, too;
+// if there are many, RemoveDeleted removes the remaining ones later. After the commit, the datasource is invisible, and
+// sweeps for its rows, originals and messages are queued. A deleted page can be added again only by its site's next
+// crawl, not the current one.
 func (c *Resources) DeleteDatasource(ctx context.Context, ws, id string) (domain.Datasource, error) {
 	var r record.Record
 	err := c.db.Update(ctx, "deleting a datasource", func(t *db.Tx) (err error) {
@@ -52,7 +52,7 @@ func (c *Resources) remove(ctx context.Context, t *db.Tx, r record.Record) error
 	if err := record.DeleteDatasources(ctx, t, []record.Record{r}, 0); err != nil {
 		return err
 	}
-	if r.Type == domain.TypeWebSite {
+	if r.Type.IsGroup() {
 		_, err := sites.RemovePages(ctx, t, r.ID)
 		return err
 	}

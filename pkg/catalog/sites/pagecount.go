@@ -5,12 +5,12 @@ import (
 
 	"github.com/sluice/sluice/pkg/catalog/db"
 	"github.com/sluice/sluice/pkg/catalog/record"
-	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Begin prepares a site for a new crawl if the job starts one. It discards work queued by older crawls.
-func Begin(ctx context.Context, t *db.Tx, r *record.Record, job domain.Job) error {
-	if r.Type != domain.TypeWebSite || job.Kind != domain.JobCrawl {
+// Begin is called before a datasource gets a new job. It prepares a site for a new crawl, and an archive for being
+// unpacked again. It discards work queued by older crawls.
+func Begin(ctx context.Context, t *db.Tx, r *record.Record) error {
+	if !r.Type.IsGroup() {
 		return nil
 	}
 	for _, w := range []db.Write{
@@ -49,7 +49,7 @@ func AdoptedPages(ctx context.Context, t *db.Tx, r record.Record) error {
 	switch {
 	case r.GroupID != "":
 		return CountPage(ctx, t, r.GroupID, 1)
-	case r.Type == domain.TypeWebSite:
+	case r.Type.IsGroup():
 		return recount(ctx, t, r.ID)
 	default:
 		return nil

@@ -91,7 +91,7 @@ func (c *Sites) addPages(ctx context.Context, t *db.Tx, site *record.Record, sto
 	if err != nil {
 		return 0, nil, err
 	}
-	gone, err := blockedPages(ctx, t, site.ID, links, known)
+	gone, err := blocked(ctx, t, site.ID, linkedIDs(site.ID, links), known)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -255,20 +255,23 @@ func (c *Sites) pageLimit(site record.Record) int {
 }
 
 func pagesByID(ctx context.Context, t *db.Tx, siteID string, links []foundLink) (map[string]record.Record, error) {
-	ids := lists.Map(links, func(l foundLink) string { return domain.ChildID(siteID, l.URL) })
-	known, err := record.ReadAll(ctx, t, ids)
+	known, err := record.ReadAll(ctx, t, linkedIDs(siteID, links))
 	if err != nil {
 		return nil, fmt.Errorf("reading pages of site %s: %w", siteID, err)
 	}
 	return known, nil
 }
 
-// blockedPages returns the ids of linked pages that were deleted or found to be gone since the site's newest crawl
-// began.
-func blockedPages(ctx context.Context, t *db.Tx, siteID string, links []foundLink, known map[string]record.Record) (map[string]bool, error) {
+func linkedIDs(siteID string, links []foundLink) []string {
+	return lists.Map(links, func(l foundLink) string { return domain.ChildID(siteID, l.URL) })
+}
+
+// blocked returns those of the given ids of pages or files that were deleted, or found to be gone, since the newest
+// crawl of their site or unpacking of their archive began.
+func blocked(ctx context.Context, t *db.Tx, siteID string, all []string, known map[string]record.Record) (map[string]bool, error) {
 	var ids []string
-	for _, l := range links {
-		if id := domain.ChildID(siteID, l.URL); known[id].ID == "" {
+	for _, id := range all {
+		if known[id].ID == "" {
 			ids = append(ids, id)
 		}
 	}
@@ -281,7 +284,7 @@ func blockedPages(ctx context.Context, t *db.Tx, siteID string, links []foundLin
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("looking for pages of site %s that are gone: %w", siteID, err)
+		return nil, fmt.Errorf("looking for deleted pages of %s: %w", siteID, err)
 	}
 	return gone, nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// SiteProgress counts sites' pages. The result omits the ids of other datasources.
+// SiteProgress counts sites' pages and archives' files. The result omits the ids of other datasources.
 func (c *Sites) SiteProgress(ctx context.Context, siteIDs ...string) (map[string]domain.SiteProgress, error) {
 	type site struct {
 		id    string
@@ -27,7 +27,7 @@ func (c *Sites) SiteProgress(ctx context.Context, siteIDs ...string) (map[string
 				return v, err
 			}
 			return v, db.FromJSON(crawl, &v.crawl)
-		}, `SELECT id, crawl FROM datasources WHERE type || '' = 'web_site' AND id `+in, args...)
+		}, `SELECT id, crawl FROM datasources WHERE type || '' IN ('web_site', 'archive') AND id `+in, args...)
 		if err != nil {
 			return err
 		}

@@ -11,7 +11,7 @@ import (
 // Restart makes this job the datasource's newest one, stores the record, and adds the job to the outbox.
 func (c *Sites) Restart(ctx context.Context, t *db.Tx, r *record.Record, store domain.Datastore, job domain.Job, p record.Priority) error {
 	job = r.Accept(job, store)
-	if err := Begin(ctx, t, r, job); err != nil {
+	if err := Begin(ctx, t, r); err != nil {
 		return err
 	}
 	if err := r.Store(ctx, t, db.Micros(r.UpdatedAt)); err != nil {

@@ -48,7 +48,7 @@ func (c *Sites) SettleSite(ctx context.Context, t *db.Tx, siteID string, at time
 		return nil, fmt.Errorf("reading site %s: %w", siteID, err)
 	}
 	if waiting {
-		site.Status, site.Error, site.Progress.Stage = domain.StatusRunning, "", "crawling"
+		site.Status, site.Error, site.Progress.Stage = domain.StatusRunning, "", site.WaitingStage()
 		return storeSite(ctx, t, site, at)
 	}
 	changed, err := c.settlePages(ctx, t, &site, at)

@@ -1,0 +1,69 @@
+package domain
+
+// applyArchive turns a file into an archive and requests that it be unpacked. Files that cannot become archives, such
+// as a file of an archive and the files of OpenAI's API, fail instead.
+func applyArchive(d *Datasource, store Datastore, ev Event, current bool) Outcome {
+	if d.Type != TypeFile || d.GroupID != "" || d.FileID() != "" || ev.Move != "" || d.Original == nil {
+		return applyError(d, store, ev, current)
+	}
+	if !current || d.Status.Terminal() {
+		return Outcome{}
+	}
+	out := Outcome{Changed: true, Settled: true, Begins: true}
+	original := d.Original
+	d.Original = nil // keep the archive: it may have to be unpacked again
+	out.removeContent(d, ev.Generation)
+	d.setOriginal(*original)
+	d.Type = TypeArchive
+	d.BeginCrawl(ev.At)
+	d.finish(StatusUnsynched, ev.At)
+	job := newIngestJob(ArchiveJobID(ev.JobID, ev.Generation), *d, store)
+	job.Force = ev.Force
+	out.next(d, job)
+	return out
+}
+
+// applyUnpacked handles the end of an archive's job. If the datasource has become an archive since an overtaken job
+// began, that job has read the former content, whose rows are swept.
+func applyUnpacked(d *Datasource, ev Event, current bool) (out Outcome) {
+	if current {
+		return applyDiscoveryDone(d, ev, current)
+	}
+	for _, p := range ev.Places {
+		out.sweep(d, p, ev.Generation, ev.Generation+1)
+	}
+	return out
+}
+
+func (d *Datasource) setOriginal(o Original) {
+	d.Original = &o
+	d.Config.MIMEType, d.Config.FileSize, d.Config.SHA256 = o.MIMEType, o.Size, o.SHA256
+}
+
+// NewMember returns the datasource for a file in the archive d. `o` is the file's content, and its Name the file's path
+// in the archive. The file inherits the metadata of the archive.
+func (d *Datasource) NewMember(o Original) Datasource {
+	m := Datasource{
+		ID: MemberID(d.ID, o.Name), WorkspaceID: d.WorkspaceID, DatastoreID: d.DatastoreID, GroupID: d.ID, Type: TypeFile,
+		Name: o.Name, Metadata: d.Metadata, Config: DatasourceConfig{FileName: o.Name},
+	}
+	m.setOriginal(o)
+	return m
+}
+
+// HasMember reports whether a file of an archive needs no new job after the archive was unpacked again, because its
+// content is `o` and it was or will be read. Files that could not be read are read again.
+func (d *Datasource) HasMember(o Original) bool {
+	return d.Original != nil && d.Original.SHA256 == o.SHA256 && d.Original.Size == o.Size && d.Status != StatusError
+}
+
+// ReplaceMember gives a file of an archive the content that it has in a new version of the archive. It returns the key
+// of the original that is no longer needed.
+func (d *Datasource) ReplaceMember(o Original) (unneeded string) {
+	if old := d.Original; old != nil {
+		unneeded = old.Key
+	}
+	d.setOriginal(o)
+	d.Unchanged = false
+	return unneeded
+}
