@@ -252,6 +252,7 @@ func (e DatasourceStatus) Valid() bool {
 
 // Defines values for DatasourceType.
 const (
+	DatasourceTypeArchive DatasourceType = "archive"
 	DatasourceTypeFile    DatasourceType = "file"
 	DatasourceTypeQa      DatasourceType = "qa"
 	DatasourceTypeText    DatasourceType = "text"
@@ -262,6 +263,8 @@ const (
 // Valid indicates whether the value is a known member of the DatasourceType enum.
 func (e DatasourceType) Valid() bool {
 	switch e {
+	case DatasourceTypeArchive:
+		return true
 	case DatasourceTypeFile:
 		return true
 	case DatasourceTypeQa:
@@ -1538,7 +1541,8 @@ type ConversationList struct {
 	NextCursor *string        `json:"nextCursor"`
 }
 
-// CrawlProgress Result of a web site's newest crawl. Each page has its own status and error.
+// CrawlProgress Result of a web site's newest crawl. Each page has its own status and error. For an archive, the fields count its
+// files.
 type CrawlProgress struct {
 	// Discovered pages of the site
 	Discovered int64 `json:"discovered"`
@@ -1549,7 +1553,8 @@ type CrawlProgress struct {
 	// Fetched pages whose content was new
 	Fetched int64 `json:"fetched"`
 
-	// LeftOut number of rejected addresses by reason; an address counts once for each page that links to it
+	// LeftOut number of rejected addresses by reason; an address counts once for each page that links to it. For an archive,
+	// number of files that were left out
 	LeftOut map[string]int `json:"leftOut"`
 
 	// Removed pages that no longer exist on the site and were deleted
@@ -1574,14 +1579,15 @@ type Datasource struct {
 	// Chunks searchable chunks
 	Chunks int64 `json:"chunks"`
 
-	// Config file: mime_type, file_size, file_name, sha256; once read also document with title, language, pages, metadata, link_list
+	// Config file and archive: mime_type, file_size, file_name, sha256. file, once read also document with title, language, pages, metadata, link_list
 	// (the document is a list of links) and route (the parser used). web_page: source_url; once fetched also final_url,
 	// redirects, canonical_url, last_mod (from the sitemap) and rendered (a browser was used). web_site: sitemap, source_url,
 	// include, exclude, max_pages, max_depth. web_page and web_site: refresh and header_names (names of the configured
 	// request headers). qa: question. All: custom_id.
 	Config DatasourceConfig `json:"config"`
 
-	// Crawl Result of a web site's newest crawl. Each page has its own status and error.
+	// Crawl Result of a web site's newest crawl. Each page has its own status and error. For an archive, the fields count its
+	// files.
 	Crawl       *CrawlProgress     `json:"crawl,omitempty"`
 	CreatedAt   openapi_types.Date `json:"createdAt"`
 	CustomId    *string            `json:"customId"`
@@ -1590,7 +1596,7 @@ type Datasource struct {
 	// Error reason for the status error or skipped, or for the latest failed attempt
 	Error *string `json:"error"`
 
-	// GroupId id of the web site to which a page belongs; otherwise empty
+	// GroupId id of the web site to which a page belongs, or of the archive to which a file belongs; otherwise empty
 	GroupId string `json:"groupId"`
 
 	// Id Example: 0198c0de-0000-7000-8000-000000000003
@@ -1601,7 +1607,7 @@ type Datasource struct {
 	Metadata  map[string]interface{} `json:"metadata"`
 	Name      string                 `json:"name"`
 
-	// Progress Progress of the job. For a web site, done and total count pages.
+	// Progress Progress of the job. For a web site, done and total count pages; for an archive, files.
 	Progress Progress `json:"progress"`
 
 	// Status unsynched (accepted) → pending (queued) → running → synched, error or skipped. A resync goes back to unsynched;
@@ -1612,7 +1618,8 @@ type Datasource struct {
 	// TextBytes bytes of text in these chunks
 	TextBytes int64 `json:"textBytes"`
 
-	// Type qa: a question with its answer
+	// Type qa: a question with its answer. archive: a ZIP archive; an uploaded file becomes one, and the files in it are
+	// datasources of type file with its id as groupId
 	Type      DatasourceType     `json:"type"`
 	UpdatedAt openapi_types.Date `json:"updatedAt"`
 
@@ -1620,7 +1627,7 @@ type Datasource struct {
 	Warnings []string `json:"warnings"`
 }
 
-// DatasourceConfig file: mime_type, file_size, file_name, sha256; once read also document with title, language, pages, metadata, link_list
+// DatasourceConfig file and archive: mime_type, file_size, file_name, sha256. file, once read also document with title, language, pages, metadata, link_list
 // (the document is a list of links) and route (the parser used). web_page: source_url; once fetched also final_url,
 // redirects, canonical_url, last_mod (from the sitemap) and rendered (a browser was used). web_site: sitemap, source_url,
 // include, exclude, max_pages, max_depth. web_page and web_site: refresh and header_names (names of the configured
@@ -1718,7 +1725,7 @@ type DatasourceEvent struct {
 	Id          string  `json:"id"`
 	Name        string  `json:"name"`
 
-	// Progress Progress of the job. For a web site, done and total count pages.
+	// Progress Progress of the job. For a web site, done and total count pages; for an archive, files.
 	Progress Progress `json:"progress"`
 
 	// Status unsynched (accepted) → pending (queued) → running → synched, error or skipped. A resync goes back to unsynched;
@@ -1726,7 +1733,8 @@ type DatasourceEvent struct {
 	// duplicate or a page marked noindex; `error` has the reason.
 	Status DatasourceStatus `json:"status"`
 
-	// Type qa: a question with its answer
+	// Type qa: a question with its answer. archive: a ZIP archive; an uploaded file becomes one, and the files in it are
+	// datasources of type file with its id as groupId
 	Type DatasourceType `json:"type"`
 }
 
@@ -1793,7 +1801,8 @@ type DatasourcePatch_Metadata struct {
 // duplicate or a page marked noindex; `error` has the reason.
 type DatasourceStatus string
 
-// DatasourceType qa: a question with its answer
+// DatasourceType qa: a question with its answer. archive: a ZIP archive; an uploaded file becomes one, and the files in it are
+// datasources of type file with its id as groupId
 type DatasourceType string
 
 // DatasourceUpload defines model for DatasourceUpload.
@@ -1805,7 +1814,7 @@ type DatasourceUpload struct {
 	// File the uploaded file: PDF, pictures of text (PNG, JPEG, TIFF, WebP; they need Tesseract), EPUB, OpenDocument text (odt),
 	// spreadsheet (ods), presentation (odp), Word (docx), PowerPoint (pptx), Excel (xlsx), RTF, mail (eml), web archive
 	// (mht), Outlook mail (msg), HTML, XML, WebVTT (vtt),
-	// SubRip (srt), Jupyter notebook (ipynb), JSON, YAML, CSV, Markdown or text
+	// SubRip (srt), Jupyter notebook (ipynb), JSON, YAML, CSV, Markdown or text, or a ZIP archive of such files
 	File openapi_types.File `json:"file"`
 
 	// FileName default: the file name of the form part
@@ -2665,6 +2674,15 @@ type OpenAIError struct {
 // OpenAIErrorErrorType defines model for OpenAIError.Error.Type.
 type OpenAIErrorErrorType string
 
+// OriginalUpload defines model for OriginalUpload.
+type OriginalUpload struct {
+	// File the file, in any format that can be uploaded
+	File openapi_types.File `json:"file"`
+
+	// FileName the new name of the file; default: the name stays the same
+	FileName *string `json:"fileName,omitempty"`
+}
+
 // PageRectangle A rectangle on a page of a PDF as viewers display it: cut to its crop box and rotated. The unit is a point (1/72 inch),
 // and the origin is the upper left corner of the page.
 type PageRectangle = evidence.Rectangle
@@ -2763,7 +2781,7 @@ type Problem struct {
 // ProblemError short code
 type ProblemError string
 
-// Progress Progress of the job. For a web site, done and total count pages.
+// Progress Progress of the job. For a web site, done and total count pages; for an archive, files.
 type Progress struct {
 	Done int64 `json:"done"`
 
@@ -3293,7 +3311,7 @@ type ListDatasourcesParams struct {
 	// Type only datasources of this type
 	Type *DatasourceType `form:"type,omitempty" json:"type,omitempty"`
 
-	// GroupId only pages of this web site
+	// GroupId only pages of this web site, or files of this archive
 	GroupId *string `form:"groupId,omitempty" json:"groupId,omitempty"`
 
 	// Search only datasources whose name contains this text
@@ -3353,6 +3371,26 @@ type ListChunksParams struct {
 
 	// Cursor nextCursor of the previous page
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// ReplaceOriginalParams defines parameters for ReplaceOriginal.
+type ReplaceOriginalParams struct {
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
+	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
+	//
+	// If the service crashes during the request, a repeat continues it within seconds:
+	//
+	// * Resources are created once. The response has the same ids and shows the current state. A resource that was
+	//   deleted in between may be created again.
+	// * Documents of an upsert or an update are replaced once. If all of them have changed since, the repeat replaces them
+	//   again.
+	// * A resync is queued again, which costs work but changes nothing.
+	// * If the answer of an agent was stored, the repeat returns it, in the same conversation. Otherwise the question is
+	//   asked again and counts again. Streamed answers are not stored: a repeat is a new question.
+	// * The secret of a new API key is never stored. A repeat within the 24 hours invalidates the first secret and returns
+	//   a new one under the same id.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // GetPictureParams defines parameters for GetPicture.
@@ -3620,6 +3658,9 @@ type DeleteDatasourceJSONRequestBody = Empty
 
 // UpdateDatasourceJSONRequestBody defines body for UpdateDatasource for application/json ContentType.
 type UpdateDatasourceJSONRequestBody = DatasourcePatch
+
+// ReplaceOriginalMultipartRequestBody defines body for ReplaceOriginal for multipart/form-data ContentType.
+type ReplaceOriginalMultipartRequestBody = OriginalUpload
 
 // ResyncDatasourceJSONRequestBody defines body for ResyncDatasource for application/json ContentType.
 type ResyncDatasourceJSONRequestBody = Resync
@@ -4367,6 +4408,9 @@ type ServerInterface interface {
 	// GetOriginal Read a datasource's original
 	// (GET /datasources/{id}/original)
 	GetOriginal(c *gin.Context, id Id)
+	// ReplaceOriginal Replace a datasource's file
+	// (PUT /datasources/{id}/original)
+	ReplaceOriginal(c *gin.Context, id Id, params ReplaceOriginalParams)
 	// GetPicture Read a picture of a page
 	// (GET /datasources/{id}/picture)
 	GetPicture(c *gin.Context, id Id, params GetPictureParams)
@@ -5330,6 +5374,55 @@ func (siw *ServerInterfaceWrapper) GetOriginal(c *gin.Context) {
 	}
 
 	siw.Handler.GetOriginal(c, id)
+}
+
+// ReplaceOriginal operation middleware
+func (siw *ServerInterfaceWrapper) ReplaceOriginal(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", c.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ReplaceOriginalParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ReplaceOriginal(c, id, params)
 }
 
 // GetPicture operation middleware
@@ -6515,6 +6608,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.PATCH(options.BaseURL+"/datasources/:id", wrapper.UpdateDatasource)
 	router.GET(options.BaseURL+"/datasources/:id/chunks", wrapper.ListChunks)
 	router.GET(options.BaseURL+"/datasources/:id/original", wrapper.GetOriginal)
+	router.PUT(options.BaseURL+"/datasources/:id/original", wrapper.ReplaceOriginal)
 	router.GET(options.BaseURL+"/datasources/:id/picture", wrapper.GetPicture)
 	router.POST(options.BaseURL+"/datasources/:id/resync", wrapper.ResyncDatasource)
 	router.POST(options.BaseURL+"/datasources/:id/stop", wrapper.StopDatasource)
@@ -9810,6 +9904,196 @@ type GetOriginal503ApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetOriginal503ApplicationProblemPlusJSONResponse) VisitGetOriginalResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReplaceOriginalRequestObject struct {
+	Id     Id `json:"id"`
+	Params ReplaceOriginalParams
+	Body   *multipart.Reader
+}
+
+type ReplaceOriginalResponseObject interface {
+	VisitReplaceOriginalResponse(w http.ResponseWriter) error
+}
+
+type ReplaceOriginal200JSONResponse Datasource
+
+func (response ReplaceOriginal200JSONResponse) VisitReplaceOriginalResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReplaceOriginal400ApplicationProblemPlusJSONResponse struct {
+	InvalidApplicationProblemPlusJSONResponse
+}
+
+func (response ReplaceOriginal400ApplicationProblemPlusJSONResponse) VisitReplaceOriginalResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReplaceOriginal402ApplicationProblemPlusJSONResponse struct {
+	UsageLimitApplicationProblemPlusJSONResponse
+}
+
+func (response ReplaceOriginal402ApplicationProblemPlusJSONResponse) VisitReplaceOriginalResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(402)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReplaceOriginal403ApplicationProblemPlusJSONResponse struct {
+	UnauthorizedApplicationProblemPlusJSONResponse
+}
+
+func (response ReplaceOriginal403ApplicationProblemPlusJSONResponse) VisitReplaceOriginalResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReplaceOriginal404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response ReplaceOriginal404ApplicationProblemPlusJSONResponse) VisitReplaceOriginalResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReplaceOriginal409ApplicationProblemPlusJSONResponse struct {
+	ConflictApplicationProblemPlusJSONResponse
+}
+
+func (response ReplaceOriginal409ApplicationProblemPlusJSONResponse) VisitReplaceOriginalResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReplaceOriginal413ApplicationProblemPlusJSONResponse struct {
+	TooLargeApplicationProblemPlusJSONResponse
+}
+
+func (response ReplaceOriginal413ApplicationProblemPlusJSONResponse) VisitReplaceOriginalResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReplaceOriginal415ApplicationProblemPlusJSONResponse struct {
+	UnsupportedTypeApplicationProblemPlusJSONResponse
+}
+
+func (response ReplaceOriginal415ApplicationProblemPlusJSONResponse) VisitReplaceOriginalResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(415)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReplaceOriginal429ApplicationProblemPlusJSONResponse struct {
+	RateLimitApplicationProblemPlusJSONResponse
+}
+
+func (response ReplaceOriginal429ApplicationProblemPlusJSONResponse) VisitReplaceOriginalResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReplaceOriginal500ApplicationProblemPlusJSONResponse struct {
+	InternalApplicationProblemPlusJSONResponse
+}
+
+func (response ReplaceOriginal500ApplicationProblemPlusJSONResponse) VisitReplaceOriginalResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReplaceOriginal503ApplicationProblemPlusJSONResponse struct {
+	UnavailableApplicationProblemPlusJSONResponse
+}
+
+func (response ReplaceOriginal503ApplicationProblemPlusJSONResponse) VisitReplaceOriginalResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -15141,6 +15425,9 @@ type StrictServerInterface interface {
 	// GetOriginal Read a datasource's original
 	// (GET /datasources/{id}/original)
 	GetOriginal(ctx context.Context, request GetOriginalRequestObject) (GetOriginalResponseObject, error)
+	// ReplaceOriginal Replace a datasource's file
+	// (PUT /datasources/{id}/original)
+	ReplaceOriginal(ctx context.Context, request ReplaceOriginalRequestObject) (ReplaceOriginalResponseObject, error)
 	// GetPicture Read a picture of a page
 	// (GET /datasources/{id}/picture)
 	GetPicture(ctx context.Context, request GetPictureRequestObject) (GetPictureResponseObject, error)
@@ -16084,6 +16371,40 @@ func (sh *strictHandler) GetOriginal(ctx *gin.Context, id Id) {
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(GetOriginalResponseObject); ok {
 		if err := validResponse.VisitGetOriginalResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ReplaceOriginal operation middleware
+func (sh *strictHandler) ReplaceOriginal(ctx *gin.Context, id Id, params ReplaceOriginalParams) {
+	var request ReplaceOriginalRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	if reader, err := ctx.Request.MultipartReader(); err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	} else {
+		request.Body = reader
+	}
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ReplaceOriginal(ctx, request.(ReplaceOriginalRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ReplaceOriginal")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ReplaceOriginalResponseObject); ok {
+		if err := validResponse.VisitReplaceOriginalResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

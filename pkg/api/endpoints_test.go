@@ -182,6 +182,9 @@ var endpoints = map[string]endpoint{
 			t.Errorf("the original is %q", a.body)
 		}
 	}, bad: []badRequest{noKey(), missing("/datasources/" + unusedID + "/original"), {name: "a site, which has none", request: request{path: "/datasources/{site}/original"}, status: 404}}},
+	"ReplaceOriginal": {good: request{path: "/datasources/{file}/original", body: uploaded}, check: hasFields(datasourceFields...), bad: []badRequest{noKey(), missing("/datasources/" + unusedID + "/original"),
+		{name: "a text", request: request{path: "/datasources/{datasource}/original", body: uploaded}, status: 409}, {name: "no form", request: request{path: "/datasources/{file}/original", body: object{}}, status: 400, field: "Content-Type"},
+		{name: "no file", request: request{path: "/datasources/{file}/original", body: formBody("--x\r\nContent-Disposition: form-data; name=\"fileName\"\r\n\r\na\r\n--x--\r\n")}, status: 400, field: "file"}}},
 	"GetPicture": {check: func(t *testing.T, a *response) {
 		if string(a.body) != "picture" {
 			t.Errorf("the picture is %q", a.body)
@@ -346,6 +349,9 @@ func (s *scene) fill(path string) string {
 	ids := map[string]string{
 		"{agent}": s.agent, "{datastore}": s.datastore, "{datastoreId}": s.datastore, "{datasource}": s.datasource, "{site}": s.site,
 		"{conversation}": s.conversation, "{key}": s.key,
+	}
+	if strings.Contains(path, "{file}") { // not in every scene, because many tests count its datasources
+		ids["{file}"] = s.upload(part{name: "datastoreId", text: s.datastore}, part{"file", "a.txt", "The trial lasts 14 days."}).want(201).object().id()
 	}
 	for kind, id := range map[string]string{"/agents": s.agent, "/datastores": s.datastore, "/datasources": s.datasource, "/conversations": s.conversation, "/keys": s.key, "/v1/models": s.agent} {
 		if strings.HasPrefix(path, kind+"/") {

@@ -509,6 +509,8 @@ func (c *chunks) Chunks(ctx context.Context, d domain.Datasource, from, limit in
 
 func detectType(head []byte, name, _ string) string {
 	switch {
+	case bytes.HasPrefix(head, []byte("PK")):
+		return format.TypeZip
 	case bytes.HasPrefix(head, []byte("%PDF-")):
 		return "application/pdf"
 	case bytes.HasPrefix(head, []byte("MZ")):

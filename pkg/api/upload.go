@@ -10,7 +10,9 @@ import (
 	"github.com/sluice/sluice/pkg/api/idempotency"
 	"github.com/sluice/sluice/pkg/api/transfer"
 	"github.com/sluice/sluice/pkg/api/upload"
+	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract/format"
 )
 
 // upload creates a file datasource.
@@ -46,15 +48,103 @@ func (s *server) upload(ctx context.Context, caller access.Caller, parts *multip
 		d.CustomID = cmp.Or(d.CustomID, customIDIn(form.Metadata))
 	}
 	d.Config.FileName, d.Config.CustomID = d.Name, d.CustomID
-	head, err := form.Head()
+	mimeType, err := s.typeOf(form, d.Name)
 	if err != nil {
 		return domain.Datasource{}, err
 	}
-	mimeType := s.DetectType(head, d.Name, form.Declared)
-	if err := upload.CheckType(d.Name, mimeType, s.Formats); err != nil {
-		return domain.Datasource{}, err
-	}
 	return s.createWithOriginal(ctx, store, d, mimeType, form.File)
+}
+
+// typeOf returns the MIME type of an uploaded file, which must be readable or a ZIP archive. The archive becomes a
+// datasource of type archive when its job finds out that it is not a document in a packed format.
+func (s *server) typeOf(form *upload.Form, name string) (string, error) {
+	head, err := form.Head()
+	if err != nil {
+		return "", err
+	}
+	mimeType := s.DetectType(head, name, form.Declared)
+	if mimeType == format.TypeZip {
+		return mimeType, nil
+	}
+	return mimeType, upload.CheckType(name, mimeType, s.Formats)
+}
+
+// ReplaceOriginal implements StrictServerInterface.
+func (s *server) ReplaceOriginal(ctx context.Context, r ReplaceOriginalRequestObject) (ReplaceOriginalResponseObject, error) {
+	ctx, caller := access.CallerOf(ctx)
+	d, err := s.datasource(ctx, caller, r.Id)
+	if err == nil {
+		err = takesFile(d)
+	}
+	if err != nil {
+		transfer.FinishUpload(ctx, false)
+		return nil, err
+	}
+	options := s.uploads
+	options.Fields = []string{"fileName"}
+	form, err := upload.Receive(r.Body, options)
+	defer func() {
+		if err := form.Close(); err != nil {
+			s.log.Warn("removing an upload's temporary file", "error", err)
+		}
+	}()
+	transfer.FinishUpload(ctx, err == nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := form.CheckReplacement(); err != nil {
+		return nil, err
+	}
+	if !idempotency.HasJobID(ctx, d.JobID, 0) { // otherwise an earlier run of the request has replaced the file
+		if d, err = s.replaceFile(ctx, d, form); err != nil {
+			return nil, err
+		}
+	}
+	s.Watcher.Changed(d.DatastoreID, d.ID)
+	shown, err := s.renderDatasource(ctx, d)
+	return ReplaceOriginal200JSONResponse(shown), err
+}
+
+// takesFile checks that the datasource's file can be replaced, and returns an error if it cannot.
+func takesFile(d domain.Datasource) error {
+	switch {
+	case d.Type != domain.TypeFile && d.Type != domain.TypeArchive:
+		return domain.Errorf(domain.CodeConflict, "datasource %q is a %s; only a file or an archive can be replaced by a file", d.ID, d.Type)
+	case d.GroupID != "":
+		return domain.Errorf(domain.CodeConflict, "datasource %q belongs to an archive; replace the archive, datasource %q, instead", d.ID, d.GroupID)
+	case d.FileID() != "":
+		return domain.Errorf(domain.CodeConflict, "datasource %q was created from a file of the vector store API, which cannot be replaced; upload a new file", d.ID)
+	default:
+		return nil
+	}
+}
+
+// replaceFile stores the form's file as the new content of the datasource.
+func (s *server) replaceFile(ctx context.Context, d domain.Datasource, form *upload.Form) (domain.Datasource, error) {
+	name := d.Config.FileName
+	if form.IsNamed() {
+		name = form.Name()
+	}
+	mimeType, err := s.typeOf(form, name)
+	if err != nil {
+		return d, err
+	}
+	job, err := s.Jobs.NewJob(ctx, d, domain.JobIngest)
+	if err != nil {
+		return d, err
+	}
+	replacement := catalog.Replacement{Job: idempotency.WithJobID(ctx, job, 0), Priority: catalog.PriorityFresh}
+	if form.Fields["fileName"] != "" {
+		replacement.Name, replacement.FileName = &name, &name
+	}
+	if replacement.Original, err = s.Originals.Put(ctx, d.ID, name, mimeType, form.File); err != nil {
+		return d, err
+	}
+	replaced, err := s.Documents.ReplaceContent(ctx, d.WorkspaceID, d.ID, replacement)
+	if err != nil {
+		s.dropRefused(ctx, err, replacement.Original)
+	}
+	return replaced, err
 }
 
 // textType and textName are the type and file name stored with a text datasource's content. The datasource's own name

@@ -72,8 +72,8 @@ func configureCrawl(d *domain.Datasource, c DatasourceConfigCreate) {
 func (s *server) describe(ctx context.Context, d domain.Datasource, body DatasourcePatch, web *domain.WebPatch) (domain.Datasource, error) {
 	n := catalog.Description{Name: trimmed(body.Name), Web: web}
 	if body.Metadata != nil {
-		if d.Type == domain.TypeWebSite {
-			return d, domain.Errorf(domain.CodeConflict, "datasource %q is a web_site, which has no metadata of its own; change one of its pages", d.ID)
+		if d.Type.IsGroup() {
+			return d, domain.Errorf(domain.CodeConflict, "datasource %q is a %s, whose metadata cannot be changed; change one of its pages or files", d.ID, d.Type)
 		}
 		metadata, customID := metadataOf(&Document_Metadata{CustomId: body.Metadata.CustomId, AdditionalProperties: body.Metadata.AdditionalProperties})
 		n.Metadata, n.CustomID = &metadata, optional(customID)

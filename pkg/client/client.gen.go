@@ -248,6 +248,7 @@ func (e DatasourceStatus) Valid() bool {
 
 // Defines values for DatasourceType.
 const (
+	DatasourceTypeArchive DatasourceType = "archive"
 	DatasourceTypeFile    DatasourceType = "file"
 	DatasourceTypeQa      DatasourceType = "qa"
 	DatasourceTypeText    DatasourceType = "text"
@@ -258,6 +259,8 @@ const (
 // Valid indicates whether the value is a known member of the DatasourceType enum.
 func (e DatasourceType) Valid() bool {
 	switch e {
+	case DatasourceTypeArchive:
+		return true
 	case DatasourceTypeFile:
 		return true
 	case DatasourceTypeQa:
@@ -1549,7 +1552,8 @@ type ConversationList struct {
 	NextCursor *string        `json:"nextCursor"`
 }
 
-// CrawlProgress Result of a web site's newest crawl. Each page has its own status and error.
+// CrawlProgress Result of a web site's newest crawl. Each page has its own status and error. For an archive, the fields count its
+// files.
 type CrawlProgress struct {
 	// Discovered pages of the site
 	Discovered int64 `json:"discovered"`
@@ -1560,7 +1564,8 @@ type CrawlProgress struct {
 	// Fetched pages whose content was new
 	Fetched int64 `json:"fetched"`
 
-	// LeftOut number of rejected addresses by reason; an address counts once for each page that links to it
+	// LeftOut number of rejected addresses by reason; an address counts once for each page that links to it. For an archive,
+	// number of files that were left out
 	LeftOut map[string]int `json:"leftOut"`
 
 	// Removed pages that no longer exist on the site and were deleted
@@ -1585,14 +1590,15 @@ type Datasource struct {
 	// Chunks searchable chunks
 	Chunks int64 `json:"chunks"`
 
-	// Config file: mime_type, file_size, file_name, sha256; once read also document with title, language, pages, metadata, link_list
+	// Config file and archive: mime_type, file_size, file_name, sha256. file, once read also document with title, language, pages, metadata, link_list
 	// (the document is a list of links) and route (the parser used). web_page: source_url; once fetched also final_url,
 	// redirects, canonical_url, last_mod (from the sitemap) and rendered (a browser was used). web_site: sitemap, source_url,
 	// include, exclude, max_pages, max_depth. web_page and web_site: refresh and header_names (names of the configured
 	// request headers). qa: question. All: custom_id.
 	Config DatasourceConfig `json:"config"`
 
-	// Crawl Result of a web site's newest crawl. Each page has its own status and error.
+	// Crawl Result of a web site's newest crawl. Each page has its own status and error. For an archive, the fields count its
+	// files.
 	Crawl       *CrawlProgress     `json:"crawl,omitempty"`
 	CreatedAt   openapi_types.Date `json:"createdAt"`
 	CustomId    *string            `json:"customId"`
@@ -1601,7 +1607,7 @@ type Datasource struct {
 	// Error reason for the status error or skipped, or for the latest failed attempt
 	Error *string `json:"error"`
 
-	// GroupId id of the web site to which a page belongs; otherwise empty
+	// GroupId id of the web site to which a page belongs, or of the archive to which a file belongs; otherwise empty
 	GroupId string `json:"groupId"`
 
 	// Id Example: 0198c0de-0000-7000-8000-000000000003
@@ -1612,7 +1618,7 @@ type Datasource struct {
 	Metadata  map[string]interface{} `json:"metadata"`
 	Name      string                 `json:"name"`
 
-	// Progress Progress of the job. For a web site, done and total count pages.
+	// Progress Progress of the job. For a web site, done and total count pages; for an archive, files.
 	Progress Progress `json:"progress"`
 
 	// Status unsynched (accepted) → pending (queued) → running → synched, error or skipped. A resync goes back to unsynched;
@@ -1623,7 +1629,8 @@ type Datasource struct {
 	// TextBytes bytes of text in these chunks
 	TextBytes int64 `json:"textBytes"`
 
-	// Type qa: a question with its answer
+	// Type qa: a question with its answer. archive: a ZIP archive; an uploaded file becomes one, and the files in it are
+	// datasources of type file with its id as groupId
 	Type      DatasourceType     `json:"type"`
 	UpdatedAt openapi_types.Date `json:"updatedAt"`
 
@@ -1631,7 +1638,7 @@ type Datasource struct {
 	Warnings []string `json:"warnings"`
 }
 
-// DatasourceConfig file: mime_type, file_size, file_name, sha256; once read also document with title, language, pages, metadata, link_list
+// DatasourceConfig file and archive: mime_type, file_size, file_name, sha256. file, once read also document with title, language, pages, metadata, link_list
 // (the document is a list of links) and route (the parser used). web_page: source_url; once fetched also final_url,
 // redirects, canonical_url, last_mod (from the sitemap) and rendered (a browser was used). web_site: sitemap, source_url,
 // include, exclude, max_pages, max_depth. web_page and web_site: refresh and header_names (names of the configured
@@ -1729,7 +1736,7 @@ type DatasourceEvent struct {
 	Id          string  `json:"id"`
 	Name        string  `json:"name"`
 
-	// Progress Progress of the job. For a web site, done and total count pages.
+	// Progress Progress of the job. For a web site, done and total count pages; for an archive, files.
 	Progress Progress `json:"progress"`
 
 	// Status unsynched (accepted) → pending (queued) → running → synched, error or skipped. A resync goes back to unsynched;
@@ -1737,7 +1744,8 @@ type DatasourceEvent struct {
 	// duplicate or a page marked noindex; `error` has the reason.
 	Status DatasourceStatus `json:"status"`
 
-	// Type qa: a question with its answer
+	// Type qa: a question with its answer. archive: a ZIP archive; an uploaded file becomes one, and the files in it are
+	// datasources of type file with its id as groupId
 	Type DatasourceType `json:"type"`
 }
 
@@ -1804,7 +1812,8 @@ type DatasourcePatch_Metadata struct {
 // duplicate or a page marked noindex; `error` has the reason.
 type DatasourceStatus string
 
-// DatasourceType qa: a question with its answer
+// DatasourceType qa: a question with its answer. archive: a ZIP archive; an uploaded file becomes one, and the files in it are
+// datasources of type file with its id as groupId
 type DatasourceType string
 
 // DatasourceUpload defines model for DatasourceUpload.
@@ -1816,7 +1825,7 @@ type DatasourceUpload struct {
 	// File the uploaded file: PDF, pictures of text (PNG, JPEG, TIFF, WebP; they need Tesseract), EPUB, OpenDocument text (odt),
 	// spreadsheet (ods), presentation (odp), Word (docx), PowerPoint (pptx), Excel (xlsx), RTF, mail (eml), web archive
 	// (mht), Outlook mail (msg), HTML, XML, WebVTT (vtt),
-	// SubRip (srt), Jupyter notebook (ipynb), JSON, YAML, CSV, Markdown or text
+	// SubRip (srt), Jupyter notebook (ipynb), JSON, YAML, CSV, Markdown or text, or a ZIP archive of such files
 	File openapi_types.File `json:"file"`
 
 	// FileName default: the file name of the form part
@@ -2680,6 +2689,15 @@ type OpenAIError struct {
 // OpenAIErrorErrorType defines model for OpenAIError.Error.Type.
 type OpenAIErrorErrorType string
 
+// OriginalUpload defines model for OriginalUpload.
+type OriginalUpload struct {
+	// File the file, in any format that can be uploaded
+	File openapi_types.File `json:"file"`
+
+	// FileName the new name of the file; default: the name stays the same
+	FileName *string `json:"fileName,omitempty"`
+}
+
 // PageRectangle A rectangle on a page of a PDF as viewers display it: cut to its crop box and rotated. The unit is a point (1/72 inch),
 // and the origin is the upper left corner of the page.
 type PageRectangle struct {
@@ -2788,7 +2806,7 @@ type Problem struct {
 // ProblemError short code
 type ProblemError string
 
-// Progress Progress of the job. For a web site, done and total count pages.
+// Progress Progress of the job. For a web site, done and total count pages; for an archive, files.
 type Progress struct {
 	Done int64 `json:"done"`
 
@@ -3340,7 +3358,7 @@ type ListDatasourcesParams struct {
 	// Type only datasources of this type
 	Type *DatasourceType `form:"type,omitempty" json:"type,omitempty"`
 
-	// GroupId only pages of this web site
+	// GroupId only pages of this web site, or files of this archive
 	GroupId *string `form:"groupId,omitempty" json:"groupId,omitempty"`
 
 	// Search only datasources whose name contains this text
@@ -3400,6 +3418,26 @@ type ListChunksParams struct {
 
 	// Cursor nextCursor of the previous page
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// ReplaceOriginalParams defines parameters for ReplaceOriginal.
+type ReplaceOriginalParams struct {
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
+	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
+	//
+	// If the service crashes during the request, a repeat continues it within seconds:
+	//
+	// * Resources are created once. The response has the same ids and shows the current state. A resource that was
+	//   deleted in between may be created again.
+	// * Documents of an upsert or an update are replaced once. If all of them have changed since, the repeat replaces them
+	//   again.
+	// * A resync is queued again, which costs work but changes nothing.
+	// * If the answer of an agent was stored, the repeat returns it, in the same conversation. Otherwise the question is
+	//   asked again and counts again. Streamed answers are not stored: a repeat is a new question.
+	// * The secret of a new API key is never stored. A repeat within the 24 hours invalidates the first secret and returns
+	//   a new one under the same id.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // GetPictureParams defines parameters for GetPicture.
@@ -3667,6 +3705,9 @@ type DeleteDatasourceJSONRequestBody = Empty
 
 // UpdateDatasourceJSONRequestBody defines body for UpdateDatasource for application/json ContentType.
 type UpdateDatasourceJSONRequestBody = DatasourcePatch
+
+// ReplaceOriginalMultipartRequestBody defines body for ReplaceOriginal for multipart/form-data ContentType.
+type ReplaceOriginalMultipartRequestBody = OriginalUpload
 
 // ResyncDatasourceJSONRequestBody defines body for ResyncDatasource for application/json ContentType.
 type ResyncDatasourceJSONRequestBody = Resync
@@ -4662,7 +4703,7 @@ type ClientInterface interface {
 
 	// DeleteDatasourceWithBody Delete a datasource
 	//
-	// Deletes the datasource and, for a web site, all its pages. The content disappears from results at once. The body may
+	// Deletes the datasource and all pages of a web site or files of an archive. The content disappears from results at once. The body may
 	// be missing or an empty JSON object.
 	//
 	// Takes any type of body and a specified content type.
@@ -4672,7 +4713,7 @@ type ClientInterface interface {
 
 	// DeleteDatasource Delete a datasource
 	//
-	// Deletes the datasource and, for a web site, all its pages. The content disappears from results at once. The body may
+	// Deletes the datasource and all pages of a web site or files of an archive. The content disappears from results at once. The body may
 	// be missing or an empty JSON object.
 	//
 	// Takes a body of the `application/json` content type.
@@ -4722,6 +4763,17 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /datasources/{id}/original (the `GetOriginal` operationId).
 	GetOriginal(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReplaceOriginalWithBody Replace a datasource's file
+	//
+	// Gives a datasource of type file a new version of its file, which may have another format, or an archive a new version.
+	// The datasource keeps its id, name, custom id and metadata, and the old version stays searchable until the new one is.
+	// Of an archive, only files that are new or have changed are read, and files that are missing are deleted.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /datasources/{id}/original (the `ReplaceOriginal` operationId).
+	ReplaceOriginalWithBody(ctx context.Context, id Id, params *ReplaceOriginalParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetPicture Read a picture of a page
 	//
@@ -5752,7 +5804,7 @@ func (c *Endpoints) UploadDatasourceWithBody(ctx context.Context, params *Upload
 
 // DeleteDatasourceWithBody Delete a datasource
 //
-// Deletes the datasource and, for a web site, all its pages. The content disappears from results at once. The body may
+// Deletes the datasource and all pages of a web site or files of an archive. The content disappears from results at once. The body may
 // be missing or an empty JSON object.
 //
 // Takes any type of body and a specified content type.
@@ -5772,7 +5824,7 @@ func (c *Endpoints) DeleteDatasourceWithBody(ctx context.Context, id Id, content
 
 // DeleteDatasource Delete a datasource
 //
-// Deletes the datasource and, for a web site, all its pages. The content disappears from results at once. The body may
+// Deletes the datasource and all pages of a web site or files of an archive. The content disappears from results at once. The body may
 // be missing or an empty JSON object.
 //
 // Takes a body of the `application/json` content type.
@@ -5873,6 +5925,27 @@ func (c *Endpoints) ListChunks(ctx context.Context, id Id, params *ListChunksPar
 // Corresponds with GET /datasources/{id}/original (the `GetOriginal` operationId).
 func (c *Endpoints) GetOriginal(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetOriginalRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReplaceOriginalWithBody Replace a datasource's file
+//
+// Gives a datasource of type file a new version of its file, which may have another format, or an archive a new version.
+// The datasource keeps its id, name, custom id and metadata, and the old version stays searchable until the new one is.
+// Of an archive, only files that are new or have changed are read, and files that are missing are deleted.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /datasources/{id}/original (the `ReplaceOriginal` operationId).
+func (c *Endpoints) ReplaceOriginalWithBody(ctx context.Context, id Id, params *ReplaceOriginalParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReplaceOriginalRequestWithBody(c.Server, id, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -8375,6 +8448,57 @@ func NewGetOriginalRequest(server string, id Id) (*http.Request, error) {
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewReplaceOriginalRequestWithBody constructs an http.Request for the ReplaceOriginal method, with any body, and a specified content type
+func NewReplaceOriginalRequestWithBody(server string, id Id, params *ReplaceOriginalParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/datasources/%s/original", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
 	}
 
 	return req, nil

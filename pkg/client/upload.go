@@ -51,6 +51,19 @@ func (c *Client) UploadFile(ctx context.Context, datastoreID, path string) (*Dat
 	return c.Upload(ctx, datastoreID, File{Name: filepath.Base(path), Content: f})
 }
 
+// ReplaceOriginal gives a datasource a new version of its file. The datasource keeps its custom id and metadata, so
+// File.CustomID and File.Metadata are ignored. It keeps its name if File.Name is "". If the file is an archive, the
+// service reads only files in it that are new or have changed, and deletes files that are missing.
+func (c *Client) ReplaceOriginal(ctx context.Context, id string, f File) (*Datasource, error) {
+	u, err := newUpload("", File{Name: f.Name, Content: f.Content, Progress: f.Progress})
+	if err != nil {
+		return nil, err
+	}
+	replaced, err := decodeOne[Datasource](c.endpoints.ReplaceOriginalWithBody(ctx, id, nil, u.contentType, http.NoBody, u.into))
+	u.release()
+	return replaced, err
+}
+
 // upload is a streamed multipart form with a file.
 type upload struct {
 	file          File
@@ -82,11 +95,14 @@ func newUpload(datastoreID string, f File) (*upload, error) {
 	return u, u.write(datastoreID)
 }
 
-// write builds the form around the content.
+// write builds the form around the content. The form of a new version of a file has no datastore.
 func (u *upload) write(datastoreID string) error {
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
-	fields := [][2]string{{"type", "file"}, {"datastoreId", datastoreID}}
+	var fields [][2]string
+	if datastoreID != "" {
+		fields = [][2]string{{"type", "file"}, {"datastoreId", datastoreID}}
+	}
 	if u.file.Name != "" {
 		fields = append(fields, [2]string{"fileName", u.file.Name})
 	}

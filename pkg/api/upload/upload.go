@@ -202,6 +202,19 @@ func (f *Form) CheckFile(name string) error {
 	return problem.Invalid(f.faults)
 }
 
+// CheckReplacement returns all faults of a form with a new version of a datasource's file as one error, or nil if there
+// are none.
+func (f *Form) CheckReplacement() error {
+	f.checkFileName()
+	return f.CheckFile("file")
+}
+
+func (f *Form) checkFileName() {
+	if n := utf8.RuneCountInString(f.Fields["fileName"]); n > maxNameChars {
+		f.Fault("fileName", "has %d characters; the limit is %d", n, maxNameChars)
+	}
+}
+
 // Check returns all faults in a datasource form as one error, or nil.
 func (f *Form) Check() error {
 	if f.Fields["datastoreId"] == "" {
@@ -210,9 +223,7 @@ func (f *Form) Check() error {
 	if kind := f.Fields["type"]; kind != "" && kind != string(domain.TypeFile) {
 		f.Fault("type", "is %s, but uploads have the type file; send other types as JSON", jsonbody.Describe(kind))
 	}
-	if n := utf8.RuneCountInString(f.Fields["fileName"]); n > maxNameChars {
-		f.Fault("fileName", "has %d characters; the limit is %d", n, maxNameChars)
-	}
+	f.checkFileName()
 	if n := utf8.RuneCountInString(f.Fields["custom_id"]); n > MaxCustomID {
 		f.Fault("custom_id", "has %d characters; the limit is %d", n, MaxCustomID)
 	}
@@ -288,6 +299,9 @@ func (f *Form) Name() string {
 	}
 	return CleanFileName(name)
 }
+
+// IsNamed reports whether the form has a name for the file.
+func (f *Form) IsNamed() bool { return f.Fields["fileName"] != "" || f.fileName != "" }
 
 // CleanFileName returns a safe file name: without folders, control characters and characters that change the text
 // direction.
