@@ -249,7 +249,7 @@ func TestFoldersContainTheirFiles(t *testing.T) {
 func TestAFolderIsWalkedInOrderAndWithoutWhatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for name, content := range map[string]string{"b.md": "b", "a/c.md": "c", "a/skip.md": "s", "photo.JPG": "x", "none.md": "", ".git/config": "g", "a/.hidden": "h"} {
+	for name, content := range map[string]string{"b.md": "b", "a/c.md": "c", "a/skip.md": "s", "photo.JPG": "x", "old.zip": "x", "none.md": "", ".git/config": "g", "a/.hidden": "h"} {
 		path := filepath.Join(dir, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o600)); err != nil {
 			t.Fatal(err)
@@ -267,7 +267,7 @@ func TestAFolderIsWalkedInOrderAndWithoutWhatCannotBeRead(t *testing.T) {
 	if diff := cmp.Diff([]string{"a/c.md", "b.md"}, got); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"none.md: the file is empty", "photo.JPG: a picture: to read it as a scan, name the file itself or the pattern **/*.jpg"}, left); diff != "" {
+	if diff := cmp.Diff([]string{"none.md: the file is empty", "old.zip: an archive: to add the files in it, name the archive itself or the pattern **/*.zip", "photo.JPG: a picture: to read it as a scan, name the file itself or the pattern **/*.jpg"}, left); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -275,14 +275,14 @@ func TestAFolderIsWalkedInOrderAndWithoutWhatCannotBeRead(t *testing.T) {
 func TestAPatternAppliesOnlyToItsFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for _, name := range []string{"a.md", "photo.jpg", "x/b.md", "x/photo.png"} {
+	for _, name := range []string{"a.md", "all.zip", "photo.jpg", "x/b.md", "x/photo.png"} {
 		path := filepath.Join(dir, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("x"), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for pattern, want := range map[string][]string{
-		"**/*.md": {"a.md", "x/b.md"}, "*.jpg": {"photo.jpg"}, "x/*": {"x/b.md", "left out: x/photo.png"},
+		"**/*.md": {"a.md", "x/b.md"}, "*.jpg": {"photo.jpg"}, "*.zip": {"all.zip"}, "x/*": {"x/b.md", "left out: x/photo.png"},
 		"**/*.pdf": {"no file matches"},
 	} {
 		var got []string

@@ -113,7 +113,8 @@ func (p *Program) ingestCommand() *cobra.Command {
 		Long: "Add files, folders, web pages and, with --site, web sites, and wait until they are searchable. Patterns must be\n" +
 			"quoted, as in 'docs/**/*.md'. A file's path, as given here, becomes its custom id. Unchanged files are not sent\n" +
 			"again. A changed file replaces its old version as soon as the new one is searchable. Hidden files, empty files and\n" +
-			"unsupported types are skipped in folders.",
+			"unsupported types are skipped in folders. A ZIP archive is read like a folder if it is named, or by a pattern\n" +
+			"that ends with .zip.",
 		Example: "sluice ingest handbook/ --datastore Handbook --create --watch\n" +
 			"sluice ingest 'docs/**/*.md' README.md --datastore Docs --metadata team=web\n" +
 			"sluice ingest https://example.com/pricing --datastore Web --refresh 24h\n" +

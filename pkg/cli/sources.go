@@ -25,7 +25,7 @@ const maxCustomID = 200
 var skippedExtensions = func() map[string]bool {
 	all := map[string]bool{}
 	for _, ending := range strings.Fields(`gif ico bmp psd mp3 mp4 m4a mov avi mkv wav flac ogg webm
-		zip gz tgz bz2 xz 7z rar tar zst jar exe dll so dylib o a class pyc wasm bin iso img dmg deb rpm woff woff2 ttf otf eot db sqlite`) {
+		gz tgz bz2 xz 7z rar tar zst jar exe dll so dylib o a class pyc wasm bin iso img dmg deb rpm woff woff2 ttf otf eot db sqlite`) {
 		all["."+ending] = true
 	}
 	return all
@@ -34,6 +34,10 @@ var skippedExtensions = func() map[string]bool {
 // pictureExtensions lists picture extensions. Some pictures are scans, but most pictures in folders are not, so a
 // picture found in a folder is sent only if a pattern names its extension.
 var pictureExtensions = map[string]bool{".png": true, ".jpg": true, ".jpeg": true, ".webp": true, ".tif": true, ".tiff": true}
+
+// archiveExtension is the extension of archives. Like pictures, archives in folders are sent only if a pattern names
+// their extension, because an archive often contains what the folder contains, too.
+const archiveExtension = ".zip"
 
 // choice selects files in folders.
 type choice struct {
@@ -243,6 +247,8 @@ func fileIn(root, path string, entry fs.DirEntry, c choice, metadata map[string]
 		left(path, "unsupported file type")
 	case pictureExtensions[extension] && !c.names(extension):
 		left(path, "a picture: to read it as a scan, name the file itself or the pattern **/*"+extension)
+	case extension == archiveExtension && !c.names(extension):
+		left(path, "an archive: to add the files in it, name the archive itself or the pattern **/*"+extension)
 	default:
 		return file(path, true, metadata), nil
 	}

@@ -35,6 +35,7 @@ type document struct {
 type storedDocument struct {
 	id, name, digest, err string
 	status                client.DatasourceStatus
+	archive               bool // whether the file is an archive
 	chunks                int64
 	metadata              map[string]any
 }
@@ -65,10 +66,12 @@ func readStoredDocuments(ctx context.Context, c *client.Client, storeID string) 
 }
 
 func documentKeyOf(d client.Datasource) documentKey {
-	if d.GroupId != "" { // pages belong to their site
+	if d.GroupId != "" { // pages belong to their site, and files to their archive
 		return documentKey{}
 	}
 	switch d.Type {
+	case client.DatasourceTypeArchive:
+		return documentKey{client.DatasourceTypeFile, valueOf(d.CustomId)}
 	case client.DatasourceTypeWebPage:
 		return documentKey{d.Type, textIn(d.Config, "source_url")}
 	case client.DatasourceTypeWebSite:
@@ -94,7 +97,7 @@ func textIn(m map[string]any, key string) string {
 func storedDocumentOf(d client.Datasource) storedDocument {
 	return storedDocument{
 		id: d.Id, name: d.Name, digest: textIn(d.Config, "sha256"), err: valueOf(d.Error), status: d.Status, chunks: d.Chunks,
-		metadata: d.Metadata,
+		metadata: d.Metadata, archive: d.Type == client.DatasourceTypeArchive,
 	}
 }
 

@@ -49,6 +49,8 @@ func (s *upload) send(ctx context.Context, unit []*document, salt string) ([]upl
 			batch = append(batch, uploadResult{doc: d, stored: *same, others: others, known: true, finished: isFinal(same.status)})
 		case d.kind == client.DatasourceTypeText:
 			texts = append(texts, d)
+		case d.replaces(others) != nil:
+			batch = append(batch, s.replace(ctx, d, *d.replaces(others), others))
 		default:
 			made, err := s.create(ctx, d, others, salt)
 			r := uploadResult{doc: d, processed: true, others: others, err: err}
@@ -95,6 +97,33 @@ func (s *upload) resend(ctx context.Context, d *document, k storedDocument, othe
 	}
 	_, err := s.client.ResyncDatasource(ctx, k.id, mode)
 	return uploadResult{doc: d, stored: k, processed: true, known: true, others: others, err: err}
+}
+
+// replaces returns the stored archive that the document is a new version of, or nil if there is none. Metadata of an
+// archive cannot be changed, so an archive with other metadata is added as a new datasource.
+func (d *document) replaces(others []storedDocument) *storedDocument {
+	for _, k := range others {
+		if k.archive && d.path != "" && (d.metadata == nil || sameJSON(d.metadata, k.metadata)) {
+			return &k
+		}
+	}
+	return nil
+}
+
+// replace sends a new version of a stored archive, so that only files that have changed are read.
+func (s *upload) replace(ctx context.Context, d *document, k storedDocument, others []storedDocument) uploadResult {
+	others = slices.DeleteFunc(slices.Clone(others), func(other storedDocument) bool { return other.id == k.id })
+	f, err := os.Open(d.path)
+	if err != nil {
+		return uploadResult{doc: d, err: err}
+	}
+	defer f.Close()
+	replaced, err := s.client.ReplaceOriginal(ctx, k.id, client.File{Name: filepath.Base(d.path), Content: f})
+	r := uploadResult{doc: d, processed: true, known: true, others: others, err: err}
+	if replaced != nil {
+		r.stored = storedDocumentOf(*replaced)
+	}
+	return r
 }
 
 // create uploads a file or adds a page or site. If a run is killed before it receives the response, the next run uses

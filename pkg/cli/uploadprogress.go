@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/sluice/sluice/pkg/client"
@@ -162,8 +164,8 @@ func (s *upload) finish(id string, status client.DatasourceStatus, chunks int64,
 		s.out.Synched++
 		s.deleteOldVersions(d, id)
 	}
-	if d.kind == client.DatasourceTypeWebSite {
-		s.addTask(s.requestSiteResult(len(s.out.Documents) - 1))
+	if d.kind == client.DatasourceTypeWebSite || strings.EqualFold(filepath.Ext(d.path), archiveExtension) {
+		s.addTask(s.requestPartsResult(d, len(s.out.Documents)-1))
 	}
 }
 
@@ -189,19 +191,35 @@ func (s *upload) delete(d *document, id string) task {
 	}
 }
 
-// requestSiteResult requests the outcome for a site's pages.
-func (s *upload) requestSiteResult(n int) task {
-	site := s.out.Documents[n].ID
+// requestPartsResult requests the outcome for a site's pages or an archive's files. `n` is the index of the document in
+// s.out.Documents.
+func (s *upload) requestPartsResult(doc *document, n int) task {
+	id := s.out.Documents[n].ID
 	return func(ctx context.Context) func() error {
-		d, err := s.client.GetDatasource(ctx, site)
+		d, err := s.client.GetDatasource(ctx, id)
 		return func() error {
 			if err != nil || d.Crawl == nil {
 				return err
 			}
 			s.out.Documents[n].Crawl = d.Crawl
-			s.show.printLine(fmt.Sprintf("%s: %s, %d failed, %d skipped by rules", oneLine(s.out.Documents[n].Name), Counted(d.Crawl.Discovered, "page"),
+			if d.Type == client.DatasourceTypeArchive {
+				s.stored.put(doc, storedDocumentOf(*d))
+				s.showArchive(doc, d)
+				return nil
+			}
+			s.show.printLine(fmt.Sprintf("%s: %s, %d failed, %d skipped by rules", oneLine(doc.name), Counted(d.Crawl.Discovered, "page"),
 				d.Crawl.Failed, d.Crawl.Skipped))
 			return nil
 		}
+	}
+}
+
+// showArchive prints the result of reading an archive.
+func (s *upload) showArchive(doc *document, d *client.Datasource) {
+	c := d.Crawl
+	s.show.printLine(fmt.Sprintf("%s: %s, %d failed, %d unchanged, %d removed", oneLine(doc.name), Counted(c.Discovered, "file"), c.Failed, c.Unchanged, c.Removed))
+	for _, w := range d.Warnings {
+		s.out.Warnings = append(s.out.Warnings, warning{doc.name, d.Id, w})
+		s.show.printLine(fmt.Sprintf("warning: %s: %s", oneLine(doc.name), oneLine(w)))
 	}
 }
