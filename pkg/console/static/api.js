@@ -55,8 +55,8 @@ async function sendOnce(method, path, { body, signal, headers }) {
     response = await fetch(address(path), {
       method,
       signal,
-      headers: { ...authorization(), ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...headers },
-      body: body === undefined ? undefined : JSON.stringify(body),
+      headers: { ...authorization(), ...(body === undefined || body instanceof FormData ? {} : { 'Content-Type': 'application/json' }), ...headers },
+      body: body === undefined || body instanceof FormData ? body : JSON.stringify(body),
       cache: 'no-store',
       credentials: 'omit',
     });

@@ -56,25 +56,29 @@ export const statuses = {
 };
 
 /** @type {Record<string, string>} */
-export const types = { file: 'File', web_page: 'Web page', web_site: 'Website', text: 'Text' };
+export const types = { file: 'File', web_page: 'Web page', web_site: 'Website', text: 'Text', qa: 'Question and answer', archive: 'ZIP archive' };
 
 /** @type {Record<string, string>} */
 export const stages = {
   fetching: 'fetching', fetched: 'fetched', extracting: 'reading', indexing: 'indexing', embedding: 'embedding',
-  discovering: 'finding pages', crawling: 'crawling pages', retrying: 'waiting to retry',
+  discovering: 'finding pages', crawling: 'crawling pages', unpacking: 'unpacking', 'reading files': 'reading files', retrying: 'waiting to retry',
 };
+
+/** Whether a datasource consists of others: the pages of a web site, or the files in an archive. @param {any} s */
+export const isGroup = (s) => s.type === 'web_site' || s.type === 'archive';
 
 /** @param {string} status */
 export const isSettled = (status) => status === 'synched' || status === 'error' || status === 'skipped';
 
-/** The name of a datasource's status. A web site is only partly searchable if some of its pages failed. @param {any} s */
+/** The name of a datasource's status. A group is only partly searchable if some of its pages or files failed. @param {any} s */
 export const statusOf = (s) => (s.status === 'synched' && s.crawl?.failed > 0 ? 'Partly searchable' : statuses[s.status] ?? s.status);
 
-/** The number of a web site's pages that are searchable or, during a crawl, done; '' if no page has been found yet. @param {any} s */
+/** The number of a group's pages or files that are searchable or, until all are processed, done; '' if none has been found yet. @param {any} s */
 export function pagesOf(s) {
   const { crawl: c, progress: p } = s;
-  if (c && isSettled(s.status) && c.discovered > c.skipped) return `${number(c.fetched + c.unchanged)} of ${number(c.discovered - c.skipped)} pages`;
-  return p?.total > 0 ? `${number(p.done)} of ${number(p.total)} pages` : '';
+  const noun = s.type === 'archive' ? 'files' : 'pages';
+  if (c && isSettled(s.status) && c.discovered > c.skipped) return `${number(c.fetched + c.unchanged)} of ${number(c.discovered - c.skipped)} ${noun}`;
+  return p?.total > 0 ? `${number(p.done)} of ${number(p.total)} ${noun}` : '';
 }
 
 /** Whether a retry of a failed datasource may succeed. An unreadable file stays unreadable, but a web page can change. @param {any} s */

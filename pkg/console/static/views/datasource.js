@@ -3,8 +3,8 @@ import { call, get, send, withQuery } from '../api.js';
 import { away, fill, h } from '../dom.js';
 import { go, rename } from '../router.js';
 import { may } from '../session.js';
-import { announce, button, chip, confirm, dialog, field, form, head, problem } from '../ui.js';
-import { bytes, counted, isSettled, mayHelp, number, stages, types, when } from '../words.js';
+import { announce, button, chip, confirm, dialog, field, form, head, problem, tell } from '../ui.js';
+import { bytes, counted, isGroup, isSettled, mayHelp, number, stages, types, when } from '../words.js';
 import { original } from '../original.js';
 import { refreshField } from './add.js';
 import { retry } from './sources.js';
@@ -24,7 +24,7 @@ export async function show({ params, query, signal, here }) {
     head(source.name, actions(source), h('a', { href: `#/datastores/${store.id}` }, store.name)),
     h('div', { class: 'card' }, state, facts(source)),
   ];
-  if (source.type === 'web_site') body.push(site(source));
+  if (isGroup(source)) body.push(parts(source));
   else body.push(...await beside(source, wanted, query.has('chunk'), here.split('?')[0], signal));
   return { title: source.name, body };
 }
@@ -40,7 +40,8 @@ function actions(s) {
 /** @param {any} s */
 function changes(s) {
   return [
-    s.type !== 'web_site' && button('Edit', () => edit(s)),
+    !isGroup(s) && button('Edit', () => edit(s)),
+    takesFile(s) && replaceButton(s),
     (s.status !== 'error' || mayHelp(s)) && button(s.status === 'error' ? 'Retry' : 'Re-index', () => retry(s.id)),
     s.type.startsWith('web_') && h('button', { type: 'button', onclick: () => schedule(s) }, 'Schedule'),
     s.type === 'web_site' && !isSettled(s.status) && button('Stop crawl', () => call('POST', `datasources/${s.id}/stop`, {})),
@@ -49,6 +50,25 @@ function changes(s) {
       go(`#/datastores/${s.datastoreId}`);
     }) }, 'Delete'),
   ];
+}
+
+/** Whether the datasource's file can be replaced: that of a file on its own, or an archive. @param {any} s */
+const takesFile = (s) => s.type === 'archive' || (s.type === 'file' && !s.groupId && !s.config.file_id);
+
+/** A button that replaces the datasource's file. @param {any} s */
+function replaceButton(s) {
+  const input = h('input', { type: 'file', hidden: true, 'aria-label': 'New version', onchange: async () => {
+    const file = input.files?.[0];
+    input.value = ''; // so that the same file can be chosen again
+    if (!file) return;
+    const body = new FormData();
+    body.append('file', file);
+    try {
+      await send('PUT', `datasources/${s.id}/original`, { body });
+      announce('Replaced. The previous version stays searchable until the new one is ready.');
+    } catch (e) { tell(e); }
+  } });
+  return [h('button', { type: 'button', onclick: () => input.click() }, 'Replace file'), input];
 }
 
 /**
@@ -119,6 +139,7 @@ async function follow(s, shown, signal) {
     if (document.hidden) continue;
     try {
       const now = await get(`datasources/${s.id}`, signal);
+      if (now.type !== s.type) return window.dispatchEvent(new HashChangeEvent('hashchange')); // a file that is an archive, or a page that is a sitemap
       if (JSON.stringify(now) !== JSON.stringify(s)) shown(now);
       s = now;
     } catch { /* try again the next time */ }
@@ -147,16 +168,17 @@ function facts(s) {
   return h('dl', { class: 'facts' }, pairs.filter(([, v]) => v).map(([name, v]) => h('div', {}, h('dt', {}, name), h('dd', {}, v))));
 }
 
-/** @param {any} s */
-function site(s) {
+/** The pages of a web site or the files of an archive, counted. @param {any} s */
+function parts(s) {
   const c = s.crawl;
+  const isArchive = s.type === 'archive';
   if (!c) return h('p', {}, 'The website has not been crawled yet.');
-  const counts = [['Pages', c.discovered], ['Queued', c.waiting], ['New or changed', c.fetched], ['Unchanged', c.unchanged], ['Skipped', c.skipped], ['Failed', c.failed], ['Removed', c.removed]];
+  const counts = [[isArchive ? 'Files' : 'Pages', c.discovered], ['Queued', c.waiting], ['New or changed', c.fetched], ['Unchanged', c.unchanged], ['Skipped', c.skipped], ['Failed', c.failed], ['Removed', c.removed]];
   return h('section', { class: 'card' },
-    h('h2', {}, 'Last crawl'),
+    h('h2', {}, isArchive ? 'Files in the archive' : 'Last crawl'),
     h('dl', { class: 'facts' }, [['Started', when(c.startedAt)], ...counts.map(([name, n]) => [name, number(n)])].map(([name, v]) => h('div', {}, h('dt', {}, name), h('dd', {}, v)))),
-    Object.keys(c.leftOut).length > 0 && [h('h3', {}, 'Skipped addresses'), h('ul', {}, Object.entries(c.leftOut).map(([why, n]) => h('li', {}, `${why}: ${number(n)}`)))],
-    h('p', {}, h('a', { href: `#/datastores/${s.datastoreId}?site=${s.id}` }, 'Show pages')));
+    Object.keys(c.leftOut).length > 0 && [h('h3', {}, isArchive ? 'Skipped files' : 'Skipped addresses'), h('ul', {}, Object.entries(c.leftOut).map(([why, n]) => h('li', {}, `${why}: ${number(n)}`)))],
+    h('p', {}, h('a', { href: `#/datastores/${s.datastoreId}?site=${s.id}` }, isArchive ? 'Show files' : 'Show pages')));
 }
 
 /**

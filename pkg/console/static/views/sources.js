@@ -5,7 +5,7 @@ import { fill, h } from '../dom.js';
 import { rename } from '../router.js';
 import { may } from '../session.js';
 import { announce, button, chip, field, isAbort, select, tell } from '../ui.js';
-import { compact, isSettled, mayHelp, pagesOf, sentence, stages, statuses, types } from '../words.js';
+import { compact, isGroup, isSettled, mayHelp, pagesOf, sentence, stages, statuses, types } from '../words.js';
 
 const pageSize = 100;
 const untilRefresh = 10_000; // ms between comparisons with the service, because events can get lost
@@ -78,7 +78,7 @@ class List {
     return [
       h('form', { class: 'filters', role: 'search', 'aria-label': 'Datasources', onsubmit: (/** @type {Event} */ e) => { e.preventDefault(); apply(); } },
         field('Search by name', search), field('Status', status), field('Type', type)),
-      f.groupId && h('p', { class: 'note' }, 'Showing the pages of one website. ', h('a', { href: this.here }, 'Show all')),
+      f.groupId && h('p', { class: 'note' }, 'Showing the pages of one website or the files of one archive. ', h('a', { href: this.here }, 'Show all')),
     ];
   }
 
@@ -353,11 +353,11 @@ function update(row, item, list) {
   const moving = !isSettled(item.status);
   fill(row,
     h('div', { class: 'what' }, h('a', { href: `#/datasources/${item.id}`, title: item.name }, item.name), h('small', {}, types[item.type])),
-    h('small', { class: 'size' }, item.type === 'web_site' && pagesOf(item) ? pagesOf(item) : item.chunks > 0 ? `${compact(item.chunks)} ${item.chunks === 1 ? 'chunk' : 'chunks'}` : ''),
+    h('small', { class: 'size' }, isGroup(item) && pagesOf(item) ? pagesOf(item) : item.chunks > 0 ? `${compact(item.chunks)} ${item.chunks === 1 ? 'chunk' : 'chunks'}` : ''),
     h('div', {}, chip(item),
       moving && h('progress', { 'aria-label': `Progress of ${item.name}`, ...(p.total > 0 ? { max: p.total, value: p.done } : {}) }),
       moving && stage && h('small', {}, stage)),
-    item.type === 'web_site' && isSettled(item.status) && (item.warnings ?? []).map((/** @type {string} */ w) => h('p', { class: 'why soft' }, sentence(w))),
+    isGroup(item) && isSettled(item.status) && (item.warnings ?? []).map((/** @type {string} */ w) => h('p', { class: 'why soft' }, sentence(w))),
     item.error && h('p', { class: item.status === 'error' ? 'why' : 'why soft' }, sentence(item.error), ' ',
       item.status === 'error' && mayHelp(item) && may.write() && button('Retry', () => retry(item.id), { 'aria-label': `Retry: ${item.name}` })));
   // The element that had the focus was replaced with a new one.
