@@ -60,7 +60,7 @@ func (q *question) addConcepts(asked string, langs []analysis.Language) {
 			continue
 		}
 		for i, is := range termsIn(q.terms, []string{w}) {
-			if !is || q.names[i] || !q.own[i] {
+			if !is || q.names[i] {
 				continue
 			}
 			for _, c := range of {

@@ -21,16 +21,17 @@ func (q question) withoutNames(about topics) topics {
 	return out
 }
 
-// Minimum share of the total topic weight, not counting names, that makes a topic indispensable: if no page contains
-// such a topic, the documents do not answer the question.
-const unheardShare = 0.3
+// If no page contains certain topics that together have this share of the total topic weight, not counting names, the
+// documents do not answer the question.
+const unheardShare = 0.25
 
 // lacksSubject reports whether the document containing pages[at] lacks what the question is about. It returns true in
 // each of these cases:
 //
 //   - The document does not mention the month named in the question.
 //   - The document mentions none of the names in the question.
-//   - No page contains a topic with at least unheardShare of the total topic weight, not counting names.
+//   - No page contains one of the names in the question.
+//   - The topics that no page contains have at least unheardShare of the total topic weight, not counting names.
 //
 // In prose, only the month is checked, because prose often says the same in other words. If the question asks for a
 // price or the like, prose is checked in full, too.
@@ -52,10 +53,13 @@ func (q question) lacksSubject(pages []page, at int, about topics) bool {
 			case !about[i], !q.names[i] && valued && q.implied[i]:
 			case !q.names[i]:
 				total += w
-				if w >= q.rare && q.own[i] && !q.isMentioned(i, pages) {
-					unheard = max(unheard, w)
+				if q.own[i] && !q.isMentioned(i, pages) {
+					unheard += w
 				}
 			case q.own[i] && !strings.ContainsFunc(q.terms[i].Name, unicode.IsDigit) && monthOf[q.terms[i].Name] == 0:
+				if !q.isMentioned(i, pages) {
+					return true
+				}
 				named = true
 				held = held || q.isMentioned(i, document)
 			}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/sluice/sluice/pkg/analysis"
 )
@@ -127,9 +128,9 @@ func (q question) containsAll(marked []bool, texts ...wording) bool {
 	return true
 }
 
-// matchDegree returns the degree to which t contains the question's i-th term: 1 for the term itself, kinShare for a
-// related word or a value of the kind the term asks for, analysis.SynonymWeight for a synonym from the datastore's
-// settings, and 0 otherwise.
+// matchDegree returns the degree to which t contains the question's i-th term: 1 for the term itself, kinShare for
+// another form of the word, a related word or a value of the kind the term asks for, analysis.SynonymWeight for a
+// synonym from the datastore's settings, and 0 otherwise.
 func (q question) matchDegree(t wording, i int) float64 {
 	if len(occurrences(t.at, q.terms[i])) > 0 {
 		return 1
@@ -142,10 +143,40 @@ func (q question) matchDegree(t wording, i int) float64 {
 			return kinShare
 		}
 	}
+	if isInflected(q.terms[i].Forms, t.at) {
+		return kinShare
+	}
 	if q.terms[i].HasAlternative(func(term string) bool { return len(t.at[term]) > 0 }) {
 		return analysis.SynonymWeight
 	}
 	return 0
+}
+
+// Bounds on stems that count as forms of the same word. The stemmers leave some endings, such as those of Russian
+// surnames.
+const (
+	minStem   = 5 // minimum number of characters that the stems have in common
+	maxEnding = 2 // maximum number of further characters of the longer stem
+)
+
+// isInflected reports whether one of the stems in `forms` and a term of the text are the same but for an ending.
+func isInflected(forms []string, at map[string][]int) bool {
+	for _, f := range forms {
+		if utf8.RuneCountInString(f) < minStem || strings.ContainsFunc(f, unicode.IsDigit) {
+			continue
+		}
+		for term := range at {
+			long, short := f, term
+			if len(long) < len(short) {
+				long, short = short, long
+			}
+			ending, ok := strings.CutPrefix(long, short)
+			if ok && utf8.RuneCountInString(short) >= minStem && utf8.RuneCountInString(ending) <= maxEnding && !strings.ContainsFunc(ending, unicode.IsDigit) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // nearShare returns the share, by weight, of the question's neighbouring term pairs that are also close together in the

@@ -180,3 +180,54 @@ func TestAFollowUpWithOneTopicIsAnsweredWithThePassage(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+func TestAFormWithoutSomeOfTheTopicsIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	const form = "TARN BOATYARD\n\nOwner\tAda Holm\nBerth\t14\nFee per month\t120.00\nInsurance paid\t30.00"
+	weights := map[string]float64{"owner": 3, "berth": 3, "fee": 2, "month": 2, "insur": 3, "paid": 1, "engin": 4, "loan": 4, "student": 5, "ada": 4, "holm": 4, "olsen": 5}
+	for question, answered := range map[string]bool{
+		"How much insurance has Ada Holm paid?":            true,
+		"How much student loan insurance did Ada Holm pay": false,
+		"What is the fee of Ada Holm per month?":           true,
+		"What is the fee of Ada Olsen per month?":          false,
+	} {
+		got := quote(t, chat.Prompt{Question: question, TermWeights: weights, Candidates: 500, Fragments: []domain.Fragment{
+			{ChunkID: "1", Text: form, DatasourceID: "a", DatasourceName: "berth.txt", Score: 0.6}, {ChunkID: "2", Text: "The lock is old.", DatasourceID: "b", DatasourceName: "lock.txt", Score: 0.2},
+		}})
+		if strings.Contains(got, "[1]") != answered {
+			t.Errorf("%s: got %q", question, got)
+		}
+	}
+}
+
+func TestWordsMatchInAnotherForm(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		form, term string
+		want       bool
+	}{
+		{"мельников", "мельник", true}, {"boatman", "boat", false}, {"sailor", "sail", false}, {"harbour", "harbourma", true}, {"harbour", "harbourmaster", false},
+		{"harbour", "harbour2", false}, {"10774", "107745", false}, {"ferry", "lake", false},
+	} {
+		if got := isInflected([]string{c.form}, positions([]string{c.term})); got != c.want {
+			t.Errorf("%s and %s: %v, want %v", c.form, c.term, got, c.want)
+		}
+	}
+}
+
+func TestAFollowUpMatchesTheConceptsOfTheEarlierQuestion(t *testing.T) {
+	t.Parallel()
+	const asked = "And the Gannet?"
+	earlier := "What does the Cormorant cost?"
+	got := quote(t, chat.Prompt{
+		Question: asked, Search: "What does the cost? " + asked, Earlier: []chat.Turn{{Role: domain.RoleUser, Text: earlier}},
+		TermWeights: map[string]float64{"cost": 4, "gannet": 5}, Candidates: 500,
+		Fragments: []domain.Fragment{
+			{ChunkID: "1", Text: "model\ttype\tprice\nmodel: Gannet; type: day boat; price: 24300\nmodel: Kittiwake; type: dinghy; price: 5290", DatasourceID: "a", DatasourceName: "boats.csv", Score: 0.45},
+			{ChunkID: "2", Text: "A copy costs 0.10 euros.", DatasourceID: "b", DatasourceName: "library.txt", Score: 0.37},
+		},
+	})
+	if !strings.Contains(got, "24300") || strings.Contains(got, "5290") {
+		t.Errorf("got %q", got)
+	}
+}

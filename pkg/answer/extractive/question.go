@@ -97,7 +97,7 @@ func newQuestion(p chat.Prompt, fragments []domain.Fragment) question {
 		q.codes = append(q.codes, normalisedCode(c))
 	}
 	q.options, q.numbered = optionsIn(p.Question), q.numberedTerms(p.Question)
-	q.addConcepts(p.Question, langs)
+	q.addConcepts(search, langs)
 	q.months, q.text = monthsIn(p.Question), p.Question
 	return q
 }
