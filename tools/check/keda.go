@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -53,7 +54,14 @@ var streamScaler = map[string]bool{
 func checkScaledObject(s *scaledObject, names workerNames, f *faults) {
 	least, most := s.Spec.MinReplicaCount, s.Spec.MaxReplicaCount
 	f.require(least != nil && most != nil && *least >= 0 && *least <= *most && *most > 0, "ScaledObject %s: the replicas are not bounded", s.Name)
-	f.require(len(s.Spec.Triggers) == 1, "ScaledObject %s has %d triggers, want 1", s.Name, len(s.Spec.Triggers))
+	lanes := []string{"ingest", "scan"}
+	if strings.HasSuffix(s.Name, "-crawler") {
+		lanes = []string{"crawl"}
+	}
+	var watched, want []string
+	for _, lane := range lanes {
+		want = append(want, names.prefix+lane)
+	}
 	for _, trigger := range s.Spec.Triggers {
 		if trigger.Type != "nats-jetstream" {
 			f.add("ScaledObject %s: the check does not know triggers of type %q", s.Name, trigger.Type)
@@ -73,12 +81,10 @@ func checkScaledObject(s *scaledObject, names workerNames, f *faults) {
 			}
 		}
 		f.require(trigger.Metadata["stream"] == names.stream, "ScaledObject %s watches stream %q, the jobs are in %s", s.Name, trigger.Metadata["stream"], names.stream)
-		kind := "ingest"
-		if strings.HasSuffix(s.Name, "-crawler") {
-			kind = "crawl"
-		}
-		f.require(trigger.Metadata["consumer"] == names.prefix+kind, "ScaledObject %s watches consumer %q, the workers use %s", s.Name, trigger.Metadata["consumer"], names.prefix+kind)
+		watched = append(watched, trigger.Metadata["consumer"])
 		// KEDA's fallback works only with averages.
 		f.require(s.Spec.Fallback == nil || trigger.MetricType == autoscalingv2.AverageValueMetricType, "ScaledObject %s: fallback needs metricType AverageValue", s.Name)
 	}
+	slices.Sort(watched)
+	f.require(slices.Equal(watched, want), "ScaledObject %s watches the consumers %q, the workers use %q", s.Name, watched, want)
 }

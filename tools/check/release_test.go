@@ -153,7 +153,11 @@ func TestAReleaseThatBreaksARuleIsAFault(t *testing.T) {
 		}, "Service that is not there"},
 		"an autoscaler asks for another consumer": {func(t *testing.T, r *rendered) {
 			named[*scaledObject](t, r, "sluice-ingestor").Spec.Triggers[0].Metadata["consumer"] = "ingest"
-		}, `watches consumer "ingest"`},
+		}, `watches the consumers ["ingest" "worker-scan"]`},
+		"an autoscaler overlooks scans": {func(t *testing.T, r *rendered) {
+			s := named[*scaledObject](t, r, "sluice-ingestor")
+			s.Spec.Triggers = s.Spec.Triggers[:1]
+		}, `watches the consumers ["worker-ingest"]`},
 		"an autoscaler has a key that its scaler does not read": {func(t *testing.T, r *rendered) {
 			named[*scaledObject](t, r, "sluice-ingestor").Spec.Triggers[0].Metadata["threshold"] = "1"
 		}, "the scaler has no threshold"},
