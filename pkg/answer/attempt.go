@@ -28,7 +28,7 @@ func (a *Answerer) complete(ctx context.Context, name string, d promptDraft, emi
 		if err == nil || out.delivery.Begun || ctx.Err() != nil || i == len(models)-1 {
 			return out, err
 		}
-		a.deps.Log.WarnContext(ctx, "the model failed before its answer began; using the fallback model", "model", m.Name, "fallback", models[i+1].Name, "error", err)
+		a.deps.Log.WarnContext(ctx, "the model failed before it began to answer; using the fallback model", "model", m.Name, "fallback", models[i+1].Name, "error", err)
 	}
 	return outcome{delivery: citation.NewDelivery(chat.Prompt{}, emit)}, domain.Errorf(domain.CodeUnavailable, "no model is configured for %s", name)
 }

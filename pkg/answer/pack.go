@@ -55,8 +55,8 @@ func (d promptDraft) pack(m chat.Model, window int) (chat.Prompt, error) {
 		switch {
 		case d.whole && len(history) > 0:
 			return p, &domain.Error{Code: domain.CodeInvalid, Err: chat.ErrTooLong, Message: fmt.Sprintf(
-				"the input has about %d tokens, but the model's context window of %d tokens leaves only %d for it: shorten the input, or let earlier messages be left out",
-				p.Tokens(), window, max(budget, 0))}
+				"the input has about %d tokens, but only %d of the %d tokens in the model's context window are available for it: shorten the input, or allow earlier messages to be dropped",
+				p.Tokens(), max(budget, 0), window)}
 		case len(history) > 2:
 			history = withoutOldest(history)
 		case len(fragments) > 1:
@@ -65,8 +65,8 @@ func (d promptDraft) pack(m chat.Model, window int) (chat.Prompt, error) {
 			history = nil
 		default:
 			return p, &domain.Error{Code: domain.CodeInvalid, Err: chat.ErrTooLong, Message: fmt.Sprintf(
-				"the prompts and the question have about %d tokens, but the model's context window of %d tokens leaves only %d for them and reserves the rest for the answer: shorten systemPrompt, userPrompt or query, or lower maxTokens",
-				p.Tokens(), window, max(budget, 0))}
+				"the prompts and the question have about %d tokens, but only %d of the %d tokens in the model's context window are available for them, because the rest is reserved for the answer: shorten systemPrompt, userPrompt or query, or lower maxTokens",
+				p.Tokens(), max(budget, 0), window)}
 		}
 		p = d.write(fragments, history)
 	}

@@ -44,9 +44,9 @@ func TestAModelPlansTheSearchesForAQuestion(t *testing.T) {
 	}{
 		"two steps":                  {question: asked, found: lock, plan: plan, step: next, parts: append(first, append(first[1], next)), tokens: 114, reason: domain.PlanSteps, next: next},
 		"the name is not found":      {question: asked, found: lock, plan: plan, step: "NONE", parts: first, tokens: 114, reason: domain.PlanSteps},
-		"the step is something else": {question: asked, found: lock, plan: plan, step: "Buy more shoes online today", parts: first, tokens: 114, reason: domain.PlanSteps, problem: "about something else"},
+		"the step is something else": {question: asked, found: lock, plan: plan, step: "Buy more shoes online today", parts: first, tokens: 114, reason: domain.PlanSteps, problem: "unrelated to the original question"},
 		"one step":                   {question: asked, found: lock, plan: "Which company built the Halden lock?", parts: first, tokens: 107, reason: domain.PlanSteps},
-		"the plan is something else": {question: asked, found: lock, plan: "Buy more shoes online today", parts: whole, tokens: 107, reason: domain.PlanSteps, problem: "about something else"},
+		"the plan is something else": {question: asked, found: lock, plan: "Buy more shoes online today", parts: whole, tokens: 107, reason: domain.PlanSteps, problem: "unrelated to the original question"},
 		"the model fails":            {question: asked, found: lock, planFails: errors.New("secret"), parts: whole, tokens: 107, reason: domain.PlanSteps, problem: "the model failed"},
 		"a plain question":           {question: "Who built the Halden lock?", found: lock, parts: whole, tokens: 100},
 		"switched off":               {question: asked, found: lock, setting: "false", parts: whole, tokens: 100},

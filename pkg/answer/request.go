@@ -100,7 +100,7 @@ func (r Request) check() error {
 		fault("conversationId", "refers to a stored conversation; do not send its earlier messages again")
 	}
 	if r.Fragments < 0 || r.Fragments > retrieve.MaxTopK {
-		fault("fragments", "is %d; it must be from 0 to %d", r.Fragments, retrieve.MaxTopK)
+		fault("fragments", "is %d; it must be between 0 and %d", r.Fragments, retrieve.MaxTopK)
 	}
 	if len(r.Instructions) > MaxInstructionBytes {
 		fault("instructions", "has %d bytes; the limit is %d", len(r.Instructions), MaxInstructionBytes)
@@ -110,7 +110,7 @@ func (r Request) check() error {
 	}
 	between := func(field string, v *float64, low, high float64) {
 		if v != nil && !(*v >= low && *v <= high) { // also rejects NaN
-			fault(field, "is %g; it must be from %.1f to %.1f", *v, low, high)
+			fault(field, "is %g; it must be between %.1f and %.1f", *v, low, high)
 		}
 	}
 	between("temperature", r.Temperature, 0, 1)
@@ -118,14 +118,14 @@ func (r Request) check() error {
 	between("frequencyPenalty", r.FrequencyPenalty, -2, 2)
 	between("topP", r.TopP, 0, 1)
 	if r.MaxTokens != nil && (*r.MaxTokens < 1 || *r.MaxTokens > MaxAnswerTokens) {
-		fault("maxTokens", "is %d; it must be from 1 to %d", *r.MaxTokens, MaxAnswerTokens)
+		fault("maxTokens", "is %d; it must be between 1 and %d", *r.MaxTokens, MaxAnswerTokens)
 	}
 	if len(r.Stop) > MaxStops {
 		fault("stop", "has %d sequences; the limit is %d", len(r.Stop), MaxStops)
 	}
 	for _, s := range r.Stop {
 		if s == "" || len(s) > MaxStopBytes {
-			fault("stop", "contains a sequence of %d bytes; each must have from 1 to %d", len(s), MaxStopBytes)
+			fault("stop", "contains a sequence of %d bytes; each sequence must have 1 to %d bytes", len(s), MaxStopBytes)
 		}
 	}
 	if r.ModelName != nil && !slices.Contains(domain.ModelNames, *r.ModelName) {

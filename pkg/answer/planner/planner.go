@@ -197,7 +197,7 @@ func checkQuestion(q, asked string, passages []domain.Fragment) (string, error) 
 		}
 	}
 	if followup.Share(followup.Units(q), known) < minKnownShare {
-		return "", invalid("a question is about something else")
+		return "", invalid("a question is unrelated to the original question")
 	}
 	return q, nil
 }

@@ -77,11 +77,11 @@ var (
 	// ErrAdjusted asks for an immediate retry, because the provider has learned what the server rejects in the request.
 	ErrAdjusted = errors.New("the model server rejected the request")
 	// ErrNoModel means that the response is not from a model server.
-	ErrNoModel = errors.New("the server answered with something other than a chat completion")
+	ErrNoModel = errors.New("the server's response is not a chat completion")
 
 	errStalled         = errors.New("the model server stopped sending")
 	errEmpty           = errors.New("the model server sent an empty answer")
-	errTokensExhausted = errors.New("the model used all tokens before it began the answer")
+	errTokensExhausted = errors.New("the model used all its tokens before it began to answer")
 )
 
 // Maximum number of retries for a question after ErrAdjusted, one per parameter.

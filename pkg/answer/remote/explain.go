@@ -87,16 +87,16 @@ func (c *Caller) explain(err error, begun bool) error {
 	case errors.Is(err, errStalled):
 		out.Message = fmt.Sprintf("%s did not begin to answer within %s; try again", name, c.limits.FirstToken)
 	case errors.Is(err, errTokensExhausted):
-		out.Code, out.Message = domain.CodeInvalid, "the model used up maxTokens before it began the answer; raise maxTokens"
+		out.Code, out.Message = domain.CodeInvalid, "the model used up maxTokens before it began to answer; raise maxTokens"
 	case errors.Is(err, errEmpty):
 		out.Message = "the model sent an empty answer; rephrase the question"
 	case errors.Is(err, ErrTool):
 		out.Message = "the model called a tool instead of answering; rephrase the question, or ask the operator to choose another model"
 	case errors.Is(err, ErrNoTools):
-		out.Code, out.Message = domain.CodeInvalid, "tools: the agent's model does not support them; leave them out, or choose another model"
+		out.Code, out.Message = domain.CodeInvalid, "tools: the agent's model does not support tools; leave them out, or choose another model"
 		out.Fields = []domain.FieldError{{Field: "tools", Message: "are not supported by the agent's model; leave them out, or choose another model"}}
 	case errors.Is(err, ErrNoModel):
-		out.Message = fmt.Sprintf("%s answered with something other than a chat completion: the operator must check %s", name, c.server.AddressSetting)
+		out.Message = fmt.Sprintf("%s sent a response that is not a chat completion: the operator must check %s", name, c.server.AddressSetting)
 	case errors.Is(err, bounded.ErrTooLarge):
 		out.Message = fmt.Sprintf("%s sent a message that is too large; try again", name)
 	case isInvalidJSON(err):
@@ -122,10 +122,10 @@ func (c *Caller) explainStatus(s *Status, out *domain.Error) {
 	switch {
 	case s.TooLong():
 		out.Code = domain.CodeInvalid
-		out.Message = "the question with its documents is too long for the model: shorten the prompts or the question, or lower maxTokens"
+		out.Message = "the question and its documents are too long for the model: shorten the prompts or the question, or lower maxTokens"
 		out.Err = fmt.Errorf("%w: %w", chat.ErrTooLong, out.Err)
 	case s.HTTP == sentInStream:
-		out.Message = fmt.Sprintf("%s reported an error while it answered; try again", name)
+		out.Message = fmt.Sprintf("%s reported an error while answering; try again", name)
 	case s.Filtered():
 		out.Code, out.Message = domain.CodeInvalid, "the model's content filter rejected the question; rephrase it"
 	case s.HTTP == http.StatusUnauthorized || s.HTTP == http.StatusForbidden:
@@ -141,7 +141,7 @@ func (c *Caller) explainStatus(s *Status, out *domain.Error) {
 	case s.HTTP < 400:
 		out.Message = fmt.Sprintf("%s redirects requests (HTTP %d), but redirects are not followed: the operator must check %s", name, s.HTTP, c.server.AddressSetting)
 	default:
-		out.Message = fmt.Sprintf("%s rejected the request (HTTP %d): a parameter may not be supported; the log has details", name, s.HTTP)
+		out.Message = fmt.Sprintf("%s rejected the request (HTTP %d), perhaps because it does not support a parameter; see the log for details", name, s.HTTP)
 	}
 }
 
