@@ -330,7 +330,7 @@ func visitorRule(body AgentQuery, maxTokens int) error {
 	} {
 		if override.given {
 			names = append(names, override.field)
-			faults = append(faults, domain.FieldError{Field: override.field, Message: "may be set only with an API key of the agent's workspace; leave it out"})
+			faults = append(faults, domain.FieldError{Field: override.field, Message: "requires an API key of the agent's workspace; send one, or leave the field out"})
 		}
 	}
 	if len(faults) > 0 {
@@ -338,7 +338,7 @@ func visitorRule(body AgentQuery, maxTokens int) error {
 			"overriding %s of a public agent requires an API key of its workspace; leave these fields out, or send the header Authorization: Bearer <key>", strings.Join(names, ", "))}
 	}
 	if n := orZero(body.MaxTokens); n > maxTokens {
-		return domain.Invalid("maxTokens", "%d is above the maximum of %d without an API key of the agent's workspace", n, maxTokens)
+		return domain.Invalid("maxTokens", "is %d; without an API key of the agent's workspace, the maximum is %d", n, maxTokens)
 	}
 	return nil
 }

@@ -83,7 +83,7 @@ func TestHarmlessFaultsOfDocumentsAreRemovedWithAWarning(t *testing.T) {
 			map[string]any{"field": "documents[0].metadata.tags[1]", "message": removed},
 			map[string]any{"field": "documents[0].text", "message": removed},
 		},
-		{map[string]any{"field": "documents[1].name", "message": "has 511 characters, and was shortened to the limit of 500"}},
+		{map[string]any{"field": "documents[1].name", "message": "had 511 characters and was shortened to the limit of 500"}},
 	}
 	for i, result := range answer.list("results") {
 		r := object(result.(map[string]any))

@@ -32,7 +32,7 @@ func TestBoostsOfADatastoreQuery(t *testing.T) {
 			`[{"type":"value","key":"k","value":1,"pivot":3}]`:   "boosts[0].pivot: is not a field of a value boost",
 			`[{"type":"value","key":"k","value":1,"weight":3}]`:  "boosts[0].weight: ",
 			`[{"type":"number","key":"k","pivot":"many"}]`:       `boosts[0].pivot: is "many"`,
-			`[{"type":"recency","key":"k","halfLifeDays":0}]`:    "boosts[0].halfLifeDays: is 0; it must be a number from",
+			`[{"type":"recency","key":"k","halfLifeDays":0}]`:    "boosts[0].halfLifeDays: is 0; it must be a number between",
 			`{"type":"value","key":"k","value":1}`:               "boosts: ",
 			`[` + strings.Repeat(`{"type":"value","key":"k","value":1},`, 10) + `{"type":"value","key":"k","value":1}]`: "boosts: ",
 		} {

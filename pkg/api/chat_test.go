@@ -205,7 +205,7 @@ func TestUnsupportedParametersAreRefused(t *testing.T) {
 		"two tools with one name":      {object{"tools": []any{lookUp, lookUp}}, "tools[1].function.name", "the name of another tool"},
 		"a tool of another type":       {object{"tools": []any{object{"type": "web", "function": object{"name": "f"}}}}, "tools[0].type", `must be "function"`},
 		"functions":                    {object{"functions": []any{object{"name": "f"}}}, "functions", "send tools"},
-		"a tool that must be called":   {object{"tool_choice": "required"}, "tool_choice", "without tools"},
+		"a tool that must be called":   {object{"tool_choice": "required"}, "tool_choice", "there are no tools"},
 		"a choice that is no tool":     {object{"tools": []any{lookUp}, "tool_choice": object{"type": "function", "function": object{"name": "x"}}}, "tool_choice.function.name", "not the name of a tool"},
 		"a result without a call":      {object{"messages": []any{says("user", "q"), object{"role": "tool", "tool_call_id": "1", "content": "x"}}}, "messages[1].role", "no message of the assistant"},
 		"a result of another call":     {object{"messages": []any{says("user", "q"), calls("1"), object{"role": "tool", "tool_call_id": "2", "content": "x"}}}, "messages[2].tool_call_id", "no such call"},

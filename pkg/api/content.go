@@ -57,7 +57,7 @@ func ordinalOf(cursor *string) (int, error) {
 	}
 	n, err := strconv.ParseUint(*cursor, 10, 31)
 	if err != nil {
-		return 0, domain.Invalid("cursor", "is not a cursor of this list; pass nextCursor of the previous page unchanged")
+		return 0, domain.Invalid("cursor", "is not a cursor for this list; pass the nextCursor of the previous page unchanged")
 	}
 	return int(n), nil
 }
@@ -117,7 +117,7 @@ func (s *server) writeOriginal(ctx context.Context, w http.ResponseWriter, d dom
 	out := transfer.TimedWriter(w, s.options.WriteTimeout)
 	if _, err := io.Copy(out, content); err != nil {
 		if !problem.IsClientGone(ctx, err) {
-			s.log.Error("failed while sending an original", "request", problem.RequestID(ctx), "datasource", d.ID, "error", err)
+			s.log.Error("sending an original failed partway", "request", problem.RequestID(ctx), "datasource", d.ID, "error", err)
 		}
 		panic(http.ErrAbortHandler)
 	}

@@ -151,7 +151,7 @@ func (s *server) storedUpserts(ctx context.Context, batch []*upsertItem) ([]doma
 			return lists.Map(batch, func(u *upsertItem) domain.Datasource { return u.datasource }), nil
 		}
 	}
-	return nil, domain.Errorf(domain.CodeNotFound, "no earlier attempt of the request has stored its documents")
+	return nil, domain.Errorf(domain.CodeNotFound, "no earlier attempt at this request stored its documents")
 }
 
 // upsertItem is a document in an upsert, with its datasource.

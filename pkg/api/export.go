@@ -36,7 +36,7 @@ func (s *server) ExportConversations(ctx context.Context, r ExportConversationsR
 	return responseFunc(func(w http.ResponseWriter) error {
 		if err := e.write(ctx, w, first, next); err != nil {
 			if !problem.IsClientGone(ctx, err) {
-				s.log.Error("failed while exporting conversations", "request", problem.RequestID(ctx), "error", err)
+				s.log.Error("exporting conversations failed partway", "request", problem.RequestID(ctx), "error", err)
 			}
 			panic(http.ErrAbortHandler) // the status has been sent, so only an aborted connection shows that the export is incomplete
 		}

@@ -59,8 +59,8 @@ func TestMetadataOfAFormMustBeJSON(t *testing.T) {
 		s.upload(part{name: "datastoreId", text: store}, part{name: "metadata", text: text}, part{"file", "a.txt", "text"}).want(201)
 	}
 	for field, words := range map[string]string{
-		"metadata[team]":    `is unknown; send one field metadata with a JSON object: {"team": "ops"}`,
-		"metadata.team":     `is unknown; send one field metadata with a JSON object: {"team": "ops"}`,
+		"metadata[team]":    `is unknown; send a single metadata field with a JSON object: {"team": "ops"}`,
+		"metadata.team":     `is unknown; send a single metadata field with a JSON object: {"team": "ops"}`,
 		"config":            "is unknown in a form; send custom_id and metadata as separate fields",
 		"config[custom_id]": "is unknown in a form; send custom_id and metadata as separate fields",
 	} {
@@ -179,7 +179,7 @@ func TestAnEmptyAddressIsRefused(t *testing.T) {
 		"a site with a sitemap": {"web_site", object{"sitemap": "https://a.example/sitemap.xml", "source_url": ""}, ""},
 		"a site with a root":    {"web_site", object{"sitemap": " ", "source_url": "https://a.example/"}, ""},
 		"a page":                {"web_page", object{"source_url": "https://a.example/", "sitemap": ""}, ""},
-		"a page without one":    {"web_page", object{"source_url": ""}, "is required for a web_page: the page's address"},
+		"a page without one":    {"web_page", object{"source_url": ""}, "is required for a web_page; send the page's address"},
 		"a site without one":    {"web_site", object{"source_url": "", "sitemap": ""}, "is required for a web_site, unless config.sitemap is given"},
 	} {
 		a := s.call("POST", "/datasources", object{"datastoreId": store, "type": c.kind, "config": c.config})

@@ -145,7 +145,7 @@ func (s *server) routes() http.Handler {
 	r.GET(console.EmbedPath, s.serveConsole)
 	strict := NewStrictHandlerWithOptions(s, nil, StrictGinServerOptions{
 		RequestErrorHandlerFunc: func(c *gin.Context, err error) {
-			s.fail(c, &domain.Error{Code: domain.CodeInvalid, Message: "the request cannot be read", Err: err})
+			s.fail(c, &domain.Error{Code: domain.CodeInvalid, Message: "the request is malformed", Err: err})
 		},
 		HandlerErrorFunc:         s.fail,
 		ResponseErrorHandlerFunc: s.fail,

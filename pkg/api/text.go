@@ -46,7 +46,7 @@ func (s *server) GetText(ctx context.Context, r GetTextRequestObject) (GetTextRe
 		err := s.writeText(ctx, &out, d, first)
 		if err != nil {
 			if !problem.IsClientGone(ctx, err) {
-				s.log.Error("sending a text failed midway", "request", problem.RequestID(ctx), "datasource", d.ID, "error", err)
+				s.log.Error("sending a datasource's text failed partway", "request", problem.RequestID(ctx), "datasource", d.ID, "error", err)
 			}
 			panic(http.ErrAbortHandler) // so that no client mistakes a truncated text for a complete one
 		}

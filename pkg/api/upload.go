@@ -26,7 +26,7 @@ func (s *server) upload(ctx context.Context, caller access.Caller, parts *multip
 	form, err := upload.Receive(parts, s.uploads)
 	defer func() {
 		if err := form.Close(); err != nil {
-			s.log.Warn("removing an upload's temporary file", "error", err)
+			s.log.Warn("cannot remove an upload's temporary file", "error", err)
 		}
 	}()
 	transfer.FinishUpload(ctx, err == nil)
@@ -209,7 +209,7 @@ func (s *server) dropOriginals(ctx context.Context, originals ...domain.Original
 			continue
 		}
 		if err := s.Originals.Delete(ctx, o.Key); err != nil {
-			s.log.Warn("removing content that was not accepted", "key", o.Key, "error", err)
+			s.log.Warn("cannot remove rejected content", "key", o.Key, "error", err)
 		}
 	}
 }

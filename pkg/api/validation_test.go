@@ -92,7 +92,7 @@ func TestSizesOfChunksAreChecked(t *testing.T) {
 	for name, c := range map[string]struct{ body, field, words string }{
 		"a target that is too small":      {`{"name": "a", "chunking": {"targetTokens": 31}}`, "chunking.targetTokens", "31 is below the minimum of 32"},
 		"a most that is too large":        {`{"name": "a", "chunking": {"maxTokens": 2049}}`, "chunking.maxTokens", "2049 is above the maximum of 2048"},
-		"a target that is above the most": {`{"name": "a", "chunking": {"targetTokens": 300, "maxTokens": 200}}`, "chunking.maxTokens", "is 200, less than the 300 of chunking.targetTokens; send both"},
+		"a target that is above the most": {`{"name": "a", "chunking": {"targetTokens": 300, "maxTokens": 200}}`, "chunking.maxTokens", "is 200, which is less than chunking.targetTokens (300); send both"},
 		"a size that is no number":        {`{"name": "a", "chunking": {"targetTokens": "all"}}`, "chunking.targetTokens", `is "all"; it must be a whole number`},
 	} {
 		for method, path := range map[string]string{"POST": "/datastores", "PATCH": "/datastores/" + store} {
@@ -205,8 +205,8 @@ func TestDatasourcesOfTheWebNeedAnAddress(t *testing.T) {
 		"a page with a depth":        {"web_page", object{"source_url": "https://example.com", "max_depth": 3}, "config.max_depth", "applies to a web_site"},
 		"a page with a sitemap":      {"web_page", object{"source_url": "https://example.com", "sitemap": "https://example.com/s.xml"}, "config.sitemap", "applies to a web_site"},
 		"too much of patterns": {"web_site", object{"source_url": "https://example.com", "include": slices.Repeat([]string{"/" + strings.Repeat("<", 499)}, 100)}, "config.include",
-			"has 299801 bytes as JSON together with the site's other patterns; the limit is 108 KiB"},
-		"a file as JSON": {"file", object{}, "file", "is required: send a file as multipart/form-data"},
+			"brings the site's patterns to 299801 bytes as JSON; the limit is 108 KiB"},
+		"a file as JSON": {"file", object{}, "file", "is required; send a file as multipart/form-data"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := s.in(t)
@@ -314,7 +314,7 @@ func TestMetadataOfMoreValuesThanAreIndexedIsRefused(t *testing.T) {
 		return s.call("POST", "/datastores/upsert/"+datastore, object{"documents": []object{{"text": "one", "metadata": metadata(keys)}}})
 	}
 	post(300).want(200)
-	if got := post(301).fault("documents[0].metadata"); got != "has more than 3000 different values that filters can match; combine some of them into one text" {
+	if got := post(301).fault("documents[0].metadata"); got != "has more than 3000 different values that filters can match; combine some of them into one string" {
 		t.Error(got)
 	}
 	post(500).fault("documents[0].metadata")

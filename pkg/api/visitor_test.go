@@ -118,7 +118,7 @@ func TestAVisitorDoesNotChangeAPublicAgent(t *testing.T) {
 		})
 	}
 	many := object{"query": "a", "maxTokens": 501}
-	if got := anyone.call("POST", "/agents/"+agent+"/query", many).fault("maxTokens"); got != "501 is above the maximum of 500 without an API key of the agent's workspace" {
+	if got := anyone.call("POST", "/agents/"+agent+"/query", many).fault("maxTokens"); got != "is 501; without an API key of the agent's workspace, the maximum is 500" {
 		t.Errorf("got %q", got)
 	}
 	s.call("POST", "/agents/"+agent+"/query", many).want(200)

@@ -1095,10 +1095,10 @@ type AgentCreate struct {
 	// PromptType deprecated, use systemPrompt and userPrompt; default: `raw`
 	PromptType *PromptType `json:"promptType,omitempty"`
 
-	// QueryPlanning whether the model may divide a question into sub-questions if one search does not cover it; default: true. Without a model, questions are divided only by their syntax
+	// QueryPlanning whether the model may split a question into sub-questions if one search does not cover it; default: true. Without a model, questions are split only by their syntax
 	QueryPlanning *bool `json:"queryPlanning,omitempty"`
 
-	// RestrictKnowledge true: the agent declines a message about which the documents contain nothing, without asking the model. false (default): the model may then greet, translate or explain. The built-in answerer always declines
+	// RestrictKnowledge true: if the documents contain nothing about a message, the agent declines it without asking the model. false (default): the model may still greet, translate or explain. The built-in answerer always declines
 	RestrictKnowledge *bool `json:"restrictKnowledge,omitempty"`
 
 	// SystemPrompt role and style of the agent, appended to the built-in instructions; `{query}`, `{context}` and `{history}` are replaced by the question, the documents found and the conversation so far
@@ -1145,10 +1145,10 @@ type AgentPatch struct {
 	// PromptType deprecated, use systemPrompt and userPrompt; default: `raw`
 	PromptType *PromptType `json:"promptType,omitempty"`
 
-	// QueryPlanning whether the model may divide a question into sub-questions if one search does not cover it; default: true. Without a model, questions are divided only by their syntax
+	// QueryPlanning whether the model may split a question into sub-questions if one search does not cover it; default: true. Without a model, questions are split only by their syntax
 	QueryPlanning *bool `json:"queryPlanning,omitempty"`
 
-	// RestrictKnowledge true: the agent declines a message about which the documents contain nothing, without asking the model. false (default): the model may then greet, translate or explain. The built-in answerer always declines
+	// RestrictKnowledge true: if the documents contain nothing about a message, the agent declines it without asking the model. false (default): the model may still greet, translate or explain. The built-in answerer always declines
 	RestrictKnowledge *bool `json:"restrictKnowledge,omitempty"`
 
 	// SystemPrompt role and style of the agent, appended to the built-in instructions; `{query}`, `{context}` and `{history}` are replaced by the question, the documents found and the conversation so far
@@ -1242,7 +1242,7 @@ type AnswerSentence struct {
 	Unsupported bool `json:"unsupported"`
 }
 
-// Boost Gives each document a factor from 1 to `factor`. recency: `factor` for a date of today, and after each `halfLifeDays` half of what is above 1. number: 1 + (factor - 1) * share, where the share of a number v is v/(v + `pivot`), or ln(1 + v)/ln(1 + `max`), at most 1. value: `factor` if the key has the value, or one of the values. Documents without the key have the factor 1. The factors are multiplied, to at most 100 and at least 0.01. A score s becomes 1 - (1 - s)^factor, or s * factor for factors below 1. A value of the wrong type is an error.
+// Boost Gives each document a factor from 1 to `factor`. recency: `factor` for today's date; the part above 1 halves every `halfLifeDays`. number: 1 + (factor - 1) * share, where the share of a number v is v/(v + `pivot`), or ln(1 + v)/ln(1 + `max`), at most 1. value: `factor` if the key has the value, or one of the values. Documents without the key have the factor 1. The factors are multiplied, to at most 100 and at least 0.01. A score s becomes 1 - (1 - s)^factor, or s * factor for factors below 1. A value of the wrong type is an error.
 type Boost struct {
 	// Factor default: 2
 	Factor *float64 `json:"factor,omitempty"`
@@ -1252,12 +1252,12 @@ type Boost struct {
 	// Example: 90
 	HalfLifeDays *float64 `json:"halfLifeDays,omitempty"`
 
-	// Key key of metadata or a property, as in filters
+	// Key metadata key or property, as in filters
 	//
 	// Example: datasource.changed_at
 	Key string `json:"key"`
 
-	// Max for number, instead of pivot; the number from which all of the boost applies
+	// Max for number, instead of pivot; the number from which the full boost applies
 	Max *float64 `json:"max,omitempty"`
 
 	// Pivot for number; the number that gets half of the boost
@@ -1727,7 +1727,7 @@ type DatasourceCreate struct {
 // DatasourceCreateType upload files as multipart/form-data
 type DatasourceCreateType string
 
-// DatasourceEvent data of the event `datasource`
+// DatasourceEvent data of the `datasource` event
 type DatasourceEvent struct {
 	Chunks      int64   `json:"chunks"`
 	DatastoreId string  `json:"datastoreId"`
@@ -1823,8 +1823,8 @@ type DatasourceUpload struct {
 	DatastoreId string  `json:"datastoreId"`
 
 	// File the uploaded file: PDF, pictures of text (PNG, JPEG, TIFF, WebP; they need Tesseract), EPUB, OpenDocument text (odt),
-	// spreadsheet (ods), presentation (odp), Word (docx), PowerPoint (pptx), Excel (xlsx), RTF, mail (eml), web archive
-	// (mht), Outlook mail (msg), HTML, XML, WebVTT (vtt),
+	// spreadsheet (ods), presentation (odp), Word (docx), PowerPoint (pptx), Excel (xlsx), RTF, email (eml), web archive
+	// (mht), Outlook email (msg), HTML, XML, WebVTT (vtt),
 	// SubRip (srt), Jupyter notebook (ipynb), JSON, YAML, CSV, Markdown or text, or a ZIP archive of such files
 	File openapi_types.File `json:"file"`
 
@@ -1861,7 +1861,7 @@ type Datastore struct {
 	// Name Example: Handbook
 	Name string `json:"name"`
 
-	// OcrLanguages languages of scans, by Tesseract's names; empty: the setting of the service
+	// OcrLanguages languages of scans, as Tesseract names them; empty: the service's setting
 	OcrLanguages []string `json:"ocrLanguages"`
 
 	// Type the search engine
@@ -1884,8 +1884,8 @@ type DatastoreCreate struct {
 	// Name Example: Handbook
 	Name string `json:"name"`
 
-	// OcrLanguages Languages of scans, by the names that `tesseract --list-langs` prints. A change applies to scans that are read from
-	// now on; resync others. An empty list uses the setting of the service.
+	// OcrLanguages Languages of scans, by the names that `tesseract --list-langs` prints. A change applies to scans that are
+	// read from now on; resync the others. An empty list uses the service's setting.
 	OcrLanguages *[]string `json:"ocrLanguages,omitempty"`
 
 	// Type the search engine
@@ -1905,7 +1905,7 @@ type DatastoreExplanation struct {
 	// Dense the search compared vectors
 	Dense bool `json:"dense"`
 
-	// DenseWeight weight of the vectors, 0 to 1; the words have the rest
+	// DenseWeight weight of the vectors, 0 to 1; the rest is the weight of the words
 	DenseWeight float64 `json:"dense_weight"`
 
 	// Depth candidates requested from each search
@@ -1973,8 +1973,8 @@ type DatastorePatch struct {
 	// Name Example: Handbook
 	Name *string `json:"name,omitempty"`
 
-	// OcrLanguages Languages of scans, by the names that `tesseract --list-langs` prints. A change applies to scans that are read from
-	// now on; resync others. An empty list uses the setting of the service.
+	// OcrLanguages Languages of scans, by the names that `tesseract --list-langs` prints. A change applies to scans that are
+	// read from now on; resync the others. An empty list uses the service's setting.
 	OcrLanguages *[]string `json:"ocrLanguages,omitempty"`
 
 	// Type the search engine
@@ -1992,12 +1992,12 @@ type DatastoreQuery struct {
 	// EncodingFormat form of `vector`; by default, the service recognises it
 	EncodingFormat *DatastoreQueryEncodingFormat `json:"encoding_format,omitempty"`
 
-	// Facets keys of metadata or properties, as in filters. The documents with a ranked chunk are counted by the 20 most frequent values of each key, and the response is an object with `facets`
+	// Facets metadata keys or properties, as in filters. The documents with a ranked chunk are counted by the 20 most frequent values of each key, and the response is an object with `facets`
 	//
 	// Example: ["team","document.language"]
 	Facets *[]string `json:"facets,omitempty"`
 
-	// Fields fields of the fragments to fill, besides score and chunk_id; the others are empty. Default: all
+	// Fields fields of the fragments to return besides score and chunk_id; the others are empty. Default: all
 	Fields *[]DatastoreQueryFields `json:"fields,omitempty"`
 
 	// Filters A document must match `custom_ids`, `datasource_ids`, each key of `metadata`, and the condition or combination that the other fields describe (see FilterCondition). An empty list of ids does not filter.
@@ -2021,7 +2021,7 @@ type DatastoreQuery struct {
 	// never overlap.
 	Offset *int `json:"offset,omitempty"`
 
-	// Queries more queries. All are searched, and they share the fragments; a fragment has its best score
+	// Queries more queries, searched together with the first; a fragment gets its best score from any of them
 	Queries *[]string `json:"queries,omitempty"`
 
 	// Query required, except with `vector` and mode dense
@@ -2039,9 +2039,9 @@ type DatastoreQuery struct {
 	// TopK maximum number of fragments; default: 5
 	TopK *int `json:"topK,omitempty"`
 
-	// Vector Embedding of `query` by the datastore's embedding model, so that the model is not asked for it: numbers, or
-	// 32-bit little-endian floats in base64, as servers return them for `encoding_format: base64`. Base64 is faster.
-	// Not with mode lexical. A query with a vector is not split into its parts.
+	// Vector Embedding of `query`, already computed with the datastore's embedding model: numbers, or 32-bit
+	// little-endian floats in base64, as servers return them for `encoding_format: base64`. Base64 is faster. Not
+	// allowed with mode lexical. A query with a vector is not split into its parts.
 	Vector *any `json:"vector,omitempty"`
 }
 
@@ -2258,7 +2258,7 @@ type Explanation struct {
 	// Parts separate questions within the query, each of which was also searched alone; missing if there is only one
 	Parts *[]string `json:"parts,omitempty"`
 
-	// Plan how the model divided the question for the search; missing if no plan was needed
+	// Plan how the model split the question for the search; missing if no plan was needed
 	Plan *PlanExplanation `json:"plan,omitempty"`
 
 	// Query the query that was searched for; for an agent, completed if the question refers to earlier ones
@@ -2271,7 +2271,7 @@ type Explanation struct {
 	Terms map[string]float64 `json:"terms"`
 	TopK  int                `json:"top_k"`
 
-	// Words words of the query by the term that they are reduced to, for example weighs and weighing by weigh
+	// Words words of the query, grouped by the term that they are reduced to; for example, weighs and weighing under weigh
 	Words map[string][]string `json:"words"`
 }
 
@@ -2283,7 +2283,7 @@ type Facet struct {
 	// Key Example: team
 	Key string `json:"key"`
 
-	// Values the most frequent values first; documents with a list count for each of its items
+	// Values most frequent values first; a document with a list counts for each of its items
 	Values []FacetValue `json:"values"`
 }
 
@@ -2333,12 +2333,12 @@ type FilterCondition struct {
 	// Filters for and, or
 	Filters *[]FilterCondition `json:"filters,omitempty"`
 
-	// Key key of metadata, such as team or document.language, or a property: datasource.id, name, type, custom_id, site_id, source_url, mime_type, created_at or changed_at; up to 256 bytes
+	// Key metadata key, such as team or document.language, or a property: datasource.id, name, type, custom_id, site_id, source_url, mime_type, created_at or changed_at; up to 256 bytes
 	//
 	// Example: year
 	Key *string `json:"key,omitempty"`
 
-	// Type eq, ne: equal, not equal; gt, gte, lt, lte: by order, of numbers, dates or texts; in, nin: equal to one of the values, to none; exists: the key has a value; prefix: a text starts with the value; contains: a list has the value, or all values; and, or: `filters` match; not: `filter` does not
+	// Type eq, ne: equal or not equal to the value; gt, gte, lt, lte: greater or less, for numbers, dates or texts; in, nin: equal to one or none of the values; exists: the key has a value; prefix: the text starts with the value; contains: the list has the value, or all values; and, or: all or any of `filters` match; not: `filter` does not match
 	//
 	// Example: gte
 	Type *FilterConditionType `json:"type,omitempty"`
@@ -2350,7 +2350,7 @@ type FilterCondition struct {
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
 
-// FilterConditionType eq, ne: equal, not equal; gt, gte, lt, lte: by order, of numbers, dates or texts; in, nin: equal to one of the values, to none; exists: the key has a value; prefix: a text starts with the value; contains: a list has the value, or all values; and, or: `filters` match; not: `filter` does not
+// FilterConditionType eq, ne: equal or not equal to the value; gt, gte, lt, lte: greater or less, for numbers, dates or texts; in, nin: equal to one or none of the values; exists: the key has a value; prefix: the text starts with the value; contains: the list has the value, or all values; and, or: all or any of `filters` match; not: `filter` does not match
 //
 // Example: gte
 type FilterConditionType string
@@ -2382,7 +2382,7 @@ type Filters struct {
 	// Filters for and, or
 	Filters *[]FilterCondition `json:"filters,omitempty"`
 
-	// Key key of metadata, such as team or document.language, or a property: datasource.id, name, type, custom_id, site_id, source_url, mime_type, created_at or changed_at; up to 256 bytes
+	// Key metadata key, such as team or document.language, or a property: datasource.id, name, type, custom_id, site_id, source_url, mime_type, created_at or changed_at; up to 256 bytes
 	//
 	// Example: year
 	Key *string `json:"key,omitempty"`
@@ -2392,7 +2392,7 @@ type Filters struct {
 	// Example: {"document.language":"en","team":"docs","year":[2025,2026]}
 	Metadata *map[string]interface{} `json:"metadata,omitempty"`
 
-	// Type eq, ne: equal, not equal; gt, gte, lt, lte: by order, of numbers, dates or texts; in, nin: equal to one of the values, to none; exists: the key has a value; prefix: a text starts with the value; contains: a list has the value, or all values; and, or: `filters` match; not: `filter` does not
+	// Type eq, ne: equal or not equal to the value; gt, gte, lt, lte: greater or less, for numbers, dates or texts; in, nin: equal to one or none of the values; exists: the key has a value; prefix: the text starts with the value; contains: the list has the value, or all values; and, or: all or any of `filters` match; not: `filter` does not match
 	//
 	// Example: gte
 	Type *FiltersType `json:"type,omitempty"`
@@ -2403,7 +2403,7 @@ type Filters struct {
 	Value interface{} `json:"value,omitempty"`
 }
 
-// FiltersType eq, ne: equal, not equal; gt, gte, lt, lte: by order, of numbers, dates or texts; in, nin: equal to one of the values, to none; exists: the key has a value; prefix: a text starts with the value; contains: a list has the value, or all values; and, or: `filters` match; not: `filter` does not
+// FiltersType eq, ne: equal or not equal to the value; gt, gte, lt, lte: greater or less, for numbers, dates or texts; in, nin: equal to one or none of the values; exists: the key has a value; prefix: the text starts with the value; contains: the list has the value, or all values; and, or: all or any of `filters` match; not: `filter` does not match
 //
 // Example: gte
 type FiltersType string
@@ -2460,7 +2460,7 @@ type FragmentExplanation struct {
 	// DocumentScore share of the query's words that the document contains, 0 to 1; part of the lexical score in fused_score
 	DocumentScore float64 `json:"document_score"`
 
-	// Duplicates ids of near-duplicate chunks that it represents
+	// Duplicates ids of near-duplicate chunks that this chunk represents
 	Duplicates []string `json:"duplicates"`
 	FusedRank  int      `json:"fused_rank"`
 
@@ -2605,7 +2605,7 @@ type LimitsUpdate struct {
 	// Queries agent queries per calendar month (UTC)
 	Queries *int64 `json:"queries,omitempty"`
 
-	// StoredBytes bytes of original files, pages and texts; pages of a site that was already accepted may exceed it
+	// StoredBytes bytes of original files, pages and texts; pages of a site and files of an archive that were already accepted may exceed it
 	StoredBytes *int64 `json:"stored_bytes,omitempty"`
 
 	// StoredChunks searchable chunks; content that was already accepted may exceed it
@@ -2740,14 +2740,14 @@ type PinDocument struct {
 	DatasourceId *string `json:"datasourceId,omitempty"`
 }
 
-// PlanExplanation how the model divided the question for the search; missing if no plan was needed
+// PlanExplanation how the model split the question for the search; missing if no plan was needed
 type PlanExplanation struct {
 	CompletionTokens int64 `json:"completion_tokens"`
 
-	// Error reason why the plan or its next question was not used
+	// Error why the plan or its next question was not used
 	Error *string `json:"error"`
 
-	// Next question that depends on the results for the sub-questions, as completed and searched last
+	// Next final question, which depends on the results for the sub-questions, in the completed form that was searched
 	Next         *string `json:"next"`
 	PromptTokens int64   `json:"prompt_tokens"`
 
@@ -2836,13 +2836,13 @@ type ReadinessStatus string
 
 // RerankExplanation the reranker; model is null if it was not used
 type RerankExplanation struct {
-	// Candidates number of candidates that it sorted
+	// Candidates number of candidates that the reranker sorted
 	Candidates int `json:"candidates"`
 
-	// Error the reason why the fragments were not reranked
+	// Error why the fragments were not reranked
 	Error *string `json:"error"`
 
-	// Milliseconds time that it took
+	// Milliseconds time that the reranker took
 	Milliseconds float64 `json:"milliseconds"`
 	Model        *string `json:"model"`
 
@@ -2910,7 +2910,7 @@ type SearchSettings struct {
 	// Version 0 if nothing was ever set
 	Version int64 `json:"version"`
 
-	// Warnings documents of pins that are not in the datastore, and are ignored; up to 20
+	// Warnings pinned documents that are not in the datastore and are therefore ignored; up to 20
 	Warnings []FieldError `json:"warnings"`
 }
 
@@ -3343,7 +3343,7 @@ type GetConversationParams struct {
 	// Limit maximum number of items
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Rectangles locate the spans of PDFs on their pages, as in an agent query; default: false
+	// Rectangles locate spans on the pages of PDFs, as in an agent query; default: false
 	Rectangles *bool `form:"rectangles,omitempty" json:"rectangles,omitempty"`
 }
 
@@ -3561,10 +3561,10 @@ type UpsertDocumentsParams struct {
 
 // CountFacetsParams defines parameters for CountFacets.
 type CountFacetsParams struct {
-	// Keys up to 20 keys of metadata or properties, as in filters, separated by commas
+	// Keys up to 20 metadata keys or properties, as in filters, separated by commas
 	Keys string `form:"keys" json:"keys"`
 
-	// Limit values per key, the most frequent first; default: 20
+	// Limit values per key, most frequent first; default: 20
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Filters filters as JSON, as in the body of a query
@@ -4768,14 +4768,14 @@ type ClientInterface interface {
 	//
 	// Gives a datasource of type file a new version of its file, which may have another format, or an archive a new version.
 	// The datasource keeps its id, name, custom id and metadata, and the old version stays searchable until the new one is.
-	// Of an archive, only files that are new or have changed are read, and files that are missing are deleted.
+	// If it is an archive, only files in it that are new or have changed are read, and files that are missing are deleted.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /datasources/{id}/original (the `ReplaceOriginal` operationId).
 	ReplaceOriginalWithBody(ctx context.Context, id Id, params *ReplaceOriginalParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetPicture Read a picture of a page
+	// GetPicture Read a page as a picture
 	//
 	// A page of a datasource's original PDF, as a picture of at most 1,600 × 1,600 pixels. Unlike the PDF in a viewer, the
 	// picture runs no scripts, follows no links and sends no forms. If the page cannot be drawn, the response is 409.
@@ -4803,8 +4803,9 @@ type ClientInterface interface {
 
 	// StopDatasourceWithBody Stop the crawl of a web site
 	//
-	// Waiting pages are not fetched, and no new pages are looked for; pages in progress are finished. Existing content stays
-	// searchable. If the crawl has already ended, nothing changes. The body may be missing or an empty JSON object.
+	// Waiting pages are not fetched and no new pages are discovered, but pages in progress are finished. Existing
+	// content stays searchable. If the crawl has already ended, nothing changes. The body may be missing or an empty
+	// JSON object.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -4813,8 +4814,9 @@ type ClientInterface interface {
 
 	// StopDatasource Stop the crawl of a web site
 	//
-	// Waiting pages are not fetched, and no new pages are looked for; pages in progress are finished. Existing content stays
-	// searchable. If the crawl has already ended, nothing changes. The body may be missing or an empty JSON object.
+	// Waiting pages are not fetched and no new pages are discovered, but pages in progress are finished. Existing
+	// content stays searchable. If the crawl has already ended, nothing changes. The body may be missing or an empty
+	// JSON object.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -4845,9 +4847,9 @@ type ClientInterface interface {
 
 	// GetText Read a datasource's text
 	//
-	// The text that was read from the document, in the version that queries use. The `offset` of fragments, and `start` and
-	// `end` of the spans of answers, count bytes of this text. Between chunks, all white space is returned as spaces or
-	// line breaks.
+	// The text that was extracted from the document, in the version that queries use. The `offset` of a fragment and
+	// the `start` and `end` of an answer's spans are byte positions in this text. Between chunks, all white space is
+	// returned as spaces or line breaks.
 	//
 	// Corresponds with GET /datasources/{id}/text (the `GetText` operationId).
 	GetText(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5015,22 +5017,24 @@ type ClientInterface interface {
 	// Corresponds with GET /datastores/{id}/events (the `WatchDatastore` operationId).
 	WatchDatastore(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CountFacets Count documents by the values of metadata
+	// CountFacets Count documents by metadata values
 	//
-	// Counts the searchable documents that match a filter by the values of keys. Public datastores need no key.
+	// Counts the searchable documents that match a filter, grouped by the values of metadata keys. Public datastores
+	// need no key.
 	//
 	// Corresponds with GET /datastores/{id}/facets (the `CountFacets` operationId).
 	CountFacets(ctx context.Context, id Id, params *CountFacetsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// QueryDatastoreWithBody Search a datastore
 	//
-	// Returns fragments, the best first. Adjacent chunks are joined into one fragment with the position and score of the
+	// Returns fragments, best first. Adjacent chunks are joined into one fragment with the position and score of the
 	// best of them. Of nearly identical texts, only the best is returned. Public datastores need no key.
 	//
-	// With `explain=true`, the response has a Content-Type of its own. It is an object with the fragments, each with its
-	// `explanation`, and an `explanation` of the query. With `facets` in the body, it is an object with the fragments and
-	// `facets`, which has a Content-Type of its own, too. A request whose `Host` or `X-Forwarded-Host` is `app.chaindesk.ai`
-	// gets the response format of `/datastores/query/{id}`, which LangChain's ChaindeskRetriever expects.
+	// With `explain=true`, the response is an object with its own Content-Type. It contains the fragments, each with
+	// its `explanation`, and an `explanation` of the query. With `facets` in the body, the response is also an object
+	// with its own Content-Type. It contains the fragments and `facets`. A request whose `Host` or `X-Forwarded-Host`
+	// is `app.chaindesk.ai` gets the response format of `/datastores/query/{id}`, which LangChain's ChaindeskRetriever
+	// expects.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -5039,13 +5043,14 @@ type ClientInterface interface {
 
 	// QueryDatastore Search a datastore
 	//
-	// Returns fragments, the best first. Adjacent chunks are joined into one fragment with the position and score of the
+	// Returns fragments, best first. Adjacent chunks are joined into one fragment with the position and score of the
 	// best of them. Of nearly identical texts, only the best is returned. Public datastores need no key.
 	//
-	// With `explain=true`, the response has a Content-Type of its own. It is an object with the fragments, each with its
-	// `explanation`, and an `explanation` of the query. With `facets` in the body, it is an object with the fragments and
-	// `facets`, which has a Content-Type of its own, too. A request whose `Host` or `X-Forwarded-Host` is `app.chaindesk.ai`
-	// gets the response format of `/datastores/query/{id}`, which LangChain's ChaindeskRetriever expects.
+	// With `explain=true`, the response is an object with its own Content-Type. It contains the fragments, each with
+	// its `explanation`, and an `explanation` of the query. With `facets` in the body, the response is also an object
+	// with its own Content-Type. It contains the fragments and `facets`. A request whose `Host` or `X-Forwarded-Host`
+	// is `app.chaindesk.ai` gets the response format of `/datastores/query/{id}`, which LangChain's ChaindeskRetriever
+	// expects.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5228,7 +5233,7 @@ type ClientInterface interface {
 	// Corresponds with GET /readyz (the `GetReadiness` operationId).
 	GetReadiness(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetUsage Read the workspace's usage of a month
+	// GetUsage Read the workspace's usage in a month
 	//
 	// Usage in a calendar month and the content stored now, with the effective limits: the stricter of the server's
 	// configuration and the workspace's own. The stored content is always today's, even for past months.
@@ -5939,7 +5944,7 @@ func (c *Endpoints) GetOriginal(ctx context.Context, id Id, reqEditors ...Reques
 //
 // Gives a datasource of type file a new version of its file, which may have another format, or an archive a new version.
 // The datasource keeps its id, name, custom id and metadata, and the old version stays searchable until the new one is.
-// Of an archive, only files that are new or have changed are read, and files that are missing are deleted.
+// If it is an archive, only files in it that are new or have changed are read, and files that are missing are deleted.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5956,7 +5961,7 @@ func (c *Endpoints) ReplaceOriginalWithBody(ctx context.Context, id Id, params *
 	return c.Client.Do(req)
 }
 
-// GetPicture Read a picture of a page
+// GetPicture Read a page as a picture
 //
 // A page of a datasource's original PDF, as a picture of at most 1,600 × 1,600 pixels. Unlike the PDF in a viewer, the
 // picture runs no scripts, follows no links and sends no forms. If the page cannot be drawn, the response is 409.
@@ -6014,8 +6019,9 @@ func (c *Endpoints) ResyncDatasource(ctx context.Context, id Id, params *ResyncD
 
 // StopDatasourceWithBody Stop the crawl of a web site
 //
-// Waiting pages are not fetched, and no new pages are looked for; pages in progress are finished. Existing content stays
-// searchable. If the crawl has already ended, nothing changes. The body may be missing or an empty JSON object.
+// Waiting pages are not fetched and no new pages are discovered, but pages in progress are finished. Existing
+// content stays searchable. If the crawl has already ended, nothing changes. The body may be missing or an empty
+// JSON object.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6034,8 +6040,9 @@ func (c *Endpoints) StopDatasourceWithBody(ctx context.Context, id Id, contentTy
 
 // StopDatasource Stop the crawl of a web site
 //
-// Waiting pages are not fetched, and no new pages are looked for; pages in progress are finished. Existing content stays
-// searchable. If the crawl has already ended, nothing changes. The body may be missing or an empty JSON object.
+// Waiting pages are not fetched and no new pages are discovered, but pages in progress are finished. Existing
+// content stays searchable. If the crawl has already ended, nothing changes. The body may be missing or an empty
+// JSON object.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6096,9 +6103,9 @@ func (c *Endpoints) SynchDatasource(ctx context.Context, id Id, body SynchDataso
 
 // GetText Read a datasource's text
 //
-// The text that was read from the document, in the version that queries use. The `offset` of fragments, and `start` and
-// `end` of the spans of answers, count bytes of this text. Between chunks, all white space is returned as spaces or
-// line breaks.
+// The text that was extracted from the document, in the version that queries use. The `offset` of a fragment and
+// the `start` and `end` of an answer's spans are byte positions in this text. Between chunks, all white space is
+// returned as spaces or line breaks.
 //
 // Corresponds with GET /datasources/{id}/text (the `GetText` operationId).
 func (c *Endpoints) GetText(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6434,9 +6441,10 @@ func (c *Endpoints) WatchDatastore(ctx context.Context, id Id, reqEditors ...Req
 	return c.Client.Do(req)
 }
 
-// CountFacets Count documents by the values of metadata
+// CountFacets Count documents by metadata values
 //
-// Counts the searchable documents that match a filter by the values of keys. Public datastores need no key.
+// Counts the searchable documents that match a filter, grouped by the values of metadata keys. Public datastores
+// need no key.
 //
 // Corresponds with GET /datastores/{id}/facets (the `CountFacets` operationId).
 func (c *Endpoints) CountFacets(ctx context.Context, id Id, params *CountFacetsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6453,13 +6461,14 @@ func (c *Endpoints) CountFacets(ctx context.Context, id Id, params *CountFacetsP
 
 // QueryDatastoreWithBody Search a datastore
 //
-// Returns fragments, the best first. Adjacent chunks are joined into one fragment with the position and score of the
+// Returns fragments, best first. Adjacent chunks are joined into one fragment with the position and score of the
 // best of them. Of nearly identical texts, only the best is returned. Public datastores need no key.
 //
-// With `explain=true`, the response has a Content-Type of its own. It is an object with the fragments, each with its
-// `explanation`, and an `explanation` of the query. With `facets` in the body, it is an object with the fragments and
-// `facets`, which has a Content-Type of its own, too. A request whose `Host` or `X-Forwarded-Host` is `app.chaindesk.ai`
-// gets the response format of `/datastores/query/{id}`, which LangChain's ChaindeskRetriever expects.
+// With `explain=true`, the response is an object with its own Content-Type. It contains the fragments, each with
+// its `explanation`, and an `explanation` of the query. With `facets` in the body, the response is also an object
+// with its own Content-Type. It contains the fragments and `facets`. A request whose `Host` or `X-Forwarded-Host`
+// is `app.chaindesk.ai` gets the response format of `/datastores/query/{id}`, which LangChain's ChaindeskRetriever
+// expects.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6478,13 +6487,14 @@ func (c *Endpoints) QueryDatastoreWithBody(ctx context.Context, id Id, params *Q
 
 // QueryDatastore Search a datastore
 //
-// Returns fragments, the best first. Adjacent chunks are joined into one fragment with the position and score of the
+// Returns fragments, best first. Adjacent chunks are joined into one fragment with the position and score of the
 // best of them. Of nearly identical texts, only the best is returned. Public datastores need no key.
 //
-// With `explain=true`, the response has a Content-Type of its own. It is an object with the fragments, each with its
-// `explanation`, and an `explanation` of the query. With `facets` in the body, it is an object with the fragments and
-// `facets`, which has a Content-Type of its own, too. A request whose `Host` or `X-Forwarded-Host` is `app.chaindesk.ai`
-// gets the response format of `/datastores/query/{id}`, which LangChain's ChaindeskRetriever expects.
+// With `explain=true`, the response is an object with its own Content-Type. It contains the fragments, each with
+// its `explanation`, and an `explanation` of the query. With `facets` in the body, the response is also an object
+// with its own Content-Type. It contains the fragments and `facets`. A request whose `Host` or `X-Forwarded-Host`
+// is `app.chaindesk.ai` gets the response format of `/datastores/query/{id}`, which LangChain's ChaindeskRetriever
+// expects.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6897,7 +6907,7 @@ func (c *Endpoints) GetReadiness(ctx context.Context, reqEditors ...RequestEdito
 	return c.Client.Do(req)
 }
 
-// GetUsage Read the workspace's usage of a month
+// GetUsage Read the workspace's usage in a month
 //
 // Usage in a calendar month and the content stored now, with the effective limits: the stricter of the server's
 // configuration and the workspace's own. The stored content is always today's, even for past months.

@@ -125,7 +125,7 @@ func pages[T any](fetch func(limit *int, cursor *string) (*http.Response, error)
 			case "":
 				return
 			case cursor:
-				yield(*new(T), fmt.Errorf("the list is broken: page %s refers to itself", strings.ToValidUTF8(next, "")))
+				yield(*new(T), fmt.Errorf("the service returned a broken list: page %s refers to itself", strings.ToValidUTF8(next, "")))
 				return
 			}
 			cursor = strings.Clone(next)

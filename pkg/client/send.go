@@ -171,7 +171,7 @@ func readAll(body io.ReadCloser, limit int64, whole bool) ([]byte, error) {
 type tooLargeError struct{ limit int64 }
 
 func (t *tooLargeError) Error() string {
-	return fmt.Sprintf("it is longer than the limit of %d bytes; ask for less at once", t.limit)
+	return fmt.Sprintf("it is longer than the limit of %d bytes; request less at once", t.limit)
 }
 
 // isUnsent reports whether a request failed before a connection was established, so the service cannot have received

@@ -44,7 +44,7 @@ func addAsk(box *toolRegistry, lib Library) {
 	addTool(box, &sdk.Tool{
 		Name:        "ask",
 		Title:       "Ask an agent",
-		Description: "Lets an agent answer a question from the documents, with citations and their sources. With a progress token, the text of the answer is streamed in the messages of the progress notifications.",
+		Description: "Lets an agent answer a question from the documents, with citations and their sources. If the request has a progress token, the answer's text is streamed in the messages of the progress notifications.",
 		Annotations: &sdk.ToolAnnotations{Title: "Ask an agent", DestructiveHint: new(false), OpenWorldHint: new(false)}, // not read-only: it stores question and answer
 	}, func(f map[string]*jsonschema.Schema) {
 		text(f["question"], maxQuestionCharacters)

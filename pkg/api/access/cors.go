@@ -77,8 +77,8 @@ func (p *CORS) Check(c *gin.Context) error {
 		}
 	}
 	if isPreflight && !allowed {
-		return problem.Forbidden("pages of the origin %s may not call this service; the operator can add the origin to SLUICE_CORS_ORIGINS, "+
-			"or a server can make the request", jsonbody.Describe(origin))
+		return problem.Forbidden("pages from the origin %s may not call this service; ask the operator to add the origin to SLUICE_CORS_ORIGINS, "+
+			"or make the request from a server", jsonbody.Describe(origin))
 	}
 	if !allowed {
 		return nil // the browser hides the response from the page
@@ -107,8 +107,8 @@ func (p *CORS) publicAgent(ctx context.Context, id string) (domain.Agent, error)
 func originError(origin string, agent domain.Agent) error {
 	return &domain.Error{
 		Code: domain.CodeUnauthorized, Err: problem.ErrForbidden,
-		Message: fmt.Sprintf("pages of the origin %s may not query this agent; add the origin to its allowedOrigins (PATCH /agents/%s, or in the console), "+
-			"or send the header Authorization: Bearer <key> from a server", jsonbody.Describe(origin), agent.ID),
+		Message: fmt.Sprintf("pages from the origin %s may not query this agent; add the origin to its allowedOrigins (PATCH /agents/%s, or in the console), "+
+			"or make the request from a server with the header Authorization: Bearer <key>", jsonbody.Describe(origin), agent.ID),
 		Fields: []domain.FieldError{{
 			Field: "Origin", Message: fmt.Sprintf("is %s, which is not among the agent's allowedOrigins", jsonbody.Describe(origin)),
 		}},

@@ -33,7 +33,7 @@ func (k *Keyring) Lookup(ctx context.Context, secret string) (domain.APIKey, err
 		return domain.APIKey{}, err
 	}
 	if err := k.Keys.TouchKey(ctx, key.ID, k.Now()); err != nil {
-		k.Log.Warn("recording the use of a key", "key", key.ID, "error", err)
+		k.Log.Warn("cannot record the use of an API key", "key", key.ID, "error", err)
 	}
 	return key, nil
 }

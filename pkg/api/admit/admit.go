@@ -175,8 +175,8 @@ func (g *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	flow := g.server.FlowOf(r)
 	unfinished, ok := g.requests.Enter(r.Context(), flow)
 	if !ok {
-		g.refuse(w, r, class, refusedOpen, fmt.Sprintf("this workspace already has %d unfinished requests, its share of SLUICE_LIMIT_OPEN; "+
-			"read their responses, then try again", g.requests.Held(flow)))
+		g.refuse(w, r, class, refusedOpen, fmt.Sprintf("this workspace already has %d open requests, its share of SLUICE_LIMIT_OPEN; "+
+			"finish reading some of their responses, then try again", g.requests.Held(flow)))
 		return
 	}
 	gate := g.gates[class]

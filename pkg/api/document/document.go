@@ -128,7 +128,7 @@ func setLimits(doc *openapi3.T, l Limits) {
 	pages := float64(l.PagesOfSite)
 	property("DatasourceConfigCreate", "max_pages").Max = &pages
 	property("DatasourcePatch", "config").Properties["max_pages"].Value.Max = &pages
-	doc.Info.Description += fmt.Sprintf("\nLimits of this server: an uploaded file %s, a JSON body %s, %d documents an upsert, %d pages a web site, a query %d characters.\n",
+	doc.Info.Description += fmt.Sprintf("\nThis server's limits: %s per uploaded file, %s per JSON body, %d documents per upsert, %d pages per web site, and %d characters per query.\n",
 		jsonbody.ByteSize(l.UploadBytes), jsonbody.ByteSize(l.JSONBytes), l.Documents, l.PagesOfSite, l.QueryChars)
 }
 

@@ -116,7 +116,7 @@ func (k *Responses) serveOnce(c *gin.Context, claim *accounts.Claim, secret bool
 			err = k.Store.ReleaseIdempotent(ctx, claim)
 		}
 		if err != nil {
-			k.Log.Error("storing a response for its idempotency key failed", "request", problem.RequestID(ctx), "error", err)
+			k.Log.Error("cannot store a response under its idempotency key", "request", problem.RequestID(ctx), "error", err)
 		}
 	}()
 	c.Next()
@@ -162,7 +162,7 @@ func (k *Responses) renewOnce(ctx context.Context, claim *accounts.Claim) bool {
 	case ctx.Err() != nil:
 		return false
 	case err != nil:
-		k.Log.Warn("storing an idempotency key failed", "request", problem.RequestID(ctx), "error", err)
+		k.Log.Warn("cannot renew the claim to an idempotency key", "request", problem.RequestID(ctx), "error", err)
 		return true
 	case !holds:
 		k.Log.Warn("another process took over a request with an idempotency key", "request", problem.RequestID(ctx))

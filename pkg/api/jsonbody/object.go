@@ -95,7 +95,7 @@ func (o Object) Bool(name string, missing bool) bool {
 // has a fault.
 func (o Object) Number(name string, low, high float64) *float64 {
 	value, ok := o.fields[name].(float64)
-	if o.wrong(name, ok && value >= low && value <= high, fmt.Sprintf("a number from %s to %s", decimal(low), decimal(high))) {
+	if o.wrong(name, ok && value >= low && value <= high, fmt.Sprintf("a number between %s and %s", decimal(low), decimal(high))) {
 		return nil
 	}
 	return &value
@@ -108,7 +108,7 @@ func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 func (o Object) Int(name string, low, high int) *int {
 	value, ok := o.fields[name].(float64)
 	ok = ok && value == math.Trunc(value) && value >= float64(low) && value <= float64(high)
-	if o.wrong(name, ok, fmt.Sprintf("a whole number from %d to %d", low, high)) {
+	if o.wrong(name, ok, fmt.Sprintf("a whole number between %d and %d", low, high)) {
 		return nil
 	}
 	return new(int(value))

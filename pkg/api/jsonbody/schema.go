@@ -103,7 +103,7 @@ func describeFault(e *openapi3.SchemaError) string {
 	case "maxItems":
 		return fmt.Sprintf("has %d items; the limit is %d", itemCount(e.Value), *e.Schema.MaxItems)
 	case "maxProperties":
-		return fmt.Sprintf("has more than %d keys", *e.Schema.MaxProps)
+		return fmt.Sprintf("has too many keys; the limit is %d", *e.Schema.MaxProps)
 	case "oneOf":
 		return fmt.Sprintf("is %s; it must be %s", Describe(e.Value), e.Schema.Extensions["x-expected"])
 	case "format":

@@ -47,7 +47,7 @@ func (c *conditions) filter() (*filter.Filter, []domain.FieldError) {
 		operator = string(filter.And)
 	}
 	if operator != string(filter.And) && operator != string(filter.Or) {
-		faults = append(faults, domain.FieldError{Field: conditionField + ".logical_operator", Message: fmt.Sprintf("is %s; it must be and or or", jsonbody.Describe(c.Operator))})
+		faults = append(faults, domain.FieldError{Field: conditionField + ".logical_operator", Message: fmt.Sprintf("is %s; it must be \"and\" or \"or\"", jsonbody.Describe(c.Operator))})
 	}
 	all := make([]any, len(c.Conditions))
 	for i, one := range c.Conditions {

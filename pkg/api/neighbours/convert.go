@@ -82,7 +82,7 @@ func (h *Handler) receive(c *gin.Context) (*received, File, error) {
 	}
 	parts, err := c.Request.MultipartReader()
 	if err != nil {
-		return nil, File{}, domain.Invalid("body", "is not a form: %v", err)
+		return nil, File{}, domain.Invalid("body", "is not a valid multipart form: %v", err)
 	}
 	for range maxParts {
 		part, err := parts.NextPart()
@@ -98,7 +98,7 @@ func (h *Handler) receive(c *gin.Context) (*received, File, error) {
 		f := File{Name: upload.CleanFileName(strings.ToValidUTF8(part.FileName(), "�")), Declared: part.Header.Get("Content-Type")}
 		return &received{Reader: &limitedPart{part, h.MaxBytes}}, f, nil
 	}
-	return nil, File{}, domain.Invalid("body", "has no part with a file name; send the file as a part of the form")
+	return nil, File{}, domain.Invalid("body", "has no file; send the file as a form part with a file name")
 }
 
 // fileName returns the file name in the headers: from X-Filename, which Open WebUI percent-encodes, or from
@@ -170,7 +170,7 @@ func refuse(c *gin.Context, err error) error {
 		message = "No extractable text: " + message
 	}
 	c.Header("Cache-Control", "no-store")
-	problem.WriteAs(c.Writer, http.StatusUnprocessableEntity, "Cannot be read", problem.RequestID(c.Request.Context()), domain.Errorf(domain.CodeUnsupported, "%s", message))
+	problem.WriteAs(c.Writer, http.StatusUnprocessableEntity, "Unreadable file", problem.RequestID(c.Request.Context()), domain.Errorf(domain.CodeUnsupported, "%s", message))
 	return nil
 }
 

@@ -48,10 +48,10 @@ func (r *retrievalRequest) check() (*filter.Filter, error) {
 		fault("query", "is required; it must contain text")
 	}
 	if k := r.Setting.TopK; k != nil && (*k < 1 || *k > retrieve.MaxTopK) {
-		fault("retrieval_setting.top_k", "is %d; it must be a whole number from 1 to %d", *k, retrieve.MaxTopK)
+		fault("retrieval_setting.top_k", "is %d; it must be a whole number between 1 and %d", *k, retrieve.MaxTopK)
 	}
 	if t := r.Setting.Threshold; t != nil && (*t < 0 || *t > 1) {
-		fault("retrieval_setting.score_threshold", "is %v; it must be a number from 0 to 1", *t)
+		fault("retrieval_setting.score_threshold", "is %v; it must be a number between 0 and 1", *t)
 	}
 	where, more := r.Condition.filter()
 	return where, problem.Invalid(append(faults, more...))

@@ -105,7 +105,7 @@ func (h *Handler) enter(ctx context.Context, flow string) (*admission.Slot, erro
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	}
-	return nil, &domain.Error{Code: domain.CodeRateLimit, RetryAfter: retryAfter, Message: "other files are being converted; try again in a moment"}
+	return nil, &domain.Error{Code: domain.CodeRateLimit, RetryAfter: retryAfter, Message: "the converter is busy with other files; try again in a moment"}
 }
 
 // errTimeout is the cause of a failure after convertTimeout.

@@ -45,7 +45,7 @@ func Decode(c *gin.Context, into any) error {
 func BodyOf(c *gin.Context) (map[string]any, error) {
 	body, ok := c.Request.Body.(*transfer.Checked)
 	if !ok {
-		return nil, errors.New("decoding a body that was not checked")
+		return nil, errors.New("decoding a body that was not validated")
 	}
 	object, ok := body.Value.(map[string]any)
 	if !ok {

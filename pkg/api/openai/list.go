@@ -34,7 +34,7 @@ func ReadPage(query url.Values, defaultLimit, maxLimit int) (Page, error) {
 	if text := query.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > maxLimit {
-			fault("limit", "is "+jsonbody.Describe(text)+"; it must be a whole number from 1 to "+strconv.Itoa(maxLimit))
+			fault("limit", "is "+jsonbody.Describe(text)+"; it must be a whole number between 1 and "+strconv.Itoa(maxLimit))
 		}
 		p.Limit = n
 	}
@@ -46,7 +46,7 @@ func ReadPage(query url.Values, defaultLimit, maxLimit int) (Page, error) {
 		fault("order", "is "+jsonbody.Describe(text)+"; it must be asc or desc")
 	}
 	if p.After != "" && p.Before != "" {
-		fault("before", "cannot be combined with after; send one of them")
+		fault("before", "cannot be combined with after; send only one of them")
 	}
 	return p, problem.Invalid(faults)
 }

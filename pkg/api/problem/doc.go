@@ -24,7 +24,7 @@ var errorWords = map[domain.Code][2]string{
 		"Correct these fields. The same request cannot succeed.",
 	},
 	domain.CodeUsageLimit: {
-		"A quota of the configuration, the workspace or the key is used up: agent queries or tokens of this month, or stored chunks or bytes. Accepted content is kept and processed to the end.",
+		"A quota set in the configuration, for the workspace or for the key is used up: this month's agent queries or tokens, or the stored chunks or bytes. Content that was already accepted is kept and fully processed.",
 		"`GET /usage` shows use and limits. Raise the limit (`PUT /usage/limits`, `PUT /keys/{id}/limits`, `SLUICE_QUOTA_*`), delete content, or wait for the next month.",
 	},
 	domain.CodeUnauthorized: {
@@ -37,7 +37,7 @@ var errorWords = map[domain.Code][2]string{
 	},
 	CodeMethod: {
 		"The path exists but does not support this method.",
-		"Use a method that the header `Allow` lists.",
+		"Use a method from the `Allow` header.",
 	},
 	domain.CodeConflict: {
 		"The request conflicts with the current state: the datastore already has this site, the `Idempotency-Key` belongs to another request or one in progress, the datasource cannot be stopped, its page cannot be drawn, or a concurrent change came first.",

@@ -183,7 +183,7 @@ func Invalid(faults []domain.FieldError) error {
 		message = fmt.Sprintf("%s (and %d more, see errors)", message, n-1)
 	}
 	if len(faults) > shown {
-		more := domain.FieldError{Field: "body", Message: fmt.Sprintf("has %d more errors, which are not listed", len(faults)-shown)}
+		more := domain.FieldError{Field: "body", Message: fmt.Sprintf("has %d more errors that are not listed", len(faults)-shown)}
 		faults = append(faults[:shown:shown], more)
 	}
 	return &domain.Error{Code: domain.CodeInvalid, Message: message, Fields: faults}

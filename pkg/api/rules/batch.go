@@ -44,7 +44,7 @@ func CleanBatch(operationID string, body map[string]any, parsed []domain.FieldEr
 		name, _ := document["name"].(string)
 		if n := utf8.RuneCountInString(name); n > maxDocumentName {
 			document["name"] = strings.TrimSpace(string([]rune(name)[:maxDocumentName]))
-			warn(at+".name", "has %d characters, and was shortened to the limit of %d", n, maxDocumentName)
+			warn(at+".name", "had %d characters and was shortened to the limit of %d", n, maxDocumentName)
 		}
 		slices.SortFunc(items[i].Warnings, func(a, b domain.FieldError) int { return strings.Compare(a.Field, b.Field) })
 	}

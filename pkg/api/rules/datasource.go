@@ -32,10 +32,10 @@ func createDatasourceRule(body map[string]any) []domain.FieldError {
 	hasURL = hasURL || len(elsewhere) > 0 // so that the address is not also reported as missing
 	switch body["type"] {
 	case string(domain.TypeFile):
-		faults = append(faults, domain.FieldError{Field: "file", Message: "is required: send a file as multipart/form-data"})
+		faults = append(faults, domain.FieldError{Field: "file", Message: "is required; send a file as multipart/form-data"})
 	case string(domain.TypeWebPage):
 		if !hasURL {
-			missing("source_url", "is required for a web_page: the page's address")
+			missing("source_url", "is required for a web_page; send the page's address")
 		}
 		for _, field := range []string{"sitemap", "include", "exclude", "max_pages", "max_depth"} {
 			if given(field) {
@@ -48,12 +48,12 @@ func createDatasourceRule(body map[string]any) []domain.FieldError {
 		}
 	case string(domain.TypeText):
 		if text, isText := config["text"].(string); config["text"] == nil || isText && strings.TrimSpace(text) == "" {
-			missing("text", "is required for a text: the content")
+			missing("text", "is required for a text; send the content")
 		}
 	case string(domain.TypeQA):
 		for field, what := range map[string]string{"question": "the question", "answer": "its answer"} {
 			if text, isText := config[field].(string); config[field] == nil || isText && strings.TrimSpace(text) == "" {
-				missing(field, "is required for a qa: "+what)
+				missing(field, "is required for a qa; send "+what)
 			}
 		}
 		if config["text"] != nil {
@@ -159,7 +159,7 @@ func patternFaults(config map[string]any) []domain.FieldError {
 	if bytes <= maxPatternBytes {
 		return nil
 	}
-	return []domain.FieldError{{Field: "config." + longest, Message: fmt.Sprintf("has %d bytes as JSON together with the site's other patterns; the limit is %s", bytes, jsonbody.ByteSize(maxPatternBytes))}}
+	return []domain.FieldError{{Field: "config." + longest, Message: fmt.Sprintf("brings the site's patterns to %d bytes as JSON; the limit is %s", bytes, jsonbody.ByteSize(maxPatternBytes))}}
 }
 
 // refreshFaults returns a fault if the refresh setting is invalid. An empty setting is valid and means that the content

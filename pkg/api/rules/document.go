@@ -40,7 +40,7 @@ func MetadataFaults(field string, value any) []domain.FieldError {
 		return []domain.FieldError{{Field: field, Message: fmt.Sprintf("has %d bytes as JSON; the limit is %s", len(encoded), jsonbody.ByteSize(domain.MaxMetadataBytes))}}
 	}
 	if facets, err := index.Facets(metadata); err != nil || len(facets) > maxMetadataValues {
-		return []domain.FieldError{{Field: field, Message: fmt.Sprintf("has more than %d different values that filters can match; combine some of them into one text", maxMetadataValues)}}
+		return []domain.FieldError{{Field: field, Message: fmt.Sprintf("has more than %d different values that filters can match; combine some of them into one string", maxMetadataValues)}}
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func toolFaults(body map[string]any, messages []any) []domain.FieldError {
 	switch choice := body["tool_choice"].(type) {
 	case string:
 		if choice == "required" && len(tools) == 0 {
-			fault("tool_choice", "is \"required\" without tools; send tools, or leave it out")
+			fault("tool_choice", "is \"required\", but there are no tools; send tools, or leave it out")
 		}
 	case map[string]any:
 		function, _ := choice["function"].(map[string]any)

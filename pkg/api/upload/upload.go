@@ -162,7 +162,7 @@ func (f *Form) receivePart(part *multipart.Part, o Options) error {
 		case field != "":
 			f.Fault(jsonbody.Shorten(name), "is unknown; did you mean %s?", field)
 		case len(object) > 1 && object[0] == "metadata":
-			f.Fault(jsonbody.Shorten(name), "is unknown; send one field metadata with a JSON object: %s", metadataExample)
+			f.Fault(jsonbody.Shorten(name), "is unknown; send a single metadata field with a JSON object: %s", metadataExample)
 		case len(object) > 0 && object[0] == "config":
 			f.Fault(jsonbody.Shorten(name), "is unknown in a form; send custom_id and metadata as separate fields")
 		}
@@ -195,7 +195,7 @@ func (f *Form) spool(part *multipart.Part, o Options) error {
 func (f *Form) CheckFile(name string) error {
 	switch {
 	case f.File == nil:
-		f.Fault(name, "is required: the part with the file")
+		f.Fault(name, "is required; send the file in this part")
 	case f.Size == 0:
 		f.Fault(name, "is empty")
 	}
@@ -218,7 +218,7 @@ func (f *Form) checkFileName() {
 // Check returns all faults in a datasource form as one error, or nil.
 func (f *Form) Check() error {
 	if f.Fields["datastoreId"] == "" {
-		f.Fault("datastoreId", "is required: the id of the datastore for the file")
+		f.Fault("datastoreId", "is required; send the id of the file's datastore")
 	}
 	if kind := f.Fields["type"]; kind != "" && kind != string(domain.TypeFile) {
 		f.Fault("type", "is %s, but uploads have the type file; send other types as JSON", jsonbody.Describe(kind))

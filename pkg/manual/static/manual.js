@@ -54,7 +54,7 @@
       }
     } catch {
       if (signal.aborted) return;
-      say("The search does not answer. Try again.");
+      say("The search is not responding. Try again.");
     }
     found.hidden = false;
   }

@@ -65,7 +65,7 @@ func promptOf(value any) (text, fault string) {
 	list, isList := value.([]any)
 	switch {
 	case isList && len(list) > 1:
-		return "", fmt.Sprintf("has %d items; send one prompt in each request, as a string", len(list))
+		return "", fmt.Sprintf("has %d items; send one prompt per request, as a string", len(list))
 	case isList && len(list) == 1:
 		value = list[0]
 	}

@@ -32,7 +32,7 @@ func TestFieldsThatWouldChangeTheAnswerAreRejected(t *testing.T) {
 		{Field: "echo", Message: "is true, which is not supported; leave it out"},
 		{Field: "logprobs", Message: "is 5, which is not supported; leave it out"},
 		{Field: "suffix", Message: `is "end", which is not supported; leave it out`},
-		{Field: "prompt", Message: "has 2 items; send one prompt in each request, as a string"},
+		{Field: "prompt", Message: "has 2 items; send one prompt per request, as a string"},
 	}
 	if diff := cmp.Diff(want, faults); diff != "" {
 		t.Errorf("faults (-want +got):\n%s", diff)

@@ -74,7 +74,7 @@ func keepForOf(fault faultFunc, purpose string, e *expiry) time.Duration {
 	}
 	least, most := int64(minKeepFor.Seconds()), int64(maxKeepFor.Seconds())
 	if e.Seconds < least || e.Seconds > most {
-		fault("expires_after.seconds", "is %d; it must be from %d to %d", e.Seconds, least, most)
+		fault("expires_after.seconds", "is %d; it must be between %d and %d", e.Seconds, least, most)
 		return 0
 	}
 	return time.Duration(e.Seconds) * time.Second

@@ -164,7 +164,7 @@ func (h *handler) close(form *upload.Form) {
 		return
 	}
 	if err := form.Close(); err != nil {
-		h.Log.Warn("removing an upload's temporary file", "error", err)
+		h.Log.Warn("cannot remove an upload's temporary file", "error", err)
 	}
 }
 
@@ -181,7 +181,7 @@ func (h *handler) drop(ctx context.Context, o domain.Original) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	if err := h.Originals.Delete(ctx, o.Key); err != nil {
-		h.Log.Warn("removing content that was not accepted", "key", o.Key, "error", err)
+		h.Log.Warn("cannot remove rejected content", "key", o.Key, "error", err)
 	}
 }
 
@@ -285,7 +285,7 @@ func (h *handler) content(c *gin.Context) error {
 	// complete one.
 	if _, err := io.Copy(transfer.TimedWriter(c.Writer, h.WriteTimeout), content); err != nil {
 		if !problem.IsClientGone(ctx, err) {
-			h.Log.Error("failed while sending a file", "request", problem.RequestID(ctx), "file", f.ID, "error", err)
+			h.Log.Error("sending a file failed partway", "request", problem.RequestID(ctx), "file", f.ID, "error", err)
 		}
 		panic(http.ErrAbortHandler)
 	}

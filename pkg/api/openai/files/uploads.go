@@ -62,14 +62,14 @@ func (h *handler) createUpload(c *gin.Context) error {
 	var faults openai.Faults
 	switch limit := h.Uploads.MaxBytes; {
 	case body.Bytes == nil:
-		faults.Add("bytes", "is required: the size of the file")
+		faults.Add("bytes", "is required; send the file's size in bytes")
 	case *body.Bytes < 1:
 		faults.Add("bytes", "is %d; it must be at least 1", *body.Bytes)
 	case *body.Bytes > limit:
 		return upload.TooLarge(limit)
 	}
 	if strings.TrimSpace(body.Filename) == "" {
-		faults.Add("filename", "is required: the name of the file")
+		faults.Add("filename", "is required; send the file's name")
 	}
 	if len(body.MIMEType) > maxType {
 		faults.Add("mime_type", "has %d bytes; the limit is %d", len(body.MIMEType), maxType)
@@ -215,7 +215,7 @@ func (h *handler) join(ctx context.Context, u domain.Upload, fileID string, part
 	}
 	var faults openai.Faults
 	if len(partIDs) == 0 {
-		faults.Add("part_ids", "is required: the ids of the parts in their order")
+		faults.Add("part_ids", "is required; send the ids of the parts in order")
 	}
 	var chosen []domain.UploadPart
 	var size int64
@@ -226,7 +226,7 @@ func (h *handler) join(ctx context.Context, u domain.Upload, fileID string, part
 		case !ok:
 			faults.Add(field, "is %s, which is not a part of this upload", jsonbody.Describe(text))
 		case seen[p.ID]:
-			faults.Add(field, "is %s, which is listed before; list each part once", jsonbody.Describe(text))
+			faults.Add(field, "is %s, which is already in the list; list each part once", jsonbody.Describe(text))
 		}
 		seen[p.ID] = true
 		chosen, size = append(chosen, p), size+p.Original.Size
@@ -235,7 +235,7 @@ func (h *handler) join(ctx context.Context, u domain.Upload, fileID string, part
 		return domain.Original{}, err
 	}
 	if size != u.Bytes {
-		return domain.Original{}, domain.Invalid("part_ids", "have %d bytes in total, but %d were announced when the upload was created; send the missing parts, or create another upload", size, u.Bytes)
+		return domain.Original{}, domain.Invalid("part_ids", "have %d bytes in total, but the upload was created for %d; send the missing parts, or create another upload", size, u.Bytes)
 	}
 	content := &joined{ctx: ctx, originals: h.Originals, parts: chosen}
 	defer content.close()
@@ -252,7 +252,7 @@ func (h *handler) join(ctx context.Context, u domain.Upload, fileID string, part
 	}
 	if got := hex.EncodeToString(digest.Sum(nil)); sum != "" && !strings.EqualFold(sum, got) {
 		h.drop(ctx, o)
-		return o, domain.Invalid("md5", "is %s, but the parts have %s; upload them again", jsonbody.Describe(sum), got)
+		return o, domain.Invalid("md5", "is %s, but the MD5 of the uploaded parts is %s; upload them again", jsonbody.Describe(sum), got)
 	}
 	return o, nil
 }

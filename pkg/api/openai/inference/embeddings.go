@@ -106,7 +106,7 @@ func (h *Handler) vectors(ctx context.Context, caller access.Caller, model embed
 		return nil, err
 	}
 	if len(vectors) != len(r.Input) {
-		return nil, errors.New("the embedding model returned another number of vectors than texts")
+		return nil, errors.New("the embedding model did not return one vector per text")
 	}
 	if err := checkDimensions(model.Model(), r.Dimensions); err != nil { // a server's dimensions are known only now
 		return nil, err
@@ -126,9 +126,9 @@ func checkDimensions(m embed.Model, wanted *int) error {
 	case wanted == nil || m.Dimensions == 0 || *wanted == m.Dimensions:
 		return nil
 	case *wanted > m.Dimensions:
-		return domain.Invalid("dimensions", "is %d; vectors of the model %s have %d dimensions", *wanted, m.ID, m.Dimensions)
+		return domain.Invalid("dimensions", "is %d, but vectors of the model %s have %d dimensions; send a smaller number, or leave the field out", *wanted, m.ID, m.Dimensions)
 	case !embed.CanShorten(m):
-		return domain.Invalid("dimensions", "is %d; vectors of the model %s have %d dimensions and cannot be shortened; leave the field out", *wanted, m.ID, m.Dimensions)
+		return domain.Invalid("dimensions", "is %d, but vectors of the model %s have %d dimensions and cannot be shortened; leave the field out", *wanted, m.ID, m.Dimensions)
 	}
 	return nil
 }

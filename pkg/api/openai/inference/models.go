@@ -89,6 +89,6 @@ func (h *Handler) embedder(name string) (embed.Embedder, error) {
 func unknownModel(name string, known []string) error {
 	const shown = 20
 	names := lists.Map(known[:min(len(known), shown)], func(id string) string { return jsonbody.Describe(id) })
-	why := fmt.Sprintf("there is no such model as %s here; send one of %s, or leave the field out for the first", jsonbody.Describe(name), strings.Join(names, ", "))
+	why := fmt.Sprintf("this server has no model %s; send one of %s, or leave the field out to use the first", jsonbody.Describe(name), strings.Join(names, ", "))
 	return &domain.Error{Code: domain.CodeNotFound, Message: why, Fields: []domain.FieldError{{Field: problem.ModelField, Message: why}}}
 }

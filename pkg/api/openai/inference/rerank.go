@@ -209,7 +209,7 @@ func (h *Handler) rankByVectors(ctx context.Context, flow string, model embed.Em
 		return nil, err
 	}
 	if len(asked) != 1 || len(vectors) != len(texts) {
-		return nil, errors.New("the embedding model returned another number of vectors than texts")
+		return nil, errors.New("the embedding model did not return one vector per text")
 	}
 	order := make([]retrieve.Reranked, len(texts))
 	for i, vector := range vectors {

@@ -61,7 +61,7 @@ type job struct {
 var (
 	errStopping  = errors.New("the service is stopping")
 	errCancelled = errors.New("the response was cancelled or deleted")
-	errPanicked  = errors.New("answering the response panicked")
+	errPanicked  = errors.New("the service panicked while answering")
 )
 
 // NewRunner returns a Runner. `holder` is this process's id. It must be unique among the processes sharing the catalog.
@@ -90,7 +90,7 @@ func (r *Runner) start(row domain.StoredResponse, prepare func(j *job) error, do
 		return nil, domain.Errorf(domain.CodeUnavailable, "the service is stopping; try again")
 	case len(r.jobs) >= maxQueued || r.counts[row.WorkspaceID] >= maxWorkspace || r.held+len(row.Input) > maxHeld:
 		r.mu.Unlock()
-		return nil, &domain.Error{Code: domain.CodeUnavailable, RetryAfter: holdRenew, Message: "too many responses are waiting in the background; try again when some have ended"}
+		return nil, &domain.Error{Code: domain.CodeUnavailable, RetryAfter: holdRenew, Message: "too many responses are waiting in the background; try again when some have finished"}
 	}
 	ctx, cancel := context.WithCancelCause(r.ctx)
 	j := &job{log: events.NewLog(), cancel: cancel}
@@ -194,7 +194,7 @@ func (s *Service) background(ctx context.Context, cancel context.CancelCauseFunc
 func (r *run) executeGuarded(ctx context.Context, send func(steps ...events.Step) error) (done outcome) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			r.service.Log.ErrorContext(ctx, "answering a response panicked", "response", r.response.ID, "panic", cause, "stack", string(debug.Stack()))
+			r.service.Log.ErrorContext(ctx, "panic while answering a response", "response", r.response.ID, "panic", cause, "stack", string(debug.Stack()))
 			done = r.failed(ctx, outcome{response: r.response}, errPanicked)
 		}
 	}()
@@ -207,7 +207,7 @@ func (r *run) interrupted(done outcome, cause error) outcome {
 	done.response.Status = domain.ResponseCancelled
 	if errors.Is(cause, errStopping) {
 		done.response.Status = domain.ResponseFailed
-		done.response.Error = &object.Error{Code: codeServer, Message: "the service was stopped while it was answering; send the request again"}
+		done.response.Error = &object.Error{Code: codeServer, Message: "the service stopped while answering; send the request again"}
 	}
 	return done
 }
@@ -229,14 +229,14 @@ func (s *Service) finish(ctx context.Context, r *run, row domain.StoredResponse,
 		return done
 	}
 	// The conversation has been deleted or is full, so the response fails and adds no items to it.
-	s.Log.ErrorContext(ctx, "storing a response failed", "response", row.ID, "error", err)
+	s.Log.ErrorContext(ctx, "cannot store a response", "response", row.ID, "error", err)
 	done = r.failed(ctx, done, err)
 	if end, _, err = r.row(done); err == nil {
 		end.Holder = row.Holder
 		_, err = s.Store.FinishResponse(ctx, end, "")
 	}
 	if err != nil { // the response fails later, because this process no longer holds it
-		s.Log.ErrorContext(ctx, "storing a failed response failed", "response", row.ID, "error", err)
+		s.Log.ErrorContext(ctx, "cannot store a failed response", "response", row.ID, "error", err)
 	}
 	return done
 }

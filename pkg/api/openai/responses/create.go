@@ -102,7 +102,7 @@ func (s *Service) lock(ctx context.Context, conversationID string) (release func
 	}
 	if !taken {
 		return nil, &domain.Error{Code: domain.CodeConflict, RetryAfter: time.Second, Message: fmt.Sprintf(
-			"another response is being answered in conversation %s; wait until it has ended", conversationID)}
+			"another response in conversation %s is still in progress; wait until it has finished", conversationID)}
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var renewing sync.WaitGroup
@@ -153,7 +153,7 @@ func (s *Service) prepare(ctx context.Context, caller access.Caller, p params) (
 		return nil, err
 	}
 	if fault := s.Backend.QueryFault(d.question); fault != "" {
-		return nil, domain.Invalid(cmp.Or(d.field, "input"), "has a last message that %s. Add long texts to a vector store and send the tool file_search", fault)
+		return nil, domain.Invalid(cmp.Or(d.field, "input"), "has a last message that %s; add long texts to a vector store and send the tool file_search", fault)
 	}
 	if err := s.checkModel(p, d); err != nil {
 		return nil, err
@@ -208,7 +208,7 @@ func (s *Service) agent(ctx context.Context, caller access.Caller, p params) (ag
 		return agent, false, &domain.Error{Code: domain.CodeNotFound, Message: why, Fields: []domain.FieldError{{Field: problem.ModelField, Message: why}}}
 	}
 	if !caller.MayRead(caller.Workspace()) {
-		return agent, false, problem.Forbidden("the key may query one agent only; send its id as model, or a key with the scope read")
+		return agent, false, problem.Forbidden("this key may query only one agent; send that agent's id as model, or use a key with the scope read")
 	}
 	agent = domain.Agent{WorkspaceID: caller.Workspace(), Name: p.model, ModelName: name, Temperature: 1}
 	if p.tools.search == nil {
@@ -329,7 +329,7 @@ func (s *Service) streamNew(ctx context.Context, w http.ResponseWriter, r *run) 
 	}
 	done := r.execute(ctx, writer.Apply)
 	if err := s.keep(ctx, r, done); err != nil {
-		s.Log.ErrorContext(ctx, "storing a response failed", "response", r.response.ID, "error", err)
+		s.Log.ErrorContext(ctx, "cannot store a response", "response", r.response.ID, "error", err)
 		if done.err == nil {
 			done = r.failed(ctx, done, err)
 		}

@@ -54,7 +54,7 @@ func requireChange(caller access.Caller, keyID string) error {
 	if caller.Key.Can(domain.ScopeWrite) || caller.Key.ID == keyID {
 		return nil
 	}
-	return problem.Forbidden("another key has created this; the key %q needs the scope write to change or delete it", caller.Key.Name)
+	return problem.Forbidden("another key created this; the key %q needs the scope write to change or delete it", caller.Key.Name)
 }
 
 // expired reports whether a response is older than Retention, even if it has not been deleted yet.
@@ -76,7 +76,7 @@ func (s *Service) decode(r domain.StoredResponse) (out stored, err error) {
 	}
 	out.body.Status = out.Status
 	if out.Status == domain.ResponseFailed && out.body.Error == nil {
-		out.body.Error = &object.Error{Code: codeServer, Message: "the service stopped while it was answering; send the request again"}
+		out.body.Error = &object.Error{Code: codeServer, Message: "the service stopped while answering; send the request again"}
 	}
 	return out, nil
 }
@@ -132,7 +132,7 @@ func (s *Service) chain(ctx context.Context, caller access.Caller, id string) ([
 			return nil, err
 		}
 		if !r.Status.Ended() {
-			return nil, &domain.Error{Code: domain.CodeConflict, Message: fmt.Sprintf("response %s is still %s; wait until it has ended", id, r.Status)}
+			return nil, &domain.Error{Code: domain.CodeConflict, Message: fmt.Sprintf("response %s is still %s; wait until it has finished", id, r.Status)}
 		}
 		if bytes += len(r.Input) + len(r.Body); bytes > maxEarlierBytes || len(newest) > maxEarlierItems {
 			break

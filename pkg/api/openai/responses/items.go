@@ -43,7 +43,7 @@ type item struct {
 func readInput(o jsonbody.Object) []item {
 	switch input := o.Value("input").(type) {
 	case nil:
-		o.Fault("input", "is required; send a text or an array of items")
+		o.Fault("input", "is required; send a string or an array of items")
 		return nil
 	case string:
 		return []item{message("input", roleUser, input, []any{map[string]any{"type": "input_text", "text": input}})}
@@ -120,7 +120,7 @@ func readContent(o jsonbody.Object, role string) (string, []any) {
 		return text, []any{part(text)}
 	}
 	if !o.Has("content") {
-		o.Fault("content", "is required; send a text or an array of parts")
+		o.Fault("content", "is required; send a string or an array of parts")
 	}
 	var texts []string
 	content := []any{}
@@ -154,7 +154,7 @@ func readPart(p jsonbody.Object) (text string, ok bool) {
 // readOutput returns a function call's result: a text or an array of parts.
 func readOutput(o jsonbody.Object) string {
 	if !o.Has("output") {
-		o.Fault("output", "is required; send the result of the function as a text")
+		o.Fault("output", "is required; send the function's result as a string")
 	}
 	if text, isText := o.Value("output").(string); isText {
 		return text
@@ -263,7 +263,7 @@ func readDialogue(items []item) (d dialogue, err error) {
 	case last < 0:
 		fault(item{}, "contains no message with the role user; the last one is the question to answer")
 	case answered:
-		fault(item{}, "ends with a message of the assistant; add a message with the role user")
+		fault(item{}, "ends with an assistant message; add a message with the role user")
 	}
 	if err := problem.Invalid(faults); err != nil {
 		return d, err

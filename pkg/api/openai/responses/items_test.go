@@ -115,7 +115,7 @@ func TestFaultyItemsAreNamed(t *testing.T) {
 		`[{"type":"function_call_output","output":"x"}]`:                                                      "input[0].call_id: is required",
 		`[{"type":"item_reference"}]`:                                                                         "input[0].id: is required",
 		`[{"role":"assistant","content":"A."}]`:                                                               "no message with the role user",
-		`[{"role":"user","content":"Q?"},{"role":"assistant","content":"A."}]`:                                "ends with a message of the assistant",
+		`[{"role":"user","content":"Q?"},{"role":"assistant","content":"A."}]`:                                "ends with an assistant message",
 		`[{"role":"user","content":"Q?"},{"type":"function_call_output","call_id":"c","output":"x"}]`:         `input[1]: has the call_id "c"`,
 		`[{"role":"user","content":"Q?"},{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}]`: `input[1]: calls the function "f"`,
 		`[{"role":"user","content":"Q?"},{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"x"},{"type":"function_call_output","call_id":"c","output":"y"}]`: `input[3]: has the call_id "c"`,

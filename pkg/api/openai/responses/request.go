@@ -108,7 +108,7 @@ func (s *Service) read(c *gin.Context) (p params, err error) {
 		o.Fault("prompt", "is not supported, because this service has no prompt templates; send instructions and input")
 	}
 	if n := o.Int("top_logprobs", 0, maxLogprobs); n != nil && *n > 0 {
-		o.Fault("top_logprobs", "is %d; this service has no log probabilities, so leave it out", *n)
+		o.Fault("top_logprobs", "is %d; this service returns no log probabilities, so leave it out", *n)
 	}
 	if err := problem.Invalid(o.Faults()); err != nil {
 		return p, err
@@ -131,7 +131,7 @@ func (p *params) readState(o jsonbody.Object) {
 		o.Fault("previous_response_id", "cannot be combined with conversation; send one of them")
 	}
 	if p.background && !p.store {
-		o.Fault("store", "is false; a response in the background must be stored, so leave it out")
+		o.Fault("store", "is false, but background responses must be stored; leave it out")
 	}
 }
 

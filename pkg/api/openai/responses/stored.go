@@ -84,7 +84,7 @@ func streamOf(c *gin.Context) (stream bool, after int, err error) {
 			return false, 0, domain.Invalid("starting_after", "is %s; it must be the sequence number of an event", jsonbody.Describe(text))
 		}
 		if !stream {
-			return false, 0, domain.Invalid("starting_after", "needs stream=true")
+			return false, 0, domain.Invalid("starting_after", "requires stream=true")
 		}
 	}
 	return stream, after, nil
@@ -162,7 +162,7 @@ func (s *Service) cancelResponse(c *gin.Context) error {
 		return err
 	}
 	if !r.Background {
-		return domain.Invalid("id", "is that of a response that is not in the background; only responses created with background: true can be cancelled")
+		return domain.Invalid("id", "is the id of a foreground response; only responses created with background: true can be cancelled")
 	}
 	row, err := s.Store.CancelResponse(ctx, caller.Workspace(), r.ID)
 	if err != nil {

@@ -55,12 +55,12 @@ func readTools(o jsonbody.Object) (t tools) {
 			t.readFunction(tool)
 		case toolFileSearch:
 			if t.search != nil {
-				o.Fault(fmt.Sprintf("tools[%d]", i), "is a second file_search; send one with all vector_store_ids")
+				o.Fault(fmt.Sprintf("tools[%d]", i), "is a second file_search tool; send one with all vector_store_ids")
 				continue
 			}
 			t.search = readFileSearch(tool, fmt.Sprintf("tools[%d].vector_store_ids", i))
 		default:
-			tool.Fault("type", "is %s; this service has the tools file_search and function", jsonbody.Describe(tool.Value("type")))
+			tool.Fault("type", "is %s; the supported tools are file_search and function", jsonbody.Describe(tool.Value("type")))
 			continue
 		}
 		t.shown = append(t.shown, shownTool(tool))
@@ -86,10 +86,10 @@ func shownTool(tool jsonbody.Object) json.RawMessage {
 func (t *tools) readFunction(tool jsonbody.Object) {
 	f := chat.Tool{Name: short(tool, "name"), Description: valueOf(tool.Text("description", answer.MaxInstructionBytes))}
 	if !functionName.MatchString(f.Name) {
-		tool.Fault("name", "is %s; it must have 1 to 64 letters, digits, _ or -", jsonbody.Describe(tool.Value("name")))
+		tool.Fault("name", "is %s; it must consist of 1 to 64 letters, digits, _ or -", jsonbody.Describe(tool.Value("name")))
 	}
 	if slices.ContainsFunc(t.functions, func(other chat.Tool) bool { return other.Name == f.Name }) {
-		tool.Fault("name", "is %s, like that of another tool; give each function a name of its own", jsonbody.Describe(f.Name))
+		tool.Fault("name", "is %s, which is also another tool's name; give each function its own name", jsonbody.Describe(f.Name))
 	}
 	if parameters, ok := tool.Object("parameters"); ok {
 		f.Parameters = encode(parameters.Fields())
@@ -130,7 +130,7 @@ func (f *fileSearch) readRanking(o jsonbody.Object) {
 	noMeaning, noWords := meaning != nil && *meaning == 0, words != nil && *words == 0
 	switch {
 	case noMeaning && noWords:
-		weights.Fault("embedding_weight", "is 0, like text_weight; one of them must be greater")
+		weights.Fault("embedding_weight", "is 0, and so is text_weight; at least one of them must be above 0")
 	case noMeaning:
 		f.mode = domain.SearchLexical
 	case noWords:

@@ -57,7 +57,7 @@ func metadataOf(faults *openai.Faults, field string, given map[string]any) map[s
 
 func checkKey(faults *openai.Faults, field, key string) {
 	if n := utf8.RuneCountInString(key); n == 0 || n > maxKeyChars {
-		faults.Add(field, "has the key %s with %d characters; keys have 1 to %d", jsonbody.Describe(key), n, maxKeyChars)
+		faults.Add(field, "has the key %s with %d characters; keys must have 1 to %d", jsonbody.Describe(key), n, maxKeyChars)
 	}
 }
 
@@ -149,13 +149,13 @@ func chunkingOf(faults *openai.Faults, field string, s *strategy) *domain.FileCh
 	}
 	c := domain.FileChunking{MaxTokens: s.Static.MaxChunkSizeTokens}
 	if c.MaxTokens < minChunkTokens || c.MaxTokens > maxChunkTokens {
-		faults.Add(field+".static.max_chunk_size_tokens", "is %d; it must be from %d to %d", c.MaxTokens, minChunkTokens, maxChunkTokens)
+		faults.Add(field+".static.max_chunk_size_tokens", "is %d; it must be between %d and %d", c.MaxTokens, minChunkTokens, maxChunkTokens)
 	}
 	if s.Static.ChunkOverlapTokens != nil {
 		c.OverlapTokens = *s.Static.ChunkOverlapTokens
 	}
 	if c.OverlapTokens < 0 || c.OverlapTokens > c.MaxTokens/2 {
-		faults.Add(field+".static.chunk_overlap_tokens", "is %d; it must be from 0 to %d, half of max_chunk_size_tokens", c.OverlapTokens, c.MaxTokens/2)
+		faults.Add(field+".static.chunk_overlap_tokens", "is %d; it must be between 0 and %d, half of max_chunk_size_tokens", c.OverlapTokens, c.MaxTokens/2)
 	}
 	return &c
 }
@@ -187,7 +187,7 @@ func daysOf(faults *openai.Faults, e *expiry) int {
 		faults.Add("expires_after.anchor", `is %s; it must be "last_active_at"`, jsonbody.Describe(e.Anchor))
 	}
 	if e.Days < 1 || e.Days > maxExpiryDays {
-		faults.Add("expires_after.days", "is %d; it must be from 1 to %d", e.Days, maxExpiryDays)
+		faults.Add("expires_after.days", "is %d; it must be between 1 and %d", e.Days, maxExpiryDays)
 	}
 	return e.Days
 }
@@ -209,9 +209,9 @@ func checkChars(faults *openai.Faults, field, text string, limit int) {
 func fileID(faults *openai.Faults, field, text string) string {
 	switch {
 	case text == "":
-		faults.Add(field, "is required: the id of a file")
+		faults.Add(field, "is required; send the id of a file")
 	case len(text) > maxFileID:
-		faults.Add(field, "has %d bytes, more than any id of a file", len(text))
+		faults.Add(field, "has %d bytes, which is longer than any file id", len(text))
 	}
 	if id, err := openai.File.Parse(text); err == nil {
 		return id
@@ -222,7 +222,7 @@ func fileID(faults *openai.Faults, field, text string) string {
 // fileIDs is fileID for a list.
 func fileIDs(faults *openai.Faults, field string, texts []string, limit int) []string {
 	if len(texts) > limit {
-		faults.Add(field, "has %d ids; the limit is %d; send the rest in further requests", len(texts), limit)
+		faults.Add(field, "has %d ids; the limit is %d; send the rest in more requests", len(texts), limit)
 		return nil
 	}
 	out := make([]string, len(texts))

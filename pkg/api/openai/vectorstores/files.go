@@ -182,7 +182,7 @@ func (h *handler) updateFile(c *call) error {
 	}
 	var faults openai.Faults
 	if !body.Attributes.given {
-		faults.Add("attributes", `is required: an object, or null to remove all attributes`)
+		faults.Add("attributes", `is required; send an object, or null to remove all attributes`)
 	}
 	var attributes map[string]any
 	if body.Attributes.value != nil {
@@ -307,7 +307,7 @@ func (h *handler) content(c *call) error {
 	write([]byte("]}"))
 	if err != nil { // abort the connection, so that no client mistakes a truncated file for a complete one
 		if !problem.IsClientGone(c.ctx, err) {
-			h.Log.Error("failed while sending the text of a file", "request", problem.RequestID(c.ctx), "datasource", d.ID, "error", err)
+			h.Log.Error("sending a file's text failed partway", "request", problem.RequestID(c.ctx), "datasource", d.ID, "error", err)
 		}
 		panic(http.ErrAbortHandler)
 	}

@@ -123,9 +123,9 @@ func (h *handler) searchRequest(body searchBody) (r retrieve.Request, threshold 
 	var faults openai.Faults
 	switch n := len(body.Query); {
 	case n == 0:
-		faults.Add("query", "is required: a text, or an array of 1 to %d texts", maxQueries)
+		faults.Add("query", "is required; send a string, or an array of 1 to %d strings", maxQueries)
 	case n > maxQueries:
-		faults.Add("query", "has %d texts; the limit is %d; search in several requests", n, maxQueries)
+		faults.Add("query", "has %d texts; the limit is %d; split them over several requests", n, maxQueries)
 	default:
 		for i, query := range body.Query {
 			field := "query"
@@ -142,7 +142,7 @@ func (h *handler) searchRequest(body searchBody) (r retrieve.Request, threshold 
 	r.TopK = defaultResults
 	if n := body.MaxNumResults; n != nil {
 		if r.TopK = *n; *n < 1 || *n > maxResults {
-			faults.Add("max_num_results", "is %d; it must be from 1 to %d", *n, maxResults)
+			faults.Add("max_num_results", "is %d; it must be between 1 and %d", *n, maxResults)
 		}
 	}
 	if o := body.RankingOptions; o != nil {
@@ -155,7 +155,7 @@ func (h *handler) searchRequest(body searchBody) (r retrieve.Request, threshold 
 		}
 		if o.ScoreThreshold != nil {
 			if threshold = *o.ScoreThreshold; threshold < 0 || threshold > 1 {
-				faults.Add("ranking_options.score_threshold", "is %g; it must be from 0 to 1", threshold)
+				faults.Add("ranking_options.score_threshold", "is %g; it must be between 0 and 1", threshold)
 			}
 		}
 	}
