@@ -47,8 +47,8 @@ func (p *Program) agentsCommand() *cobra.Command {
 		fmt.Fprintf(p.Out, "%s\nUpdated %q: restrictKnowledge %t, unsupportedSentences %s\n", a.Id, oneLine(a.Name), a.RestrictKnowledge, a.UnsupportedSentences)
 		return nil
 	})
-	update.Flags().BoolVar(&restrict, "restrict-knowledge", false, "answer only from the documents and refuse small talk; --restrict-knowledge=false allows both")
-	update.Flags().StringVar(&unsupported, "unsupported-sentences", "", "`action` for sentences that the sources do not support: mark, drop or keep")
+	update.Flags().BoolVar(&restrict, "restrict-knowledge", false, "answer only from the documents and refuse small talk; --restrict-knowledge=false lifts both restrictions")
+	update.Flags().StringVar(&unsupported, "unsupported-sentences", "", "`action` to take on sentences that the sources do not support: mark, drop or keep")
 	for _, cmd := range []*cobra.Command{list, update} {
 		where.Flags(cmd)
 	}

@@ -37,11 +37,11 @@ var exits = []struct {
 	{Failed, "failed", "the operation failed; the message says why"},
 	{Misused, "usage", "incorrect usage: an unknown command or flag, a missing argument, an invalid setting"},
 	{Forbidden, "forbidden", "the API key is missing or invalid, or lacks a permission"},
-	{Partly, "partly", "success, except for some documents, which are listed with their errors"},
+	{Partly, "partly", "partial success: some documents failed and are listed with their errors"},
 	{NotFound, "not_found", "something named in the command, such as a datastore, does not exist"},
 	{Damaged, "damaged", "stored data is damaged and could not be repaired completely"},
 	{Unavailable, "unavailable", "the service cannot be reached or is overloaded; try again later"},
-	{Stopped, "stopped", "stopped by Ctrl-C or SIGTERM; steps that were reported as done stay done"},
+	{Stopped, "stopped", "stopped by Ctrl-C or SIGTERM; steps reported as done are kept"},
 }
 
 // Error is an error with an exit code.

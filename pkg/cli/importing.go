@@ -35,12 +35,12 @@ func (p *Program) importCommand() *cobra.Command {
 		Short:   "Add documents from an export or a list of addresses",
 		GroupID: GroupUse, DisableFlagsInUseLine: true,
 		Long: "Add documents from an export of another system, from a list of web addresses (one per line), or from a folder, as\n" +
-			"with ingest. An export contains JSON objects: one after the other (JSONL), in an array, or in nested lists such as\n" +
+			"ingest does. An export contains JSON objects: one after the other (JSONL), in an array, or in nested lists such as\n" +
 			"datastores or documents, as in Chaindesk's exports. Use - for standard input.\n\n" +
 			"By default, the text is in text, content, pageContent, page_content, body or config.text; the name is in name\n" +
 			"or title; the id is in custom_id, id or _id; the source is in source, url or config.source_url. A document with a web\n" +
-			"address but no text is a page that the service fetches. The id becomes the custom id (without an id, a hash of the\n" +
-			"content), so that the next run sends only new and changed documents.",
+			"address but no text is a page that the service fetches. The id, or else a hash of the content,\n" +
+			"becomes the custom id, so that the next run sends only new and changed documents.",
 		Example: "sluice import articles.jsonl --datastore Articles --text-field body --id-field slug\n" +
 			"sluice import addresses.txt --datastore Web\nzcat dump.jsonl.gz | sluice import - --datastore Articles",
 		Args: Exactly("FILE"),
@@ -49,12 +49,12 @@ func (p *Program) importCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.text, "text-field", "", "`field` that holds the text; write body.plain for the field plain in the object body")
+	flags.StringVar(&f.text, "text-field", "", "`field` that holds the text; body.plain is the field plain of the object body")
 	flags.StringVar(&f.name, "name-field", "", "`field` that holds the name")
 	flags.StringVar(&f.id, "id-field", "", "`field` that holds the unique id")
 	flags.StringVar(&f.source, "source-field", "", "`field` that holds the source")
-	flags.StringVar(&f.metadata, "metadata-field", "", "`field` that holds an object of metadata, by which queries can filter")
-	flags.BoolVar(&f.site, "site", false, "crawl the whole site at each address of the list")
+	flags.StringVar(&f.metadata, "metadata-field", "", "`field` that holds an object of metadata for filtering queries")
+	flags.BoolVar(&f.site, "site", false, "crawl the whole site at each address in the list")
 	f.flags(cmd)
 	cmd.AddCommand(p.importOpenAICommand())
 	return cmd

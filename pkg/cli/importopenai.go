@@ -31,12 +31,12 @@ func (p *Program) importOpenAICommand() *cobra.Command {
 	var f importOpenAIFlags
 	cmd := &cobra.Command{
 		Use:   "openai --vector-store ID | --all",
-		Short: "Add the files of vector stores at OpenAI", DisableFlagsInUseLine: true,
-		Long: "Add the files of a vector store, or of all, from an account at OpenAI or another server with its API. OPENAI_API_KEY\n" +
-			"is the account's key; nothing is changed in the account. Each vector store becomes the datastore with its name,\n" +
-			"unless --datastore names another. Attributes become metadata, and a file's id its custom id, so that another run\n" +
-			"continues where one was interrupted. OpenAI does not return files with the purpose assistants; their text is then\n" +
-			"read from the vector store. At the end, the command compares the numbers of files.",
+		Short: "Copy vector stores from OpenAI", DisableFlagsInUseLine: true,
+		Long: "Copy the files of one or all vector stores from an OpenAI account, or from another server with OpenAI's API. Set\n" +
+			"OPENAI_API_KEY to the account's key; the account is not changed. Each vector store becomes a datastore with the same\n" +
+			"name, unless --datastore names another. A file's attributes become its metadata, and its id becomes its custom id, so\n" +
+			"the next run continues an interrupted one. OpenAI does not return files with the purpose assistants, so their text\n" +
+			"is read from the vector store. At the end, the command compares the numbers of files.",
 		Example: "OPENAI_API_KEY=sk-… sluice import openai --vector-store vs_abc123\n" +
 			"sluice import openai --all --from http://127.0.0.1:8321/v1",
 		Args: cobra.NoArgs,
@@ -161,9 +161,9 @@ func (a *accountFiles) verify(ctx context.Context, s *upload) (missing, err erro
 	listed := int64(len(a.ids))
 	switch {
 	case v.Files != listed:
-		missing = WithExit(Partly, fmt.Errorf("the vector store has %s, but %d were listed: it was changed in the meantime; run the command again", Counted(v.Files, "file"), listed))
+		missing = WithExit(Partly, fmt.Errorf("the vector store has %s, but %d were listed: it changed in the meantime; run the command again", Counted(v.Files, "file"), listed))
 	case v.Stored < listed:
-		missing = WithExit(Partly, fmt.Errorf("not in the datastore, for the reasons above: %s of the vector store", Counted(listed-v.Stored, "file")))
+		missing = WithExit(Partly, fmt.Errorf("%s of the vector store could not be added, for the reasons above", Counted(listed-v.Stored, "file")))
 	}
 	return missing, nil
 }
@@ -183,7 +183,7 @@ func accountFault(err error) error {
 	case 0:
 		return err
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return WithExit(Forbidden, fmt.Errorf("%w; OPENAI_API_KEY must be a key of the account", err))
+		return WithExit(Forbidden, fmt.Errorf("%w; set OPENAI_API_KEY to a valid key of the account", err))
 	case http.StatusNotFound:
 		return WithExit(NotFound, err)
 	default:
@@ -272,7 +272,7 @@ func (a *accountFiles) fetch(ctx context.Context, f openaiaccount.StoreFile, d *
 	text, textErr := a.account.Text(ctx, a.store.ID, f.ID)
 	switch {
 	case textErr == nil && strings.TrimSpace(text) == "":
-		return a.unusable(d, f, fmt.Errorf("%w; the vector store has no text of it", err))
+		return a.unusable(d, f, fmt.Errorf("%w; the vector store does not have its text either", err))
 	case textErr != nil && !openaiaccount.ConcernsObject(textErr):
 		return textErr
 	case textErr != nil:

@@ -30,7 +30,7 @@ type ingestOptions struct {
 func (f *ingestOptions) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.datastore, "datastore", "", "target `datastore`, by id or name")
 	cmd.Flags().BoolVar(&f.create, "create", false, "create the datastore if it does not exist")
-	cmd.Flags().BoolVar(&f.wait, "wait", true, "wait until all documents are searchable, or with --wait=false, until they are stored")
+	cmd.Flags().BoolVar(&f.wait, "wait", true, "wait until all documents are searchable; with --wait=false, only until they are stored")
 	cmd.Flags().IntVar(&f.parallel, "parallel", 8, "concurrent requests, 1 to 64")
 	f.where.Flags(cmd)
 }
@@ -38,7 +38,7 @@ func (f *ingestOptions) flags(cmd *cobra.Command) {
 // open connects to the datastore and prepares an upload.
 func (p *Program) open(ctx context.Context, f ingestOptions) (*upload, error) {
 	if f.parallel < 1 || f.parallel > 64 {
-		return nil, Misusedf("--parallel %d: must be 1 to 64", f.parallel)
+		return nil, Misusedf("--parallel %d: must be between 1 and 64", f.parallel)
 	}
 	if f.datastore == "" {
 		return nil, Misusedf("specify --datastore with an id or name")
@@ -112,8 +112,8 @@ func (p *Program) ingestCommand() *cobra.Command {
 		Use: "ingest PATH|URL… --datastore DATASTORE", Short: "Add files, folders, web pages and web sites", GroupID: GroupUse,
 		Long: "Add files, folders, web pages and, with --site, web sites, and wait until they are searchable. Patterns must be\n" +
 			"quoted, as in 'docs/**/*.md'. A file's path, as given here, becomes its custom id. Unchanged files are not sent\n" +
-			"again. A changed file replaces its old version as soon as the new one is searchable. Hidden files, empty files and\n" +
-			"unsupported types are skipped in folders. A ZIP archive is read like a folder if it is named, or by a pattern\n" +
+			"again. A changed file replaces its old version as soon as the new one is searchable. In folders, hidden files, empty\n" +
+			"files and unsupported types are skipped. A ZIP archive is read like a folder if you name it, or give a pattern\n" +
 			"that ends with .zip.",
 		Example: "sluice ingest handbook/ --datastore Handbook --create --watch\n" +
 			"sluice ingest 'docs/**/*.md' README.md --datastore Docs --metadata team=web\n" +
@@ -130,15 +130,15 @@ func (p *Program) ingestCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&f.site, "site", false, "crawl the whole site at each address, by its sitemap or links")
+	flags.BoolVar(&f.site, "site", false, "crawl the whole site at each address, using its sitemap or links")
 	flags.IntVar(&f.maxPages, "max-pages", 0, "maximum pages per site (default: set by the service)")
-	flags.IntVar(&f.maxDepth, "max-depth", 0, "maximum links to follow from the root of a site (default: set by the service)")
+	flags.IntVar(&f.maxDepth, "max-depth", 0, "maximum link depth from the root of a site (default: set by the service)")
 	flags.StringVar(&f.refresh, "refresh", "", "`interval` at which pages are fetched again, such as 24h or 7d, or a cron expression")
 	flags.BoolVar(&f.refetch, "refetch", false, "fetch pages and sites again now if they already exist")
 	flags.StringArrayVar(&f.include, "include", nil,
 		"add only files or site paths that match a `pattern`; repeatable")
 	flags.StringArrayVar(&f.exclude, "exclude", nil, "skip files and site paths that match a `pattern`; repeatable")
-	flags.StringArrayVar(&f.metadata, "metadata", nil, "metadata, `key=value`, by which queries can filter; repeatable")
+	flags.StringArrayVar(&f.metadata, "metadata", nil, "metadata for filtering queries, as `key=value`; repeatable")
 	flags.BoolVar(&f.mirror, "delete", false, "delete documents whose files no longer exist in these folders")
 	flags.BoolVar(&f.watch, "watch", false, "keep running and follow changes in the folders until Ctrl-C")
 	f.flags(cmd)

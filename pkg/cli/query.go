@@ -21,8 +21,8 @@ type filterFlags struct {
 
 func (f *filterFlags) flags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.metadata, "filter", nil,
-		"search only documents with this metadata, `key=value`; repeatable; of several values for one key, any may match;\n"+
-			"or a condition as JSON: '{\"type\":\"gte\",\"key\":\"year\",\"value\":2025}'")
+		"search only documents with this metadata, as `key=value` or as a condition in JSON, such as\n"+
+			"'{\"type\":\"gte\",\"key\":\"year\",\"value\":2025}'; repeatable; if a key is repeated, any of its values may match")
 	cmd.Flags().StringArrayVar(&f.customIDs, "custom-id", nil, "search only documents with this custom `id`; repeatable")
 	cmd.Flags().StringArrayVar(&f.datasourceIDs, "datasource", nil, "search only the datasource with this `id`; repeatable")
 }
@@ -169,7 +169,7 @@ func (p *Program) queryCommand() *cobra.Command {
 	cmd.Flags().Float64Var(&minScore, "min-score", 0, "lowest score of a result, 0 to 1")
 	cmd.Flags().IntVar(&perDocument, "max-per-datasource", 0, "maximum results from one datasource")
 	cmd.Flags().BoolVar(&rerank, "rerank", false,
-		"use the reranker, or with --rerank=false, do not use it (default: use it if there is one)")
+		"use the reranker; --rerank=false turns it off (default: use it if there is one)")
 	cmd.Flags().BoolVar(&full, "full", false, "show the full text of each result")
 	filter.flags(cmd)
 	where.Flags(cmd)

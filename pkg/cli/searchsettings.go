@@ -22,7 +22,7 @@ import (
 func (p *Program) searchSettingsCommands(where *ConnectionFlags) []*cobra.Command {
 	synonyms := &cobra.Command{
 		Use: "synonyms DATASTORE [FILE]", Short: "Print or replace the synonyms of a datastore", Args: oneOrTwo,
-		Long:    "FILE (- for standard input) has a rule of synonyms per line, in Solr's format.",
+		Long:    "FILE (- for standard input) contains one synonym rule per line, in Solr's format.",
 		Example: "sluice datastores synonyms Handbook synonyms.txt",
 		RunE: p.connected(where, func(ctx context.Context, c *client.Client, args []string) error {
 			return p.synonyms(ctx, c, args)
@@ -33,7 +33,7 @@ func (p *Program) searchSettingsCommands(where *ConnectionFlags) []*cobra.Comman
 	var versions bool
 	settings := &cobra.Command{
 		Use: "settings DATASTORE [FILE]", Short: "Print or replace the search settings of a datastore", Args: oneOrTwo,
-		Long:    "FILE (- for standard input) has all search settings as JSON: synonyms, stop words, boosts and pins.",
+		Long:    "FILE (- for standard input) contains all search settings as JSON: synonyms, stop words, boosts and pins.",
 		Example: "sluice datastores settings Handbook settings.json",
 		RunE: p.connected(where, func(ctx context.Context, c *client.Client, args []string) error {
 			switch {
@@ -45,8 +45,8 @@ func (p *Program) searchSettingsCommands(where *ConnectionFlags) []*cobra.Comman
 			return p.settings(ctx, c, args, version)
 		}),
 	}
-	settings.Flags().IntVar(&version, "version", 0, "print this `version` (default: the one in use)")
-	settings.Flags().BoolVar(&versions, "versions", false, "list the kept versions")
+	settings.Flags().IntVar(&version, "version", 0, "print this `version` (default: the current one)")
+	settings.Flags().BoolVar(&versions, "versions", false, "list the stored versions")
 	settings.Flags().Int64Var(&restore, "restore", 0, "restore this `version`")
 	settings.MarkFlagsMutuallyExclusive("version", "versions", "restore")
 	return []*cobra.Command{synonyms, settings}

@@ -26,8 +26,8 @@ const extractUsage = `usage: sluice ingestor extract [--format text|blocks|chunk
   --format chunks   print a JSON object with the file's metadata and the chunks that would be indexed
   --chunk-tokens N, --max-chunk-tokens N   target and maximum size of chunks in tokens (default: as in a new datastore)
   --mime TYPE       media type of the file (default: detected from name and content)
-Prints files as ingestion reads them, with the same limits (SLUICE_EXTRACT_MEMORY, SLUICE_EXTRACT_TIMEOUT). No running
-service is needed. Warnings go to standard error. Exits with 1 if a file cannot be read.`
+Prints what ingestion extracts from files, with the same limits (SLUICE_EXTRACT_MEMORY, SLUICE_EXTRACT_TIMEOUT). No
+running service is needed. Warnings go to standard error. Exits with 1 if a file cannot be read.`
 
 // Output formats of the extract command.
 const (
@@ -39,7 +39,7 @@ const (
 // Extract returns the command that prints the text of files as ingestion reads it. `open` returns an extractor and a
 // chunker for the given settings.
 func Extract(p *cli.Program, open func(config.Config) (*extract.Extractor, *chunk.Chunker)) *cobra.Command {
-	return p.Plain("extract FILE…", "Print files as ingestion reads them", func(ctx context.Context, args []string) error {
+	return p.Plain("extract FILE…", "Print the text that ingestion extracts from files", func(ctx context.Context, args []string) error {
 		return runExtract(ctx, p, open, args)
 	})
 }

@@ -113,7 +113,7 @@ func TestExtractSaysWhyAFileCannotBeRead(t *testing.T) {
 		"one of two":             {[]string{empty, note}, 1, "sluice ingestor: " + empty + ": the file is empty\nsluice ingestor: 1 of 2 files could not be read", "==> " + note + " <=="},
 		"no file":                {nil, 2, "sluice ingestor: specify a file", ""},
 		"an unknown format":      {[]string{"--format", "html", note}, 2, `sluice ingestor: --format "html": must be text, blocks or chunks`, ""},
-		"a chunk of no size":     {[]string{"--chunk-tokens", "7", note}, 2, "sluice ingestor: --chunk-tokens is 7; it must be from 32 to 2048", ""},
+		"a chunk of no size":     {[]string{"--chunk-tokens", "7", note}, 2, "sluice ingestor: --chunk-tokens is 7; it must be between 32 and 2048", ""},
 		"a type that it is not":  {[]string{"--mime", "application/x-unheard", torn}, 1, "sluice ingestor: " + torn + ": ", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

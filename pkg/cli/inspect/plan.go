@@ -23,11 +23,11 @@ import (
 )
 
 const planUsage = `usage: sluice crawler plan [--sitemap URL] [--fetch] [--max-pages N] [--max-depth N] [--include PATTERN]… [--exclude PATTERN]… [--json] [URL]
-  URL               root of the site; can be left out with --sitemap
-  --sitemap URL     sitemap that lists the pages (default: look for one, and follow links if there is none)
+  URL               root of the site; optional with --sitemap
+  --sitemap URL     sitemap that lists the pages (default: look for one; if there is none, follow links)
   --fetch           fetch each page that the sitemap lists, and show the result
   --max-pages N     maximum number of pages (default: SLUICE_LIMIT_PAGES)
-  --max-depth N     maximum number of links to follow from the root
+  --max-depth N     maximum link depth from the root
   --include PATTERN, --exclude PATTERN   paths to include or exclude, as in a datasource's configuration; repeatable
   --json            print one JSON object per line, for each address and then for the summary
 Previews which addresses a crawl would fetch, and why. Nothing is stored, and pages are not parsed, so damaged files

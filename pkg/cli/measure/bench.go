@@ -73,7 +73,7 @@ func (p commands) benchCommand() *cobra.Command {
 	flags.StringVar(&s.queries, "queries", "", "`file` with a JSON object per line, whose \"text\" is the question (default: words from the content)")
 	flags.StringVar(&s.mode, "mode", "", "search `mode`: lexical, dense or hybrid (default: set by the service)")
 	flags.IntVar(&s.topK, "top-k", 0, "number of results per query (default: set by the service)")
-	flags.StringVar(&s.files, "files", "", "`folder` whose files are uploaded again and again (default: generated texts)")
+	flags.StringVar(&s.files, "files", "", "`folder` whose files are uploaded repeatedly (default: generated texts)")
 	flags.Var(&s.size, "size", "size of each generated text in bytes, 64 to 1000000 (1MB)")
 	flags.StringVar(&s.engine, "engine", "", "`engine` of the datastore that is created for uploads (default: set by the service)")
 	flags.BoolVar(&s.keep, "keep", false, "keep the datastore that was created for uploads")
@@ -164,9 +164,9 @@ func (s benchSettings) check(rest []string, given func(string) bool) error {
 	case given("files") && given("size"):
 		return errors.New("--size (generated texts) and --files (your files) cannot be combined")
 	case s.size < 64 || s.size > 1_000_000:
-		return fmt.Errorf("--size %d: must be 64 to 1000000 bytes (1MB)", s.size)
+		return fmt.Errorf("--size %d: must be between 64 and 1000000 bytes (1MB)", s.size)
 	case s.topK < 0 || s.topK > 100:
-		return fmt.Errorf("--top-k %d: must be 1 to 100", s.topK)
+		return fmt.Errorf("--top-k %d: must be between 1 and 100", s.topK)
 	}
 	for what, names := range belongs {
 		for _, name := range names {

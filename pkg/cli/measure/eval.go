@@ -34,15 +34,15 @@ func (p commands) evalCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "eval --datastore DATASTORE --queries FILE | --generate N", Short: "Measure retrieval quality with your questions",
 		GroupID: cli.GroupMeasure, Args: cli.NoArguments, DisableFlagsInUseLine: true,
-		Long: "Run questions against a datastore and print nDCG, recall and MRR of each search mode with 95% confidence intervals,\n" +
-			"and the differences from hybrid. Nothing is changed. Each question is a line of JSON:\n\n" +
+		Long: "Run questions against a datastore and print the nDCG, recall and MRR of each search mode with 95% confidence\n" +
+			"intervals, and the differences from hybrid. Nothing is changed. Each question is a line of JSON:\n\n" +
 			"  {\"_id\": \"1\", \"text\": \"How long is the warranty?\", \"relevant\": [\"manual\"], \"answer\": \"two years\"}\n\n" +
 			"Each question needs relevant (the datasources that should be found, by custom id, id, name or web address), answer\n" +
 			"(text that a correct passage contains), or both. With --generate, the chat model writes the questions from samples\n" +
 			"of the content; it is set by SLUICE_CHAT_MODEL and by OPENAI_BASE_URL or OPENAI_API_KEY.\n\n" +
 			"A question may have filters, as in the API. --misses explains where expected results were lost. --try measures\n" +
 			"other settings on temporary copies of the texts, up to 1,000 documents and 8 MiB, and deletes the copies. Both suggest\n" +
-			"changes that were measured to be better.",
+			"changes that improved the results.",
 		Example: "sluice eval --datastore Handbook --generate 200 --out q.jsonl\n" +
 			"sluice eval --datastore Handbook --queries q.jsonl --modes hybrid,lexical\n" +
 			"sluice eval --datastore Handbook --queries q.jsonl --misses 20",
@@ -54,14 +54,14 @@ func (p commands) evalCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&s.datastore, "datastore", "", "`datastore` to measure, by id or name")
 	flags.StringVar(&s.queries, "queries", "", "`file` with questions, or - for standard input")
-	flags.StringVar(&s.qrels, "qrels", "", "`file` with relevance judgements, each a line of question, document and grade separated by tabs")
+	flags.StringVar(&s.qrels, "qrels", "", "`file` with relevance judgements: one per line, with question, document and grade separated by tabs")
 	flags.StringVar(&s.modes, "modes", "", "search `modes` to compare, such as lexical,dense,hybrid,reranked (default: all that the service offers)")
 	flags.IntVar(&s.k, "k", 10, "number of results to evaluate per question, 1 to 100")
 	flags.IntVar(&s.generate, "generate", 0, "`number` of questions to generate from the content")
 	flags.StringVar(&s.out, "out", "", "new `file` to write generated questions to (default: standard output)")
-	flags.IntVar(&s.misses, "misses", 0, "`number` of questions without their expected result to explain, at most 200")
+	flags.IntVar(&s.misses, "misses", 0, "explain up to this `number` of questions whose expected result was not found, at most 200")
 	flags.StringArrayVar(&s.try, "try", nil, "`setting` to try on a temporary copy of the content: chunk=TOKENS or model=ID; repeatable")
-	flags.IntVar(&s.concurrency, "concurrency", 4, "number of questions asked at once")
+	flags.IntVar(&s.concurrency, "concurrency", 4, "number of questions to ask at once")
 	s.remote.Flags(cmd)
 	return cmd
 }
@@ -95,7 +95,7 @@ func (s evalSettings) check() error {
 	case s.datastore == "":
 		return errors.New("specify --datastore with an id or name")
 	case s.generate < 0 || s.generate > maxGenerated:
-		return fmt.Errorf("--generate %d: must be 1 to %d", s.generate, maxGenerated)
+		return fmt.Errorf("--generate %d: must be between 1 and %d", s.generate, maxGenerated)
 	case s.generate > 0 && (s.queries != "" || s.qrels != "" || s.json):
 		return errors.New("--generate cannot be combined with --queries, --qrels or --json: generate questions first, then measure with them")
 	case s.generate == 0 && s.queries == "":
@@ -103,13 +103,13 @@ func (s evalSettings) check() error {
 	case s.generate == 0 && s.out != "":
 		return errors.New("--out needs --generate")
 	case s.k < 1 || s.k > compare.MaxK:
-		return fmt.Errorf("--k %d: must be 1 to %d", s.k, compare.MaxK)
+		return fmt.Errorf("--k %d: must be between 1 and %d", s.k, compare.MaxK)
 	case s.misses < 0 || s.misses > maxMisses:
-		return fmt.Errorf("--misses %d: must be 0 to %d", s.misses, maxMisses)
+		return fmt.Errorf("--misses %d: must be between 0 and %d", s.misses, maxMisses)
 	case s.misses > 0 && s.generate > 0:
 		return errors.New("--misses cannot be combined with --generate: generate questions first, then measure with them")
 	case s.concurrency < 1 || s.concurrency > 64:
-		return fmt.Errorf("--concurrency %d: must be 1 to 64", s.concurrency)
+		return fmt.Errorf("--concurrency %d: must be between 1 and 64", s.concurrency)
 	}
 	if len(s.try) > trial.MaxSettings || len(s.try) > 0 && s.generate > 0 {
 		return fmt.Errorf("--try: use it with --queries, at most %d times", trial.MaxSettings)
@@ -219,7 +219,7 @@ func compareModes(ctx context.Context, sluice *service.Service, s evalSettings, 
 		return err
 	}
 	if tried != nil {
-		fmt.Fprint(out, "\nTemporary copies of the content; hybrid has the present settings\n\n")
+		fmt.Fprint(out, "\nResults on temporary copies of the content; the row hybrid has the current settings\n\n")
 		if err := tried.Write(out); err != nil {
 			return err
 		}

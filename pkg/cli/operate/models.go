@@ -26,7 +26,7 @@ func (p commands) modelsCommand() *cobra.Command {
 	models := &cobra.Command{
 		Use: "models list|pull NAME", Short: "List and download embedding models and rerankers", GroupID: cli.GroupOperate,
 		DisableFlagsInUseLine: true,
-		Long: "Manage embedding models and rerankers that run inside the service. They are stored in the folder models of the data\n" +
+		Long: "Manage embedding models and rerankers that run inside the service. They are stored in the models folder of the data\n" +
 			"directory; SLUICE_EMBED_DIR and RERANK_MODEL can name another folder. The service loads new models when it restarts.",
 	}
 	var dir, from string
@@ -41,7 +41,7 @@ func (p commands) modelsCommand() *cobra.Command {
 		}
 	}
 	list := &cobra.Command{
-		Use: "list", Short: "List installed models, the default first, and models that can be downloaded", Args: cli.NoArguments,
+		Use: "list", Short: "List installed models (default first) and downloadable models", Args: cli.NoArguments,
 		RunE: configured(func(_ context.Context, c config.Config, _ []string) error { return p.listModels(c) }),
 	}
 	var known []string

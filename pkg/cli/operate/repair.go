@@ -22,9 +22,9 @@ func (p commands) repairCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "repair [--prune] [--wait=false]", Short: "Check stored data and repair inconsistencies", DisableFlagsInUseLine: true,
 		GroupID: cli.GroupOperate, Args: cli.NoArguments,
-		Long: "Have a running api process compare the index, the originals, the job log and the catalog (DATABASE_URL, --data-dir\n" +
-			"or SLUICE_DATA_DIR), and repair differences. Documents that need it are queued to be indexed again; until that is\n" +
-			"done, results are incomplete.",
+		Long: "Ask a running api process to check the index, the originals, the job log and the catalog (DATABASE_URL, --data-dir\n" +
+			"or SLUICE_DATA_DIR) against each other and to repair any differences. Documents that need re-indexing are queued;\n" +
+			"their results are incomplete until that is done.",
 		Example: "sluice repair",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := openCatalog(cmd.Context(), p.Environ, dir)
@@ -46,8 +46,8 @@ func (p commands) repairCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&prune, "prune", false, "delete datasources that lost both their rows and their original, as after restoring an older database; "+
-		"without this flag they are listed, and their status becomes error")
+	cmd.Flags().BoolVar(&prune, "prune", false, "delete datasources that lost both their rows and their original, for example after an older database was restored; "+
+		"without this flag, they are listed and get the status error")
 	cmd.Flags().BoolVar(&follow, "wait", true, "show progress until the repair ends; with --wait=false, return at once")
 	cmd.Flags().StringVar(&dir, "data-dir", "", "data `directory` (SLUICE_DATA_DIR)")
 	return cmd
