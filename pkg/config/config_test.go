@@ -51,7 +51,7 @@ func TestFaultsAreReportedTogetherAndWithoutSecrets(t *testing.T) {
 		t.Fatal("accepted")
 	}
 	for _, want := range []string{
-		"SLUICE_ADRR is not a setting; did you mean SLUICE_ADDR?", `SLUICE_WINDOW (--window) "many": must be a whole number from 0`,
+		"SLUICE_ADRR is not a setting; did you mean SLUICE_ADDR?", `SLUICE_WINDOW (--window) "many": must be a whole number between 0`,
 		"10 furlongs", "must be one of debug", "SLUICE_AUDIT_EVERY", "SLUICE_QUOTA_QUERIES", "true or false",
 		"needs SLUICE_NATS_TOKEN", `unexpected argument "extra"`,
 	} {

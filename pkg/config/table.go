@@ -41,7 +41,7 @@ func serviceSettings(c *Config) Group {
 		{Env: "SLUICE_CONVERSATION_RETENTION", Default: "0", set: retention(&c.ConversationRetention),
 			Doc: "Time after which inactive conversations are deleted, such as `90d` or `36h`; 0 keeps them forever."},
 		{Env: "SLUICE_SHUTDOWN_GRACE", Default: "10s", set: duration(&c.ShutdownGrace),
-			Doc: "Time that a stopping process gives its requests to finish."},
+			Doc: "Time that a stopping process waits for open requests to finish."},
 	}}
 }
 
@@ -106,7 +106,7 @@ func retrievalSettings(c *Config) Group {
 		{Env: "SLUICE_EMBED_QUERY_PREFIX", set: text(&c.QueryPrefix), Unset: "read from the model's directory",
 			Doc: "Text that the embedding model expects before a query, such as `query: `."},
 		{Env: "SLUICE_EMBED_PASSAGE_PREFIX", set: text(&c.PassagePrefix), Unset: "read from the model's directory",
-			Doc: "Text that the embedding model expects before a passage, such as `passage: `; another prefix counts as another model."},
+			Doc: "Text that the embedding model expects before a passage, such as `passage: `; a different prefix counts as a different model."},
 		{Env: "RERANK_URL", set: httpAddress(&c.RerankURL), Unset: "no server",
 			Doc: "URL of a server that reranks the best 50 candidates, such as `https://api.cohere.com/v2/rerank`."},
 		{Env: "RERANK_API_KEY", Secret: true, set: text(&c.RerankKey), Doc: "API key for the reranker."},
@@ -146,7 +146,7 @@ func natsSettings(c *Config) Group {
 		{Env: "NATS_MONITOR_URL", Secret: true, set: httpAddresses(&c.NATSMonitor), Unset: "no check",
 			Doc: "Comma-separated monitoring URLs of the NATS servers, such as `http://n1:8222`, used to check that they sync to disk."},
 		{Env: "SLUICE_NATS_LISTEN", set: listenAddress(&c.NATSListen), Unset: "no connections from other processes",
-			Doc: "Address at which the embedded NATS server accepts worker processes; it needs `SLUICE_NATS_TOKEN`."},
+			Doc: "Address on which the embedded NATS server accepts worker processes; requires `SLUICE_NATS_TOKEN`."},
 		{Env: "SLUICE_NATS_TOKEN", Secret: true, set: text(&c.NATSToken), Doc: "Token for connections to `NATS_URL` or to `SLUICE_NATS_LISTEN`."},
 	}}
 }
@@ -160,12 +160,12 @@ func ingestionSettings(c *Config) Group {
 		{Env: "SLUICE_EXTRACT_MEMORY", Default: "3GiB", set: size(&c.ExtractMemory, 512<<20), Doc: "Maximum address space of a process that reads a document."},
 		{Env: "SLUICE_EXTRACT_TIMEOUT", Default: "2m", set: duration(&c.ExtractTimeout), Doc: "Time limit for reading a document; shorter, but at least 15 s, for documents under 2 MiB."},
 		{Env: "SLUICE_TESSERACT", set: text(&c.Tesseract), Unset: "`tesseract` in the PATH, if it is installed",
-			Doc: "Path of Tesseract, which reads scanned documents; `off` reads none."},
+			Doc: "Path to Tesseract, which reads scanned documents; `off` disables text recognition."},
 		{Env: "SLUICE_OCR_LANGUAGES", set: languages(&c.OCRLanguages), Unset: "the installed languages of a page's script",
-			Doc: "Comma-separated languages of scans, by Tesseract's names, such as `deu,eng`."},
+			Doc: "Comma-separated languages of scans, as Tesseract names them, such as `deu,eng`."},
 		{Env: "SLUICE_OCR_CONCURRENCY", Default: "0", set: number(&c.OCRConcurrency, 0, 256),
 			Doc: "Number of scanned pages that an ingestor reads at once; 0 means half of the processors."},
-		{Env: "SLUICE_OCR_PAGES", Default: "1000", set: number(&c.OCRPages, 1, 10_000), Doc: "Maximum scanned pages that are read of a document."},
+		{Env: "SLUICE_OCR_PAGES", Default: "1000", set: number(&c.OCRPages, 1, 10_000), Doc: "Maximum scanned pages to read per document."},
 	}}
 }
 
@@ -182,7 +182,7 @@ func crawlerSettings(c *Config) Group {
 		{Env: "CHROME_URL", Secret: true, set: text(&c.ChromeURL), Unset: "`SLUICE_CHROMIUM`",
 			Doc: "DevTools URL of a running Chromium that renders pages that need scripts, such as `http://chromium:9222`."},
 		{Env: "SLUICE_CHROMIUM", set: text(&c.Chromium), Unset: "none; pages that need scripts end with status `error`",
-			Doc: "Path of a Chromium that the crawler starts if there is no `CHROME_URL`; `auto` looks for one."},
+			Doc: "Path to a Chromium binary that the crawler starts if `CHROME_URL` is not set; `auto` searches the `PATH`."},
 		{Env: "SLUICE_CRAWL_CONCURRENCY", Default: "16", set: number(&c.CrawlConcurrency, 1, 256), Doc: "Maximum pages that a crawler requests at once."},
 		{Env: "SLUICE_CRAWL_PER_HOST", Default: "2", set: number(&c.CrawlPerHost, 0, 256),
 			Doc: "Maximum concurrent requests to one host from all crawlers; 0 means no limit."},
@@ -237,7 +237,7 @@ func overloadSettings(c *Config) Group {
 		{Env: "SLUICE_LIMIT_UPLOADS", Default: "0", set: number(&c.LimitUploads, 0, maxConcurrent),
 			Doc: "Maximum concurrent requests that upload content, of which one workspace gets at most half; 0 means 32 per processor."},
 		{Env: "SLUICE_LIMIT_REQUESTS", Default: "0", set: number(&c.LimitRequests, 0, maxConcurrent),
-			Doc: "Maximum concurrent requests that are no searches, answers or uploads, except `/healthz`, `/readyz` and `/metrics`; 0 means 32 per processor."},
+			Doc: "Maximum concurrent requests other than searches, answers and uploads, not counting `/healthz`, `/readyz` and `/metrics`; 0 means 32 per processor."},
 		{Env: "SLUICE_LIMIT_OPEN", Default: "4096", set: number(&c.LimitOpen, 1, 1_000_000), Doc: "Maximum open streams, of which one workspace gets at most half and one key a third."},
 		{Env: "SLUICE_ADMISSION_WAIT", Default: "25ms", set: duration(&c.AdmissionWait),
 			Doc: "Longest time that a query may wait in the queue before it is rejected with 503; ten times longer for other requests and at the start of a burst."},

@@ -250,7 +250,7 @@ func number(field *int, low, high int) func(string) error {
 	return func(v string) error {
 		n, err := strconv.Atoi(v)
 		if err != nil || n < low || n > high {
-			return fmt.Errorf("must be a whole number from %d to %d", low, high)
+			return fmt.Errorf("must be a whole number between %d and %d", low, high)
 		}
 		*field = n
 		return nil
