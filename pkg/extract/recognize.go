@@ -74,7 +74,7 @@ func (x *Extractor) extract(ctx context.Context, req Request) (*domain.Document,
 		answer, err = x.askNext(ctx, req, task{scans: scans, recognised: file.Name()})
 	}
 	if err == nil && len(r.missing) > 0 {
-		answer.Document.Warnings = append(answer.Document.Warnings, fmt.Sprintf("the text was recognised without the languages %s, which are not installed where documents are read", strings.Join(r.missing, ", ")))
+		answer.Document.Warnings = append(answer.Document.Warnings, fmt.Sprintf("the text was recognised without the languages %s, which are not installed on the machine that reads documents", strings.Join(r.missing, ", ")))
 	}
 	return answer.Document, err
 }

@@ -42,7 +42,7 @@ type Scans struct {
 }
 
 // NoOCR is the hint for documents read without OCR.
-const NoOCR = "install Tesseract where documents are read and read the file again, or add a text layer"
+const NoOCR = "install Tesseract on the machine that reads documents and re-index the file, or add a text layer"
 
 // Advice returns what users can do about unrecognised pages.
 func (s Scans) Advice() string { return cmp.Or(s.Hint, NoOCR) }

@@ -77,7 +77,7 @@ func readPages(p *format.Parser, count int) error {
 		pages[i] = scans.Pages[i+1]
 	}
 	if count > most {
-		p.Out.Warn(fmt.Sprintf("pages %d to %d were not read: text is recognised on at most %d pages of a file; split the file", most+1, count, scans.Limit))
+		p.Out.Warn(fmt.Sprintf("pages %d to %d were not read: text is recognised on at most %d pages per file; split the file", most+1, count, scans.Limit))
 	}
 	p.Doc.Route = "image/ocr"
 	return p.ReadScanned(pages)
@@ -120,7 +120,7 @@ func (k kind) gray(open func() io.Reader, turn int) (*image.Gray, error) {
 		return nil, damaged(fmt.Errorf("it has %d × %d pixels", size.Width, size.Height))
 	}
 	if size.Width > maxPixels/size.Height {
-		return nil, format.Errorf(format.TooLarge, "the picture has %d × %d pixels, more than %d million; scan it with 300 dpi", size.Width, size.Height, maxPixels/1_000_000)
+		return nil, format.Errorf(format.TooLarge, "the picture has %d × %d pixels, more than %d million; scan it at 300 dpi", size.Width, size.Height, maxPixels/1_000_000)
 	}
 	picture, err := k.decode(open())
 	if err != nil {
@@ -130,7 +130,7 @@ func (k kind) gray(open func() io.Reader, turn int) (*image.Gray, error) {
 }
 
 func damaged(err error) error {
-	return &format.Error{Kind: format.Damaged, Message: "the picture is damaged, or of a kind that cannot be read; save it as PNG", Err: err}
+	return &format.Error{Kind: format.Damaged, Message: "the picture is damaged or in an unsupported format; save it as PNG", Err: err}
 }
 
 // grayOf converts a picture to shades of grey. Transparent areas become white. Small pictures are enlarged, and very

@@ -29,7 +29,7 @@ const (
 // Format describes Internet mail.
 var Format = format.Format{
 	Type: format.TypeMail, Aliases: []string{"message/global"}, Extensions: []string{".eml"},
-	Name: "a mail", Label: "mail (eml)", Text: true, Read: read,
+	Name: "an email", Label: "email (eml)", Text: true, Read: read,
 	Sniff: func(head []byte, named string) bool { return messageType(head, named) == format.TypeMail },
 }
 

@@ -19,7 +19,7 @@ const mimeType = "application/vnd.ms-outlook"
 // Format describes Outlook messages.
 var Format = format.Format{
 	Type: mimeType, Aliases: []string{"application/msoutlook", "application/x-msg"}, Extensions: []string{".msg", ".oft"},
-	Name: "an Outlook message", Label: "Outlook mail (msg)", Read: read,
+	Name: "an Outlook message", Label: "Outlook email (msg)", Read: read,
 	Sniff: func(head []byte, named string) bool {
 		return bytes.HasPrefix(head, magic) && (named == mimeType || bytes.Contains(head, propertiesName))
 	},
@@ -55,7 +55,7 @@ func read(p *format.Parser) error {
 	}
 	c := &converter{p: p, left: p.Lim.MaxUnpacked}
 	if root.streams[propertiesStream] == nil {
-		return format.Errorf(format.Unsupported, "the file is no Outlook message; files of Office in the old formats (.doc, .xls, .ppt) must be saved as docx, xlsx or pptx")
+		return format.Errorf(format.Unsupported, "the file is not an Outlook message; save old Office files (.doc, .xls, .ppt) as docx, xlsx or pptx")
 	}
 	message, err := c.message(root, topHeader, 0)
 	if err != nil {

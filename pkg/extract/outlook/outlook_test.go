@@ -159,7 +159,7 @@ func TestMessagesAreKnownByTheirContent(t *testing.T) {
 			t.Errorf("DetectType(%q, %q) = %q, want %q", tt.name, tt.declared, got, tt.want)
 		}
 	}
-	if _, err := readtest.Parse(t, "a.msg", old); extract.KindOf(err) != extract.Unsupported || !strings.Contains(err.Error(), "no Outlook message") {
+	if _, err := readtest.Parse(t, "a.msg", old); extract.KindOf(err) != extract.Unsupported || !strings.Contains(err.Error(), "not an Outlook message") {
 		t.Errorf("error = %v, want Unsupported", err)
 	}
 }

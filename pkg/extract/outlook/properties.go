@@ -123,7 +123,7 @@ func (c *converter) stream(f *mscfb.File) ([]byte, error) {
 		return nil, nil
 	}
 	if f.Size > c.p.Src.Size {
-		c.p.Out.Warn("the message is damaged; a part of it was skipped")
+		c.p.Out.Warn("the message is damaged; part of it was skipped")
 		return nil, nil
 	}
 	if c.left -= f.Size; c.left < 0 {
@@ -138,7 +138,7 @@ func (c *converter) stream(f *mscfb.File) ([]byte, error) {
 		n, err := f.Read(data[at:min(at+piece, len(data))])
 		at += n
 		if err != nil && !errors.Is(err, io.EOF) || n == 0 {
-			c.p.Out.Warn("the message is damaged; a part of it was skipped")
+			c.p.Out.Warn("the message is damaged; part of it was skipped")
 			return data[:at], nil
 		}
 	}

@@ -15,7 +15,7 @@ import (
 func TestPDFiumIsLeftWhereItIsNoHelp(t *testing.T) {
 	t.Parallel()
 	pages := func(n, strangeLines int) []int { return slices.Repeat([]int{strangeLines}, n) }
-	const warned = ": text may be missing, because some characters are unknown; PDFium, the second reader, was not tried because it did not know them on other pages"
+	const warned = ": text may be missing, because some characters are unknown; the fallback reader PDFium was not tried because it could not read them on other pages"
 	tests := map[string]struct {
 		lines       []int
 		route, warn string

@@ -26,6 +26,6 @@ func (g *garbledPages) warn(out *format.Sink) {
 		out.Warn(pageNumbers(g.unmapped) + ": a font has no usable character map; " + format.Plural(n, "its text", "their text") + " may be wrong or missing")
 	}
 	if n := len(g.unlikely); n > 0 {
-		out.Warn(pageNumbers(g.unlikely) + ": the letters form no words of a known language; a font may have a wrong character map, and " + format.Plural(n, "its text", "their text") + " may be wrong")
+		out.Warn(pageNumbers(g.unlikely) + ": the letters do not form words of a known language; a font may have a wrong character map, and " + format.Plural(n, "its text", "their text") + " may be wrong")
 	}
 }

@@ -71,7 +71,7 @@ func shiftedMap(by rune) func(rune) rune {
 
 func TestFontsWithoutUsableMapsAreReported(t *testing.T) {
 	t.Parallel()
-	const unmapped, unlikely = "page 1: a font has no usable character map", "page 1: the letters form no words"
+	const unmapped, unlikely = "page 1: a font has no usable character map", "page 1: the letters do not form words"
 	private := func(c rune) rune {
 		if c == ' ' {
 			return c

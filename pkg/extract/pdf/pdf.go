@@ -86,10 +86,10 @@ func (s *source) finish() error {
 		p.Out.Warn(pageNumbers(s.broken) + ": parts are damaged and could not be read")
 	}
 	if len(s.skippedUnhelpful) > 0 {
-		p.Out.Warn(pageNumbers(s.skippedUnhelpful) + ": text may be missing, because some characters are unknown; PDFium, the second reader, was not tried because it did not know them on other pages")
+		p.Out.Warn(pageNumbers(s.skippedUnhelpful) + ": text may be missing, because some characters are unknown; the fallback reader PDFium was not tried because it could not read them on other pages")
 	}
 	if len(s.skippedCallLimit) > 0 {
-		p.Out.Warn(pageNumbers(s.skippedCallLimit) + ": text may be missing, because PDFium, the second reader, had reached its limit for one file")
+		p.Out.Warn(pageNumbers(s.skippedCallLimit) + ": text may be missing, because the fallback reader PDFium had reached its limit for one file")
 	}
 	return nil
 }

@@ -145,7 +145,7 @@ func TestFailedAndSkippedRecognitionIsReported(t *testing.T) {
 	file := scannedPDF(picture)
 	src := format.Source{Data: bytes.NewReader(file), Size: int64(len(file)), Scans: format.Scans{Limit: 1, Pages: map[int]scan.Page{1: found(1, 0.9)}}}
 	_, err := extract.Parse(t.Context(), src, format.Limits{CacheDir: extracttest.Compiled})
-	if format.KindOf(err) != format.NoText || !strings.Contains(err.Error(), "none was recognised") {
+	if format.KindOf(err) != format.NoText || !strings.Contains(err.Error(), "no text was recognised") {
 		t.Errorf("a picture without text: %v", err)
 	}
 	_, err = readtest.Parse(t, "a.pdf", file)

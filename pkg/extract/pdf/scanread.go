@@ -54,7 +54,7 @@ func readScanned(p *format.Parser, pages []scan.Page) error {
 // report records the recognised pages in the document and warns about pages with uncertain or missing text.
 func (c *scannedPages) report(p *format.Parser) {
 	if n := len(c.unsure); n > 0 {
-		p.Out.Warn(fmt.Sprintf("%s: the recognised text is uncertain (%.0f%% confidence on all recognised pages); scan %s again with 300 dpi if words are wrong", pageNumbers(c.unsure), 100*c.mean(), format.Plural(n, "it", "them")))
+		p.Out.Warn(fmt.Sprintf("%s: the recognised text is uncertain (%.0f%% confidence on all recognised pages); scan %s again at 300 dpi if words are wrong", pageNumbers(c.unsure), 100*c.mean(), format.Plural(n, "it", "them")))
 	}
 	if len(c.failed) > 0 {
 		p.Out.Warn(pageNumbers(c.failed) + ": " + c.failure)
@@ -63,7 +63,7 @@ func (c *scannedPages) report(p *format.Parser) {
 		p.Out.Warn(pageNumbers(c.replaced) + ": the text layer does not match the picture; the recognised text was read instead")
 	}
 	if len(c.skipped) > 0 {
-		p.Out.Warn(fmt.Sprintf("%s: scanned and not read: text is recognised on at most %d pages of a file; split the file", pageNumbers(c.skipped), p.Src.Scans.Limit))
+		p.Out.Warn(fmt.Sprintf("%s: scanned and not read: text is recognised on at most %d pages per file; split the file", pageNumbers(c.skipped), p.Src.Scans.Limit))
 	}
 }
 
@@ -83,7 +83,7 @@ func (c *scannedPages) noText(pages int) error {
 	if len(c.failed) > 0 && len(c.textless) == 0 {
 		return format.Errorf(format.Resources, "the file has no text: %s scanned, and %s; upload a file with a text layer", pagesClause(pages), c.failure)
 	}
-	return format.Errorf(format.NoText, "the file has no text: none was recognised in its pictures; scan it again with 300 dpi, or upload the text")
+	return format.Errorf(format.NoText, "the file has no text: no text was recognised in its pictures; scan it again at 300 dpi, or upload the text")
 }
 
 // scanPicture returns a page's picture for OCR.

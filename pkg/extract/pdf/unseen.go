@@ -36,7 +36,7 @@ func (u *unseenPages) warn(out *format.Sink) {
 		out.Warn(pageNumbers(u.hidden) + ": text in hidden layers was skipped")
 	}
 	if len(u.outside) > 0 {
-		out.Warn(pageNumbers(u.outside) + ": text that is not visible, outside the page, was skipped")
+		out.Warn(pageNumbers(u.outside) + ": invisible text outside the page was skipped")
 	}
 	if len(u.read) == 0 {
 		return
@@ -51,7 +51,7 @@ func (u *unseenPages) warn(out *format.Sink) {
 			causes = append(causes, c.text)
 		}
 	}
-	out.Warn(pageNumbers(u.read) + ": text that is not visible (" + strings.Join(causes, "; ") + ") was read as well")
+	out.Warn(pageNumbers(u.read) + ": invisible text (" + strings.Join(causes, "; ") + ") was read as well")
 }
 
 // inBoxes reports whether a point is in any of the boxes.

@@ -150,7 +150,7 @@ func TestTextThatIsNotVisibleIsReported(t *testing.T) {
 				t.Fatal(err)
 			}
 			warnings := strings.Join(doc.Warnings, "\n")
-			if tt.warning == "" && warnings != "" || !strings.Contains(warnings, tt.warning) || tt.warning != "" && !strings.Contains(warnings, "page 1: text that is not visible") {
+			if tt.warning == "" && warnings != "" || !strings.Contains(warnings, tt.warning) || tt.warning != "" && !strings.Contains(warnings, "page 1: invisible text") {
 				t.Errorf("warnings = %q, want one about %q", warnings, tt.warning)
 			}
 			if body := readtest.Render(doc); !strings.Contains(body, "Visible words") || strings.Contains(body, "UNSEEN") == (tt.warning == "outside the page") {

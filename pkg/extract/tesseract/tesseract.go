@@ -51,13 +51,13 @@ func Find(setting string) *Program {
 	p := &Program{data: os.Getenv("TESSDATA_PREFIX")}
 	switch setting {
 	case Off:
-		p.missing = "text recognition is turned off where documents are read (SLUICE_TESSERACT=off)"
+		p.missing = "text recognition is turned off on the machine that reads documents (SLUICE_TESSERACT=off)"
 		return p
 	case "":
 		setting = "tesseract"
 		p.missing = format.NoOCR
 	default:
-		p.missing = fmt.Sprintf("there is no Tesseract at %s where documents are read (SLUICE_TESSERACT)", setting)
+		p.missing = fmt.Sprintf("there is no Tesseract at %s on the machine that reads documents (SLUICE_TESSERACT)", setting)
 	}
 	path, err := exec.LookPath(setting)
 	if err == nil {
