@@ -51,7 +51,7 @@ type Truth struct {
 }
 
 // ErrUnknown means that none of the judged documents is in the datastore.
-var ErrUnknown = errors.New("the datastore has none of the documents in the judgements, which must be given by custom_id, datasource id, name or web address")
+var ErrUnknown = errors.New("none of the documents in the judgements is in the datastore; name them by custom_id, datasource id, name or web address")
 
 // NewTruth looks up the judged documents in the datastore. `judgements` may be nil, and `names` may be nil if no
 // documents are judged. Documents missing from the datastore still count as relevant; otherwise the metrics would

@@ -23,7 +23,7 @@ const (
 	BadSize    Fault = "the question or its answer is too short or too long"
 	NotInChunk Fault = "the chunk does not contain the answer"
 	Copied     Fault = "the question copies the chunk"
-	Repeated   Fault = "there is such a question already"
+	Repeated   Fault = "the same question was already generated"
 )
 
 // Limits, in characters unless noted.

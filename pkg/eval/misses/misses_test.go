@@ -83,12 +83,12 @@ func TestEveryReasonAndStageIsRecognised(t *testing.T) {
 		"without the answer":     {service: fake{status: "synched", chunks: []string{"a", "b"}}, answers: answer, reason: NotExtracted, detail: "lacks the answer"},
 		"cut":                    {service: fake{chunks: []string{"x", "Look: the lever", "is red."}}, answers: answer, reason: CutInTwo, detail: "in the next"},
 		"excluded by filters":    {service: fake{chunks: []string{"a"}, excluded: true}, filters: `{"metadata": {"a": "b"}}`, reason: FilteredOut, detail: "filters exclude"},
-		"included by filters":    {service: fake{chunks: []string{"a"}, explained: ranked(service.Ranks{Lexical: 7, Dense: 8, Fused: 6, Adjusted: 6})}, filters: `{"metadata": {"a": "b"}}`, reason: RankedLow, stage: StageBoth, detail: "Words rank it 7, meaning 8"},
+		"included by filters":    {service: fake{chunks: []string{"a"}, explained: ranked(service.Ranks{Lexical: 7, Dense: 8, Fused: 6, Adjusted: 6})}, filters: `{"metadata": {"a": "b"}}`, reason: RankedLow, stage: StageBoth, detail: "The search by words ranks it 7, and the search by meaning 8"},
 		"a near-duplicate":       {service: fake{chunks: []string{"a"}, explained: map[string]service.Explained{"": {Dropped: []service.DroppedChunk{{ChunkID: "d0", Reason: "duplicate", For: "o3"}}}}}, reason: FilteredOut, detail: "near-duplicate of o3"},
 		"lost by the reranker":   {service: fake{chunks: []string{"a"}, explained: ranked(service.Ranks{Lexical: 1, Dense: 1, Fused: 1, Adjusted: 1, Reranked: 5})}, reason: RankedLow, stage: StageReranking, detail: "from rank 1 to 5"},
 		"lost by neighbours":     {service: fake{chunks: []string{"a"}, explained: ranked(service.Ranks{Lexical: 1, Dense: 1, Fused: 2, Adjusted: 4})}, reason: RankedLow, stage: StageNeighbours, detail: "rank it 2"},
-		"outvoted by meaning":    {service: fake{chunks: []string{"a"}, explained: ranked(service.Ranks{Lexical: 1, Dense: 30, Fused: 4, Adjusted: 4})}, reason: RankedLow, stage: StageFusion, detail: "Words alone rank it 1, but meaning 30"},
-		"outvoted by words":      {service: fake{chunks: []string{"a"}, explained: ranked(service.Ranks{Dense: 2, Fused: 4, Adjusted: 4})}, reason: RankedLow, stage: StageFusion, detail: "Meaning alone ranks it 2"},
+		"outvoted by meaning":    {service: fake{chunks: []string{"a"}, explained: ranked(service.Ranks{Lexical: 1, Dense: 30, Fused: 4, Adjusted: 4})}, reason: RankedLow, stage: StageFusion, detail: "The search by words ranks it 1, but the search by meaning ranks it 30"},
+		"outvoted by words":      {service: fake{chunks: []string{"a"}, explained: ranked(service.Ranks{Dense: 2, Fused: 4, Adjusted: 4})}, reason: RankedLow, stage: StageFusion, detail: "The search by meaning ranks it 2"},
 		"without common words":   {service: fake{chunks: []string{"a"}, explained: ranked(service.Ranks{Dense: 9, Fused: 4, Adjusted: 4})}, reason: NotFound, stage: StageWords, detail: "none of the question's words"},
 		"without a vector":       {service: fake{chunks: []string{"a"}, explained: ranked(service.Ranks{Lexical: 9, Fused: 4, Adjusted: 4})}, reason: NotFound, stage: StageMeaning, detail: "no similar vector"},
 		"found by neither":       {service: fake{chunks: []string{"a"}}, reason: NotFound, stage: StageBoth, detail: "Neither"},
@@ -131,7 +131,7 @@ func TestOnlyTheFirstMissesAreExplained(t *testing.T) {
 	if err := errors.Join(got.Write(&b, 3), WriteSuggestions(&b, nil)); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"3 of 3 questions", "first 3.", "first 2 are explained", "not in the datastore: 2", "a b", "Nothing was measured"} {
+	for _, want := range []string{"3 of 3 questions", "first 3.", "first 2 are explained", "not in the datastore: 2", "a b", "Nothing gave better results"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, b.String())
 		}

@@ -85,9 +85,9 @@ func (r Result) Write(w io.Writer, k int) error {
 
 // WriteSuggestions writes the suggestions in human-readable form.
 func WriteSuggestions(w io.Writer, suggestions []Suggestion) error {
-	text := "\nNothing was measured to be better than hybrid search with the present settings.\n"
+	text := "\nNothing gave better results than hybrid search with the current settings.\n"
 	if len(suggestions) > 0 {
-		text = "\nMeasured to be better:\n"
+		text = "\nChanges that improved the results:\n"
 	}
 	for _, s := range suggestions {
 		text += "  " + s.Text + "\n"

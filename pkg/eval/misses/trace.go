@@ -159,24 +159,24 @@ func (t *tracer) rankedLow(datasource, chunk string, r service.Ranks) Miss {
 	case within(r.Adjusted) && r.Reranked > t.o.K:
 		m.Stage, m.Detail = StageReranking, fmt.Sprintf("The reranker moves it from rank %d to %d.", r.Adjusted, r.Reranked)
 	case within(r.Fused) && r.Adjusted > t.o.K:
-		m.Stage, m.Detail = StageNeighbours, fmt.Sprintf("Both searches together rank it %d; the shares of neighbouring chunks or a deduction for lists of links move it to %d.", r.Fused, r.Adjusted)
+		m.Stage, m.Detail = StageNeighbours, fmt.Sprintf("Both searches together rank it %d; the scores of neighbouring chunks or a deduction for lists of links move it to %d.", r.Fused, r.Adjusted)
 	case within(r.Lexical):
-		m.Stage, m.Detail = StageFusion, fmt.Sprintf("Words alone rank it %d, but meaning %s.", r.Lexical, place(r.Dense))
+		m.Stage, m.Detail = StageFusion, fmt.Sprintf("The search by words ranks it %d, but the search by meaning ranks it %s.", r.Lexical, place(r.Dense))
 	case within(r.Dense):
-		m.Stage, m.Detail = StageFusion, fmt.Sprintf("Meaning alone ranks it %d, but words %s.", r.Dense, place(r.Lexical))
+		m.Stage, m.Detail = StageFusion, fmt.Sprintf("The search by meaning ranks it %d, but the search by words ranks it %s.", r.Dense, place(r.Lexical))
 	case r.Lexical == 0:
-		m.Reason, m.Stage, m.Detail = NotFound, StageWords, fmt.Sprintf("It has none of the question's words, and meaning ranks it %s.", place(r.Dense))
+		m.Reason, m.Stage, m.Detail = NotFound, StageWords, fmt.Sprintf("It has none of the question's words, and the search by meaning ranks it %s.", place(r.Dense))
 	case r.Dense == 0:
-		m.Reason, m.Stage, m.Detail = NotFound, StageMeaning, fmt.Sprintf("It has no similar vector, and words rank it %s.", place(r.Lexical))
+		m.Reason, m.Stage, m.Detail = NotFound, StageMeaning, fmt.Sprintf("It has no similar vector, and the search by words ranks it %s.", place(r.Lexical))
 	default:
-		m.Stage, m.Detail = StageBoth, fmt.Sprintf("Words rank it %d, meaning %d.", r.Lexical, r.Dense)
+		m.Stage, m.Detail = StageBoth, fmt.Sprintf("The search by words ranks it %d, and the search by meaning %d.", r.Lexical, r.Dense)
 	}
 	return m
 }
 
 func place(rank int) string {
 	if rank == 0 {
-		return fmt.Sprintf("not among the first %d", depth)
+		return fmt.Sprintf("below the first %d", depth)
 	}
 	return fmt.Sprint(rank)
 }
@@ -205,7 +205,7 @@ func (t *tracer) legs(ctx context.Context, q service.Query) (Miss, error) {
 	}
 	m := t.rankedLow(datasource, chunk, r)
 	if r.Lexical == 0 && r.Dense == 0 {
-		m.Reason, m.Stage, m.Detail = NotFound, StageBoth, fmt.Sprintf("Neither words nor meaning have it among their first %d.", depth)
+		m.Reason, m.Stage, m.Detail = NotFound, StageBoth, fmt.Sprintf("Neither the search by words nor the search by meaning has it among the first %d.", depth)
 	}
 	return m, nil
 }

@@ -115,13 +115,13 @@ func texts(ctx context.Context, s Service, datastoreID string) (all []service.Do
 		var parts []string
 		err := s.Chunks(ctx, d.ID, func(c service.Chunk) error {
 			if size += len(c.Text); size > maxBytes {
-				return fmt.Errorf("the datastore has more than %d MiB of text, too much for a trial; measure with a part of it", maxBytes>>20)
+				return fmt.Errorf("the datastore has more than %d MiB of text, which is too much for a trial; use a datastore with part of the content", maxBytes>>20)
 			}
 			parts = append(parts, c.Text)
 			return nil
 		})
 		if all = append(all, service.Document{CustomID: d.ID, Name: d.Name, Text: strings.Join(parts, "\n\n")}); err == nil && len(all) > maxDocuments {
-			err = fmt.Errorf("the datastore has more than %d documents, too many for a trial; measure with a part of it", maxDocuments)
+			err = fmt.Errorf("the datastore has more than %d documents, which is too many for a trial; use a datastore with part of the content", maxDocuments)
 		}
 		return err
 	})
