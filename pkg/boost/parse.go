@@ -87,7 +87,7 @@ func (p *parser) boost(v any, field string) (b Boost) {
 		if v := object["halfLifeDays"]; v != nil {
 			b.HalfLifeDays = p.number(v, field+".halfLifeDays", 1.0/24, MaxHalfLifeDays)
 		} else {
-			p.fault(field+".halfLifeDays", "is missing; it must be the number of days after which half of the boost is left, such as 90")
+			p.fault(field+".halfLifeDays", "is missing; send the number of days after which half of the boost remains, such as 90")
 		}
 	case Number:
 		b.Pivot, b.Max = p.scale(object, field)
@@ -120,13 +120,13 @@ const (
 func (p *parser) scale(object map[string]any, field string) (pivot, highest float64) {
 	switch {
 	case object["pivot"] != nil && object["max"] != nil:
-		p.fault(field+".max", "cannot be combined with pivot; send pivot, the number that gets half of the boost, or max, the number from which all of it applies")
+		p.fault(field+".max", "cannot be combined with pivot; send either pivot (the number that gets half of the boost) or max (the number that gets all of it)")
 	case object["pivot"] != nil:
 		pivot = p.number(object["pivot"], field+".pivot", minScale, maxScale)
 	case object["max"] != nil:
 		highest = p.number(object["max"], field+".max", minScale, maxScale)
 	default:
-		p.fault(field+".pivot", "is missing; send pivot, the number that gets half of the boost, or max, the number from which all of it applies")
+		p.fault(field+".pivot", "is missing; send either pivot (the number that gets half of the boost) or max (the number that gets all of it)")
 	}
 	return pivot, highest
 }
@@ -135,7 +135,7 @@ func (p *parser) number(v any, field string, least, highest float64) float64 {
 	value, _ := filter.ValueOf(v)
 	n := value.Number()
 	if value.Kind() != filter.Number || math.IsNaN(n) || n < least || n > highest {
-		p.fault(field, "is %s; it must be a number from %s to %s", filter.Describe(v), format(least), format(highest))
+		p.fault(field, "is %s; it must be a number between %s and %s", filter.Describe(v), format(least), format(highest))
 	}
 	return n
 }
@@ -170,7 +170,7 @@ func (p *parser) values(b *Boost, v any, field string) {
 		case len(value.Text()) > MaxTextBytes:
 			p.fault(at, "has %d bytes; the limit is %d", len(value.Text()), MaxTextBytes)
 		case i > 0 && !sameType(value, b.Values[0]):
-			p.fault(at, "is %s, but the first value is %s; the values must be of one type; send a boost for each type", filter.Describe(item), filter.Describe(list[0]))
+			p.fault(at, "is %s, but the first value is %s; all values must have the same type; send a separate boost for each type", filter.Describe(item), filter.Describe(list[0]))
 		}
 		b.Values = append(b.Values, value)
 	}

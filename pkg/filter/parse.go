@@ -25,7 +25,7 @@ func Parse(v any, field string) (*Filter, []domain.FieldError) {
 	f := p.filter(v, field, 1)
 	if p.conditions > MaxConditions {
 		p.faults = append(p.faults, domain.FieldError{Field: field, Message: fmt.Sprintf(
-			"has %d conditions; the limit is %d; replace several eq conditions on one key by one with in", p.conditions, MaxConditions)})
+			"has %d conditions; the limit is %d; replace several eq conditions on one key with a single in condition", p.conditions, MaxConditions)})
 	}
 	if len(p.faults) == 0 {
 		if n := len(f.String()); n > MaxBytes {
@@ -160,7 +160,7 @@ func (p *parser) values(f *Filter, v any, field string) {
 		p.fault(field, "is missing or null; to find documents without the key, use the type exists with the value false")
 		return
 	case isList && f.Op != In && f.Op != Nin && f.Op != Contains:
-		p.fault(field, "is an array; %s compares with one value; use in for several", f.Op)
+		p.fault(field, "is an array, but %s compares with one value; use in for several values", f.Op)
 		return
 	case !isList && (f.Op == In || f.Op == Nin):
 		p.fault(field, "is %s; it must be an array of values; use %s for one value", Describe(v), map[Op]Op{In: Eq, Nin: Ne}[f.Op])
@@ -180,7 +180,7 @@ func (p *parser) values(f *Filter, v any, field string) {
 	}
 	for i, value := range f.Values {
 		if value.base() != f.Values[0].base() {
-			p.fault(fmt.Sprintf("%s[%d]", field, i), "is %s, but the first value is %s; the values must be of one type; combine filters with or for several",
+			p.fault(fmt.Sprintf("%s[%d]", field, i), "is %s, but the first value is %s; all values must have the same type; to match several types, combine filters with or",
 				Describe(value.Any()), Describe(f.Values[0].Any()))
 			return
 		}
@@ -194,9 +194,9 @@ func (p *parser) value(f *Filter, v any, field string) {
 	case !ok:
 		p.fault(field, "is %s; it must be a string, a number, true or false", Describe(v))
 	case f.Op == Exists && kind != Bool:
-		p.fault(field, "is %s; exists has the value true or false", Describe(v))
+		p.fault(field, "is %s; the value of exists must be true or false", Describe(v))
 	case f.Op == Prefix && (kind != Text || value.text == ""):
-		p.fault(field, "is %s; prefix compares with a text that is not empty", Describe(v))
+		p.fault(field, "is %s; the value of prefix must be a string that is not empty", Describe(v))
 	case f.Op.Ordered() && kind == Bool:
 		p.fault(field, "is %s, but booleans have no order; use eq", Describe(v))
 	case (f.Op.Ordered() || f.Op == Prefix) && len(value.text) > MaxOrderBytes:

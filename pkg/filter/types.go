@@ -79,6 +79,6 @@ func Stale(key, datastoreID string) error {
 		what = "a property of datasources"
 	}
 	return &Error{Key: key, Stale: true, Message: fmt.Sprintf(
-		"the filter needs %s on the key %q, which some content lacks, because an earlier version indexed it or its metadata has too many values; index it again: sluice replay --datastore %s",
+		"the filter uses %s on the key %q, but some content does not support it, because an earlier version indexed that content or its metadata has too many values; re-index it: sluice replay --datastore %s",
 		what, Shorten(key), datastoreID)}
 }

@@ -84,7 +84,7 @@ func decode(body []byte, scores []float64) error {
 		value := cmp.Or(s.Relevance, s.Score)
 		switch {
 		case s.Index == nil || value == nil:
-			return fmt.Errorf("a result lacks its index or its score")
+			return fmt.Errorf("a result has no index or no score")
 		case *s.Index < 0 || *s.Index >= len(scores):
 			return fmt.Errorf("result index %d is out of range: %d passages were sent", *s.Index, len(scores))
 		case seen[*s.Index]:

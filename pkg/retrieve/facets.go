@@ -39,7 +39,7 @@ func (r *Retriever) Facets(ctx context.Context, req FacetRequest) (domain.Facets
 	}
 	limit := cmp.Or(req.Limit, DefaultFacetValues)
 	if limit < 1 || limit > MaxFacetValues {
-		faults = append(faults, domain.FieldError{Field: "limit", Message: fmt.Sprintf("is %d; it must be from 1 to %d", req.Limit, MaxFacetValues)})
+		faults = append(faults, domain.FieldError{Field: "limit", Message: fmt.Sprintf("is %d; it must be between 1 and %d", req.Limit, MaxFacetValues)})
 	}
 	if len(faults) > 0 {
 		return domain.Facets{}, invalid(faults)

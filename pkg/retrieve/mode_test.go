@@ -103,7 +103,7 @@ func TestADenseSearch(t *testing.T) {
 		if err != nil || len(res.Fragments) != 0 {
 			t.Fatalf("%v, %v", res, err)
 		}
-		if !strings.Contains(res.Degraded, "knows no word of the query") {
+		if !strings.Contains(res.Degraded, "knows none of the words in the query") {
 			t.Errorf("degraded: %q", res.Degraded)
 		}
 	})

@@ -293,7 +293,7 @@ func (r *Retriever) validate(req Request) (Request, error) {
 	}
 	req.TopK = cmp.Or(req.TopK, DefaultTopK)
 	if req.TopK < 1 || req.TopK > MaxTopK {
-		faults = append(faults, domain.FieldError{Field: "topK", Message: fmt.Sprintf("is %d; it must be from 1 to %d", req.TopK, MaxTopK)})
+		faults = append(faults, domain.FieldError{Field: "topK", Message: fmt.Sprintf("is %d; it must be between 1 and %d", req.TopK, MaxTopK)})
 	}
 	switch req.Mode {
 	case domain.SearchHybrid, domain.SearchLexical, domain.SearchDense:
@@ -302,7 +302,7 @@ func (r *Retriever) validate(req Request) (Request, error) {
 	}
 	faults = append(faults, vectorFaults(req)...)
 	if req.MaxPerDatasource < 0 || req.MaxPerDatasource > MaxTopK {
-		faults = append(faults, domain.FieldError{Field: "maxPerDatasource", Message: fmt.Sprintf("is %d; it must be from 1 to %d", req.MaxPerDatasource, MaxTopK)})
+		faults = append(faults, domain.FieldError{Field: "maxPerDatasource", Message: fmt.Sprintf("is %d; it must be between 1 and %d", req.MaxPerDatasource, MaxTopK)})
 	}
 	if req.Rerank != nil && *req.Rerank && r.deps.Reranker == nil {
 		faults = append(faults, domain.FieldError{Field: "rerank", Message: "is true, but no reranker is configured; set RERANK_URL or RERANK_MODEL, or omit the field"})

@@ -203,7 +203,7 @@ func TestFragmentsOfOneDatasourceAreBounded(t *testing.T) {
 		}
 	}
 	_, err := newFixture().retriever(Options{}).Retrieve(t.Context(), ask(func(r *Request) { r.MaxPerDatasource = 101 }))
-	if domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), "maxPerDatasource: is 101; it must be from 1 to 100") {
+	if domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), "maxPerDatasource: is 101; it must be between 1 and 100") {
 		t.Error(err)
 	}
 }

@@ -200,7 +200,7 @@ func (qv queryVector) forMode(mode domain.SearchMode, model string) embedding {
 	case domain.SearchDense:
 		qv.vector, qv.weight = qv.unfiltered, 1
 		if qv.vector == nil {
-			return embedding{qv, fmt.Sprintf("embedding model %q knows no word of the query, so its datastores cannot be searched by meaning", model)}
+			return embedding{qv, fmt.Sprintf("embedding model %q knows none of the words in the query, so its datastores cannot be searched by meaning", model)}
 		}
 	}
 	return embedding{queryVector: qv}
@@ -219,7 +219,7 @@ func (r *Retriever) embedWith(ctx context.Context, e embed.Embedder, model strin
 		qv := &vectors[i]
 		qv.dimensions = e.Model().Dimensions
 		if len(got[i]) != qv.dimensions {
-			return nil, fmt.Errorf("embedding the query with %q: the model returned a vector of %d dimensions, want %d", model, len(got[i]), qv.dimensions)
+			return nil, fmt.Errorf("embedding the query with %q: the model returned a vector with %d dimensions instead of %d", model, len(got[i]), qv.dimensions)
 		}
 		known := (embed.Coverage(e, query) - coverageNone) / (coverageFull - coverageNone)
 		qv.weight = r.weight(model) * min(max(known, 0), 1)

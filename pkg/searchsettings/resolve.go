@@ -79,7 +79,7 @@ func (s Settings) Missing(ctx context.Context, c Datasources, datastoreID string
 	var out []domain.FieldError
 	for i, found := range ids {
 		if len(found) == 0 && len(out) < maxReportedFault {
-			out = append(out, domain.FieldError{Field: fields[i], Message: "names a document that is not in this datastore; it is ignored; remove it from the pin"})
+			out = append(out, domain.FieldError{Field: fields[i], Message: "names a document that is not in this datastore, so it is ignored; remove it from the pin"})
 		}
 	}
 	return out, nil

@@ -138,7 +138,7 @@ func (s Settings) Check() []domain.FieldError {
 	c.words("keepWords", s.KeepWords)
 	for i, w := range s.KeepWords {
 		if slices.ContainsFunc(s.StopWords, func(stop string) bool { return strings.EqualFold(stop, w) }) {
-			c.fault(fmt.Sprintf("keepWords[%d]", i), "is %q, which is in stopWords, too; remove it from one of the lists", w)
+			c.fault(fmt.Sprintf("keepWords[%d]", i), "is %q, which is also in stopWords; remove it from one of the lists", w)
 		}
 	}
 	_, faults := boost.ParseJSON(s.Boosts, "boosts")
@@ -201,9 +201,9 @@ func (c *checker) pin(field string, p Pin) {
 			case len(d.DatasourceID) > MaxTextBytes || len(d.CustomID) > MaxTextBytes:
 				c.fault(at, "has an id of more than %d bytes", MaxTextBytes)
 			case d.Chunk != nil && *d.Chunk < 0:
-				c.fault(at+".chunk", "is %d; it must be the number of a chunk, from 0", *d.Chunk)
+				c.fault(at+".chunk", "is %d; it must be the number of a chunk, 0 or greater", *d.Chunk)
 			case d.Chunk != nil && strings.HasSuffix(name, ".block"):
-				c.fault(at+".chunk", "cannot be set here; whole documents are hidden")
+				c.fault(at+".chunk", "cannot be set in block, which hides whole documents")
 			}
 		}
 	}
@@ -215,7 +215,7 @@ func checkText(text string) error {
 	case len(text) > MaxTextBytes:
 		return fmt.Errorf("has %d bytes; the limit is %d", len(text), MaxTextBytes)
 	case n == 0:
-		return fmt.Errorf("is %q, which has no word", text)
+		return fmt.Errorf("is %q, which contains no word", text)
 	case n > MaxTextWords:
 		return fmt.Errorf("has more than %d words", MaxTextWords)
 	}

@@ -29,12 +29,12 @@ func TestParseRule(t *testing.T) {
 		}
 	}
 	for line, want := range map[string]string{
-		"":                                  "has fewer than two texts",
-		"car":                               "has fewer than two texts",
+		"":                                  "has fewer than two terms",
+		"car":                               "has fewer than two terms",
 		"=> b":                              "has no text on one side",
 		"a =>":                              "has no text on one side",
 		"a => b => c":                       "has more than one =>",
-		"a, ?!":                             `has the text "?!", which is "?!", which has no word`,
+		"a, ?!":                             `has the text "?!", which is "?!", which contains no word`,
 		"a, b\nc, d":                        "has a line break",
 		"a" + strings.Repeat(",b", 30):      "has 31 words and phrases; the limit is 30",
 		"a, " + strings.Repeat("word ", 11): "has more than 10 words",
@@ -49,12 +49,12 @@ func TestParseRule(t *testing.T) {
 func TestInvalidSettings(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		`{"synonyms":["a, b","c"]}`:                                                  "synonyms[1]: has fewer than two texts",
+		`{"synonyms":["a, b","c"]}`:                                                  "synonyms[1]: has fewer than two terms",
 		`{"stopWords":["two words"]}`:                                                `stopWords[0]: is "two words"; it must be a single word`,
-		`{"keepWords":["…"]}`:                                                        "keepWords[0]: is \"…\", which has no word",
-		`{"stopWords":["it"],"keepWords":["who","IT"]}`:                              `keepWords[1]: is "IT", which is in stopWords, too`,
+		`{"keepWords":["…"]}`:                                                        "keepWords[0]: is \"…\", which contains no word",
+		`{"stopWords":["it"],"keepWords":["who","IT"]}`:                              `keepWords[1]: is "IT", which is also in stopWords`,
 		`{"boosts":[{"type":"x"}]}`:                                                  "boosts[0].type: ",
-		`{"pins":[{"query":"?","documents":[{"customId":"a"}]}]}`:                    "pins[0].query: is \"?\", which has no word",
+		`{"pins":[{"query":"?","documents":[{"customId":"a"}]}]}`:                    "pins[0].query: is \"?\", which contains no word",
 		`{"pins":[{"query":"q"}]}`:                                                   "pins[0].documents: is empty",
 		`{"pins":[{"query":"q","match":"near","block":[{"customId":"a"}]}]}`:         `pins[0].match: is "near"`,
 		`{"pins":[{"query":"q","documents":[{}]}]}`:                                  "pins[0].documents[0]: must have either datasourceId or customId",

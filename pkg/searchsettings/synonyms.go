@@ -26,9 +26,9 @@ func ParseRule(line string) (Rule, error) {
 	case len(sides) > 2:
 		return Rule{}, errors.New("has more than one =>; write one rule per line")
 	case len(sides) == 2 && (len(sides[0]) == 0 || len(sides[1]) == 0):
-		return Rule{}, errors.New("has no text on one side of =>; write for example: laptop => notebook")
+		return Rule{}, errors.New("has no text on one side of =>; write, for example, laptop => notebook")
 	case len(sides) == 1 && len(sides[0]) < 2:
-		return Rule{}, errors.New("has fewer than two texts; write for example: car, automobile")
+		return Rule{}, errors.New("has fewer than two terms; write, for example, car, automobile")
 	}
 	rule := Rule{From: sides[0]}
 	if len(sides) == 2 {
@@ -58,7 +58,7 @@ func splitRule(line string) (sides [][]string, err error) {
 	for i := 0; i < len(line); i++ {
 		switch c := line[i]; {
 		case c == '\n' || c == '\r' || c == 0:
-			return nil, errors.New("has a line break; send each rule as a string of its own")
+			return nil, errors.New("has a line break; send each rule as a separate string")
 		case c == '\\' && i+1 < len(line):
 			i++
 			text.WriteByte(line[i])
