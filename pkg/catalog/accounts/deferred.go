@@ -61,7 +61,7 @@ func (c *Accounts) flushDeferred(ctx context.Context) error {
 		next.store(ctx, c.storeUses)
 		for a, err := range next.errs {
 			if err != nil {
-				c.db.Log.ErrorContext(ctx, "counting use", "workspace", a.WorkspaceID, "key", a.KeyID, "error", err)
+				c.db.Log.ErrorContext(ctx, "cannot store usage counts", "workspace", a.WorkspaceID, "key", a.KeyID, "error", err)
 			}
 		}
 	}()

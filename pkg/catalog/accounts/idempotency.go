@@ -135,7 +135,7 @@ func storedResponse(ctx context.Context, t *db.Tx, ws, key, requestHash string) 
 	case err != nil:
 		return nil, err
 	case hash != requestHash:
-		return nil, domain.Errorf(domain.CodeConflict, "the Idempotency-Key %q has been used with another request; use a new one", key)
+		return nil, domain.Errorf(domain.CodeConflict, "the Idempotency-Key %q was already used for a different request; use a new one", key)
 	case r.Status != 0:
 		return &r, nil
 	}

@@ -106,7 +106,7 @@ func testRepairs(t *testing.T, open world.Open) {
 		world.OK(t, w.AddRepairLines(w.Ctx, id, lines...))
 		got := state(w, id).Lines
 		world.Equal(t, 2001, len(got))
-		world.Equal(t, "The log has more results than are shown here.", got[2000])
+		world.Equal(t, "See the log for the remaining results.", got[2000])
 		world.Equal(t, true, len(got[0]) < 2100 && strings.HasSuffix(got[0], "ü…"))
 	})
 	world.Run(t, open, "finished repairs are forgotten after a month", func(t *testing.T, w *world.World) {

@@ -44,7 +44,7 @@ func Read(list List, s string) (Position, error) {
 	n, _ := strconv.ParseInt(at, 36, 64)
 	p := Position{At: n, ID: id}
 	if id == "" || Write(list, p) != s {
-		return Position{}, domain.Invalid("cursor", "is not a cursor of this list; pass nextCursor of the previous page unchanged")
+		return Position{}, domain.Invalid("cursor", "is not a cursor for this list; pass the nextCursor of the previous page unchanged")
 	}
 	return p, nil
 }

@@ -27,7 +27,7 @@ func (p Page) limit() (int, error) {
 	case p.Limit == 0:
 		return DefaultPageSize, nil
 	case p.Limit < 0 || p.Limit > MaxPageSize:
-		return 0, domain.Invalid("limit", "is %d; it must be 1 to %d", p.Limit, MaxPageSize)
+		return 0, domain.Invalid("limit", "is %d; it must be between 1 and %d", p.Limit, MaxPageSize)
 	}
 	return p.Limit, nil
 }

@@ -147,7 +147,7 @@ func checkServer(version, encoding string, hasSchema bool) error {
 	case err != nil:
 		return fmt.Errorf("reading the server's version %q: %w", version, err)
 	case n/10_000 < MinPostgres:
-		return fmt.Errorf("the server is PostgreSQL %d; %d or later is needed", n/10_000, MinPostgres)
+		return fmt.Errorf("the server is PostgreSQL %d, but version %d or later is required", n/10_000, MinPostgres)
 	case encoding != "UTF8":
 		return fmt.Errorf("the database has the encoding %s; create it with ENCODING 'UTF8'", encoding)
 	case !hasSchema:

@@ -114,7 +114,7 @@ func (c *Files) AddPart(ctx context.Context, ws string, p domain.UploadPart) (do
 				return fmt.Errorf("counting parts: %w", err)
 			}
 			if bytes+p.Original.Size > u.Bytes {
-				return domain.Errorf(domain.CodeTooLarge, "the parts have %d bytes, more than the %d that were announced for the upload; create an upload with the right size", bytes+p.Original.Size, u.Bytes)
+				return domain.Errorf(domain.CodeTooLarge, "the parts have %d bytes, but the upload was created for %d; create another upload with the correct size", bytes+p.Original.Size, u.Bytes)
 			}
 			if parts >= MaxParts {
 				return domain.Errorf(domain.CodeTooLarge, "the upload already has %d parts, the maximum; send larger parts", parts)

@@ -135,7 +135,7 @@ func (c *Maintenance) AddRepairLines(ctx context.Context, id string, lines ...st
 			case have > maxRepairLines:
 				return nil
 			case have == maxRepairLines:
-				line = "The log has more results than are shown here."
+				line = "See the log for the remaining results."
 			}
 			if _, err := t.Exec(ctx, `INSERT INTO repair_notes (repair_id, seq, line) VALUES (?, ?, ?)`, id, have, shorten(line)); err != nil {
 				return err

@@ -127,7 +127,7 @@ func (c *Resources) Describe(ctx context.Context, ws, id string, d Description, 
 		case r.JobKind == domain.JobCrawl && !r.Status.Terminal():
 			// Reject the change, because if the fetch finds the content unchanged, no job would write the description
 			// to the index.
-			return domain.Errorf(domain.CodeConflict, "datasource %q is being fetched; change it when the fetch has ended", id)
+			return domain.Errorf(domain.CodeConflict, "datasource %q is being fetched; change it when the fetch has finished", id)
 		}
 		return c.sites.Restart(ctx, t, &r, store, job, record.PriorityFresh)
 	})

@@ -15,7 +15,7 @@ import (
 // reasonPageLimit is the reason for skipping an address beyond the site's page limit. The catalog checks this limit,
 // the depth and the patterns itself, because only the catalog knows the current settings and whether there is a shorter
 // path to the address.
-const reasonPageLimit = "past the site's limit of pages"
+const reasonPageLimit = "beyond the site's page limit"
 
 // Discovered adds an event's links to the site as pages, each with a crawl job, and returns the number of queued jobs.
 // `from` is the page or site that contains the links.

@@ -41,11 +41,11 @@ func (c *Sites) UpdateWebConfig(ctx context.Context, ws, id string, patch domain
 func (c *Sites) FetchBy(ctx context.Context, t *db.Tx, r *record.Record, patch domain.WebPatch) error {
 	switch {
 	case r.Type != domain.TypeWebPage && r.Type != domain.TypeWebSite:
-		return domain.Invalid("config", "of datasource %s cannot be changed: it is neither a web page nor a web site", r.ID)
+		return domain.Invalid("config", "cannot be changed, because datasource %s is neither a web page nor a web site", r.ID)
 	case r.GroupID != "":
-		return domain.Invalid("config", "of page %s cannot be changed, because the page belongs to a site; change the site, datasource %s, instead", r.ID, r.GroupID)
+		return domain.Invalid("config", "cannot be changed, because page %s belongs to a site; change the site, datasource %s, instead", r.ID, r.GroupID)
 	case r.Type == domain.TypeWebPage && patch.ChangesSite():
-		return domain.Invalid("config", "of page %s cannot have patterns and limits, which only sites have", r.ID)
+		return domain.Invalid("config", "must not contain patterns or limits, because datasource %s is a single page and only sites have them", r.ID)
 	}
 	before := r.Config
 	patch.Apply(&r.Config)

@@ -124,7 +124,7 @@ func testRecrawls(t *testing.T, open world.Open) {
 		page := w.PublishAll()[0]
 		w.End(page, domain.EventDiscovered, world.Links(world.PageB), func(ev *domain.Event) { ev.LeftOut = map[string]int{"another host": 2} })
 		w.ApplyEvent(site, domain.EventSynched, func(ev *domain.Event) { ev.LeftOut = map[string]int{"another host": 1, "excluded": 4} })
-		world.Equal(t, map[string]int{"another host": 3, "excluded": 4, "past the site's limit of pages": 1}, w.Get(site.ID).Crawl.LeftOut)
+		world.Equal(t, map[string]int{"another host": 3, "excluded": 4, "beyond the site's page limit": 1}, w.Get(site.ID).Crawl.LeftOut)
 		site = w.FetchAgain(w.Get(site.ID))
 		world.Equal(t, domain.Crawl{StartedAt: site.Crawl.StartedAt}, *site.Crawl)
 	})
