@@ -29,10 +29,10 @@ const (
 // reservedHeaders maps each header that users cannot configure to the reason why.
 var reservedHeaders = func() map[string]string {
 	reasons := map[string]string{
-		"comes from the address": "Host",
+		"is taken from the address": "Host",
 		"identifies the crawler; the operator sets it with SLUICE_USER_AGENT": "User-Agent",
 		"belongs to one connection":                                  "Connection Keep-Alive TE Trailer Transfer-Encoding Upgrade HTTP2-Settings",
-		"describes a body, and requests of the crawler have none":    "Content-Length Content-Type Content-Encoding Expect",
+		"describes a body, and the crawler's requests have none":     "Content-Length Content-Type Content-Encoding Expect",
 		"lists the encodings that the crawler can decode":            "Accept-Encoding",
 		"makes a request conditional, which the crawler does itself": "If-Match If-None-Match If-Modified-Since If-Unmodified-Since If-Range Range",
 		"names the origin of a request, which only a proxy may do":   "Forwarded X-Forwarded-For X-Forwarded-Host X-Forwarded-Proto X-Forwarded-Port X-Real-Ip Via",

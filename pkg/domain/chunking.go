@@ -45,14 +45,14 @@ func (c Chunking) Check() []FieldError {
 	var faults []FieldError
 	bound := func(field string, n int) {
 		if n != 0 && (n < MinChunkTokens || n > MaxChunkTokens) {
-			faults = append(faults, FieldError{Field: field, Message: fmt.Sprintf("is %d; it must be from %d to %d", n, MinChunkTokens, MaxChunkTokens)})
+			faults = append(faults, FieldError{Field: field, Message: fmt.Sprintf("is %d; it must be between %d and %d", n, MinChunkTokens, MaxChunkTokens)})
 		}
 	}
 	bound(FieldTargetTokens, c.TargetTokens)
 	bound(FieldMaxTokens, c.MaxTokens)
 	if target, limit := c.Sizes(); len(faults) == 0 && limit < target {
 		faults = append(faults, FieldError{Field: FieldMaxTokens,
-			Message: fmt.Sprintf("is %d, less than the %d of %s; send both", limit, target, FieldTargetTokens)})
+			Message: fmt.Sprintf("is %d, which is less than %s (%d); send both", limit, FieldTargetTokens, target)})
 	}
 	return faults
 }

@@ -62,7 +62,7 @@ func ParseRefresh(text string) (Refresh, error) {
 	case len(fields) == 6:
 		second, err := strconv.ParseUint(fields[0], 10, 8)
 		if err != nil || second > 59 {
-			return Refresh{}, refreshFault("%q as second: %q must be a number from 0 to 59", fields[0], fields[0])
+			return Refresh{}, refreshFault("the seconds field %q is invalid: it must be a number between 0 and 59", fields[0])
 		}
 		if err := checkCron(fields[1:]); err != nil {
 			return Refresh{}, err
@@ -172,7 +172,7 @@ func checkCron(fields []string) error {
 		for part := range strings.SplitSeq(fields[i], ",") {
 			set, err := f.parse(i, part)
 			if err != nil {
-				return refreshFault("%q as %s: %v", fields[i], f.name, err)
+				return refreshFault("the %s field %q is invalid: %v", f.name, fields[i], err)
 			}
 			sets[i] |= set
 		}
@@ -191,17 +191,17 @@ func checkCron(fields []string) error {
 func (f cronField) parse(i int, part string) (uint64, error) {
 	found := cronPart.FindStringSubmatch(part)
 	if found == nil {
-		return 0, fmt.Errorf("%q must be a number from %d to %d%s, a range such as %d-%d, \"*\", or one of these with a step such as */2", part, f.min, f.max, f.names, f.min, f.min+1)
+		return 0, fmt.Errorf("%q must be a number between %d and %d%s, a range such as %d-%d, \"*\", or one of these with a step such as */2", part, f.min, f.max, f.names, f.min, f.min+1)
 	}
 	if step, err := strconv.Atoi(found[3]); found[3] != "" && (err != nil || step < 1 || step > f.max) {
-		return 0, fmt.Errorf("the step %q must be from 1 to %d", found[3], f.max)
+		return 0, fmt.Errorf("the step %q must be between 1 and %d", found[3], f.max)
 	}
 	for _, value := range found[1:3] {
 		if value == "" {
 			continue
 		}
 		if _, err := f.schedule(i, value); err != nil {
-			return 0, fmt.Errorf("%q must be a number from %d to %d%s", value, f.min, f.max, f.names)
+			return 0, fmt.Errorf("%q must be a number between %d and %d%s", value, f.min, f.max, f.names)
 		}
 	}
 	schedule, err := f.schedule(i, part)
