@@ -82,7 +82,7 @@ func (t *tokenizer) pairTemplate(words int) (*pairTemplate, error) {
 				*into = append(*into, file.Tokens[part.Special.ID].IDs...)
 			}
 			if kind < 0 || kind > 1 || (kind == 1) != (p.typed && len(texts) == 2) {
-				return nil, errors.New("the post_processor's template for pairs must give token type 0 to all tokens, or type 1 to the second text and the tokens after it and 0 to all others")
+				return nil, errors.New("the post_processor's template for pairs must give token type 0 to all tokens, or token type 1 to the second text and all tokens after it and 0 to the rest")
 			}
 		}
 		if texts != "AB" {

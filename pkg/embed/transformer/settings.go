@@ -142,13 +142,13 @@ func (d directory) readConfig(s *settings) error {
 		return err
 	}
 	if !found {
-		return fmt.Errorf("%s is missing; give the directory of a sentence-transformers model, which has config.json, tokenizer.json and model.safetensors", d.path(file))
+		return fmt.Errorf("%s is missing; set the directory of a sentence-transformers model, which contains config.json, tokenizer.json and model.safetensors", d.path(file))
 	}
 	if c.Type != "bert" && c.Type != "xlm-roberta" {
-		return fmt.Errorf("%s: models of type %q cannot run in-process, only bert and xlm-roberta; run it on a model server instead", d.path(file), c.Type)
+		return fmt.Errorf("%s: models of type %q cannot run in-process (only bert and xlm-roberta can); run it on a model server instead", d.path(file), c.Type)
 	}
 	if c.PositionsKind != "" && c.PositionsKind != "absolute" {
-		return fmt.Errorf("%s: position_embedding_type %q cannot run in-process, only absolute; run the model on a model server instead", d.path(file), c.PositionsKind)
+		return fmt.Errorf("%s: position_embedding_type %q cannot run in-process (only absolute can); run the model on a model server instead", d.path(file), c.PositionsKind)
 	}
 	for _, bound := range []struct {
 		field      string
@@ -158,7 +158,7 @@ func (d directory) readConfig(s *settings) error {
 		{"intermediate_size", c.Intermediate, 8 * maxHidden}, {"vocab_size", c.Words, maxWords}, {"max_position_embeddings", c.Positions, 1 << 17},
 	} {
 		if bound.value < 1 || bound.value > bound.max {
-			return fmt.Errorf("%s: %s is %d; it must be from 1 to %d", d.path(file), bound.field, bound.value, bound.max)
+			return fmt.Errorf("%s: %s is %d; it must be between 1 and %d", d.path(file), bound.field, bound.value, bound.max)
 		}
 	}
 	if c.Hidden%c.Heads != 0 {

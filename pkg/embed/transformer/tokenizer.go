@@ -146,7 +146,7 @@ func parseTokenizer(data []byte, words int) (*tokenizer, error) {
 	case "Unigram":
 		t.segmenter, err = file.unigram(words)
 	default:
-		err = fmt.Errorf("tokenisers of type %q cannot run in-process, only WordPiece and Unigram; run the model on a model server instead", file.Model.Type)
+		err = fmt.Errorf("tokenisers of type %q cannot run in-process (only WordPiece and Unigram can); run the model on a model server instead", file.Model.Type)
 	}
 	if err != nil {
 		return nil, err
@@ -190,7 +190,7 @@ func (f *tokenizerFile) wordPiece(words int) (segmenter, error) {
 		return nil, fmt.Errorf("reading the normalizer: %w", err)
 	}
 	if kind := normalizer.Type; kind != "BertNormalizer" && kind != "" {
-		return nil, fmt.Errorf("the normalizer %q cannot be run with WordPiece, only BertNormalizer; run the model on a model server instead", kind)
+		return nil, fmt.Errorf("the normalizer %q cannot run in-process with WordPiece (only BertNormalizer can); run the model on a model server instead", kind)
 	}
 	var splitter struct {
 		Type string `json:"type"`
@@ -199,7 +199,7 @@ func (f *tokenizerFile) wordPiece(words int) (segmenter, error) {
 		return nil, fmt.Errorf("reading the pre_tokenizer: %w", err)
 	}
 	if splitter.Type != "BertPreTokenizer" {
-		return nil, fmt.Errorf("the pre_tokenizer %q cannot be run with WordPiece, only BertPreTokenizer; run the model on a model server instead", splitter.Type)
+		return nil, fmt.Errorf("the pre_tokenizer %q cannot run in-process with WordPiece (only BertPreTokenizer can); run the model on a model server instead", splitter.Type)
 	}
 	w.controls, w.ideographs, w.lower, w.accents = normalizer.Clean, normalizer.Chinese, normalizer.LowerAll, normalizer.LowerAll
 	if normalizer.Accents != nil {
@@ -259,7 +259,7 @@ func (f *tokenizerFile) setBoundaryTokens(t *tokenizer, words int) error {
 			return errors.New("the post_processor's template for a single text has no placeholder for the text")
 		}
 	default:
-		return fmt.Errorf("the post_processor %q cannot run in-process, only TemplateProcessing, BertProcessing and RobertaProcessing; run the model on a model server instead", p.Type)
+		return fmt.Errorf("the post_processor %q cannot run in-process (only TemplateProcessing, BertProcessing and RobertaProcessing can); run the model on a model server instead", p.Type)
 	}
 	if t.special() > maxSpecial {
 		return fmt.Errorf("the post_processor adds %d tokens to a text; the limit is %d", t.special(), maxSpecial)

@@ -242,7 +242,7 @@ func TestUnsupportedModelsAreNamedWithTheRemedy(t *testing.T) {
 		change func(*testing.T, string)
 		want   string
 	}{
-		"no configuration":             {remove("config.json"), "config.json is missing; give the directory of a sentence-transformers model"},
+		"no configuration":             {remove("config.json"), "config.json is missing; set the directory of a sentence-transformers model"},
 		"a configuration cut short":    {set("config.json", []byte(`{"model_type"`)), "config.json: unexpected end"},
 		"a huge configuration":         {set("config.json", make([]byte, maxSettings+1)), "config.json: it has 1048577 bytes; the limit is 1048576"},
 		"a directory as configuration": {func(t *testing.T, d string) { remove("config.json")(t, d); set("config.json/x", "")(t, d) }, "config.json: it is not a regular file"},
@@ -254,9 +254,9 @@ func TestUnsupportedModelsAreNamedWithTheRemedy(t *testing.T) {
 		}, "config.json: it is not a regular file"},
 		"another kind of model":        {config(map[string]any{"model_type": "t5"}), `config.json: models of type "t5" cannot run in-process`},
 		"relative positions":           {config(map[string]any{"position_embedding_type": "relative_key"}), "only absolute"},
-		"no heads":                     {config(map[string]any{"num_attention_heads": 0}), "num_attention_heads is 0; it must be from 1 to"},
+		"no heads":                     {config(map[string]any{"num_attention_heads": 0}), "num_attention_heads is 0; it must be between 1 and"},
 		"heads that do not divide":     {config(map[string]any{"num_attention_heads": 5}), "hidden_size 24 is not a multiple of num_attention_heads 5"},
-		"a million layers":             {config(map[string]any{"num_hidden_layers": 1_000_000}), "num_hidden_layers is 1000000; it must be from 1 to 48"},
+		"a million layers":             {config(map[string]any{"num_hidden_layers": 1_000_000}), "num_hidden_layers is 1000000; it must be between 1 and 48"},
 		"more layers than weights":     {config(map[string]any{"num_hidden_layers": 3}), `model.safetensors: it has no floating-point tensor "encoder.layer.2.attention.self.query.weight"`},
 		"other sizes than the weights": {config(map[string]any{"intermediate_size": 41}), "has shape [40 24], but config.json requires [41 24]"},
 		"an unknown activation":        {config(map[string]any{"hidden_act": "swish"}), `the activation function "swish" in config.json`},
@@ -266,8 +266,8 @@ func TestUnsupportedModelsAreNamedWithTheRemedy(t *testing.T) {
 		"no room for a word":           {set("sentence_bert_config.json", map[string]any{"max_seq_length": 2}), "a maximum of 2 tokens leaves no token for words"},
 		"a prompt without end":         {set("config_sentence_transformers.json", map[string]any{"prompts": map[string]string{"query": strings.Repeat("x", 5000)}}), `the prompt "query" has 5000 bytes; the limit is 4096`},
 		"no tokeniser":                 {remove("tokenizer.json"), "tokenizer.json and vocab.txt are missing"},
-		"another kind of tokeniser":    {tokenizer(map[string]any{"model": map[string]any{"type": "BPE"}}), `tokenisers of type "BPE" cannot run in-process, only WordPiece and Unigram`},
-		"another normalizer":           {tokenizer(map[string]any{"normalizer": map[string]any{"type": "NFKC"}}), `normalizer "NFKC" cannot be run with WordPiece`},
+		"another kind of tokeniser":    {tokenizer(map[string]any{"model": map[string]any{"type": "BPE"}}), `tokenisers of type "BPE" cannot run in-process (only WordPiece and Unigram can)`},
+		"another normalizer":           {tokenizer(map[string]any{"normalizer": map[string]any{"type": "NFKC"}}), `normalizer "NFKC" cannot run in-process with WordPiece`},
 		"no splitter":                  {tokenizer(map[string]any{"pre_tokenizer": nil}), "only BertPreTokenizer"},
 		"special tokens out of range":  {tokenizer(map[string]any{"post_processor": map[string]any{"type": "BertProcessing", "cls": []any{"[CLS]", 2}, "sep": []any{"[SEP]", 4000}}}), "adds the token 4000, but the vocab_size"},
 		"no weights":                   {remove("model.safetensors"), "model.safetensors and model.onnx are missing"},

@@ -34,7 +34,7 @@ const (
 // newWordPiece divides the vocabulary into pieces that start a word and pieces that continue one.
 func newWordPiece(ids map[string]int32, unknown, prefix string, maxWord int) (*wordPiece, error) {
 	if maxWord < 1 || maxWord > maxWordRunes {
-		return nil, fmt.Errorf("max_input_chars_per_word is %d; it must be from 1 to %d", maxWord, maxWordRunes)
+		return nil, fmt.Errorf("max_input_chars_per_word is %d; it must be between 1 and %d", maxWord, maxWordRunes)
 	}
 	if prefix == "" {
 		return nil, errors.New("continuing_subword_prefix is missing")
