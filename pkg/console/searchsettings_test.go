@@ -52,7 +52,7 @@ func TestSearchSettingsAreEditedAndRestored(t *testing.T) {
 	c.typeText(`textarea[placeholder^="car"]`, "alone")
 	c.click("main form button.main")
 	c.waitVisible("form .problem")
-	if text := value[string](c, `document.querySelector('form .problem').innerText`); !strings.Contains(text, "fewer than two texts") {
+	if text := value[string](c, `document.querySelector('form .problem').innerText`); !strings.Contains(text, "fewer than two terms") {
 		t.Errorf("an invalid rule is reported as %q", text)
 	}
 }

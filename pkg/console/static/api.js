@@ -7,7 +7,7 @@ import { complaint } from './words.js';
 /** Addresses are relative to the page's address, because the service may be behind a path prefix. */
 const base = new URL('.', document.baseURI.split('#')[0]);
 
-export const noAnswer = 'The service does not answer. Check that it is running and that this computer can reach it.';
+export const noAnswer = 'The service is not responding. Check that it is running and that this computer can reach it.';
 
 export class Problem extends Error {
   /**

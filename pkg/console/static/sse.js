@@ -19,7 +19,7 @@ export async function* events(body) {
       const { done, value } = await reader.read();
       if (done) return; // an event without its final empty line is incomplete
       rest += decoder.decode(value, { stream: true });
-      if (rest.length > longest) throw new Error('The response of the service is too long to be shown.');
+      if (rest.length > longest) throw new Error('The service’s response is too long to show.');
       // Keep a CR at the end, because an LF may follow.
       const end = rest.endsWith('\r') ? rest.length - 1 : rest.length;
       const lines = rest.slice(0, end).split(/\r\n|\n|\r/);

@@ -55,7 +55,7 @@ function settings(agent, stores) {
       h('div', { class: 'row' }, field('Model', model, 'The name of a model in the service\u2019s settings. If empty, the default model is used. If the service has no model, answers quote the documents.'), field('Temperature', temperature, 'At 0, a question always gets the same answer; at 1, answers vary.'), field('Access', visibility)),
       field('System prompt', system, 'The agent\u2019s role and tone, used only with a model. The placeholders {query}, {context} and {history} stand for the question, the passages found and the conversation so far.'),
       field('Query planning', planning, 'When this is on, the model splits a question that one search cannot cover into sub-questions before it answers.'),
-      check('Answer only from the documents', restrict, 'If the documents contain nothing about a message, even if it is a greeting, the agent declines to answer without asking a model.'),
+      check('Answer only from the documents', restrict, 'If the documents contain nothing about a message, even a greeting, the agent declines to answer, without asking a model.'),
       field('Unsupported sentences', unsupported, 'Sentences with words, figures or names that the sources do not contain. If you choose to remove them, answers appear sentence by sentence.'),
       field('User prompt', user, 'A template for the question, with the same placeholders. Leave empty to send only the question.'),
     ]),

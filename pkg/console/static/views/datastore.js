@@ -88,7 +88,7 @@ function settings(store) {
       announce('Saved');
       go(`#/datastores/${store.id}`);
     }, [
-      field('Name', control.name), field('Description', control.description), field('Access', control.visibility), field('Languages of scans (names that Tesseract uses)', control.languages),
+      field('Name', control.name), field('Description', control.description), field('Access', control.visibility), field('Languages of scans (as Tesseract names them)', control.languages),
       h('details', {}, h('summary', {}, 'Indexing'),
         h('p', { class: 'note' }, 'Changing these settings re-indexes all content, which stays searchable in the meantime.'),
         h('div', { class: 'row' }, field('Chunk size (tokens)', control.target), field('Maximum chunk size (tokens)', control.most)),

@@ -29,7 +29,7 @@ function table(keys, agents, changed) {
       h('td', {}, limitWords(k.limits)),
       h('td', { class: 'actions' },
         h('button', { type: 'button', 'aria-label': `Limits of ${k.name}`, onclick: () => limitsDialog(k, changed) }, 'Limits'),
-        h('button', { type: 'button', 'aria-label': `Revoke ${k.name}`, onclick: () => confirm(`Revoke ${k.name}?`, 'Requests with this key are rejected from now on. This cannot be undone.', 'Revoke', async () => {
+        h('button', { type: 'button', 'aria-label': `Revoke ${k.name}`, onclick: () => confirm(`Revoke ${k.name}?`, 'Requests with this key will be rejected from now on. This cannot be undone.', 'Revoke', async () => {
           await call('DELETE', `keys/${k.id}`, {});
           announce('Revoked');
           await changed();

@@ -11,7 +11,7 @@ export function planView(plan) {
   const beyond = plan.reasons['the page limit is reached'] ?? 0;
   return h('section', { class: 'card', 'aria-label': 'Crawl preview' },
     h('p', { role: 'status' }, `${counted(takes, 'page')} of ${plan.root} would be added`,
-      plan.follow ? ', found by following links.' : `, listed by ${counted(plan.sitemaps, 'sitemap file')}.`,
+      plan.follow ? ', found by following links.' : `, listed in ${counted(plan.sitemaps, 'sitemap file')}.`,
       plan.cut && ` This is a partial preview${beyond ? `: at least ${number(beyond)} more pages are known` : '; the crawl will find more'}.`,
       ` The crawler waits ${plan.delay} s between requests.`),
     plan.problems.map((/** @type {string} */ p) => h('p', { class: 'note' }, p)),

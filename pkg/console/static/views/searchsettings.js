@@ -43,11 +43,11 @@ function editor(path, current, reload) {
       announce('Saved');
       await reload();
     }, [
-      field('Synonyms', synonyms, 'A rule on each line. Texts separated by commas are equal; a => b means that a query with a also finds b.'),
+      field('Synonyms', synonyms, 'One rule per line. Terms separated by commas are synonyms; a => b means that a query with a also finds b.'),
       h('div', { class: 'row' },
-        field('Stop words', stop, 'Words to leave out of queries.'),
-        field('Words to keep', keep, 'Words that queries keep although the language leaves them out.')),
-      field('Boosts', boosts, 'An array of boosts as JSON.'),
+        field('Stop words', stop, 'Words to ignore in queries.'),
+        field('Words to keep', keep, 'Words to keep in queries, although they are on the language’s list of ignored words.')),
+      field('Boosts', boosts, 'A JSON array of boosts.'),
       h('h3', {}, 'Pinned documents'),
       pins,
       h('div', { class: 'actions' }, h('button', { type: 'button', onclick: () => {

@@ -12,7 +12,7 @@ export function website(agent, again) {
   if (agent.visibility !== 'public') {
     return h('div', { class: 'card' },
       h('p', {}, 'Visitors of a website have no API key, so only a public agent can answer them. Anyone who knows the id of a public agent can ask it and see the passages that it cites. ',
-        'Browsers can do so only on the websites that you list.'),
+        'In browsers, the chat works only on the websites that you list.'),
       button('Make public', async () => {
         await call('PATCH', `agents/${agent.id}`, { visibility: 'public' });
         announce('The agent is public');
