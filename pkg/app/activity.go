@@ -40,6 +40,6 @@ func (r recordingRetriever) Facets(ctx context.Context, req retrieve.FacetReques
 
 func (r recordingRetriever) use(ctx context.Context, ids []string) {
 	if err := r.record(ctx, ids...); err != nil && ctx.Err() == nil {
-		r.log.WarnContext(ctx, "recording the use of datastores failed", "error", err)
+		r.log.WarnContext(ctx, "cannot record the use of datastores", "error", err)
 	}
 }

@@ -87,7 +87,7 @@ func newAdmission(c config.Config, r prometheus.Registerer) *admissionGates {
 		uploads: gate(c.LimitUploads, uploads), others: gate(c.LimitRequests, others),
 	}
 	stood := prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "sluice_jobs_stood_back_seconds_total", Help: "Seconds that jobs of this process paused because queries were being rejected.",
+		Name: "sluice_jobs_stood_back_seconds_total", Help: "Seconds that this process paused its jobs because queries were being rejected.",
 	})
 	r.MustRegister(stood)
 	g.backpressure = &admission.Backpressure{
@@ -168,7 +168,7 @@ func (r *storageCheck) inspect(ctx context.Context) error {
 	waiting, _, err := r.catalog.OutboxBacklog(ctx)
 	switch {
 	case err != nil:
-		r.log.DebugContext(ctx, "counting waiting jobs", "error", err)
+		r.log.DebugContext(ctx, "cannot count the waiting jobs", "error", err)
 	case waiting >= r.jobs:
 		return fmt.Errorf("the queue is full: %d jobs are waiting (SLUICE_LIMIT_WAITING); try again later", waiting)
 	}
@@ -176,7 +176,7 @@ func (r *storageCheck) inspect(ctx context.Context) error {
 		return nil
 	}
 	if free, known := freeBytes(r.dir); known && free < r.disk {
-		return fmt.Errorf("the disk of the service has less than %d MiB free (SLUICE_LIMIT_DISK): no content is accepted until there is more space", r.disk>>20)
+		return fmt.Errorf("the service's disk has less than %d MiB free (SLUICE_LIMIT_DISK): no content is accepted until there is more space", r.disk>>20)
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ func (b *backups) handler(caller operator, next http.Handler) http.Handler {
 		switch {
 		case !caller.isAuthorized(r):
 			b.recordAudit(r, "refused", backup.Report{})
-			problem.Refuse(w, domain.CodeUnauthorized, "a backup needs the header Authorization: Bearer with SLUICE_ADMIN_KEY or the key in "+datadir.Operator+" in the data directory")
+			problem.Refuse(w, domain.CodeUnauthorized, "a backup requires the header Authorization: Bearer <key>; the key is the value of SLUICE_ADMIN_KEY, or is in the file "+datadir.Operator+" in the data directory")
 		case r.Method != http.MethodPost:
 			w.Header().Set("Allow", http.MethodPost)
 			problem.Refuse(w, problem.CodeMethod, "use POST to request a backup")

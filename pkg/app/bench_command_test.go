@@ -114,7 +114,7 @@ func TestBenchReportsErrors(t *testing.T) {
 		"no agent":               {[]string{"streams"}, "bench streams needs --agent", true},
 		"another load's flag":    {[]string{"queries", "--datastore", "x", "--keep"}, "--keep does not apply to queries", true},
 		"no time":                {[]string{"uploads", "--for", "0s"}, "the duration is 0s", true},
-		"too small a text":       {[]string{"uploads", "--size", "3"}, "--size 3: must be 64 to 1000000 bytes", true},
+		"too small a text":       {[]string{"uploads", "--size", "3"}, "--size 3: must be between 64 and 1000000 bytes", true},
 		"a size that is none":    {[]string{"uploads", "--size", "1.5KB"}, `"1.5KB" for "--size" flag: must be a size`, true},
 		"files and a size":       {[]string{"uploads", "--size", "300", "--files", "."}, "cannot be combined", true},
 		"an unknown datastore":   {[]string{"queries", "--datastore", "nope"}, `datastore "nope" does not exist`, false},

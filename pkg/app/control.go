@@ -112,7 +112,7 @@ func (s *Service) prune(ctx context.Context) {
 			_, err = s.originals.Prune(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
-			s.log.Warn("removing files of interrupted uploads", "error", err)
+			s.log.Warn("cannot remove the files of interrupted uploads", "error", err)
 		}
 		select {
 		case <-ctx.Done():

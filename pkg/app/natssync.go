@@ -71,15 +71,15 @@ func (s *syncCheck) ready(ctx context.Context) error {
 func (s *syncCheck) ask(ctx context.Context, address string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(address, "/")+"/jsz", nil)
 	if err != nil {
-		return fmt.Errorf("asking a NATS server for its settings: %w", err)
+		return fmt.Errorf("reading the settings of a NATS server: %w", err)
 	}
 	resp, err := s.client.Do(req)
 	if err != nil {
-		return fmt.Errorf("asking a NATS server for its settings: %w", err)
+		return fmt.Errorf("reading the settings of a NATS server: %w", err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("asking the NATS server at %s for its settings: %s", redacted(address), resp.Status)
+		return fmt.Errorf("reading the settings of the NATS server at %s: %s", redacted(address), resp.Status)
 	}
 	var info struct {
 		Disabled bool `json:"disabled"`

@@ -25,7 +25,7 @@ func TestUnsyncedNATSServersAreReported(t *testing.T) {
 		"a slash at the end":          {[]string{synced + "/"}, ""},
 		"a server without JetStream":  {[]string{synced, without}, ""},
 		"a server that does not sync": {[]string{synced, unsynced}, unsynced + " writes to disk only every 2m0s"},
-		"a server that is down":       {[]string{gone.URL, synced}, "asking a NATS server for its settings"},
+		"a server that is down":       {[]string{gone.URL, synced}, "reading the settings of a NATS server"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			checks := natsSyncChecks(config.Config{NATSURL: "nats://127.0.0.1:4222", NATSMonitor: c.addresses})

@@ -31,7 +31,7 @@ func withProfiles(key string, next http.Handler) http.Handler {
 		}
 		w.Header().Set("Cache-Control", "no-store")
 		if !caller.isAuthorized(r) {
-			problem.Refuse(w, domain.CodeUnauthorized, "profiles need the header Authorization: Bearer with the key of SLUICE_ADMIN_KEY")
+			problem.Refuse(w, domain.CodeUnauthorized, "profiles require the header Authorization: Bearer <key> with the value of SLUICE_ADMIN_KEY as the key")
 			return
 		}
 		profiles.ServeHTTP(w, r)

@@ -69,7 +69,7 @@ func TestSearchSettings(t *testing.T) {
 	if got := find("car"); !slices.Equal(got, []string{"auto 1"}) {
 		t.Errorf("with synonyms: %v", got)
 	}
-	if _, errs, exit := p.api(t.Context(), "datastores", "synonyms", "Vehicles", file("broken.txt", "# a comment\n\nalone\n")); exit == 0 || !strings.Contains(errs, "broken.txt:3: has fewer than two texts") {
+	if _, errs, exit := p.api(t.Context(), "datastores", "synonyms", "Vehicles", file("broken.txt", "# a comment\n\nalone\n")); exit == 0 || !strings.Contains(errs, "broken.txt:3: has fewer than two terms") {
 		t.Errorf("a broken rule: %d %q", exit, errs)
 	}
 	settings, err := json.Marshal(map[string]any{

@@ -79,12 +79,12 @@ func openBrowser(c config.Config, temp string, log *slog.Logger) (*render.Browse
 		return nil, nil
 	case path == "auto":
 		if path = render.Find(); path == "" {
-			return nil, errors.New("SLUICE_CHROMIUM is auto, but there is no Chromium on the PATH: install one or set its path")
+			return nil, errors.New("SLUICE_CHROMIUM is auto, but no Chromium was found on the PATH: install one or set its path")
 		}
 	}
 	if path != "" {
 		if _, err := exec.LookPath(path); err != nil {
-			return nil, fmt.Errorf("SLUICE_CHROMIUM %q cannot be run: %w; set it to the path of a Chromium, or to auto to search the PATH", path, err)
+			return nil, fmt.Errorf("cannot run SLUICE_CHROMIUM %q: %w; set it to the path to a Chromium binary, or to auto to search the PATH", path, err)
 		}
 	}
 	browser, err := render.New(render.Options{

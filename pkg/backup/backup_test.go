@@ -376,7 +376,7 @@ func TestOtherFilesAreRefused(t *testing.T) {
 		"a huge header":                  {makeArchive(t, member{headerName, strings.Repeat(" ", maxHeader+1)}), "too long"},
 		"no catalog":                     {makeArchive(t, head, member{originalsPath + "d.u-1", "x"}), "must not come after it"},
 		"a second catalog":               {makeArchive(t, head, catalog, catalog), "must not come after it"},
-		"a path that climbs":             {makeArchive(t, head, catalog, member{originalsPath + "../../x", "x"}), "its name is not that of an original"},
+		"a path that climbs":             {makeArchive(t, head, catalog, member{originalsPath + "../../x", "x"}), "its name is not a valid name for an original"},
 		"an unknown member":              {makeArchive(t, head, catalog, member{"x", "x"}), "must not come after it"},
 		"damage without an original":     {makeArchive(t, head, catalog, member{damagedPath + "d.u-1", `{"key":"d.u-1"}`}), "does not follow the original that it describes"},
 		"digests of other members":       {makeArchive(t, head, catalog, member{sumsName, "x"}), "does not match the files"},

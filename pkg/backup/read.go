@@ -157,7 +157,7 @@ func (a *reading) member(ctx context.Context, h *tar.Header) error {
 	folder += "/"
 	if key != "" && a.opts.Key != nil {
 		if err := a.opts.Key(key); err != nil {
-			return &DamagedError{h.Name, "its name is not that of an original"}
+			return &DamagedError{h.Name, "its name is not a valid name for an original"}
 		}
 	}
 	var err error

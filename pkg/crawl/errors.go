@@ -90,7 +90,7 @@ func statusError(u string, status int, h http.Header, now time.Time) *Error {
 		e.Permanent = true
 		e.Message = fmt.Sprintf("%s has no content: the server answered %s", u, answer)
 	case status == http.StatusPartialContent || status == http.StatusNotModified:
-		e.Message = fmt.Sprintf("the server of %s answered %s, which is not a valid answer to the request", u, answer)
+		e.Message = fmt.Sprintf("the server of %s answered %s, which is not a valid response to the request", u, answer)
 	case status == http.StatusRequestTimeout || status == http.StatusTooEarly || status == http.StatusMisdirectedRequest:
 		e.Message = fmt.Sprintf("the server of %s answered %s", u, answer)
 	case status == http.StatusNotImplemented || status == http.StatusHTTPVersionNotSupported || status < 500:

@@ -39,13 +39,13 @@ type Load struct {
 func (l Load) Validate() error {
 	switch {
 	case !(l.Rate >= 0 && l.Rate <= MaxRate):
-		return fmt.Errorf("the rate is %v requests per second; it must be from 0 to %d", l.Rate, MaxRate)
+		return fmt.Errorf("the rate is %v requests per second; it must be between 0 and %d", l.Rate, MaxRate)
 	case l.Clients < 1 || l.Clients > MaxClients:
-		return fmt.Errorf("the number of clients is %d; it must be from 1 to %d", l.Clients, MaxClients)
+		return fmt.Errorf("the number of clients is %d; it must be between 1 and %d", l.Clients, MaxClients)
 	case l.For <= 0 || l.For > MaxFor:
 		return fmt.Errorf("the duration is %v; it must be more than 0 and at most %v", l.For, MaxFor)
 	case l.Warmup < 0 || l.Warmup > MaxFor:
-		return fmt.Errorf("the duration of the warm-up is %v; it must be from 0 to %v", l.Warmup, MaxFor)
+		return fmt.Errorf("the duration of the warm-up is %v; it must be between 0 and %v", l.Warmup, MaxFor)
 	case l.Requests < 0:
 		return fmt.Errorf("the number of requests is %d; it must be 0 (no limit) or more", l.Requests)
 	default:

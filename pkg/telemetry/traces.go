@@ -46,13 +46,13 @@ func Open(ctx context.Context, process, version string, getenv func(string) stri
 	if err != nil {
 		return nil, nil, fmt.Errorf("describing this process for traces: %w", err)
 	}
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("sending traces", "error", err) }))
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("cannot send traces", "error", err) }))
 	provider := sdk.NewTracerProvider(sdk.WithBatcher(exporter), sdk.WithResource(about))
 	return NewTraces(provider), func() {
 		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 		defer cancel()
 		if err := provider.Shutdown(ctx); err != nil {
-			log.Warn("sending the last traces", "error", err)
+			log.Warn("cannot send the last traces", "error", err)
 		}
 	}, nil
 }

@@ -68,7 +68,7 @@ func (x *Index) runMerges(ctx context.Context) {
 // mergeAndLog merges a space and logs any error, because there is no caller to return it to.
 func (x *Index) mergeAndLog(ctx context.Context, id index.Space, merge func(context.Context, index.Space) error) {
 	if err := merge(ctx, id); err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, index.ErrClosed) {
-		x.log.Error("merging postings", "datastore", id.DatastoreID, "error", err)
+		x.log.Error("cannot merge postings", "datastore", id.DatastoreID, "error", err)
 	}
 }
 
@@ -121,7 +121,7 @@ func (x *Index) runIVF(ctx context.Context) {
 			// Do not log damage to vectors or codes: Index.use has already recorded it.
 			known := errors.Is(err, store.ErrNotFound) || errors.Is(err, index.ErrClosed) || errors.Is(err, index.ErrCorrupt)
 			if err != nil && ctx.Err() == nil && !known {
-				x.log.Error("building the IVF", "datastore", id.DatastoreID, "error", err)
+				x.log.Error("cannot build the IVF lists", "datastore", id.DatastoreID, "error", err)
 			}
 		}
 	}

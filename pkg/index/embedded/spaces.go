@@ -207,7 +207,7 @@ func (x *Index) release(h *handle) {
 // call fail.
 func (x *Index) logError(err error) {
 	if err != nil {
-		x.log.Error("closing an unused space", "error", err)
+		x.log.Error("cannot close an unused space", "error", err)
 	}
 }
 

@@ -139,7 +139,7 @@ func (x *Index) checkCondition(ctx context.Context, col *collection, datastoreID
 			return err
 		} else if found {
 			return &filter.Error{Key: c.Key, Message: fmt.Sprintf(
-				"the key %q of a document has too many texts for a comparison by prefix in Milvus; shorten its metadata, or use eq or in", c.Key)}
+				"the key %q of a document has too many values for prefix filters in Milvus; shorten its metadata, or use eq or in", c.Key)}
 		}
 	}
 	var have filter.Kind

@@ -236,7 +236,7 @@ func (o Options) server() (*server.Options, error) {
 		return nil, fmt.Errorf("natsd: listen address %q: %w", o.Listen, err)
 	}
 	if opts.Port, err = strconv.Atoi(port); err != nil || opts.Port < 0 || opts.Port > 65535 {
-		return nil, fmt.Errorf("natsd: listen address %q: port must be 0 to 65535", o.Listen)
+		return nil, fmt.Errorf("natsd: listen address %q: port must be between 0 and 65535", o.Listen)
 	}
 	opts.Port = cmp.Or(opts.Port, server.RANDOM_PORT)
 	opts.Host, opts.DontListen = host, false

@@ -106,7 +106,7 @@ func (b *Backlogs) Collect(ch chan<- prometheus.Metric) {
 			since, err = b.broker.Oldest(ctx, lane)
 		}
 		if err != nil {
-			b.log.Debug("counting waiting jobs", "lane", lane, "error", err)
+			b.log.Debug("cannot count the waiting jobs", "lane", lane, "error", err)
 			continue
 		}
 		gauge(b.waiting, float64(n.Waiting), string(lane))
@@ -115,7 +115,7 @@ func (b *Backlogs) Collect(ch chan<- prometheus.Metric) {
 	}
 	due, since, err := b.catalog.OutboxBacklog(ctx)
 	if err != nil {
-		b.log.Debug("counting the jobs in the outbox", "error", err)
+		b.log.Debug("cannot count the jobs in the outbox", "error", err)
 		return
 	}
 	gauge(b.waiting, float64(due), laneOutbox)

@@ -87,7 +87,7 @@ func (s *Snapshot) decode(data []byte) error {
 	}
 	if b.Format < signsFormat || b.Format > formatVersion {
 		return fmt.Errorf("the index has format %d, but this version reads format %d: use the version that wrote the index, "+
-			"or remove the datastore's directory below index in the data directory, to have it rebuilt", b.Format, formatVersion)
+			"or remove the datastore's directory under index in the data directory to have it rebuilt", b.Format, formatVersion)
 	}
 	s.model, s.Dimensions, s.Slots, s.Rows, s.length, s.langs = b.Model, b.Dimensions, b.Slots, b.Rows, b.Length, b.Langs
 	s.nextSegment, s.nextBlock, s.Epoch, s.HasLocations = b.NextSegment, b.NextBlock, b.Epoch, b.HasLocations
