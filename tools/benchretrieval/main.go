@@ -67,7 +67,7 @@ func parse(args []string, errs io.Writer) (settings, error) {
 		return s, err
 	}
 	if s.top < 1 || s.top > maxFragments {
-		return s, fmt.Errorf("-top is %d; it must be 1 to %d", s.top, maxFragments)
+		return s, fmt.Errorf("-top is %d; it must be between 1 and %d", s.top, maxFragments)
 	}
 	return s, nil
 }
