@@ -296,7 +296,7 @@ func TestAnAgentIsEmbeddedInAWebSite(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	var agent struct{ ID string }
-	s.call(http.MethodPost, "/agents", map[string]any{"name": "Support"}, &agent)
+	s.call(http.MethodPost, "/agents", map[string]any{"name": `Ask "us" & <more>`}, &agent)
 	c := open(s)
 	c.signIn()
 	c.at("#/agents/" + agent.ID + "/website")
@@ -309,8 +309,18 @@ func TestAnAgentIsEmbeddedInAWebSite(t *testing.T) {
 	value[bool](c, `(document.querySelector('main textarea').value = 'https://shop.example\nhttp://localhost:3000/', true)`)
 	c.click("main form button.main")
 	c.until(`document.querySelector('main textarea')?.value === 'https://shop.example\nhttp://localhost:3000'`)
-	if tag := value[string](c, `document.querySelector('main pre').innerText`); tag != `<script src="`+s.base+`/embed/chat.js" data-agent="`+agent.ID+`" async></script>` {
-		t.Errorf("the line to embed is %s", tag)
+	script := `<script src="` + s.base + `/embed/chat.js" data-agent="` + agent.ID + `" data-heading="Ask &quot;us&quot; &amp; &lt;more&gt;"`
+	embedCode := func() string { return value[string](c, `document.querySelector('main pre').innerText`) }
+	if got, want := embedCode(), script+" async></script>"; got != want {
+		t.Errorf("the embed code is %s, want %s", got, want)
+	}
+	value[bool](c, `[['select', 'dark', 'change'], ['input[type=color]', '#7a1f5c', 'input']].every(([field, value, event]) => {
+		const e = document.querySelector('main ' + field);
+		e.value = value;
+		return e.dispatchEvent(new Event(event, {bubbles: true}));
+	})`)
+	if got, want := embedCode(), script+" data-theme=\"dark\" async></script>\n<style>sluice-chat { --sluice-accent: #7a1f5c; }</style>"; got != want {
+		t.Errorf("the embed code with a look is %s, want %s", got, want)
 	}
 	value[bool](c, inside("textarea")+`.focus() ?? true`)
 	c.keys("How much does the kettle hold?\r")

@@ -202,12 +202,12 @@ export async function pages(read, show, none, props = {}) {
 }
 
 /**
- * @param {string} text
+ * @param {() => string} text returns the text to copy
  * @param {string} label
  */
 export function copyButton(text, label) {
   return button(label, async () => {
-    await navigator.clipboard.writeText(text);
+    await navigator.clipboard.writeText(text());
     announce('Copied');
   });
 }

@@ -67,7 +67,7 @@ function shownOnce(made, close) {
     h('h2', { id: 'dialog-title' }, `The key ${made.name}`),
     h('p', {}, 'Copy the key now. It will not be shown again.'),
     h('p', { class: 'secret', tabindex: '0', 'aria-label': 'The key' }, made.key),
-    h('div', { class: 'actions' }, copyButton(made.key, 'Copy'), h('button', { type: 'button', class: 'main', onclick: close }, 'Done')),
+    h('div', { class: 'actions' }, copyButton(() => made.key, 'Copy'), h('button', { type: 'button', class: 'main', onclick: close }, 'Done')),
   ];
 }
 

@@ -4,6 +4,8 @@ import { fill, h } from '../dom.js';
 import { announce, button, copyButton, field, form, select } from '../ui.js';
 import '../embed/chat.js';
 
+const defaultAccent = '#0b5c7a'; // in embed/style.js, in light mode
+
 /**
  * @param {any} agent
  * @param {() => void} again shows the view again
@@ -19,7 +21,6 @@ export function website(agent, again) {
         again();
       }, { class: 'main' }));
   }
-  const tag = `<script src="${address('embed/chat.js')}" data-agent="${agent.id}" async></script>`;
   const origins = h('textarea', { rows: '4', class: 'code', value: agent.allowedOrigins.join('\n'), placeholder: 'https://www.example.com' });
   return [
     h('section', { class: 'card' }, h('h2', {}, 'Allowed websites'),
@@ -30,24 +31,52 @@ export function website(agent, again) {
         announce('Saved');
         again();
       }, [field('Websites', origins, 'One origin per line, such as https://www.example.com. * allows any website.')])),
-    h('section', { class: 'card' }, h('h2', {}, 'Embed code'),
-      h('pre', { tabindex: '0', 'aria-label': 'Embed code' }, h('code', {}, tag)),
-      h('div', { class: 'actions' }, copyButton(tag, 'Copy')),
-      h('p', {}, h('small', {}, `If a page has a Content-Security-Policy, add ${new URL(address('')).origin} to its script-src and connect-src.`))),
-    preview(agent),
+    ...chat(agent),
   ];
 }
 
-/** @param {any} agent */
-function preview(agent) {
-  const chat = h('sluice-chat', { agent: agent.id, host: address(''), heading: agent.name });
-  const theme = select([['', 'Same as the visitor\u2019s system'], ['light', 'Light'], ['dark', 'Dark']], { value: '', onchange: () => {
-    theme.value ? chat.setAttribute('theme', theme.value) : chat.removeAttribute('theme');
-  } });
-  const color = h('input', { type: 'color', value: '#0b5c7a', oninput: () => chat.style.setProperty('--sluice-accent', color.value) });
-  const place = h('div', { class: 'preview' }, chat);
-  const body = h('section', { class: 'card' }, h('h2', {}, 'Appearance'), h('div', { class: 'row' }, field('Colours', theme), field('Accent', color, 'Pages set it with the CSS property --sluice-accent.')));
-  fill(place, chat);
-  body.append(place);
-  return body;
+/**
+ * The look of the chat and the HTML that shows it.
+ * @param {any} agent
+ */
+function chat(agent) {
+  const code = h('code', {});
+  const shown = h('sluice-chat', { agent: agent.id, host: address('') });
+  const heading = h('input', { value: agent.name, maxlength: '200', oninput: update });
+  const theme = select([['', 'Same as the visitor\u2019s system'], ['light', 'Light'], ['dark', 'Dark']], { value: '', onchange: update });
+  const accent = h('input', { type: 'color', value: defaultAccent, oninput: update });
+  update();
+
+  function update() {
+    for (const [name, value] of [['heading', heading.value], ['theme', theme.value]]) value ? shown.setAttribute(name, value) : shown.removeAttribute(name);
+    const colored = accent.value !== defaultAccent;
+    colored ? shown.style.setProperty('--sluice-accent', accent.value) : shown.style.removeProperty('--sluice-accent');
+    code.textContent = element('script', { src: address('embed/chat.js'), 'data-agent': agent.id, 'data-heading': heading.value, 'data-theme': theme.value }, ' async') +
+      (colored ? `\n<style>sluice-chat { --sluice-accent: ${accent.value}; }</style>` : '');
+  }
+
+  const preview = h('div', { class: 'preview' });
+  fill(preview, shown);
+  return [
+    h('section', { class: 'card' }, h('h2', {}, 'Appearance'),
+      h('div', { class: 'row' }, field('Title', heading), field('Colours', theme), field('Accent', accent)), preview),
+    h('section', { class: 'card' }, h('h2', {}, 'Embed code'),
+      h('pre', { tabindex: '0', 'aria-label': 'Embed code' }, code),
+      h('div', { class: 'actions' }, copyButton(() => code.textContent ?? '', 'Copy')),
+      h('p', {}, h('small', {}, `If a page has a Content-Security-Policy, add ${new URL(address('')).origin} to its script-src and connect-src, and set the accent in a style sheet of the site.`))),
+  ];
 }
+
+/**
+ * Returns an empty element as HTML, without the attributes that are empty.
+ * @param {string} name
+ * @param {Record<string, string>} attributes
+ * @param {string} flags
+ */
+function element(name, attributes, flags) {
+  const list = Object.entries(attributes).filter(([, value]) => value).map(([key, value]) => ` ${key}="${escaped(value)}"`);
+  return `<${name}${list.join('')}${flags}></${name}>`;
+}
+
+/** @param {string} value */
+const escaped = (value) => value.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
