@@ -134,7 +134,7 @@ func (p *Program) ingestCommand() *cobra.Command {
 	flags.IntVar(&f.maxPages, "max-pages", 0, "maximum pages per site (default: set by the service)")
 	flags.IntVar(&f.maxDepth, "max-depth", 0, "maximum link depth from the root of a site (default: set by the service)")
 	flags.StringVar(&f.refresh, "refresh", "", "`interval` at which pages are fetched again, such as 24h or 7d, or a cron expression")
-	flags.BoolVar(&f.refetch, "refetch", false, "fetch pages and sites again now if they already exist")
+	flags.BoolVar(&f.refetch, "refetch", false, "fetch pages and sites again even if they already exist")
 	flags.StringArrayVar(&f.include, "include", nil,
 		"add only files or site paths that match a `pattern`; repeatable")
 	flags.StringArrayVar(&f.exclude, "exclude", nil, "skip files and site paths that match a `pattern`; repeatable")

@@ -166,7 +166,7 @@ func (p *Program) queryCommand() *cobra.Command {
 	cmd.Flags().StringVar(&mode, "mode", "", "search `mode`: lexical, dense or hybrid (default hybrid)")
 	cmd.Flags().StringArrayVar(&queries, "also", nil, "another `query`, searched together with the first; repeatable")
 	cmd.Flags().IntVar(&offset, "offset", 0, "number of results to skip")
-	cmd.Flags().Float64Var(&minScore, "min-score", 0, "lowest score of a result, 0 to 1")
+	cmd.Flags().Float64Var(&minScore, "min-score", 0, "minimum score of a result, 0 to 1")
 	cmd.Flags().IntVar(&perDocument, "max-per-datasource", 0, "maximum results from one datasource")
 	cmd.Flags().BoolVar(&rerank, "rerank", false,
 		"use the reranker; --rerank=false turns it off (default: use it if there is one)")

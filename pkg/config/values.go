@@ -198,7 +198,7 @@ func names(field *[]string) func(string) error {
 			switch name = strings.TrimSpace(name); {
 			case name == "":
 			case strings.ContainsAny(name, "/: "):
-				return fmt.Errorf("%q must be a host name without scheme and port", name)
+				return fmt.Errorf("%q must be a host name without a scheme or port", name)
 			default:
 				*field = append(*field, name)
 			}

@@ -32,7 +32,7 @@ func (b *Broker) storeDeadLetter(ctx context.Context, to target, dl DeadLetter) 
 	msg := &nats.Msg{Subject: deadLetterSubject(dl.Kind, to.datastoreID, to.datasourceID), Data: data, Header: nats.Header{}}
 	id := string(dl.Kind) + "-" + strconv.FormatUint(dl.Generation, 10)
 	if _, err := b.store(ctx, StreamDeadLetters, id, msg); err != nil {
-		return fmt.Errorf("storing dead letter of generation %d: %w", dl.Generation, err)
+		return fmt.Errorf("storing the dead letter for generation %d: %w", dl.Generation, err)
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ type tab struct {
 }
 
 // errCrashed is the cancellation cause after a page's process has exited, usually because it ran out of memory.
-var errCrashed = errors.New("the browser process of the page crashed, usually because the page needs too much memory")
+var errCrashed = errors.New("the page's browser process crashed, usually because the page needs too much memory")
 
 // open opens a tab that sends its requests through `via`. The caller must close the tab.
 func (b *Browser) open(ctx context.Context, i *instance, via http.RoundTripper) (_ *tab, err error) {

@@ -79,7 +79,7 @@ func facetFaults(field string, keys []string) (faults []domain.FieldError) {
 		case len(key) > filter.MaxKeyBytes:
 			faults = append(faults, domain.FieldError{Field: at, Message: fmt.Sprintf("has %d bytes; the limit is %d", len(key), filter.MaxKeyBytes)})
 		case slices.Contains(keys[:i], key):
-			faults = append(faults, domain.FieldError{Field: at, Message: fmt.Sprintf("is %q, which is already in the list; leave it out", key)})
+			faults = append(faults, domain.FieldError{Field: at, Message: fmt.Sprintf("is %q, which is already in the list; remove the duplicate", key)})
 		case strings.HasPrefix(key, filter.PropertyPrefix) && !filter.IsProperty(key):
 			faults = append(faults, domain.FieldError{Field: at, Message: fmt.Sprintf("is %q; the properties of a datasource are %s", key, strings.Join(filter.Properties, ", "))})
 		}

@@ -136,7 +136,7 @@ func (e *Embedder) checkDimensions(vectors [][]float32) error {
 		return nil
 	case e.config.Dimensions > 0:
 		return &embed.Error{Kind: embed.Permanent, Model: e.id,
-			Message: fmt.Sprintf("it returned %d dimensions, but the settings request %d, which it does not support", got, want)}
+			Message: fmt.Sprintf("it returned %d dimensions instead of the configured %d", got, want)}
 	default:
 		return &embed.Error{Kind: embed.Permanent, Model: e.id,
 			Message: fmt.Sprintf("it returned %d dimensions instead of %d: a different model may now have this name", got, want)}

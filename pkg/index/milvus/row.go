@@ -72,7 +72,7 @@ func checkRow(s index.Space, r *index.Row) error {
 		return fmt.Errorf("%w: the ordinal %d is not between 0 and %d", index.ErrInvalid, r.Ordinal, math.MaxInt32)
 	}
 	if want := domain.ChunkKey(r.DatasourceID, r.Generation, r.Ordinal); r.Key != want {
-		return fmt.Errorf("%w: the key %q is not that of its chunk, %q", index.ErrInvalid, r.Key, want)
+		return fmt.Errorf("%w: the key is %q, but the chunk belongs to key %q", index.ErrInvalid, r.Key, want)
 	}
 	for _, f := range []struct{ name, value string }{{"text", r.Text}, {"context", r.Context}, {"heading", index.StoredHeading(r)}, {"custom id", r.CustomID}} {
 		if !utf8.ValidString(f.value) {

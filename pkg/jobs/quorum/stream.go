@@ -73,7 +73,7 @@ func replicasError(err error, replicas int) error {
 			ErrReplicas, replicas, replicas, err)
 	case codeNoPeers, codeInsufficient:
 		if replicas > 1 {
-			return fmt.Errorf("%w: %d replicas are requested, but fewer servers of the cluster are running with JetStream and free space: start more of them, or request fewer replicas: %w",
+			return fmt.Errorf("%w: %d replicas are requested, but the NATS cluster has too few running servers with JetStream and free space: start more servers or request fewer replicas: %w",
 				ErrReplicas, replicas, err)
 		}
 	}

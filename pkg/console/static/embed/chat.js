@@ -94,7 +94,7 @@ class SluiceChat extends HTMLElement {
     try {
       this.said = JSON.parse(this.getAttribute('words') ?? '{}');
     } catch {
-      console.error('sluice-chat: the attribute words is not a JSON object');
+      console.error('sluice-chat: the "words" attribute is not a JSON object');
     }
     for (const name of ['heading', 'greeting', 'placeholder']) {
       const value = this.getAttribute(name);

@@ -56,7 +56,7 @@ function settings(agent, stores) {
       field('System prompt', system, 'The agent\u2019s role and tone, used only with a model. The placeholders {query}, {context} and {history} stand for the question, the passages found and the conversation so far.'),
       field('Query planning', planning, 'When this is on, the model splits a question that one search cannot cover into sub-questions before it answers.'),
       check('Answer only from the documents', restrict, 'If the documents contain nothing about a message, even a greeting, the agent declines to answer, without asking a model.'),
-      field('Unsupported sentences', unsupported, 'Sentences with words, figures or names that the sources do not contain. If you choose to remove them, answers appear sentence by sentence.'),
+      field('Unsupported sentences', unsupported, 'What to do with sentences whose words, figures or names the sources do not contain. If they are removed, answers appear one sentence at a time, because each is checked first.'),
       field('User prompt', user, 'A template for the question, with the same placeholders. Leave empty to send only the question.'),
     ]),
     h('h2', {}, 'Delete'),
