@@ -22,7 +22,7 @@ func TestRebind(t *testing.T) {
 func TestAnOldServerIsRefusedWithTheVersionThatIsNeeded(t *testing.T) {
 	t.Parallel()
 	err := checkServer("120022", "UTF8", true)
-	if err == nil || !strings.Contains(err.Error(), "PostgreSQL 12; 13 or later") {
+	if err == nil || !strings.Contains(err.Error(), "PostgreSQL 12, but version 13 or later") {
 		t.Fatal(err)
 	}
 	if err := checkServer("130000", "UTF8", true); err != nil {
