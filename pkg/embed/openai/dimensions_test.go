@@ -99,7 +99,7 @@ func TestAModelWithFixedDimensionsIsRefused(t *testing.T) {
 	s := newServer(t, nil) // the test server always returns three dimensions
 	e, _ := newEmbedder(t, s, func(c *Config) { c.Dimensions = 2 })
 	_, err := e.Embed(t.Context(), []string{"text"}, embed.Passage)
-	if !isPermanent(err) || !strings.Contains(err.Error(), "returned 3 dimensions, but the settings request 2") {
+	if !isPermanent(err) || !strings.Contains(err.Error(), "returned 3 dimensions instead of the configured 2") {
 		t.Errorf("err = %v", err)
 	}
 }
