@@ -159,7 +159,7 @@ func unansweredNotes(unanswered []string) []func(phrases) string {
 	return out
 }
 
-// selection is what is quoted in answer to a question or a part of it: passages and single sentences.
+// selection holds the quotations that answer a question or a part of it: passages and single sentences.
 type selection struct {
 	passages []passage
 	quotes   []sentence

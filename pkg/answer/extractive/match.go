@@ -159,7 +159,7 @@ const (
 	maxEnding = 2 // maximum number of further characters of the longer stem
 )
 
-// isInflected reports whether one of the stems in `forms` and a term of the text are the same but for an ending.
+// isInflected reports whether one of the stems in `forms` differs from a term of the text only in its ending.
 func isInflected(forms []string, at map[string][]int) bool {
 	for _, f := range forms {
 		if utf8.RuneCountInString(f) < minStem || strings.ContainsFunc(f, unicode.IsDigit) {
