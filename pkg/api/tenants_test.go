@@ -15,6 +15,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/retrieve"
@@ -123,9 +124,18 @@ func (s *scene) foreigners(doc *openapi3.T) []foreignValue {
 	}
 	var all []foreignValue
 	for _, v := range slices.Sorted(maps.Keys(found)) {
-		all = append(all, foreignValue{v, uuidPattern.ReplaceAllString(strings.ReplaceAll(v, ownersMark, unusedMark), domain.NewID())})
+		all = append(all, foreignValue{v, uuidPattern.ReplaceAllStringFunc(strings.ReplaceAll(v, ownersMark, unusedMark), unusedIDLike)})
 	}
 	return all
+}
+
+// unusedIDLike returns a new id with as many words as the given one, because limits on words depend on their number.
+func unusedIDLike(like string) string {
+	for {
+		if id := domain.NewID(); analysis.Words(id, len(id)) == analysis.Words(like, len(like)) {
+			return id
+		}
+	}
 }
 
 func collect(found map[string]bool, name string, value any) {
