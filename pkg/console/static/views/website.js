@@ -51,8 +51,8 @@ function chat(agent) {
     for (const [name, value] of [['heading', heading.value], ['theme', theme.value]]) value ? shown.setAttribute(name, value) : shown.removeAttribute(name);
     const colored = accent.value !== defaultAccent;
     colored ? shown.style.setProperty('--sluice-accent', accent.value) : shown.style.removeProperty('--sluice-accent');
-    code.textContent = element('script', { src: address('embed/chat.js'), 'data-agent': agent.id, 'data-heading': heading.value, 'data-theme': theme.value }, ' async') +
-      (colored ? `\n<style>sluice-chat { --sluice-accent: ${accent.value}; }</style>` : '');
+    fill(code, element('script', { src: address('embed/chat.js'), 'data-agent': agent.id, 'data-heading': heading.value, 'data-theme': theme.value }, ' async') +
+      (colored ? `\n<style>sluice-chat { --sluice-accent: ${accent.value}; }</style>` : ''));
   }
 
   const preview = h('div', { class: 'preview' });
