@@ -61,7 +61,7 @@ var parts = []struct {
 		{"extract/format", "MaxColumns", number, "cells of a row"},
 		{"extract/format", "MaxZipEntries", number, "entries of a container file (Word, PowerPoint, Excel)"},
 		{"extract/format", "MaxPart", bytesOf, "single entry of a container file, unpacked"},
-		{"extract/format", "MaxRatio", number, "compression ratio of a container file or ZIP archive, if it unpacks to more than the next value"},
+		{"extract/format", "MaxRatio", number, "compression ratio of a container file or ZIP archive that exceeds the next value"},
 		{"extract/format", "MinBomb", bytesOf, "unpacked size that is accepted with any compression ratio"},
 		{"extract/archive", "MaxPath", number, "characters of a path in a ZIP archive"},
 		{"extract/format", "MaxDepth", number, "nesting depth of elements, values and lists"},

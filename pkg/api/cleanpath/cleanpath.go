@@ -1,0 +1,55 @@
+// Package cleanpath normalises the paths of requests before they are routed.
+package cleanpath
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Handler removes a trailing slash and merges repeated slashes. Clients send such paths, for example
+// /v1//chat/completions if their base URL ends with a slash. Later handlers see only the clean path.
+//
+// An id may contain a slash, which clients encode: /conversations/chat%2F7. In that case RawPath holds the encoded
+// path, where the id's slash differs from those between segments. Otherwise later handlers see an empty RawPath.
+func Handler(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if path, raw := segments(r.URL); path != r.URL.Path || raw != r.URL.RawPath {
+			r = r.WithContext(r.Context()) // a copy, because the caller's request must not change
+			u := *r.URL
+			u.Path, u.RawPath = path, raw
+			r.URL = &u
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// segments returns u's path without empty segments. If a segment contains a slash, it also returns the raw path in the
+// encoding that Gin expects.
+func segments(u *url.URL) (path, raw string) {
+	if u.RawPath == "" && !strings.Contains(u.Path, "//") && (u.Path == "/" || !strings.HasSuffix(u.Path, "/")) {
+		return u.Path, ""
+	}
+	var plain, encoded strings.Builder
+	holdsSlash := false
+	for segment := range strings.SplitSeq(u.EscapedPath(), "/") {
+		if segment == "" {
+			continue
+		}
+		text, err := url.PathUnescape(segment)
+		if err != nil { // cannot happen, because EscapedPath is always valid
+			text = segment
+		}
+		holdsSlash = holdsSlash || strings.Contains(text, "/")
+		plain.WriteString("/" + text)
+		encoded.WriteString("/" + url.QueryEscape(text)) // Gin decodes it like a query string, where + means a space
+	}
+	switch {
+	case plain.Len() == 0:
+		return "/", ""
+	case holdsSlash:
+		return plain.String(), encoded.String()
+	default:
+		return plain.String(), ""
+	}
+}
