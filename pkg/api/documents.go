@@ -123,7 +123,7 @@ func (s *server) upsert(ctx context.Context, store domain.Datastore, batch []*up
 	}
 	rows := make([]catalog.NewDatasource, len(batch))
 	for i, u := range batch {
-		setOriginal(&u.datasource, u.original)
+		u.datasource.SetOriginal(u.original)
 		job := idempotency.WithJobID(ctx, domain.NewIngestJob(u.datasource, store), i)
 		rows[i] = catalog.NewDatasource{Datasource: u.datasource, Job: job, Priority: catalog.PriorityFresh}
 	}

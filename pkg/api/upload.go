@@ -24,11 +24,7 @@ func (s *server) upload(ctx context.Context, caller access.Caller, parts *multip
 		}
 	}
 	form, err := upload.Receive(parts, s.uploads)
-	defer func() {
-		if err := form.Close(); err != nil {
-			s.log.Warn("cannot remove an upload's temporary file", "error", err)
-		}
-	}()
+	defer s.closeForm(form)
 	transfer.FinishUpload(ctx, err == nil)
 	if err != nil {
 		return domain.Datasource{}, err
@@ -53,6 +49,13 @@ func (s *server) upload(ctx context.Context, caller access.Caller, parts *multip
 		return domain.Datasource{}, err
 	}
 	return s.createWithOriginal(ctx, store, d, mimeType, form.File)
+}
+
+// closeForm removes the form's temporary file.
+func (s *server) closeForm(form *upload.Form) {
+	if err := form.Close(); err != nil {
+		s.log.Warn("cannot remove an upload's temporary file", "error", err)
+	}
 }
 
 // typeOf returns the MIME type of an uploaded file, which must be readable or a ZIP archive. The archive becomes a
@@ -83,11 +86,7 @@ func (s *server) ReplaceOriginal(ctx context.Context, r ReplaceOriginalRequestOb
 	options := s.uploads
 	options.Fields = []string{"fileName"}
 	form, err := upload.Receive(r.Body, options)
-	defer func() {
-		if err := form.Close(); err != nil {
-			s.log.Warn("removing an upload's temporary file", "error", err)
-		}
-	}()
+	defer s.closeForm(form)
 	transfer.FinishUpload(ctx, err == nil)
 	if err != nil {
 		return nil, err
@@ -177,18 +176,13 @@ func (s *server) storeUpload(ctx context.Context, store domain.Datastore, d doma
 	if err != nil {
 		return domain.Datasource{}, err
 	}
-	setOriginal(&d, original)
+	d.SetOriginal(original)
 	created, err := s.createOne(ctx, d, domain.NewIngestJob(d, store))
 	if err != nil {
 		s.dropRefused(ctx, err, original)
 		return domain.Datasource{}, err
 	}
 	return created, nil
-}
-
-func setOriginal(d *domain.Datasource, o domain.Original) {
-	d.Original = &o
-	d.Config.MIMEType, d.Config.FileSize, d.Config.SHA256 = o.MIMEType, o.Size, o.SHA256
 }
 
 // dropRefused removes content if err says that the catalog rejected its row. After any other error the row may have

@@ -13,7 +13,7 @@ func applyArchive(d *Datasource, store Datastore, ev Event, current bool) Outcom
 	original := d.Original
 	d.Original = nil // keep the archive: it may have to be unpacked again
 	out.removeContent(d, ev.Generation)
-	d.setOriginal(*original)
+	d.SetOriginal(*original)
 	d.Type = TypeArchive
 	d.BeginCrawl(ev.At)
 	d.finish(StatusUnsynched, ev.At)
@@ -35,7 +35,8 @@ func applyUnpacked(d *Datasource, ev Event, current bool) (out Outcome) {
 	return out
 }
 
-func (d *Datasource) setOriginal(o Original) {
+// SetOriginal makes o the content of d, including its type, size and checksum.
+func (d *Datasource) SetOriginal(o Original) {
 	d.Original = &o
 	d.Config.MIMEType, d.Config.FileSize, d.Config.SHA256 = o.MIMEType, o.Size, o.SHA256
 }
@@ -47,7 +48,7 @@ func (d *Datasource) NewMember(o Original) Datasource {
 		ID: MemberID(d.ID, o.Name), WorkspaceID: d.WorkspaceID, DatastoreID: d.DatastoreID, GroupID: d.ID, Type: TypeFile,
 		Name: o.Name, Metadata: d.Metadata, Config: DatasourceConfig{FileName: o.Name},
 	}
-	m.setOriginal(o)
+	m.SetOriginal(o)
 	return m
 }
 
@@ -63,7 +64,7 @@ func (d *Datasource) ReplaceMember(o Original) (unneeded string) {
 	if old := d.Original; old != nil {
 		unneeded = old.Key
 	}
-	d.setOriginal(o)
+	d.SetOriginal(o)
 	d.Unchanged = false
 	return unneeded
 }
