@@ -137,7 +137,8 @@ func classOf(method, path string) string {
 		return classOfOpenAI(path)
 	case path == problem.MCPPath:
 		return classAnswer
-	case first == "datasources" && rest == "", first == "datastores" && (strings.HasPrefix(rest, "upsert/") || strings.HasPrefix(rest, "update/")):
+	case first == "datasources" && (rest == "" || rest == "upload" || strings.HasSuffix(rest, "/original")),
+		first == "datastores" && (strings.HasPrefix(rest, "upsert/") || strings.HasPrefix(rest, "update/")):
 		return classUpload
 	default:
 		return classOther

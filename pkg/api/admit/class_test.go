@@ -22,3 +22,19 @@ func TestRequestsOfOtherAPIsHaveTheirClasses(t *testing.T) {
 		}
 	}
 }
+
+func TestRequestsThatStoreContentAreUploads(t *testing.T) {
+	t.Parallel()
+	for request, want := range map[string]string{
+		"POST /datasources": classUpload, "POST /api/datasources/": classUpload, "POST /datasources/upload": classUpload, "POST /api/datasources/upload": classUpload,
+		"PUT /datasources/x/original": classUpload, "PUT /api/datasources/x/original/": classUpload,
+		"POST /datastores/upsert/x": classUpload, "POST /api/datastores/update/x": classUpload,
+		"GET /datasources/x/original": classOther, "PATCH /datasources/x": classOther, "POST /datasources/plan": classOther,
+		"POST /datasources/bulk-delete": classOther, "POST /datasources/x/resync": classOther, "POST /datastores": classOther,
+	} {
+		method, path, _ := strings.Cut(request, " ")
+		if got := classOf(method, path); got != want {
+			t.Errorf("%s has the class %q, want %q", request, got, want)
+		}
+	}
+}
