@@ -252,7 +252,7 @@ func (s *server) UpdateDocument(ctx context.Context, r UpdateDocumentRequestObje
 		return UpdateDocument200JSONResponse{Id: d.ID}, nil
 	}
 	replacement := catalog.Replacement{
-		Name: optional(orZero(trimmed(r.Body.Name))), Job: idempotency.WithJobID(ctx, domain.NewIngestJob(d, store), 0), Priority: catalog.PriorityFresh,
+		Type: d.Type, Name: optional(orZero(trimmed(r.Body.Name))), Job: idempotency.WithJobID(ctx, domain.NewIngestJob(d, store), 0), Priority: catalog.PriorityFresh,
 	}
 	if r.Body.Metadata != nil {
 		metadata, customID := metadataOf((*Document_Metadata)(r.Body.Metadata))

@@ -3,9 +3,11 @@ package api_test
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"io"
 	"testing"
 
+	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -118,6 +120,9 @@ func TestArchives(t *testing.T) {
 	}
 	s.call("POST", "/datastores/upsert/"+o.text("datastoreId"), object{"documents": []object{{"text": "new", "custom_id": "all"}}}).fault("custom_id")
 	s.call("PATCH", "/datasources/"+id, object{"name": "Contracts"}).want(200)
+	if p := s.replaceFile(id, part{"file", "all.zip", "%PDF-new"}).problem(415); p.Error != "UNSUPPORTED_TYPE" {
+		t.Errorf("the archive by a document: %+v", p)
+	}
 	s.replaceFile(id, part{"file", "all.zip", zipText(t, "b.txt", "text")}).want(200)
 	for _, mode := range []string{"reindex", "refresh"} {
 		if o := s.call("POST", "/datasources/"+id+"/resync", object{"mode": mode}).want(200).object(); o["queued"] != 1.0 {
@@ -126,4 +131,52 @@ func TestArchives(t *testing.T) {
 	}
 	s.call("DELETE", "/datasources/"+id, object{}).want(200)
 	s.call("GET", "/datasources/"+file, nil).problem(404)
+}
+
+// interruptedOriginals runs a function while content is being stored.
+type interruptedOriginals struct {
+	api.Originals
+	during func()
+}
+
+func (o interruptedOriginals) Put(ctx context.Context, datasourceID, name, mimeType string, r io.Reader) (domain.Original, error) {
+	o.during()
+	return o.Originals.Put(ctx, datasourceID, name, mimeType, r)
+}
+
+// TestAFileThatBecomesAnArchiveIsNotReplaced replaces a ZIP file with a document while a worker reports that the file is
+// an archive. An archive with a document as its content could never be unpacked.
+func TestAFileThatBecomesAnArchiveIsNotReplaced(t *testing.T) {
+	t.Parallel()
+	during := func() {}
+	s := newService(t, func(_ *api.Options, d *api.Deps) {
+		d.Originals = interruptedOriginals{d.Originals, func() { during() }}
+	})
+	store := s.newDatastore()
+	for name, replace := range map[string]func(id string) *response{
+		"by a file": func(id string) *response { return s.replaceFile(id, part{"file", "draft.pdf", "%PDF-new"}) },
+		"by a text": func(id string) *response {
+			return s.call("POST", "/datastores/update/"+store, object{"id": id, "text": "new"})
+		},
+	} {
+		id := s.upload(part{name: "datastoreId", text: store}, part{"file", "all.zip", zipText(t, "a.txt", "text")}).want(201).object().id()
+		was, err := s.catalog.Datasource(t.Context(), s.ws, id)
+		must(t, err)
+		during = func() {
+			_, err := s.catalog.Apply(t.Context(), domain.Event{
+				Type: domain.EventArchive, JobID: was.JobID, JobKind: domain.JobIngest, WorkspaceID: s.ws, DatastoreID: store, DatasourceID: id, Generation: 1, At: was.CreatedAt,
+			})
+			must(t, err)
+		}
+		stored := len(s.originals.all())
+		if p := replace(id).problem(409); p.Error != "CONFLICT" {
+			t.Errorf("%s: %+v", name, p)
+		}
+		d, err := s.catalog.Datasource(t.Context(), s.ws, id)
+		must(t, err)
+		if d.Type != domain.TypeArchive || d.Original.Key != was.Original.Key || len(s.originals.all()) != stored {
+			t.Errorf("%s: the datasource is %+v with the original %+v", name, d, d.Original)
+		}
+		during = func() {}
+	}
 }

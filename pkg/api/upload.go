@@ -125,6 +125,9 @@ func (s *server) replaceFile(ctx context.Context, d domain.Datasource, form *upl
 		name = form.Name()
 	}
 	mimeType, err := s.typeOf(form, name)
+	if err == nil && d.Type == domain.TypeArchive {
+		err = form.CheckArchive(name)
+	}
 	if err != nil {
 		return d, err
 	}
@@ -132,7 +135,7 @@ func (s *server) replaceFile(ctx context.Context, d domain.Datasource, form *upl
 	if err != nil {
 		return d, err
 	}
-	replacement := catalog.Replacement{Job: idempotency.WithJobID(ctx, job, 0), Priority: catalog.PriorityFresh}
+	replacement := catalog.Replacement{Type: d.Type, Job: idempotency.WithJobID(ctx, job, 0), Priority: catalog.PriorityFresh}
 	if form.Fields["fileName"] != "" {
 		replacement.Name, replacement.FileName = &name, &name
 	}

@@ -3,6 +3,7 @@
 package upload
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -330,6 +331,16 @@ func (f *Form) Head() ([]byte, error) {
 		return nil, fmt.Errorf("reading a temporary file: %w", diskFault(err))
 	}
 	return head[:n], nil
+}
+
+// CheckArchive rejects a file that is not a ZIP archive. A type that was detected by file names in the archive does not
+// matter, because archives may contain such files.
+func (f *Form) CheckArchive(name string) error {
+	head, err := f.Head()
+	if err == nil && !bytes.HasPrefix(head, []byte("PK")) {
+		err = domain.Errorf(domain.CodeUnsupported, "%s is not a ZIP archive, so it cannot replace one; create another datasource for it", jsonbody.Describe(name))
+	}
+	return err
 }
 
 // CheckType rejects a file whose type belongs to none of the formats.

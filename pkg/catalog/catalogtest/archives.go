@@ -249,6 +249,17 @@ func testArchives(t *testing.T, open world.Open) {
 		text := w.File(func(n *catalog.NewDatasource) { n.Datasource.Type, n.Datasource.CustomID = domain.TypeText, "all" })
 		world.Refused(w.UpsertDatasources(w.Ctx, []catalog.NewDatasource{text}))(t, domain.CodeInvalid)
 	})
+	world.Run(t, open, "content that was checked for a file cannot replace an archive", func(t *testing.T, w *world.World) {
+		id, _ := newArchive(w)
+		w.ClearSweeps()
+		was := w.Get(id)
+		n := catalog.Replacement{Type: domain.TypeFile, Original: domain.Original{Key: "text", SHA256: "new", Size: 9}, Job: domain.Job{ID: domain.NewID()}}
+		world.Refused(w.ReplaceContent(w.Ctx, w.WS, id, n))(t, domain.CodeConflict)
+		world.Equal(t, was, w.Get(id))
+		world.Equal(t, 0, len(w.AllSweeps()))
+		n.Type = domain.TypeArchive
+		world.Equal(t, "text", world.Must(w.ReplaceContent(w.Ctx, w.WS, id, n))(t).Original.Key)
+	})
 	world.Run(t, open, "a new name of an archive does not unpack it again", func(t *testing.T, w *world.World) {
 		id, job := newArchive(w)
 		unpack(w, job, member("a.txt", "one"))

@@ -10,6 +10,7 @@ import (
 
 // Replacement is new content for an existing datasource. Nil fields keep the old value.
 type Replacement struct {
+	Type     domain.DatasourceType // the datasource's type, for which the content was checked; "" skips the comparison
 	Name     *string
 	Metadata *map[string]any
 	CustomID *string
@@ -22,7 +23,7 @@ type Replacement struct {
 // ReplaceContent gives the datasource new content. It queues an ingest job, sets the status to unsynched, and queues a
 // sweep for the old original. Active content stays searchable until the job is done. ReplaceContent returns the updated
 // datasource, including the new JobID. It fails with domain.CodeInvalid for a web_site, because a site has no content
-// of its own.
+// of its own, and with domain.CodeConflict if the datasource no longer has the expected type.
 func (c *Resources) ReplaceContent(ctx context.Context, ws, id string, n Replacement) (domain.Datasource, error) {
 	n.Job.Kind = domain.JobIngest
 	var r record.Record
@@ -39,6 +40,9 @@ func (c *Resources) ReplaceContent(ctx context.Context, ws, id string, n Replace
 func Replace(ctx context.Context, t *db.Tx, r *record.Record, n Replacement) error {
 	if r.Type == domain.TypeWebSite {
 		return domain.Invalid("id", "datasource %s is a web site, which has no content of its own; update one of its pages", r.ID)
+	}
+	if n.Type != "" && n.Type != r.Type {
+		return domain.Errorf(domain.CodeConflict, "datasource %q now has the type %s instead of %s; read it again before you replace its content", r.ID, r.Type, n.Type)
 	}
 	if n.Name != nil {
 		r.Name, r.Config.NamedByDocument = *n.Name, false
