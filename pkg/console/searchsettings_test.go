@@ -19,6 +19,8 @@ func TestSearchSettingsAreEditedAndRestored(t *testing.T) {
 	c.waitVisible(".card textarea")
 	c.until(`(document.querySelector('textarea[placeholder^="car"]').value = 'car, automobile\nlaptop => notebook', true)`)
 	c.click("main form button.main")
+	// What is typed while the settings are being saved stays.
+	c.until(`(document.querySelector('textarea[placeholder^="["]').value = ' ', true)`)
 	c.until(`document.querySelector('#said').textContent === 'Saved'`)
 	c.click(".pins + .actions button")
 	c.typeText(".pins input", "opening hours")
@@ -41,6 +43,9 @@ func TestSearchSettingsAreEditedAndRestored(t *testing.T) {
 		t.Errorf("the settings are %+v", got)
 	}
 	c.until(`document.querySelectorAll('ul.cards li').length === 2`)
+	if typed := value[string](c, `document.querySelector('textarea[placeholder^="["]').value`); typed != " " {
+		t.Errorf("the field that was changed while saving has %q", typed)
+	}
 	c.click("ul.cards li:last-child button")
 	c.until(`document.querySelectorAll('ul.cards li').length === 3`)
 	got.Pins = nil

@@ -1,5 +1,5 @@
 // The search settings of a datastore: synonyms, stop words, boosts, pinned documents, and their versions.
-import { call, get, send } from '../api.js';
+import { call, get } from '../api.js';
 import { fill, h } from '../dom.js';
 import { announce, button, field, form, problem, select } from '../ui.js';
 import { when } from '../words.js';
@@ -10,38 +10,45 @@ import { when } from '../words.js';
  */
 export async function searchSettings(store, signal) {
   const path = `datastores/${store.id}/search-settings`;
-  const body = h('div', {});
-  const load = async () => {
-    const [current, versions] = await Promise.all([get(path, signal), get(`${path}/versions`, signal)]);
-    fill(body, editor(path, current, load), history(path, current, versions.data, load));
+  const [edited, past] = [h('div', {}), h('div', {})];
+  const show = async () => {
+    const current = await get(path, signal);
+    fill(edited, editor(path, current, listVersions));
+    await listVersions();
   };
-  await load();
-  return body;
+  const listVersions = async () => {
+    const { data } = await get(`${path}/versions`, signal);
+    fill(past, history(path, data, show));
+  };
+  await show();
+  return [edited, past];
 }
 
 /**
  * @param {string} path
  * @param {any} current the version in use
- * @param {() => Promise<void>} reload
+ * @param {() => Promise<void>} saved called after a new version was saved
  */
-function editor(path, current, reload) {
+function editor(path, current, saved) {
+  const warnings = h('div', {});
+  const warn = () => fill(warnings, current.warnings.map((/** @type {any} */ w) => problem(`${w.field} ${w.message}`)));
+  warn();
   const synonyms = h('textarea', { rows: '8', spellcheck: 'false', value: current.synonyms.join('\n'), placeholder: 'car, automobile\nlaptop => notebook' });
   const stop = h('textarea', { rows: '2', value: current.stopWords.join(', ') });
   const keep = h('textarea', { rows: '2', value: current.keepWords.join(', ') });
   const boosts = h('textarea', { rows: '6', spellcheck: 'false', value: current.boosts.length ? JSON.stringify(current.boosts, null, 1) : '', placeholder: '[{"type": "recency", "key": "datasource.changed_at", "halfLifeDays": 90}]' });
   const pins = h('div', { class: 'pins' }, current.pins.map(pin));
   return h('div', { class: 'card' },
-    current.warnings.map((/** @type {any} */ w) => problem(`${w.field} ${w.message}`)),
+    warnings,
     form('Save', async () => {
-      await send('PUT', path, {
-        body: {
-          synonyms: lines(synonyms.value), stopWords: words(stop.value), keepWords: words(keep.value), boosts: parsed(boosts.value),
-          pins: [...pins.children].map((/** @type {any} */ element) => element.read()).filter(Boolean),
-        },
-        headers: { 'If-Match': `"${current.version}"` },
-      });
+      // The form is not replaced, because the user may already have changed something else.
+      current = await call('PUT', path, {
+        synonyms: lines(synonyms.value), stopWords: words(stop.value), keepWords: words(keep.value), boosts: parsed(boosts.value),
+        pins: [...pins.children].map((/** @type {any} */ element) => element.read()).filter(Boolean),
+      }, { headers: { 'If-Match': `"${current.version}"` } });
+      warn();
       announce('Saved');
-      await reload();
+      await saved();
     }, [
       field('Synonyms', synonyms, 'One rule per line. Terms separated by commas are synonyms; a => b means that a query with a also finds b.'),
       h('div', { class: 'row' },
@@ -109,16 +116,16 @@ function parsed(text) {
 
 /**
  * @param {string} path
- * @param {any} current
- * @param {any[]} versions
+ * @param {any[]} versions the newest, which is in use, first
  * @param {() => Promise<void>} reload
  */
-function history(path, current, versions, reload) {
+function history(path, versions, reload) {
   if (versions.length < 2) return null;
+  const used = versions[0].version;
   return [h('h2', {}, 'Versions'), h('ul', { class: 'cards' }, versions.map((v) => h('li', {},
     `Version ${v.version}, ${when(v.createdAt)} `,
-    v.version === current.version ? 'in use' : button('Restore', async () => {
-      await call('POST', `${path}/restore`, { version: v.version }, { headers: { 'If-Match': `"${current.version}"` } });
+    v.version === used ? 'in use' : button('Restore', async () => {
+      await call('POST', `${path}/restore`, { version: v.version }, { headers: { 'If-Match': `"${used}"` } });
       announce('Restored');
       await reload();
     }))))];
