@@ -15,6 +15,8 @@ import (
 	"github.com/sluice/sluice/pkg/api/access"
 	"github.com/sluice/sluice/pkg/api/idempotency"
 	"github.com/sluice/sluice/pkg/api/jsonbody"
+	"github.com/sluice/sluice/pkg/api/problem"
+	"github.com/sluice/sluice/pkg/api/rules"
 	"github.com/sluice/sluice/pkg/api/transfer"
 	"github.com/sluice/sluice/pkg/api/upload"
 	"github.com/sluice/sluice/pkg/catalog"
@@ -42,7 +44,7 @@ func (s *server) UpsertDocuments(ctx context.Context, r UpsertDocumentsRequestOb
 	if err != nil {
 		return nil, err
 	}
-	batch, places, err := s.planUpsert(ctx, store, r.Body.Documents)
+	batch, places, err := s.planUpsert(ctx, store, r.Body.Documents, items)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +63,7 @@ func (s *server) UpsertDocuments(ctx context.Context, r UpsertDocumentsRequestOb
 func checkedItems(ctx context.Context, n int) []jsonbody.Item {
 	if c, ok := ctx.(*gin.Context); ok {
 		if body, ok := c.Request.Body.(*transfer.Checked); ok {
-			return body.Items
+			return slices.Clone(body.Items)
 		}
 	}
 	return make([]jsonbody.Item, n)
@@ -165,21 +167,27 @@ type upsertItem struct {
 // replaces reports whether the document replaces an existing one.
 func (u *upsertItem) replaces() bool { return u.datasource.ID != u.newID }
 
-// planUpsert returns the datasources for an upsert and, for each document, the index of its datasource in the batch. If
-// several documents have the same custom id, the last one wins.
-func (s *server) planUpsert(ctx context.Context, store domain.Datastore, documents []Document) (batch []*upsertItem, places []int, err error) {
+// planUpsert returns the datasources for an upsert and, for each accepted document, the index of its datasource in the
+// batch. If several documents have the same custom id, the last one wins. A document that cannot replace the datasource
+// with its custom id is rejected with a fault in its item. planUpsert fails if all documents are rejected.
+func (s *server) planUpsert(ctx context.Context, store domain.Datastore, documents []Document, items []jsonbody.Item) (batch []*upsertItem, places []int, err error) {
 	placeOf := map[string]int{}
-	for _, document := range documents {
+	for n, i := range jsonbody.Accepted(items) {
+		document := documents[n]
 		metadata, customID := metadataOf(document.Metadata)
 		customID = cmp.Or(orZero(document.CustomId), customID)
 		place, again := placeOf[customID]
 		if !again || customID == "" {
 			place = len(batch)
-			placeOf[customID] = place
 			u, err := s.planDocument(ctx, store, customID, place)
 			if err != nil {
 				return nil, nil, err
 			}
+			if u.datasource.Type.IsGroup() {
+				items[i].Faults = rules.GroupFaults(i, document.CustomId == nil, u.datasource)
+				continue
+			}
+			placeOf[customID] = place
 			batch = append(batch, u)
 		}
 		u := batch[place]
@@ -191,12 +199,15 @@ func (s *server) planUpsert(ctx context.Context, store domain.Datastore, documen
 		}
 		places = append(places, place)
 	}
+	if len(batch) == 0 {
+		return nil, nil, problem.Invalid(jsonbody.FaultsOf(items))
+	}
 	return batch, places, nil
 }
 
 // planDocument returns the datasource for a document. If the custom id already exists, the result has the existing
-// datasource's id and name. Content is stored under the id, so the id must be known before the upsert is stored. The
-// catalog's transaction checks that the existing datasource has not been deleted meanwhile.
+// datasource's id and name, and a group's type. Content is stored under the id, so the id must be known before the
+// upsert is stored. The catalog's transaction checks that the existing datasource has not been deleted meanwhile.
 func (s *server) planDocument(ctx context.Context, store domain.Datastore, customID string, place int) (*upsertItem, error) {
 	d := s.newDatasource(ctx, store, domain.TypeText, place)
 	d.CustomID, d.Config.CustomID = customID, customID
@@ -209,6 +220,9 @@ func (s *server) planDocument(ctx context.Context, store domain.Datastore, custo
 		return u, nil
 	}
 	u.datasource.ID, u.datasource.Name = found.ID, found.Name
+	if found.Type.IsGroup() {
+		u.datasource.Type = found.Type
+	}
 	return u, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"slices"
 	"testing"
 
 	"github.com/sluice/sluice/pkg/api"
@@ -118,7 +119,9 @@ func TestArchives(t *testing.T) {
 			t.Errorf("%s: %+v", name, p)
 		}
 	}
-	s.call("POST", "/datastores/upsert/"+o.text("datastoreId"), object{"documents": []object{{"text": "new", "custom_id": "all"}}}).fault("custom_id")
+	upsert := "/datastores/upsert/" + o.text("datastoreId")
+	s.call("POST", upsert, object{"documents": []object{{"text": "new", "custom_id": "all"}}}).fault("documents[0].custom_id")
+	s.call("POST", upsert, object{"documents": []object{{"text": " "}, {"text": "new", "metadata": object{"custom_id": "all"}}}}).fault("documents[1].metadata.custom_id")
 	s.call("PATCH", "/datasources/"+id, object{"name": "Contracts"}).want(200)
 	if p := s.replaceFile(id, part{"file", "all.zip", "%PDF-new"}).problem(415); p.Error != "UNSUPPORTED_TYPE" {
 		t.Errorf("the archive by a document: %+v", p)
@@ -178,5 +181,36 @@ func TestAFileThatBecomesAnArchiveIsNotReplaced(t *testing.T) {
 			t.Errorf("%s: the datasource is %+v with the original %+v", name, d, d.Original)
 		}
 		during = func() {}
+	}
+}
+
+// TestADocumentCannotReplaceAGroup upserts documents with the custom ids of an archive and a site. Only these documents
+// are rejected.
+func TestADocumentCannotReplaceAGroup(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	id, _ := s.newArchive()
+	store := s.call("GET", "/datasources/"+id, nil).want(200).object().text("datastoreId")
+	s.call("POST", "/datasources", object{"datastoreId": store, "type": "web_site", "config": object{"source_url": "https://example.com", "custom_id": "site"}}).want(201)
+	o := s.call("POST", "/datastores/upsert/"+store, object{"documents": []object{
+		{"text": "one"}, {"text": "two", "custom_id": "all"}, {"text": "three", "custom_id": "site"}, {"text": " "}, {"text": "four", "custom_id": "all"}, {"text": "five", "custom_id": "free"},
+	}}).want(200).object()
+	var got []string
+	for i, result := range o.list("results") {
+		r := object(result.(map[string]any))
+		got = append(got, r.text("status"))
+		if r.text("id") != o.list("ids")[i] || (r.text("id") == "") != (len(r.list("errors")) > 0) {
+			t.Errorf("document %d: %v, ids %v", i, r, o.list("ids"))
+		}
+	}
+	if want := []string{"created", "rejected", "rejected", "rejected", "rejected", "created"}; !slices.Equal(got, want) {
+		t.Errorf("the documents are %v, want %v", got, want)
+	}
+	for i, text := range map[int]string{0: "one", 5: "five"} {
+		d, err := s.catalog.Datasource(t.Context(), s.ws, o.list("ids")[i].(string))
+		must(t, err)
+		if got := s.originals.all()[d.Original.Key]; got != text {
+			t.Errorf("document %d has the content %q", i, got)
+		}
 	}
 }

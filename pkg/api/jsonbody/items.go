@@ -13,6 +13,24 @@ type Item struct {
 	Faults   []domain.FieldError // reasons for rejecting the item; empty if it is accepted
 }
 
+// Accepted returns the indexes of the items without faults.
+func Accepted(items []Item) (indexes []int) {
+	for i := range items {
+		if len(items[i].Faults) == 0 {
+			indexes = append(indexes, i)
+		}
+	}
+	return indexes
+}
+
+// FaultsOf returns all items' faults.
+func FaultsOf(items []Item) (faults []domain.FieldError) {
+	for i := range items {
+		faults = append(faults, items[i].Faults...)
+	}
+	return faults
+}
+
 // SplitItems assigns each fault in the array body[field] to the element of `items` it concerns, and removes the faulty
 // items from the array. It returns the faults that require rejecting the whole body: all of them if one is outside the
 // array or no item is valid. In that case the body stays unchanged.

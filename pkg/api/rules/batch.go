@@ -50,3 +50,16 @@ func CleanBatch(operationID string, body map[string]any, parsed []domain.FieldEr
 	}
 	return field, items, jsonbody.WithoutNULFaults(parsed, cleaned)
 }
+
+// GroupFaults rejects a document of a batch whose custom id belongs to a web site or an archive. inMetadata means that
+// the custom id was sent as metadata.
+func GroupFaults(n int, inMetadata bool, group domain.Datasource) []domain.FieldError {
+	field := "custom_id"
+	if inMetadata {
+		field = "metadata.custom_id"
+	}
+	return []domain.FieldError{{
+		Field:   fmt.Sprintf("documents[%d].%s", n, field),
+		Message: fmt.Sprintf("belongs to datasource %s of type %s, which a text cannot replace; delete it or use another id", group.ID, group.Type),
+	}}
+}
