@@ -3,6 +3,7 @@ package retrieve
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/boost"
@@ -66,9 +67,14 @@ func (req *Request) boosts(ds *domain.Datastore) []boost.Boost {
 	return nil
 }
 
-// allRules returns the synonyms and stop words of all datastores, or nil.
+// allRules returns the synonyms and stop words of all datastores, or nil. Stop words apply only if all datastores have
+// them.
 func (req *Request) allRules() *analysis.Rules {
-	return analysis.JoinRules(lists.Map(req.Datastores, func(ds domain.Datastore) *analysis.Rules { return req.rules(&ds) })...)
+	all := lists.Map(req.Datastores, func(ds domain.Datastore) *analysis.Rules { return req.rules(&ds) })
+	if slices.ContainsFunc(all, func(r *analysis.Rules) bool { return r != nil }) && slices.Contains(all, nil) {
+		all = append(all, analysis.NewRules(nil, nil, nil)) // stands for the datastores without rules
+	}
+	return analysis.JoinRules(all...)
 }
 
 // rules returns a datastore's synonyms and stop words, or nil.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/filter"
 	"github.com/sluice/sluice/pkg/index"
@@ -168,5 +169,30 @@ func TestAPinnedDuplicateIsShown(t *testing.T) {
 	_, find := controlled(t, w, `{"pins":[{"query":"gate","documents":[{"datasourceId":"b"}]}]}`)
 	if got := ids(find().Fragments); !slices.Equal(got, []string{"b", "c"}) {
 		t.Errorf("found %v, want b in place of a", got)
+	}
+}
+
+func TestStopWordsOfOneDatastoreAreNotThoseOfAnother(t *testing.T) {
+	t.Parallel()
+	_, ask := controlled(t, described(), `{"synonyms":["gate, door"],"stopWords":["iron"]}`)
+	names := func(rules *analysis.Rules) (out []string) {
+		for _, q := range analysis.QueryWith("iron gate", []analysis.Language{analysis.English}, rules) {
+			out = append(out, q.Name)
+		}
+		return out
+	}
+	if diff := cmp.Diff([]string{"gate"}, names(ask().Rules)); diff != "" {
+		t.Errorf("in the datastore with settings (-want +got):\n%s", diff)
+	}
+	both := ask(func(r *Request) {
+		other := store
+		other.ID = "other"
+		r.Datastores = append(r.Datastores, other)
+	}).Rules
+	if diff := cmp.Diff([]string{"iron", "gate"}, names(both)); diff != "" {
+		t.Errorf("in both (-want +got):\n%s", diff)
+	}
+	if terms := analysis.QueryWith("gate", []analysis.Language{analysis.English}, both); len(terms[0].Alternatives) != 1 {
+		t.Errorf("the synonyms are lost: %+v", terms)
 	}
 }
