@@ -97,7 +97,7 @@ func (e *Provider) find(ctx context.Context, p chat.Prompt, say phrases) (out fi
 		answer, err := e.findAnswer(ctx, p, pages, tokens, wholeQuestion)
 		return findingOf([]selection{answer}, pages), err
 	}
-	answers := make([]selection, len(parts))
+	answers, read := make([]selection, len(parts)), make([]bool, len(parts))
 	answered := 0
 	// If one part is answered, the documents are probably about the question. The other parts are then tried again, with
 	// less strict checks.
@@ -109,6 +109,7 @@ func (e *Provider) find(ctx context.Context, p chat.Prompt, say phrases) (out fi
 			if !answers[i].isEmpty() || tokens < 0 {
 				continue
 			}
+			read[i] = true
 			answers[i], err = e.findAnswer(ctx, partPrompt(p, part, i, len(parts)), pages, tokens, state)
 			if err != nil {
 				return out, err
@@ -121,7 +122,7 @@ func (e *Provider) find(ctx context.Context, p chat.Prompt, say phrases) (out fi
 	}
 	var unanswered []string
 	for i, s := range answers {
-		if s.isEmpty() {
+		if s.isEmpty() && read[i] { // the token limit may be reached before a part is read
 			unanswered = append(unanswered, parts[i].Text)
 		}
 	}
@@ -132,10 +133,14 @@ func (e *Provider) find(ctx context.Context, p chat.Prompt, say phrases) (out fi
 	return out, nil
 }
 
-// partPrompt returns the prompt for the i-th of n parts of a question. The scores of its fragments are those of the
-// search for this part, if there was one.
+// partPrompt returns the prompt for the i-th of n parts of a question. Its search query begins with the same words from
+// earlier questions, if any. The scores of its fragments are those of the search for this part, if there was one.
 func partPrompt(p chat.Prompt, part syntax.Part, i, n int) chat.Prompt {
-	p.Question, p.Search = part.Text, part.Query
+	earlier, ok := strings.CutSuffix(p.Search, p.Question)
+	if !ok {
+		earlier = ""
+	}
+	p.Question, p.Search = part.Text, earlier+part.Query
 	if len(p.Scores) == 0 || len(p.Scores[0].Parts) != n {
 		return p
 	}
@@ -226,16 +231,19 @@ const charactersPerToken = 3
 // sentences that are quoted already.
 func withoutRepetitions(parts []selection, pages []page) {
 	var sentences []sentence
-	for i := range parts {
-		parts[i].passages = slices.DeleteFunc(parts[i].passages, func(p passage) bool {
-			return slices.ContainsFunc(parts[:i], func(earlier selection) bool {
-				n := slices.IndexFunc(earlier.passages, p.adjoins)
-				if n >= 0 {
-					earlier.passages[n] = earlier.passages[n].joined(p)
-				}
-				return n >= 0
+	for merged := true; merged; { // a merged passage may adjoin further ones
+		merged = false
+		for i := range parts {
+			parts[i].passages = slices.DeleteFunc(parts[i].passages, func(p passage) bool {
+				return slices.ContainsFunc(parts[:i], func(earlier selection) bool {
+					n := slices.IndexFunc(earlier.passages, p.adjoins)
+					if n >= 0 {
+						earlier.passages[n], merged = earlier.passages[n].joined(p), true
+					}
+					return n >= 0
+				})
 			})
-		})
+		}
 	}
 	for i := range parts {
 		parts[i].quotes = slices.DeleteFunc(parts[i].quotes, func(s sentence) bool {
@@ -346,16 +354,25 @@ func (e *Provider) analyse(ctx context.Context, p chat.Prompt, fragments []domai
 	return q, nil
 }
 
+// bestScore returns the highest score of a page. The first page is the best for the whole question, but for a part of the
+// question any other page may be better.
+func bestScore(pages []page) (best float64) {
+	for _, p := range pages {
+		best = max(best, p.fragment.Score)
+	}
+	return best
+}
+
 // sentences returns the sentences on the pages that may answer the question, with their scores. If a document lacks the
 // question's topics, it returns only rows identified by the question.
 func (q question) sentences(pages []page) []sentence {
 	var out []sentence
-	about := q.topicsOf("")
+	about, best := q.topicsOf(""), bestScore(pages)
 	for i, p := range pages {
 		if !q.isEligible(p, about) {
 			continue
 		}
-		found := q.readFragment(i, p.fragment, pages[0].fragment.Score)
+		found := q.readFragment(i, p.fragment, best)
 		if q.lacksSubject(pages, i, about) {
 			found = slices.DeleteFunc(found, func(s sentence) bool { return !s.evidence.certain })
 		}

@@ -242,3 +242,67 @@ func TestBoostedScoresAreNoEvidence(t *testing.T) {
 		t.Errorf("with a boosted score: %q", got)
 	}
 }
+
+func TestThePartOfTheBestFragmentDoesNotDecideTheOthers(t *testing.T) {
+	t.Parallel()
+	p := chat.Prompt{
+		Question: "When was the weir of Tarn built, and who keeps the lock of Tarn?",
+		Fragments: []domain.Fragment{
+			{ChunkID: "1", Text: "The weir of Tarn was built in 1911.", Score: 0.9},
+			{ChunkID: "2", Text: "The lock of Tarn was painted by the town in spring.", Score: 0.6},
+			{ChunkID: "3", Text: "The lock of Tarn is kept by Ada Holm, who keeps the keys, too.", Score: 0.5},
+		},
+	}
+	got := quote(t, scoredForParts(p, []float64{0.9, 0}, []float64{0.2, 0.6}, []float64{0.2, 0.5}))
+	if !strings.Contains(got, "Ada Holm") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestAPartThatIsNotReadIsNotCalledUnanswered(t *testing.T) {
+	t.Parallel()
+	most := 20
+	got := quote(t, chat.Prompt{
+		Question:  "How high is the north gate, and who built the south gate?",
+		Fragments: docs("The north gate is twelve metres high above the sill of the old lock, measured by the town.", "The south gate was built by Ada Holm."),
+		Params:    chat.Params{MaxTokens: &most},
+	})
+	if !strings.Contains(got, "twelve metres") || strings.Contains(got, "do not answer") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestPassagesOfThreePartsAreQuotedOnce(t *testing.T) {
+	t.Parallel()
+	lines := make([]line, 9)
+	for i := range lines {
+		lines[i] = line{text: string(rune('a' + i))}
+	}
+	pages := []page{{lines: lines}}
+	of := func(begin, end int) selection { return selection{passages: []passage{{0, begin, end}}} }
+	parts := []selection{of(0, 3), of(5, 8), of(2, 6)}
+	withoutRepetitions(parts, pages)
+	var got []passage
+	for _, p := range parts {
+		got = append(got, p.passages...)
+	}
+	if !slices.Equal(got, []passage{{0, 0, 8}}) {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestThePartsOfAFollowUpAreAboutTheEarlierSubject(t *testing.T) {
+	t.Parallel()
+	p := chat.Prompt{
+		Question: "How much does it weigh, and who built it?",
+		Search:   "Heron H4 How much does it weigh, and who built it?",
+		Fragments: []domain.Fragment{
+			{ChunkID: "1", DatasourceName: "a.md", Text: "The Egret E2 weighs 9.1 kg. The Egret E2 was built by Tom Vale.", Score: 0.5},
+			{ChunkID: "2", DatasourceName: "b.md", Text: "The Heron H4 weighs 6.4 kg. The Heron H4 was built by Ada Holm.", Score: 0.5},
+		},
+	}
+	got := quote(t, p)
+	if !strings.Contains(got, "6.4 kg") || !strings.Contains(got, "Ada Holm") || strings.Contains(got, "Egret") {
+		t.Errorf("got %q", got)
+	}
+}

@@ -301,7 +301,9 @@ func (p page) tokens(of passage) int {
 }
 
 // best returns the index of the page most likely to answer the question about these topics, or -1 if no page is
-// eligible. `cover` is the share of the topics in the page and its headings.
+// eligible. `cover` is the share of the topics in the page and its headings. The first page, which is the best for the
+// whole question, scales the scores. For a part of the question that it does not answer, the scores therefore count more
+// than the topics.
 func (q question) best(pages []page, about topics) (at int, cover float64) {
 	at = -1
 	most := 0.0
