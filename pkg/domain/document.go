@@ -36,6 +36,9 @@ type Block struct {
 	Links  []BlockLink `json:"u,omitempty"` // links in the text, in reading order; at most MaxBlockLinks
 	// Anchor is the unescaped URL fragment of the heading (on a web page) or of the term defined by the block, or "".
 	Anchor string `json:"a,omitempty"`
+	// Confidence is the mean confidence, from 0 to 1, if the text was recognised in a picture within the document (OCR). It
+	// is 0 for other text.
+	Confidence float64 `json:"c,omitempty"`
 }
 
 // TimeAnchor starts the URL fragment for a time in a recording ("t=00:12:31"), as defined by W3C Media Fragments.
@@ -86,6 +89,15 @@ type Document struct {
 	LinkList bool `json:"link_list,omitempty"`
 	// Recognised maps each page whose text was recognised in a picture (OCR) to the mean confidence, from 0 to 1.
 	Recognised map[int]float64 `json:"recognised,omitempty"`
+	// Unread lists the pictures in the document whose text has not been recognised yet.
+	Unread []Picture `json:"unread,omitempty"`
+}
+
+// Picture is a picture within a document, such as a screenshot.
+type Picture struct {
+	Number int    `json:"n"` // from 1, counting different pictures
+	Key    string `json:"k"` // equal for equal pictures
+	Places int    `json:"p"` // number of times that the document shows the picture
 }
 
 // SetRecognised records the mean confidence for a page whose text was recognised in a picture.
@@ -111,18 +123,80 @@ type DocumentInfo struct {
 	LinkList bool              `json:"link_list,omitempty"`
 	// Recognised is Document.Recognised, or nil if it has more than maxRecognisedPages entries.
 	Recognised map[int]float64 `json:"recognised,omitempty"`
+	// InPictures are the sections of the text that were recognised in pictures within the document, in order; at most
+	// maxRecognisedPages.
+	InPictures []RecognisedText `json:"in_pictures,omitempty"`
+}
+
+// RecognisedText is a section of a document's text that was recognised in a picture.
+type RecognisedText struct {
+	Offset     int     `json:"o"` // in the document's text
+	Length     int     `json:"n"`
+	Confidence float64 `json:"c"` // mean, from 0 to 1
 }
 
 // Info returns the document's properties, or nil if it has none.
 func (d *Document) Info() *DocumentInfo {
-	if d.Title == "" && d.Language == "" && d.Pages == 0 && d.Route == "" && len(d.Metadata) == 0 && !d.LinkList && len(d.Recognised) == 0 {
+	pictures := d.inPictures()
+	if d.Title == "" && d.Language == "" && d.Pages == 0 && d.Route == "" && len(d.Metadata) == 0 && !d.LinkList && len(d.Recognised)+len(pictures) == 0 {
 		return nil
 	}
-	info := &DocumentInfo{Title: d.Title, Language: d.Language, Pages: d.Pages, Route: d.Route, Metadata: d.Metadata, LinkList: d.LinkList}
+	info := &DocumentInfo{Title: d.Title, Language: d.Language, Pages: d.Pages, Route: d.Route, Metadata: d.Metadata, LinkList: d.LinkList, InPictures: pictures}
 	if len(d.Recognised) <= maxRecognisedPages {
 		info.Recognised = d.Recognised
 	}
 	return info
+}
+
+// inPictures returns the sections of the text that were recognised in pictures. Neighbouring blocks with the same
+// confidence form one section.
+func (d *Document) inPictures() (found []RecognisedText) {
+	for _, b := range d.Blocks {
+		if b.Confidence <= 0 {
+			continue
+		}
+		confidence := math.Round(b.Confidence*confidenceSteps) / confidenceSteps
+		if n := len(found); n > 0 {
+			last := &found[n-1]
+			if last.Confidence == confidence && last.Offset+last.Length+len(BlockSeparator) == b.Offset {
+				last.Length = b.Offset + len(b.Text) - last.Offset
+				continue
+			}
+			if n == maxRecognisedPages {
+				break
+			}
+		}
+		found = append(found, RecognisedText{Offset: b.Offset, Length: len(b.Text), Confidence: confidence})
+	}
+	return found
+}
+
+// Confidence returns the mean confidence of a passage's text that was recognised in pictures, from 0 to 1. It returns
+// false if the passage contains no such text. `runs` and `offset` are the passage's position in the document's text,
+// `length` is its size in bytes, and `page` is its page. The document may be nil.
+func (d *DocumentInfo) Confidence(page int, runs TextRuns, offset, length int) (float64, bool) {
+	if d == nil {
+		return 0, false
+	}
+	if c, ok := d.Recognised[page]; ok {
+		return c, true
+	}
+	if len(d.InPictures) == 0 {
+		return 0, false
+	}
+	if len(runs) == 0 {
+		runs = TextRuns{{Document: offset, Length: length}}
+	}
+	sum, total := 0.0, 0
+	for _, run := range runs {
+		for _, t := range d.InPictures {
+			if n := min(run.Document+run.Length, t.Offset+t.Length) - max(run.Document, t.Offset); n > 0 {
+				total += n
+				sum += float64(n) * t.Confidence
+			}
+		}
+	}
+	return sum / float64(max(total, 1)), total > 0
 }
 
 // Keys in Document.Metadata that are common to all formats. Times are in RFC 3339 format or plain dates (2006-01-02).

@@ -130,7 +130,7 @@ type Event struct {
 	Complete bool `json:"complete,omitempty"`
 	// LeftOut counts skipped addresses by reason. It is set in discovered events and in a site's synched event.
 	LeftOut map[string]int `json:"left_out,omitempty"`
-	// Force is the job's Force field. It is set when an ingest job is postponed, and in an archive's events.
+	// Force is the job's Force field. It is set when an ingest job is postponed, with Scan, and in an archive's events.
 	Force bool `json:"force,omitempty"`
 	// The next fields are set when a crawl job is postponed. Until is when the next job is due. Tries is the number of
 	// failed fetches so far, and Since is the time of the first one, or zero. Crawl is the job's CrawlSpec.
@@ -145,6 +145,8 @@ type Event struct {
 	MIMEType    string `json:"mime_type,omitempty"` // synched: the content's detected type
 	// Document, in synched events, describes the content and how it was read.
 	Document *DocumentInfo `json:"document,omitempty"`
+	// Scan, in synched events, says that the text in the document's pictures is missing. A scan job follows.
+	Scan bool `json:"scan,omitempty"`
 	// Fingerprint, in synched events, is the fingerprint of the written rows (see Version). In unchanged events, it is
 	// set only if a page's bytes changed but its text did not, and is then the page's new fingerprint.
 	Fingerprint string `json:"fingerprint,omitempty"`

@@ -147,11 +147,18 @@ func applyScanned(d *Datasource, store Datastore, ev Event, current bool) Outcom
 		d.restoreAfterMove(ev.At)
 		return Outcome{Changed: true, Settled: true}
 	}
+	var out Outcome
+	out.scan(d, store, ev)
+	return out
+}
+
+// scan makes a scan job the datasource's newest job. It takes over from the job that the event is about.
+func (o *Outcome) scan(d *Datasource, store Datastore, ev Event) {
 	next := newScanJob(PostponedJobID(ev.JobID, ev.Generation), ev.Force, ev.Move, *d, store)
 	d.JobID = next.ID
 	d.finish(StatusUnsynched, ev.At)
 	d.Progress.Stage = StageScan
-	return Outcome{Changed: true, Settled: true, Next: &next}
+	o.Changed, o.Settled, o.Next = true, true, &next
 }
 
 // next makes j the datasource's newest job, because the previous one has ended.
@@ -214,6 +221,9 @@ func applySynched(d *Datasource, store Datastore, ev Event, current bool) Outcom
 	case ev.Move != "":
 		d.restoreAfterMove(ev.At)
 		out.Changed, out.Settled = true, true
+	case serves && ev.Scan:
+		out.scan(d, store, ev)
+		d.Warnings = ev.Warnings
 	case serves:
 		d.finish(StatusSynched, ev.At)
 		d.Warnings = ev.Warnings

@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -417,6 +418,51 @@ func TestAScannedDocumentWaitsForAScanJob(t *testing.T) {
 	d = source(func(d *Datasource) { d.Original, d.Resume = original, &Resume{Status: StatusError, Error: "before"} })
 	out = Apply(&d, settled(), scanned("job-2", func(ev *Event) { ev.Move = "move" })) // the move was cancelled
 	equal(t, []any{true, StatusError, "before"}, []any{out.Next == nil, d.Status, d.Error})
+}
+
+func TestADocumentWithPicturesWaitsForAScanJobWhileItsTextIsSearchable(t *testing.T) {
+	t.Parallel()
+	synched := event(EventSynched, "job-2", 7, func(ev *Event) { ev.Scan, ev.Force, ev.Chunks, ev.Warnings = true, true, 3, []string{"w"} })
+	d := source(func(d *Datasource) { d.Original, d.ActiveGeneration, d.Chunks = &Original{Key: "k"}, 4, 2 })
+	out := Apply(&d, settled(), synched)
+	equal(t, []any{StatusUnsynched, StageScan, uint64(7), int64(3), PostponedJobID("job-2", 7), true, true},
+		[]any{d.Status, d.Progress.Stage, d.ActiveGeneration, d.Chunks, d.JobID, out.Settled, out.Changed})
+	equal(t, []any{d.JobID, JobScan, true, "k", uint64(7), []string{"w"}},
+		[]any{out.Next.ID, out.Next.Kind, out.Next.Force, out.Next.Original.Key, out.Next.Previous.Generation, d.Warnings})
+	equal(t, []Sweep{rows(here, 0, 7)}, out.Sweeps)
+	equal(t, Outcome{}, Apply(&d, settled(), synched)) // a late repetition
+
+	Apply(&d, settled(), event(EventSynched, d.JobID, 9, func(ev *Event) { ev.JobKind, ev.Chunks = JobScan, 4 }))
+	equal(t, []any{StatusSynched, "", uint64(9), int64(4)}, []any{d.Status, d.Progress.Stage, d.ActiveGeneration, d.Chunks})
+}
+
+func TestAPassageHasTheConfidenceOfItsRecognisedText(t *testing.T) {
+	t.Parallel()
+	doc := Document{Blocks: []Block{
+		{Text: "0123456789"}, {Text: "picture 1.", Offset: 12, Confidence: 0.9}, {Text: "picture 1.", Offset: 24, Confidence: 0.9}, {Text: "picture 2.", Offset: 36, Confidence: 0.7},
+	}}
+	info := doc.Info()
+	equal(t, []RecognisedText{{12, 22, 0.9}, {36, 10, 0.7}}, info.InPictures)
+	for name, test := range map[string]struct {
+		runs           TextRuns
+		offset, length int
+		want           float64
+	}{
+		"before the pictures":        {offset: 0, length: 12},
+		"across the first":           {offset: 5, length: 10, want: 0.9},
+		"in both":                    {offset: 29, length: 12, want: 0.8},
+		"after the pictures":         {offset: 46, length: 10},
+		"a row and a distant header": {runs: TextRuns{{0, 0, 10}, {11, 36, 10}}, offset: 36, length: 21, want: 0.7},
+		"runs around the pictures":   {runs: TextRuns{{0, 0, 10}, {11, 46, 10}}, offset: 0, length: 60},
+	} {
+		got, ok := info.Confidence(0, test.runs, test.offset, test.length)
+		if math.Abs(got-test.want) > 0.001 || ok != (test.want > 0) {
+			t.Errorf("%s: got %g, %t, want %g", name, got, ok, test.want)
+		}
+	}
+	if _, ok := (*DocumentInfo)(nil).Confidence(1, nil, 0, 10); ok {
+		t.Error("there is a confidence without a document")
+	}
 }
 
 func TestOrphanSweeps(t *testing.T) {

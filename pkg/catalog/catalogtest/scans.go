@@ -48,6 +48,26 @@ func testScans(t *testing.T, open world.Open) {
 		d := world.Must(w.Datasource(w.Ctx, w.WS, job.DatasourceID))(t)
 		world.Equal(t, []any{domain.StatusSynched, job.Generation}, []any{d.Status, d.ActiveGeneration})
 	})
+	world.Run(t, open, "a scan job follows when the text around a document's pictures is indexed", func(t *testing.T, w *world.World) {
+		w.CreateFile()
+		first := w.PublishAll()[0]
+		ev := first.Event(domain.EventSynched, w.Clock.Now())
+		ev.Chunks, ev.Bytes, ev.Scan = 1, 10, true
+		world.Must(w.Apply(w.Ctx, ev))(t)
+		d := world.Must(w.Datasource(w.Ctx, w.WS, first.DatasourceID))(t)
+		world.Equal(t, []any{domain.StatusUnsynched, domain.StageScan, first.Generation}, []any{d.Status, d.Progress.Stage, d.ActiveGeneration})
+
+		jobs := w.PublishAll()
+		world.Equal(t, 1, len(jobs))
+		world.Equal(t, []any{domain.JobScan, first.Generation}, []any{jobs[0].Kind, jobs[0].Previous.Generation})
+		ev = jobs[0].Event(domain.EventSynched, w.Clock.Now())
+		ev.Chunks, ev.Bytes = 2, 20
+		ev.Document = &domain.DocumentInfo{InPictures: []domain.RecognisedText{{Offset: 10, Length: 10, Confidence: 0.9}}}
+		world.Must(w.Apply(w.Ctx, ev))(t)
+		d = world.Must(w.Datasource(w.Ctx, w.WS, first.DatasourceID))(t)
+		world.Equal(t, []any{domain.StatusSynched, jobs[0].Generation}, []any{d.Status, d.ActiveGeneration})
+		world.Equal(t, ev.Document, d.Config.Document)
+	})
 	world.Run(t, open, "a lost scan job is issued again as an ingest job", func(t *testing.T, w *world.World) {
 		made := w.CreateFile()
 		world.Must(w.Apply(w.Ctx, w.PublishAll()[0].Event(domain.EventPostponed, w.Clock.Now())))(t)
