@@ -30,7 +30,7 @@ const directText = 1 << 20
 func newExtractor(c config.Config, cacheDir, temp string, log *slog.Logger) *extract.Extractor {
 	return extract.New(extract.Options{
 		Concurrency: readers(c), Direct: directText, MaxMemory: int64(c.ExtractMemory), Timeout: c.ExtractTimeout, CacheDir: cacheDir, TempDir: temp,
-		Tesseract: c.Tesseract, Recognisers: recognisers(c), MaxScans: c.OCRPages, Log: log,
+		Tesseract: c.Tesseract, Recognisers: recognisers(c), MaxScans: c.OCRPages, MaxPictures: c.OCRPictures, Log: log,
 	})
 }
 

@@ -99,6 +99,7 @@ type Config struct {
 	OCRLanguages      []string // as Tesseract names them
 	OCRConcurrency    int
 	OCRPages          int
+	OCRPictures       int
 
 	LimitUpload       Bytes
 	LimitJSON         Bytes

@@ -166,6 +166,8 @@ func ingestionSettings(c *Config) Group {
 		{Env: "SLUICE_OCR_CONCURRENCY", Default: "0", set: number(&c.OCRConcurrency, 0, 256),
 			Doc: "Number of scanned pages that an ingestor reads at once; 0 means half of the processors."},
 		{Env: "SLUICE_OCR_PAGES", Default: "1000", set: number(&c.OCRPages, 1, 10_000), Doc: "Maximum scanned pages to read per document."},
+		{Env: "SLUICE_OCR_PICTURES", Default: "100", set: number(&c.OCRPictures, 0, 10_000),
+			Doc: "Maximum pictures within a document whose text is read; 0 reads none."},
 	}}
 }
 

@@ -32,6 +32,9 @@ const (
 	DrawTimeout = 20 * time.Second // CPU time
 )
 
+// PictureTime is the default of Options.PictureTime.
+const PictureTime = 10 * time.Minute
+
 // Options configure an Extractor. Zero fields get their defaults.
 type Options struct {
 	// Concurrency is the maximum number of child processes, each of which reads one document at a time. If there are
@@ -68,6 +71,11 @@ type Options struct {
 	Recognisers int
 	// MaxScans is the maximum number of a document's pages to run through OCR. Default 1,000.
 	MaxScans int
+	// MaxPictures is the maximum number of pictures within a document, such as screenshots in a presentation, to run
+	// through OCR. With the default of 0, their text is not read.
+	MaxPictures int
+	// PictureTime is how long OCR may take for all of a document's pictures. Default PictureTime.
+	PictureTime time.Duration
 	// Log receives a warning for each child that dies. Default slog.Default().
 	Log *slog.Logger
 }
@@ -105,6 +113,7 @@ func (o Options) withDefaults() Options {
 	if o.MaxScans <= 0 {
 		o.MaxScans = 1000
 	}
+	o.PictureTime = cmp.Or(o.PictureTime, PictureTime)
 	o.Log = cmp.Or(o.Log, slog.Default())
 	return o
 }
@@ -139,7 +148,8 @@ type Request struct {
 	// languages for each page's script are tried.
 	Languages []string
 	// Defer makes Extract fail with an error of kind Scanned if text must be recognised in pictures, which takes seconds
-	// per page. It has no effect if Tesseract is not installed.
+	// per page. If the pictures are within a document that also has other text, Extract returns that text, and the
+	// document's Unread lists the pictures. Defer has no effect if Tesseract is not installed.
 	Defer bool
 	// Progress, if set, is called before text is recognised on the next page, with the number of pages done and the
 	// total.

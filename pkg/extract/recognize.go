@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/extract/format"
@@ -41,15 +42,18 @@ func (x *Extractor) Recognises() (Recognition, error) {
 	return Recognition{version, languages}, err
 }
 
-// extract reads a document and, if necessary, recognises the text on its scanned pages. The child that reads the
-// document reports these pages. Their text is recognised page by page, without occupying a child. Then another child
-// reads the document again, together with the recognised pages.
+// extract reads a document and, if necessary, recognises the text on its scanned pages or in its pictures. The child
+// that reads the document reports these pages. Their text is recognised page by page, without occupying a child. Then
+// another child reads the document again, together with the recognised pages.
 func (x *Extractor) extract(ctx context.Context, req Request) (*domain.Document, error) {
-	scans := format.Scans{Report: true, Limit: x.opts.MaxScans}
+	scans := format.Scans{Report: true, Limit: x.opts.MaxScans, Pictures: x.opts.MaxPictures}
 	if missing := x.ocr.Missing(); missing != "" {
 		scans = format.Scans{Hint: missing}
 	}
 	answer, err := x.askNext(ctx, req, task{scans: scans})
+	if err == nil && len(answer.Document.Unread) > 0 {
+		return x.withPictures(ctx, req, answer.Document)
+	}
 	if KindOf(err) != Scanned || req.Defer {
 		return answer.Document, err
 	}
@@ -59,24 +63,46 @@ func (x *Extractor) extract(ctx context.Context, req Request) (*domain.Document,
 		answer, err = x.askNext(ctx, req, task{scans: format.Scans{Hint: format.Cut(checkErr.Error(), maxHint)}})
 		return answer.Document, err
 	}
-	file, fileErr := os.CreateTemp(x.opts.TempDir, "sluice-recognised-")
+	r, fileErr := x.newRecognition(req, installed)
 	if fileErr != nil {
-		return nil, fmt.Errorf("creating a temporary file for recognised text: %w", fileErr)
+		return nil, fileErr
 	}
-	defer os.Remove(file.Name())
-	defer file.Close()
-	r := recognition{x: x, req: req, installed: installed, out: file}
+	defer r.close()
 	for round := 1; KindOf(err) == Scanned; round++ {
 		if err := r.pages(ctx, pagesOf(err)); err != nil {
 			return nil, err
 		}
 		scans := format.Scans{Report: round < maxScanRounds, Limit: x.opts.MaxScans, Hint: "no text was recognised in its pictures"}
-		answer, err = x.askNext(ctx, req, task{scans: scans, recognised: file.Name()})
+		answer, err = x.askNext(ctx, req, task{scans: scans, recognised: r.out.Name()})
 	}
-	if err == nil && len(r.missing) > 0 {
-		answer.Document.Warnings = append(answer.Document.Warnings, fmt.Sprintf("the text was recognised without the languages %s, which are not installed on the machine that reads documents", strings.Join(r.missing, ", ")))
+	return r.finish(answer.Document, err)
+}
+
+// withPictures recognises the text in a document's pictures, which doc.Unread lists, and reads the document again with
+// that text. If the caller defers recognition, withPictures returns the document, unless it has no other text.
+func (x *Extractor) withPictures(ctx context.Context, req Request, doc *domain.Document) (*domain.Document, error) {
+	if req.Defer && len(doc.Blocks) > 0 {
+		return doc, nil
 	}
-	return answer.Document, err
+	if req.Defer {
+		return nil, format.Errorf(Scanned, "the document consists of pictures whose text must be recognised")
+	}
+	_, installed, err := x.ocr.Check(x.ctx)
+	if err != nil {
+		x.opts.Log.WarnContext(ctx, "text in pictures cannot be recognised", "error", err)
+		answer, err := x.askNext(ctx, req, task{scans: format.Scans{Hint: format.Cut(err.Error(), maxHint)}})
+		return answer.Document, err
+	}
+	r, err := x.newRecognition(req, installed)
+	if err != nil {
+		return nil, err
+	}
+	defer r.close()
+	if err := r.pictures(ctx, doc.Unread); err != nil {
+		return nil, err
+	}
+	answer, err := x.askNext(ctx, req, task{scans: format.Scans{Pictures: x.opts.MaxPictures}, recognised: r.out.Name()})
+	return r.finish(answer.Document, err)
 }
 
 // maxHint is the maximum length of a hint, in bytes.
@@ -98,6 +124,56 @@ type recognition struct {
 	out       *os.File // receives the recognised pages
 	done      int      // number of pages so far
 	missing   []string // requested languages that are not installed
+	inPicture bool     // the pages are pictures within a document
+}
+
+func (x *Extractor) newRecognition(req Request, installed []string) (*recognition, error) {
+	file, err := os.CreateTemp(x.opts.TempDir, "sluice-recognised-")
+	if err != nil {
+		return nil, fmt.Errorf("creating a temporary file for recognised text: %w", err)
+	}
+	return &recognition{x: x, req: req, installed: installed, out: file}, nil
+}
+
+// close removes the recognised pages.
+func (r *recognition) close() {
+	_ = r.out.Close()
+	_ = os.Remove(r.out.Name())
+}
+
+// finish adds a warning about missing languages to a document read with the recognised pages.
+func (r *recognition) finish(doc *domain.Document, err error) (*domain.Document, error) {
+	if err == nil && len(r.missing) > 0 {
+		doc.Warnings = append(doc.Warnings, fmt.Sprintf("the text was recognised without the languages %s, which are not installed on the machine that reads documents", strings.Join(r.missing, ", ")))
+	}
+	return doc, err
+}
+
+// pictures recognises the text in a document's pictures. It is like pages, but pictures without text are common, and
+// all pictures together may take Options.PictureTime. Waiting for a turn does not count.
+func (r *recognition) pictures(ctx context.Context, pictures []domain.Picture) error {
+	r.inPicture = true
+	pictures = slices.DeleteFunc(pictures, func(p domain.Picture) bool { // an attacker may control the child that found them
+		return p.Number < 1 || len(p.Key) > format.MaxPictureKey
+	})
+	pictures = pictures[:min(len(pictures), r.x.opts.MaxPictures)]
+	var spent time.Duration
+	for _, p := range pictures {
+		page := scan.Page{Width: 1, Height: 1, Failed: fmt.Sprintf("recognising the text in a document's pictures may take at most %g minutes", r.x.opts.PictureTime.Minutes())}
+		if spent < r.x.opts.PictureTime {
+			var took time.Duration
+			var err error
+			if page, took, err = r.next(ctx, p.Number, len(pictures)); err != nil {
+				return err
+			}
+			spent += took
+		}
+		page.Key = p.Key
+		if err := r.write(page.InDocument(p.Places), p.Number); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // pages recognises the text on the given pages. Workspaces take turns page by page, so a long document does not hold up
@@ -107,29 +183,47 @@ func (r *recognition) pages(ctx context.Context, numbers []int) error {
 	numbers = numbers[:min(len(numbers), r.x.opts.MaxScans-r.done)]
 	total := r.done + len(numbers)
 	for _, n := range numbers {
-		if r.req.Progress != nil {
-			r.req.Progress(r.done, total)
-		}
-		slot, ok := r.x.pages.Enter(ctx, cmp.Or(r.req.Workspace, r.req.Path))
-		if !ok {
-			return fmt.Errorf("waiting for text recognition: %w", context.Cause(ctx))
-		}
-		page, err := r.page(ctx, n)
-		slot.Leave()
-		if ctx.Err() != nil {
-			return fmt.Errorf("recognising text: %w", context.Cause(ctx))
-		}
+		page, _, err := r.next(ctx, n, total)
 		if err != nil {
-			r.x.opts.Log.WarnContext(ctx, "recognising the text of a page failed", "name", r.req.Name, "page", n, "error", err)
-			page = scan.Page{Width: 1, Height: 1, Failed: failure(err)}
-		}
-		page.Number = n
-		if err := scan.Write(r.out, page); err != nil {
 			return err
 		}
-		r.done++
+		if err := r.write(page, n); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+func (r *recognition) write(page scan.Page, number int) error {
+	page.Number = number
+	r.done++
+	return scan.Write(r.out, page)
+}
+
+// next waits for its turn and then recognises the text on one of `total` pages. It returns how long that took without
+// the wait.
+func (r *recognition) next(ctx context.Context, number, total int) (page scan.Page, took time.Duration, err error) {
+	if r.req.Progress != nil {
+		r.req.Progress(r.done, total)
+	}
+	slot, ok := r.x.pages.Enter(ctx, cmp.Or(r.req.Workspace, r.req.Path))
+	if !ok {
+		return page, 0, fmt.Errorf("waiting for text recognition: %w", context.Cause(ctx))
+	}
+	began := time.Now()
+	page, err = r.page(ctx, number)
+	slot.Leave()
+	took = time.Since(began)
+	switch {
+	case ctx.Err() != nil:
+		return page, took, fmt.Errorf("recognising text: %w", context.Cause(ctx))
+	case r.inPicture && KindOf(err) == NoText:
+		page = scan.Page{Width: 1, Height: 1}
+	case err != nil:
+		r.x.opts.Log.WarnContext(ctx, "recognising the text of a page failed", "name", r.req.Name, "page", number, "error", err)
+		page = scan.Page{Width: 1, Height: 1, Failed: failure(err)}
+	}
+	return page, took, nil
 }
 
 // failure tells users why a page's text could not be recognised.
@@ -165,7 +259,7 @@ func (r *recognition) page(ctx context.Context, number int) (scan.Page, error) {
 	if err != nil {
 		return scan.Page{}, err
 	}
-	if first.Confidence() >= minSure {
+	if first.Confidence() >= minSure || r.inPicture && first.Letters() == 0 {
 		return first, nil
 	}
 	layout, err := r.x.ocr.Layout(ctx, picture)

@@ -2,4 +2,4 @@ package extract
 
 // Version is the version of this package's output. Increment it whenever any document's blocks, title or type change.
 // Unchanged content is read again only if the version differs.
-const Version = 6
+const Version = 7

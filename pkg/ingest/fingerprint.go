@@ -53,6 +53,13 @@ func (i *Ingestor) fingerprint(job domain.Job) (string, error) {
 	})
 }
 
+// scanFingerprint returns the fingerprint that a scan job for the same content has. An equal one means that a scan job
+// has already read the content.
+func (i *Ingestor) scanFingerprint(job domain.Job) (string, error) {
+	job.Kind = domain.JobScan
+	return i.fingerprint(job)
+}
+
 // digest returns the hexadecimal SHA-256 of v as JSON.
 func digest(v any) (string, error) {
 	data, err := json.Marshal(v)

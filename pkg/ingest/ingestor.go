@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/sluice/sluice/pkg/domain"
@@ -107,7 +108,8 @@ func (i *Ingestor) logger() *slog.Logger {
 // content. This works only if the index has all of these rows.
 //
 // Documents with scanned pages are processed only by jobs of kind domain.JobScan. Any other job ends with
-// domain.EventPostponed, and a scan job follows.
+// domain.EventPostponed, and a scan job follows. If only pictures within a document must be recognised, the job indexes
+// the other text first, so that it does not wait for the pictures; see postpones.
 //
 // If the file is a ZIP archive, the job ends with domain.EventArchive. The job of an archive stores the files in it and
 // reports them in events of type domain.EventDiscovered; see unpack.
@@ -129,11 +131,15 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	if err != nil {
 		return err
 	}
+	scanFingerprint, err := i.scanFingerprint(job)
+	if err != nil {
+		return err
+	}
 	destinations, err := i.destinations(ctx, job)
 	if err != nil {
 		return err
 	}
-	same, err := isUnchanged(ctx, job, fingerprint != "" && job.Previous != nil && job.Previous.Fingerprint == fingerprint, destinations[0])
+	same, err := isUnchanged(ctx, job, fingerprint != "" && job.Previous != nil && slices.Contains([]string{fingerprint, scanFingerprint}, job.Previous.Fingerprint), destinations[0])
 	if err != nil {
 		return err
 	}
@@ -149,10 +155,7 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	doc, leave, err := i.Admission.read(ctx, job.WorkspaceID, func() (*domain.Document, error) { return i.document(ctx, job, progress) })
 	if extract.KindOf(err) == extract.Scanned {
 		progress.stop()
-		if err := report.emit(ctx, report.event(domain.EventPostponed)); err != nil {
-			return err
-		}
-		return jobs.Rescheduled(err)
+		return postpone(ctx, report, err)
 	}
 	if isArchive(job, err) {
 		progress.stop()
@@ -162,11 +165,15 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 		return err
 	}
 	defer leave()
-	w := writer{
-		Ingestor: i, job: job, metadata: rowMetadata(job, doc), recognised: doc.Recognised,
-		destinations: destinations, progress: progress,
+	if postpones(job, doc, scanFingerprint) {
+		progress.stop()
+		return postpone(ctx, report, errors.New("the text in the document's pictures must be recognised"))
 	}
 	info := doc.Info()
+	w := writer{
+		Ingestor: i, job: job, metadata: rowMetadata(job, doc), document: info,
+		destinations: destinations, progress: progress,
+	}
 	doc.Title = cmp.Or(doc.Title, job.Name)
 	chunks, err := measureStage(ctx, i.Measure, StageChunk, func(context.Context) ([]domain.Chunk, error) {
 		return i.Chunkers.Chunker(job.Chunking).Chunks(doc)
@@ -201,10 +208,30 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	ev.Chunks, ev.Bytes, ev.Fingerprint = int64(len(chunks)), textBytes(chunks), fingerprint
 	ev.MIMEType, ev.Document, ev.Warnings, ev.Places = doc.MIMEType, info, doc.Warnings, w.written()
 	ev.TextID = textID
+	if len(doc.Unread) > 0 {
+		ev.Scan, ev.Force = true, job.Force
+		ev.Fingerprint, ev.Inputs, ev.TextID = "", "", "" // if the scan job fails, the next job must read the content again
+	}
 	for _, d := range destinations {
 		ev.EmbedTokens += d.tokens.Load()
 	}
 	return report.emit(ctx, ev)
+}
+
+// postpones reports whether a scan job must read the document because of the pictures in it, instead of indexing the
+// other text first. A move and a repetition must not take the pictures' text away from readers. A web page's text
+// without its pictures cannot be compared with the previous version's.
+func postpones(job domain.Job, doc *domain.Document, scanFingerprint string) bool {
+	p := job.Previous
+	return len(doc.Unread) > 0 && (job.Move != "" || p != nil && (job.Type == domain.TypeWebPage || p.Fingerprint != "" && p.Fingerprint == scanFingerprint))
+}
+
+// postpone ends a job that a scan job continues.
+func postpone(ctx context.Context, report reporter, reason error) error {
+	if err := report.emit(ctx, report.event(domain.EventPostponed)); err != nil {
+		return err
+	}
+	return jobs.Rescheduled(reason)
 }
 
 // languages returns the languages to look for when recognising text on the job's scanned pages. They default to

@@ -23,8 +23,8 @@ const batchRows = 128
 type writer struct {
 	*Ingestor
 	job          domain.Job
-	metadata     map[string]any  // metadata of every row, except of recognised pages
-	recognised   map[int]float64 // mean confidence of recognised pages
+	metadata     map[string]any       // metadata of every row, except of recognised text
+	document     *domain.DocumentInfo // may be nil
 	destinations []*destination
 	progress     *progress
 }
@@ -161,10 +161,10 @@ func EmbeddedText(context, text string) string {
 	return context + "\n" + text
 }
 
-// metadataOf returns a chunk's metadata. If its page was recognised in a picture, the metadata includes the confidence
-// of the recognition.
+// metadataOf returns a chunk's metadata. If its page or some of its text was recognised in a picture, the metadata
+// includes the confidence of the recognition.
 func (w *writer) metadataOf(c domain.Chunk) map[string]any {
-	confidence, ok := w.recognised[c.Page]
+	confidence, ok := w.document.Confidence(c.Page, c.Runs, c.Offset, len(c.Text))
 	if !ok {
 		return w.metadata
 	}

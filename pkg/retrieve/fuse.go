@@ -98,10 +98,8 @@ func displayScore(final float64) float64 {
 func (p *mergedFragment) fragment() domain.Fragment {
 	text, runs := p.text()
 	metadata := domain.FragmentMetadata(maps.Clone(p.source.Metadata), p.source.Document) // cloned: the source is shared
-	if d := p.source.Document; d != nil {
-		if confidence, ok := d.Recognised[p.hit.Page]; ok {
-			metadata = domain.WithConfidence(metadata, p.source.Metadata, confidence)
-		}
+	if confidence, ok := p.source.Document.Confidence(p.hit.Page, runs, p.hit.Offset, len(text)); ok {
+		metadata = domain.WithConfidence(metadata, p.source.Metadata, confidence)
 	}
 	return domain.Fragment{
 		ChunkID:        p.hit.Key,

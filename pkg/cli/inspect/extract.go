@@ -155,6 +155,8 @@ type extractedBlock struct {
 	Time   string           `json:"time,omitempty"`
 	Offset int              `json:"offset"`
 	Links  []extractedLink  `json:"links,omitempty"`
+	// Confidence is set if the text was recognised in a picture within the document.
+	Confidence float64 `json:"confidence,omitempty"`
 }
 
 type extractedLink struct {
@@ -202,7 +204,7 @@ func writeExtracted(out io.Writer, file string, doc *domain.Document, chunks boo
 		for _, b := range doc.Blocks {
 			at.Enter(b)
 			p := extractedBlock{
-				Kind: b.Kind, Text: b.Text, Level: b.Level, Path: at.Parents(b), Page: b.Page, Sheet: b.Sheet, Row: b.Row, Time: b.Time, Offset: b.Offset,
+				Kind: b.Kind, Text: b.Text, Level: b.Level, Path: at.Parents(b), Page: b.Page, Sheet: b.Sheet, Row: b.Row, Time: b.Time, Offset: b.Offset, Confidence: b.Confidence,
 			}
 			for _, l := range b.Links {
 				p.Links = append(p.Links, extractedLink{Text: l.Text, URL: l.URL})

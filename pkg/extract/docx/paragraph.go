@@ -129,9 +129,14 @@ func (w *walker) drawing(e xml.StartElement) bool {
 	case "relIds":
 		w.related(ooxml.RelationID(e, "dm"), ooxml.ReadDiagram)
 	case "docPr":
-		if said := ooxml.AltText(xmlscan.Attr(e, "descr")); said != "" && !w.inHeaderOrFooter {
-			w.emitAfter(domain.Block{Kind: domain.BlockParagraph, Text: said})
+		w.said = ooxml.AltText(xmlscan.Attr(e, "descr"))
+		if w.said != "" && !w.inHeaderOrFooter {
+			w.emitAfter(domain.Block{Kind: domain.BlockParagraph, Text: w.said})
 		}
+	case "blip":
+		w.picture(ooxml.RelationID(e, "embed"), w.said)
+	case "imagedata": // in VML, the older language for drawings
+		w.picture(ooxml.RelationID(e, "id"), "")
 	case "OLEObject":
 		w.r.a.Embeds(w.rels, ooxml.RelationID(e, "id"), xmlscan.Attr(e, "ProgID"))
 	case "textpath": // WordArt
@@ -148,6 +153,25 @@ func (w *walker) emitAfter(b domain.Block) {
 		return
 	}
 	w.textBox(func() { w.send(b) })
+}
+
+// picture schedules the text in a picture to be emitted after the open paragraph or, in a table, after the table.
+func (w *walker) picture(id, alt string) {
+	if w.inHeaderOrFooter || w.inFieldCode() {
+		return
+	}
+	blocks, err := w.r.a.PictureText(w.rels[id], alt)
+	if err != nil {
+		w.sc.Stop(err)
+		return
+	}
+	if w.tables > 0 {
+		w.tablePictures = append(w.tablePictures, blocks...)
+		return
+	}
+	for _, b := range blocks {
+		w.emitAfter(b)
+	}
 }
 
 // related reads the part that a drawing refers to, unless it has already been read.

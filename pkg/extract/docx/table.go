@@ -42,6 +42,11 @@ func (w *walker) table() {
 	w.tables--
 	w.sc.Stop(t.grid.Flush())
 	if w.tables == 0 {
+		pictures := w.tablePictures
+		w.tablePictures = nil
+		for _, b := range pictures {
+			w.send(b)
+		}
 		due := w.tableNotes
 		w.tableNotes = nil
 		w.sc.Stop(w.r.notes.emit(due, w.emit))

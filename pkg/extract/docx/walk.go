@@ -25,6 +25,9 @@ type walker struct {
 	mixed      bool       // a paragraph in the open cell is not entirely bold
 	tables     int        // nesting depth of open tables
 	tableNotes []string   // notes that the open tables refer to
+	said       string     // description of the open drawing
+
+	tablePictures []domain.Block // text of pictures in the open tables
 }
 
 // part reads a whole part. The scanner keeps any error.

@@ -58,6 +58,8 @@ func (p *Parser) Embedded(content []byte, name, declared string, level int, what
 	case err == nil:
 	case stopped != nil:
 		return stopped
+	case errors.Is(err, errFound):
+		return err
 	case p.Ctx.Err() != nil:
 		return p.Ctx.Err()
 	case errors.As(err, &refused):

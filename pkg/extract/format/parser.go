@@ -37,7 +37,9 @@ type Scans struct {
 	Hint string `json:"hint,omitempty"`
 	// Limit is the maximum number of pages for OCR, or 0 if OCR is not set up.
 	Limit int `json:"limit,omitempty"`
-	// Pages holds the recognised pages by number.
+	// Pictures is the maximum number of pictures within a document for OCR, or 0 if their text is not read.
+	Pictures int `json:"pictures,omitempty"`
+	// Pages holds the recognised pages, or a document's recognised pictures, by number.
 	Pages map[int]scan.Page `json:"-"`
 }
 
@@ -93,6 +95,9 @@ func (r *Registry) Parse(ctx context.Context, src Source, lim Limits, emit func(
 	file, emitted := &faultReader{ReaderAt: src.Data}, error(nil)
 	src.Data = file
 	p := &Parser{Ctx: ctx, Src: src, Lim: lim, Formats: r, Doc: &domain.Document{MIMEType: r.Detect(head, src.Name, src.Declared)}}
+	if src.Scans.Pictures > 0 {
+		p.pictures = newPictures(src.Scans)
+	}
 	p.Out = &Sink{Left: lim.MaxText, Max: lim.MaxText, maxBlocks: lim.MaxBlocks}
 	p.Out.Emit = func(b domain.Block) error {
 		emitted = emit(b)
@@ -111,7 +116,12 @@ func (r *Registry) Parse(ctx context.Context, src Source, lim Limits, emit func(
 		// All other causes have been ruled out, so the content must be damaged.
 		return nil, &Error{Kind: Damaged, Err: err, Message: "the file is damaged: it cannot be read as " + r.name(p.Doc.MIMEType)}
 	}
-	if p.Out.Letters == 0 {
+	p.pictures.finish(p)
+	switch {
+	case p.Out.Letters > 0 || len(p.Doc.Unread) > 0:
+	case len(src.Scans.Pages) > 0:
+		return nil, Errorf(NoText, "the file contains no text, and no text was recognised in its pictures")
+	default:
 		return nil, Errorf(NoText, "the file contains no text")
 	}
 	// If a document has at most one page and a single level-1 heading, that heading is its title. Otherwise the heading
@@ -156,6 +166,7 @@ type Parser struct {
 	Formats   *Registry // for embedded documents
 	Container any       // a packed document's open container; nil until it is opened
 	Nesting   int       // nesting depth of embedded files
+	pictures  *pictures // shared with the parsers of embedded files; nil if pictures are not read
 }
 
 // ReadAs reads the source as a document of the given type.

@@ -46,6 +46,9 @@ type Format struct {
 	// Scan returns a page's picture for OCR, turned clockwise by the given number of quarter turns. Pages are counted from
 	// 1. Scan is nil for formats without scanned pages.
 	Scan func(p *Parser, page, turn int) (*image.Gray, error)
+	// PictureSize returns the width and height in pixels from the first bytes of a picture's file. It is nil for formats
+	// that are not pictures.
+	PictureSize func(file io.Reader) (width, height int, err error)
 	// Scanned lays out pages whose text OCR recognised. Only one format has this function, so the pages may come from a
 	// document in another format.
 	Scanned func(p *Parser, pages []scan.Page) error

@@ -17,8 +17,8 @@ const (
 )
 
 // Scan detects a document's format and returns a page's picture for OCR, with skewed lines of text straightened. Pages
-// are counted from 1. Scan returns an *Error if the document cannot be read, a reader panics, or the format has no
-// scanned pages.
+// are counted from 1. In formats without scanned pages, `page` is the number of a picture; see domain.Picture. Scan
+// returns an *Error if the document cannot be read or a reader panics.
 func (r *Registry) Scan(ctx context.Context, src Source, lim Limits, page, turn int) (picture *image.Gray, err error) {
 	lim = lim.WithDefaults()
 	head, err := readHead(src, lim)
@@ -28,8 +28,14 @@ func (r *Registry) Scan(ctx context.Context, src Source, lim Limits, page, turn 
 	defer recoverPanic(&err)
 	kind := r.Detect(head, src.Name, src.Declared)
 	f := r.byType(kind)
-	if f == nil || f.Scan == nil {
-		return nil, Errorf(Unsupported, "files of type %s have no pages on which text can be recognised", kind)
+	if f == nil {
+		return nil, r.Unsupported(kind)
+	}
+	if f.Scan == nil {
+		if picture, err = r.scanPicture(ctx, src, lim, kind, head, page, turn); err != nil {
+			return nil, err
+		}
+		return scan.Straightened(picture), nil
 	}
 	p := &Parser{Ctx: ctx, Src: src, Lim: lim, Formats: r, Doc: &domain.Document{MIMEType: kind}}
 	p.Out = &Sink{Left: lim.MaxText, Max: lim.MaxText, Emit: func(domain.Block) error { return nil }}

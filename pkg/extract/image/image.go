@@ -23,19 +23,19 @@ import (
 var (
 	PNG = format.Format{
 		Type: "image/png", Extensions: []string{".png"}, Name: "a PNG picture", Label: "PNG",
-		Sniff: prefixed("\x89PNG\r\n\x1a\n"), Read: read, Scan: kind{png.DecodeConfig, png.Decode}.scan,
+		Sniff: prefixed("\x89PNG\r\n\x1a\n"), Read: read, Scan: pngKind.scan, PictureSize: pngKind.size,
 	}
 	JPEG = format.Format{
 		Type: "image/jpeg", Aliases: []string{"image/jpg", "image/pjpeg"}, Extensions: []string{".jpg", ".jpeg", ".jpe"}, Name: "a JPEG picture", Label: "JPEG",
-		Sniff: prefixed("\xff\xd8\xff"), Read: read, Scan: kind{jpeg.DecodeConfig, jpeg.Decode}.scan,
+		Sniff: prefixed("\xff\xd8\xff"), Read: read, Scan: jpegKind.scan, PictureSize: jpegKind.size,
 	}
 	TIFF = format.Format{
 		Type: "image/tiff", Aliases: []string{"image/tif"}, Extensions: []string{".tif", ".tiff"}, Name: "a TIFF picture", Label: "TIFF",
-		Sniff: prefixed("II*\x00", "MM\x00*"), Read: readTIFF, Scan: scanTIFF,
+		Sniff: prefixed("II*\x00", "MM\x00*"), Read: readTIFF, Scan: scanTIFF, PictureSize: tiffKind.size,
 	}
 	WebP = format.Format{
 		Type: "image/webp", Extensions: []string{".webp"}, Name: "a WebP picture", Label: "WebP",
-		Sniff: isWebP, Read: read, Scan: kind{webp.DecodeConfig, webp.Decode}.scan,
+		Sniff: isWebP, Read: read, Scan: webpKind.scan, PictureSize: webpKind.size,
 	}
 )
 
@@ -83,9 +83,6 @@ func readPages(p *format.Parser, count int) error {
 	return p.ReadScanned(pages)
 }
 
-// maxPixels is the maximum number of pixels in a picture: 8,000 × 8,000. Decoding takes up to eight bytes per pixel.
-const maxPixels = 64_000_000
-
 // Bounds on a picture's longer side in pixels. In smaller pictures, letters are too small to be recognised.
 const (
 	smallSide = 1600
@@ -96,6 +93,19 @@ const (
 type kind struct {
 	config func(io.Reader) (image.Config, error)
 	decode func(io.Reader) (image.Image, error)
+}
+
+var (
+	pngKind  = kind{png.DecodeConfig, png.Decode}
+	jpegKind = kind{jpeg.DecodeConfig, jpeg.Decode}
+	tiffKind = kind{tiff.DecodeConfig, tiff.Decode}
+	webpKind = kind{webp.DecodeConfig, webp.Decode}
+)
+
+// size returns the width and height of the picture in a file, from the file's first bytes.
+func (k kind) size(file io.Reader) (width, height int, err error) {
+	size, err := k.config(file)
+	return size.Width, size.Height, err
 }
 
 // scan prepares the picture in a single-page file for OCR.
@@ -119,8 +129,8 @@ func (k kind) gray(open func() io.Reader, turn int) (*image.Gray, error) {
 	if size.Width < 1 || size.Height < 1 {
 		return nil, damaged(fmt.Errorf("it has %d × %d pixels", size.Width, size.Height))
 	}
-	if size.Width > maxPixels/size.Height {
-		return nil, format.Errorf(format.TooLarge, "the picture has %d × %d pixels, more than %d million; scan it at 300 dpi", size.Width, size.Height, maxPixels/1_000_000)
+	if size.Width > format.MaxPicturePixels/size.Height {
+		return nil, format.Errorf(format.TooLarge, "the picture has %d × %d pixels, more than %d million; scan it at 300 dpi", size.Width, size.Height, format.MaxPicturePixels/1_000_000)
 	}
 	picture, err := k.decode(open())
 	if err != nil {
@@ -149,6 +159,9 @@ func grayOf(picture image.Image) *image.Gray {
 	}
 	g := image.NewGray(image.Rect(0, 0, w, h))
 	draw.Draw(g, g.Rect, image.White, image.Point{}, draw.Src)
+	if colours, ok := picture.(*image.YCbCr); ok { // a JPEG picture's brightness is stored separately
+		picture = &image.Gray{Pix: colours.Y, Stride: colours.YStride, Rect: colours.Rect}
+	}
 	if w == from.Dx() && h == from.Dy() {
 		draw.Draw(g, g.Rect, picture, from.Min, draw.Over)
 	} else {
@@ -177,5 +190,5 @@ func scanTIFF(p *format.Parser, page, turn int) (*image.Gray, error) {
 		return nil, format.Errorf(format.NoPage, "the file has no page %d; its pages are 1 to %d", page, len(pages))
 	}
 	open := func() io.Reader { return io.NewSectionReader(startingAt{p.Src.Data, pages[page-1]}, 0, p.Src.Size) }
-	return kind{tiff.DecodeConfig, tiff.Decode}.gray(open, turn)
+	return tiffKind.gray(open, turn)
 }

@@ -138,6 +138,15 @@ func (a *Package) EmbedsRest(rels []Relation) {
 	}
 }
 
+// PictureText returns the text recognised in the picture that a relationship refers to; see format.Parser.Picture.
+// `alt` is the picture's description, or "".
+func (a *Package) PictureText(rel Relation, alt string) ([]domain.Block, error) {
+	if rel.External || rel.Target == "" {
+		return nil, nil
+	}
+	return a.P.Picture(a.Picture(rel.Target, alt))
+}
+
 // MainPart returns the name of the main document part. It is the first of these that exists: the part named by the
 // package's relationships, the part `fallback`, and a part with a document's content type. If none exists, MainPart
 // returns `fallback`.

@@ -242,22 +242,32 @@ func autoNumber(n int, scheme string) string {
 	return text
 }
 
-// picture reads a picture's description.
+// picture reads a picture's description and the text in the picture.
 func (s *slideWalker) picture(sc *xmlscan.Scanner) {
-	said := ""
+	said, id := "", ""
 	sc.Descend(func(e xml.StartElement) bool {
 		switch e.Name.Local {
 		case "cNvPr":
 			said = ooxml.AltText(xmlscan.Attr(e, "descr"))
+		case "blip":
+			id = ooxml.RelationID(e, "embed")
 		case "xfrm":
 			s.place(sc)
 			return true
 		}
 		return false
 	})
-	if said != "" && !s.isLayout {
+	if s.isLayout {
+		return
+	}
+	if said != "" {
 		s.put(domain.Block{Kind: domain.BlockParagraph, Text: said})
 	}
+	blocks, err := s.r.a.PictureText(s.rels[id], said)
+	for _, b := range blocks {
+		s.put(b)
+	}
+	sc.Stop(err)
 }
 
 // frame reads a graphic frame's content: a table, chart or diagram. For an embedded object, it just adds a warning.

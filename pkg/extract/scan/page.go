@@ -15,9 +15,10 @@ import (
 
 // Page is the recognised text of one page. Positions are in pixels from the picture's upper left corner.
 type Page struct {
-	Number int `json:"n"` // from 1
-	Width  int `json:"w"`
-	Height int `json:"h"`
+	Number int    `json:"n"`           // from 1
+	Key    string `json:"k,omitempty"` // key of a picture within a document; "" for a page
+	Width  int    `json:"w"`
+	Height int    `json:"h"`
 	// Turn is the number of clockwise quarter turns that made the picture upright. Width, Height and all positions refer
 	// to the turned picture.
 	Turn  int    `json:"t,omitempty"`
@@ -112,6 +113,26 @@ func (p Page) WithoutNoise() Page {
 	}
 	p.Lines = kept
 	if p.Confidence() < minPageConfidence {
+		p.Lines = nil
+	}
+	return p
+}
+
+// Bounds on text recognised in a picture within a document. Such a picture may be a photograph, on which OCR finds a
+// few words with low confidence.
+const (
+	minPictureConfidence = 0.6
+	minPictureLetters    = 8
+	maxLogoPlaces        = 3  // times that a document may show a picture with little text that is not a logo
+	maxLogoLetters       = 60 // letters on a logo
+)
+
+// InDocument returns the text of a picture that a document shows `places` times. It is empty if the picture is a logo or
+// probably has no text.
+func (p Page) InDocument(places int) Page {
+	p = p.WithoutNoise()
+	n := p.Letters()
+	if n < minPictureLetters || p.Confidence() < minPictureConfidence || places > maxLogoPlaces && n <= maxLogoLetters {
 		p.Lines = nil
 	}
 	return p

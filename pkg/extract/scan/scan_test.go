@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sluice/sluice/pkg/extract/extracttest/paper"
 	"github.com/sluice/sluice/pkg/extract/scan"
 )
 
@@ -199,4 +200,43 @@ func FuzzParseHOCR(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestPicturesWithTextAreTold(t *testing.T) {
+	t.Parallel()
+	screen, err := paper.Screen("The feed pumps hold", "the pressure of six bar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inverted := image.NewGray(screen.Rect)
+	for i, v := range screen.Pix {
+		inverted.Pix[i] = 255 - v
+	}
+	page, _, err := paper.Page{Heading: "Pumps"}.Draw()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pale, err := paper.Scan{Fade: 90}.Apply(screen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blown := image.NewGray(image.Rect(0, 0, 6*screen.Rect.Dx(), 6*screen.Rect.Dy()))
+	for y := range blown.Rect.Dy() {
+		for x := range blown.Rect.Dx() {
+			blown.Pix[y*blown.Stride+x] = screen.GrayAt(x/6, y/6).Y
+		}
+	}
+	for name, g := range map[string]*image.Gray{"a screenshot": screen, "white on black": inverted, "a page with a title": page, "pale": pale, "large letters": blown} {
+		if !scan.HasText(g) {
+			t.Errorf("%s: no text was found", name)
+		}
+	}
+	for name, g := range map[string]*image.Gray{
+		"a photograph": paper.Photograph(1200, 800, 1), "a small photograph": paper.Photograph(300, 200, 2),
+		"an empty picture": image.NewGray(image.Rect(0, 0, 900, 900)), "a line": image.NewGray(image.Rect(0, 0, 900, 1)),
+	} {
+		if scan.HasText(g) {
+			t.Errorf("%s: text was found", name)
+		}
+	}
 }

@@ -226,3 +226,16 @@ func (a *Archive) Scan(sc *xmlscan.Scanner, take func(sc *xmlscan.Scanner)) erro
 	a.cut = a.cut || sc.Damage != nil
 	return sc.Err
 }
+
+// Picture returns the picture in a part, for format.Parser.Picture. If the part is missing, the result has no key, so
+// that it is skipped.
+func (a *Archive) Picture(name, alt string) format.Picture {
+	f := a.Files[PartName(name)]
+	if f == nil {
+		return format.Picture{}
+	}
+	return format.Picture{
+		Key:  fmt.Sprintf("%08x-%d", f.CRC32, f.UncompressedSize64),
+		Size: int64(min(f.UncompressedSize64, format.MaxPart)), Alt: alt, Open: f.Open,
+	}
+}

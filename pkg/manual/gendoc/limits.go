@@ -67,6 +67,9 @@ var parts = []struct {
 		{"extract/format", "MaxDepth", number, "nesting depth of elements, values and lists"},
 		{"extract/format", "MaxBlockBytes", bytesOf, "paragraph; longer ones are split"},
 		{"extract/format", "MaxURL", bytesOf, "address of a link; longer ones are dropped"},
+		{"extract/format", "MaxPicturePixels", number, "pixels of a picture whose text is recognised"},
+		{"extract/format", "MaxPictureBytes", bytesOf, "picture within a document whose text is recognised"},
+		{"extract", "PictureTime", timeOf, "recognition of the text in a document's pictures, without waiting"},
 	}},
 	{"Crawling", []bound{
 		{"domain", "DefaultMaxDepth", number, "links from the root of a site, unless `max_depth` is set"},

@@ -212,3 +212,41 @@ func F1(want, got string) float64 {
 	}
 	return 2 * float64(both) / float64(words+found)
 }
+
+// Screen draws lines of text as a screenshot does: in small letters, black on white, without much space around them.
+func Screen(text ...string) (*image.Gray, error) {
+	const size, step, border = 18, 30, 24 // pixels
+	f, err := face(goregular.TTF, size)
+	if err != nil {
+		return nil, err
+	}
+	width := 0
+	for _, line := range text {
+		width = max(width, font.MeasureString(f, line).Ceil())
+	}
+	g := image.NewGray(image.Rect(0, 0, width+2*border, len(text)*step+2*border))
+	draw.Draw(g, g.Rect, image.White, image.Point{}, draw.Src)
+	pen := font.Drawer{Dst: g, Src: image.Black, Face: f}
+	for i, line := range text {
+		pen.Dot = fixed.P(border, border+i*step+size)
+		pen.DrawString(line)
+	}
+	return g, nil
+}
+
+// Photograph draws a picture without text: soft shapes in front of a sky, with a camera's noise.
+func Photograph(width, height int, seed uint64) *image.Gray {
+	random := rand.New(rand.NewPCG(seed, 2))
+	g := image.NewGray(image.Rect(0, 0, width, height))
+	for y := range height {
+		for x := range width {
+			u, v := float64(x)/float64(width), float64(y)/float64(height)
+			shade := 120 + 50*math.Sin(5*u+3*v) + 40*math.Cos(7*v*u+float64(seed)) + 8*random.NormFloat64()
+			if math.Hypot(u-0.5, v-0.6) < 0.2 { // a ball with a sharp edge
+				shade = 40 + 60*v
+			}
+			g.Pix[y*g.Stride+x] = uint8(min(max(shade, 0), 255))
+		}
+	}
+	return g
+}

@@ -1,0 +1,261 @@
+package extract_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"image"
+	"image/jpeg"
+	"image/png"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract"
+	"github.com/sluice/sluice/pkg/extract/extracttest"
+	"github.com/sluice/sluice/pkg/extract/extracttest/paper"
+)
+
+// screenshot returns a PNG file that shows lines of text.
+func screenshot(t *testing.T, lines ...string) string {
+	t.Helper()
+	g, err := paper.Screen(lines...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return encodePNG(t, g)
+}
+
+func encodePNG(t *testing.T, g image.Image) string {
+	t.Helper()
+	var file bytes.Buffer
+	if err := png.Encode(&file, g); err != nil {
+		t.Fatal(err)
+	}
+	return file.String()
+}
+
+// withPictures is a document with pictures between paragraphs.
+type withPictures struct {
+	name  string
+	write func(t *testing.T, alt string, pictures ...string) []byte
+}
+
+// documentsWithPictures write the text "Before the pictures stands this." in front of the pictures, and "After the
+// pictures stands that." behind them.
+var documentsWithPictures = []withPictures{
+	{"a.docx", func(t *testing.T, alt string, pictures ...string) []byte {
+		t.Helper()
+		body := extracttest.WordPara("", "Before the pictures stands this.")
+		var rels []string
+		var parts []extracttest.Part
+		for i, p := range pictures {
+			rels = append(rels, fmt.Sprintf("rId%d image media/image%d.png", i+1, i+1))
+			parts = append(parts, extracttest.Part{fmt.Sprintf("word/media/image%d.png", i+1), p})
+			body += fmt.Sprintf(`<w:p><w:r><w:drawing><wp:inline><wp:docPr id="1" descr="%s"/><a:graphic><a:graphicData><pic:pic xmlns:pic="pic"><pic:blipFill><a:blip r:embed="rId%d"/></pic:blipFill></pic:pic></a:graphicData></a:graphic></wp:inline></w:drawing></w:r></w:p>`, alt, i+1)
+		}
+		body += extracttest.WordPara("", "After the pictures stands that.")
+		return extracttest.Word(t, body, append(parts, extracttest.Rels("word/document.xml", rels...))...)
+	}},
+	{"a.pptx", func(t *testing.T, alt string, pictures ...string) []byte {
+		t.Helper()
+		shapes := extracttest.Shape("", extracttest.Drawn("", "Before the pictures stands this."))
+		var rels []string
+		var parts []extracttest.Part
+		for i, p := range pictures {
+			rels = append(rels, fmt.Sprintf("rId%d image ../media/image%d.png", i+1, i+1))
+			parts = append(parts, extracttest.Part{fmt.Sprintf("ppt/media/image%d.png", i+1), p})
+			shapes += fmt.Sprintf(`<p:pic><p:nvPicPr><p:cNvPr id="1" name="Picture" descr="%s"/></p:nvPicPr><p:blipFill><a:blip r:embed="rId%d"/></p:blipFill></p:pic>`, alt, i+1)
+		}
+		shapes += extracttest.Shape("", extracttest.Drawn("", "After the pictures stands that."))
+		return extracttest.Slides(t, []string{"|" + shapes}, append(parts, extracttest.Rels("ppt/slides/slide1.xml", rels...))...)
+	}},
+}
+
+// pictureReader returns an extractor that reads up to ten pictures per document.
+func pictureReader(t *testing.T, change func(*extract.Options)) *extract.Extractor {
+	t.Helper()
+	return newScanReader(t, func(o *extract.Options) {
+		o.MaxPictures = 10
+		if change != nil {
+			change(o)
+		}
+	})
+}
+
+func readPictures(t *testing.T, x *extract.Extractor, name string, data []byte) *domain.Document {
+	t.Helper()
+	doc, err := x.Extract(t.Context(), extract.Request{Reader: bytes.NewReader(data), Name: name, Languages: []string{"eng"}})
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return doc
+}
+
+// blockTexts returns the texts of a document's blocks, each line break as a space.
+func blockTexts(doc *domain.Document) []string {
+	var texts []string
+	for _, b := range doc.Blocks {
+		texts = append(texts, strings.Join(strings.Fields(b.Text), " "))
+	}
+	return texts
+}
+
+func TestTextInPicturesIsReadWhereThePictureStands(t *testing.T) {
+	t.Parallel()
+	x := pictureReader(t, nil)
+	picture := screenshot(t, "Error 4711: the pump has lost its prime", "Open the valve on the north side and restart the pump")
+	const alt = "The message of the control panel"
+	for _, d := range documentsWithPictures {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			doc := readPictures(t, x, d.name, d.write(t, alt, picture))
+			want := []string{"Before the pictures stands this.", alt, "Error 4711: the pump has lost its prime Open the valve on the north side and restart the pump", "After the pictures stands that."}
+			if got := blockTexts(doc); !slices.Equal(got, want) {
+				t.Fatalf("got %q, want %q", got, want)
+			}
+			for i, b := range doc.Blocks {
+				if recognised := i == 2; (b.Confidence > 0.8) != recognised || !recognised && b.Confidence != 0 {
+					t.Errorf("block %d has the confidence %g", i, b.Confidence)
+				}
+			}
+			if len(doc.Unread)+len(doc.Warnings) > 0 {
+				t.Errorf("unread: %v; warnings: %q", doc.Unread, doc.Warnings)
+			}
+			info := doc.Info()
+			if c, ok := info.Confidence(0, nil, doc.Blocks[2].Offset, 10); !ok || c < 0.8 {
+				t.Errorf("the recognised text has the confidence %g, %t", c, ok)
+			}
+			if _, ok := info.Confidence(0, nil, 0, len(doc.Blocks[0].Text)); ok {
+				t.Error("the paragraph above the picture counts as recognised")
+			}
+		})
+	}
+}
+
+func TestADescriptionIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	x := pictureReader(t, nil)
+	for _, d := range documentsWithPictures {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			doc := readPictures(t, x, d.name, d.write(t, "Open the valve, and restart the pump.", screenshot(t, "Open the valve and restart the pump")))
+			want := []string{"Before the pictures stands this.", "Open the valve, and restart the pump.", "After the pictures stands that."}
+			if got := blockTexts(doc); !slices.Equal(got, want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+func TestPicturesWithoutUsefulTextAreSkipped(t *testing.T) {
+	t.Parallel()
+	x := pictureReader(t, nil)
+	var photo bytes.Buffer
+	if err := jpeg.Encode(&photo, paper.Photograph(1200, 800, 1), nil); err != nil {
+		t.Fatal(err)
+	}
+	logo, text := screenshot(t, "North Side Pumps Inc. of Leeds"), screenshot(t, "The feed pumps hold the pressure of six bar")
+	icon, err := paper.Screen("OK 12345")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range documentsWithPictures {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			doc := readPictures(t, x, d.name, d.write(t, "", logo, photo.String(), logo, text, text, logo, encodePNG(t, icon), logo, "not a picture", "\x89PNG\r\n\x1a\n"))
+			want := []string{"Before the pictures stands this.", "The feed pumps hold the pressure of six bar", "After the pictures stands that."}
+			if got := blockTexts(doc); !slices.Equal(got, want) || len(doc.Warnings) > 0 {
+				t.Errorf("got %q, want %q; warnings: %q", got, want, doc.Warnings)
+			}
+		})
+	}
+}
+
+func TestTextInPicturesCanBeLeftForLater(t *testing.T) {
+	t.Parallel()
+	x := pictureReader(t, nil)
+	picture := screenshot(t, "The feed pumps hold the pressure of six bar")
+	for _, d := range documentsWithPictures {
+		doc, err := x.Extract(t.Context(), extract.Request{Reader: bytes.NewReader(d.write(t, "", picture, picture)), Name: d.name, Defer: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := blockTexts(doc); len(got) != 2 || len(doc.Unread) != 1 || doc.Unread[0].Places != 2 {
+			t.Errorf("%s: got %q; unread: %v", d.name, got, doc.Unread)
+		}
+	}
+	alone := extracttest.Slides(t, []string{`|<p:pic><p:nvPicPr><p:cNvPr id="1"/></p:nvPicPr><p:blipFill><a:blip r:embed="rId1"/></p:blipFill></p:pic>`},
+		extracttest.Part{"ppt/media/image1.png", picture}, extracttest.Rels("ppt/slides/slide1.xml", "rId1 image ../media/image1.png"))
+	if _, err := x.Extract(t.Context(), extract.Request{Reader: bytes.NewReader(alone), Name: "a.pptx", Defer: true}); extract.KindOf(err) != extract.Scanned {
+		t.Errorf("a presentation of pictures: %v", err)
+	}
+	if got := blockTexts(readPictures(t, x, "a.pptx", alone)); !slices.Equal(got, []string{"The feed pumps hold the pressure of six bar"}) {
+		t.Errorf("a presentation of pictures: got %q", got)
+	}
+}
+
+func TestPicturesAreReadOnlyIfTheSettingAllowsIt(t *testing.T) {
+	t.Parallel()
+	picture := screenshot(t, "The feed pumps hold the pressure of six bar")
+	for name, change := range map[string]func(*extract.Options){
+		"turned off":        func(o *extract.Options) { o.MaxPictures = 0 },
+		"without Tesseract": func(o *extract.Options) { o.Tesseract = "off" },
+	} {
+		o := extract.Options{Concurrency: 1, MaxPictures: 10, TempDir: t.TempDir()}
+		change(&o)
+		x := extract.New(o)
+		for _, d := range documentsWithPictures {
+			doc := readPictures(t, x, d.name, d.write(t, "", picture))
+			if len(doc.Blocks) != 2 || len(doc.Unread)+len(doc.Warnings) > 0 {
+				t.Errorf("%s, %s: got %q; unread: %v; warnings: %q", name, d.name, blockTexts(doc), doc.Unread, doc.Warnings)
+			}
+		}
+		_ = x.Close() // returns no error
+	}
+}
+
+// hugePNG returns a PNG file of 60,000 × 60,000 pixels that is only a few bytes long.
+func hugePNG() string {
+	chunk := func(kind string, data []byte) []byte {
+		out := binary.BigEndian.AppendUint32(nil, uint32(len(data)))
+		out = append(append(out, kind...), data...)
+		return binary.BigEndian.AppendUint32(out, crc32.ChecksumIEEE(out[4:]))
+	}
+	header := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, 60_000), 60_000)
+	return "\x89PNG\r\n\x1a\n" + string(chunk("IHDR", append(header, 8, 0, 0, 0, 0))) + string(chunk("IDAT", nil))
+}
+
+func TestSkippedPicturesGiveAWarning(t *testing.T) {
+	t.Parallel()
+	first, second := screenshot(t, "The feed pumps hold the pressure of six bar"), screenshot(t, "Nobody may enter the boiler house before noon")
+	broken := first[:len(first)/2]
+	const readFirst = "The feed pumps hold the pressure of six bar"
+	for name, test := range map[string]struct {
+		change   func(*extract.Options)
+		pictures []string
+		warning  string
+	}{
+		"too many":    {func(o *extract.Options) { o.MaxPictures = 1 }, []string{first, second}, "the text in 1 picture was not read: text is recognised in at most 1 pictures per document"},
+		"no time":     {func(o *extract.Options) { o.PictureTime = time.Nanosecond }, []string{first, second}, "the text in 1 picture was not read: recognising the text in a document's pictures may take at most"},
+		"too large":   {nil, []string{first, hugePNG(), "\x89PNG" + strings.Repeat(" ", 17<<20)}, "the text in 2 pictures was not read: a picture may have at most 16 MiB and 64 million pixels"},
+		"half a file": {nil, []string{first, broken}, "the text in 1 picture was not read: the picture is damaged"},
+	} {
+		x := pictureReader(t, test.change)
+		for _, d := range documentsWithPictures {
+			t.Run(name+" "+d.name, func(t *testing.T) {
+				t.Parallel()
+				doc := readPictures(t, x, d.name, d.write(t, "", test.pictures...))
+				if got := blockTexts(doc); len(got) != 3 || got[1] != readFirst {
+					t.Errorf("got %q", got)
+				}
+				if len(doc.Warnings) != 1 || !strings.HasPrefix(strings.Replace(doc.Warnings[0], "pictures were", "pictures was", 1), test.warning) {
+					t.Errorf("got the warnings %q, want %q", doc.Warnings, test.warning)
+				}
+			})
+		}
+	}
+}
