@@ -2,6 +2,7 @@ package extract_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
@@ -73,6 +74,36 @@ var documentsWithPictures = []withPictures{
 		shapes += extracttest.Shape("", extracttest.Drawn("", "After the pictures stands that."))
 		return extracttest.Slides(t, []string{"|" + shapes}, append(parts, extracttest.Rels("ppt/slides/slide1.xml", rels...))...)
 	}},
+	{"a.odt", func(t *testing.T, alt string, pictures ...string) []byte {
+		t.Helper()
+		return openDocument(t, "text", "<text:p>%s</text:p>", "<text:p>Before the pictures stands this.</text:p>", "<text:p>After the pictures stands that.</text:p>", alt, pictures)
+	}},
+	{"a.odp", func(t *testing.T, alt string, pictures ...string) []byte {
+		t.Helper()
+		const box = "<draw:frame><draw:text-box><text:p>%s the pictures stands %s.</text:p></draw:text-box></draw:frame>"
+		return openDocument(t, "presentation", "%s", "<draw:page>"+fmt.Sprintf(box, "Before", "this"), fmt.Sprintf(box, "After", "that")+"</draw:page>", alt, pictures)
+	}},
+	{"a.html", func(t *testing.T, alt string, pictures ...string) []byte {
+		t.Helper()
+		page := `<html><body><main><p>Before the pictures stands this.</p>`
+		for _, p := range pictures {
+			page += `<p><img alt="` + alt + `" src="data:image/png;base64,` + base64.StdEncoding.EncodeToString([]byte(p)) + `"></p>`
+		}
+		return []byte(page + `<p><img src="https://example.invalid/a.png">After the pictures stands that.</p></main></body></html>`)
+	}},
+}
+
+// openDocument returns an OpenDocument file with pictures between two texts. `around` is the format for what is around
+// a frame.
+func openDocument(t *testing.T, kind, around, before, after, alt string, pictures []string) []byte {
+	t.Helper()
+	parts := []extracttest.Part{{"mimetype", "application/vnd.oasis.opendocument." + kind}}
+	for i, p := range pictures {
+		name := fmt.Sprintf("Pictures/%d.png", i+1)
+		parts = append(parts, extracttest.Part{name, p})
+		before += fmt.Sprintf(around, `<draw:frame><draw:image xlink:href="`+name+`"/><svg:desc>`+alt+`</svg:desc></draw:frame>`)
+	}
+	return extracttest.Office(t, append(parts, extracttest.Part{"content.xml", `<office:document-content xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" xmlns:text="t" xmlns:draw="d" xmlns:svg="v" xmlns:xlink="x"><office:body><office:` + kind + `>` + before + after + `</office:` + kind + `></office:body></office:document-content>`})...)
 }
 
 // pictureReader returns an extractor that reads up to ten pictures per document.
@@ -257,5 +288,35 @@ func TestSkippedPicturesGiveAWarning(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+func TestTextInTablesPicturesFollowsTheTable(t *testing.T) {
+	t.Parallel()
+	x := pictureReader(t, nil)
+	const text = "The feed pumps hold the pressure of six bar"
+	picture := `<w:p><w:r><w:drawing><a:blip r:embed="rId1"/></w:drawing></w:r></w:p>`
+	file := extracttest.Word(t, `<w:tbl>`+extracttest.WordRow("Pump", "State")+`<w:tr><w:tc>`+extracttest.WordPara("", "North")+`</w:tc><w:tc>`+extracttest.WordPara("", "works")+picture+`</w:tc></w:tr></w:tbl>`,
+		extracttest.Part{"word/media/image1.png", screenshot(t, text)}, extracttest.Rels("word/document.xml", "rId1 image media/image1.png"))
+	doc := readPictures(t, x, "a.docx", file)
+	if got := blockTexts(doc); len(got) < 2 || got[len(got)-1] != text || doc.Blocks[len(got)-1].Confidence == 0 || !strings.Contains(got[len(got)-2], "works") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestTextInAttachedPicturesIsRead(t *testing.T) {
+	t.Parallel()
+	x := pictureReader(t, nil)
+	attached := func(name, kind string, content []byte) string {
+		return fmt.Sprintf("--B\r\nContent-Type: %s; name=%q\r\nContent-Disposition: attachment; filename=%q\r\nContent-Transfer-Encoding: base64\r\n\r\n%s\r\n", kind, name, name, base64.StdEncoding.EncodeToString(content))
+	}
+	const inPicture, inReport = "The feed pumps hold the pressure of six bar", "Nobody may enter the boiler house before noon"
+	mail := "Subject: Pumps\r\nContent-Type: multipart/mixed; boundary=B\r\n\r\n--B\r\nContent-Type: text/plain\r\n\r\nSee the pictures.\r\n" +
+		attached("a.png", "image/png", []byte(screenshot(t, inPicture))) +
+		attached("b.docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", documentsWithPictures[0].write(t, "", screenshot(t, inReport))) + "--B--\r\n"
+	doc := readPictures(t, x, "a.eml", []byte(mail))
+	want := []string{"Pumps", "See the pictures.", "a.png", inPicture, "b.docx", "Before the pictures stands this.", inReport, "After the pictures stands that."}
+	if got := blockTexts(doc); !slices.Equal(got, want) || len(doc.Warnings) > 0 {
+		t.Errorf("got %q, want %q; warnings: %q", got, want, doc.Warnings)
 	}
 }

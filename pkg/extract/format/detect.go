@@ -22,6 +22,7 @@ const (
 	TypeRTF      = "application/rtf"
 	TypeMHTML    = "multipart/related" // a web page saved as one file with its resources
 	TypeZip      = "application/zip"   // a container of files, not a document
+	TypeTIFF     = "image/tiff"        // a picture, possibly with several pages
 )
 
 const (

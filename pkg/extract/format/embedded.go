@@ -21,6 +21,8 @@ func (p *Parser) Embedded(content []byte, name, declared string, level int, what
 	case len(content) == 0:
 		p.Out.Warn(what + " is empty")
 		return nil
+	case p.pictures != nil && p.Formats.isSinglePicture(kind):
+		return p.embeddedPicture(content, name, level)
 	case p.Formats.byType(kind) == nil:
 		p.Out.Warn(what + " was skipped: " + p.Formats.Unsupported(kind).Message)
 		return nil

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"image"
@@ -123,6 +125,27 @@ func (p *Parser) Picture(pic Picture) ([]domain.Block, error) {
 		return nil, nil
 	}
 	return p.recognisedBlocks(page, pic.Alt)
+}
+
+// embeddedPicture reads the text in an attached picture, under a heading with the file's name.
+func (p *Parser) embeddedPicture(content []byte, name string, level int) error {
+	sum := sha256.Sum256(content)
+	blocks, err := p.Picture(Picture{
+		Key: hex.EncodeToString(sum[:]), Size: int64(len(content)),
+		Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil },
+	})
+	if err != nil || len(blocks) == 0 {
+		return err
+	}
+	if err := p.Out.Heading(level, name, 0); err != nil {
+		return err
+	}
+	for _, b := range blocks {
+		if err := p.Out.Add(b); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // finish records the document's unread pictures and adds warnings about skipped pictures.
@@ -250,6 +273,12 @@ func (r *Registry) pictureFormat(head []byte) *Format {
 		}
 	}
 	return nil
+}
+
+// isSinglePicture reports whether files of a type are pictures with a single page.
+func (r *Registry) isSinglePicture(mimeType string) bool {
+	f := r.byType(mimeType)
+	return f != nil && f.PictureSize != nil && f.Type != TypeTIFF
 }
 
 // scanPicture returns picture `number` in a document for OCR. It fails with an error of kind NoText if the picture

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
+	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/extract/charset"
 	"github.com/sluice/sluice/pkg/extract/format"
 )
@@ -41,6 +42,8 @@ func read(in *format.Parser) error {
 type reader struct {
 	*format.Parser
 	anchors map[*html.Node]string // anchors of headings and defined terms, for pages with an address
+
+	pictured map[*html.Node][]domain.Block // text of pictures
 }
 
 func (p *reader) page() error {

@@ -33,6 +33,7 @@ func (p *reader) mainContent(doc *html.Node, page string, f *pageFacts, visible 
 	main := inRegion(blocks, region)
 	if page != "" && visible >= minArticleText && declaresArticle(f, doc) {
 		if keep := p.article(page, blocks, main, t, region, f.link); keep != nil {
+			keepPictures(blocks, main, keep)
 			p.dropTitle(blocks, keep)
 			return p.emitKept("article", blocks, keep)
 		}

@@ -275,10 +275,16 @@ func (w *walker) enter(n *html.Node) {
 	}
 }
 
-// image writes a picture's description unless it is the name of a file or logo.
+// image writes a picture's description unless it is the name of a file or logo. The text in the picture follows as
+// separate blocks.
 func (w *walker) image(n *html.Node) {
-	if alt := w.imageDescription(n); alt != "" {
+	alt := w.imageDescription(n)
+	if alt != "" {
 		w.buf.WriteString(" " + alt + " ")
+	}
+	for _, b := range w.pictureText(n, alt) {
+		w.flush()
+		w.emit(b, n)
 	}
 }
 

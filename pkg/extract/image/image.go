@@ -30,7 +30,7 @@ var (
 		Sniff: prefixed("\xff\xd8\xff"), Read: read, Scan: jpegKind.scan, PictureSize: jpegKind.size,
 	}
 	TIFF = format.Format{
-		Type: "image/tiff", Aliases: []string{"image/tif"}, Extensions: []string{".tif", ".tiff"}, Name: "a TIFF picture", Label: "TIFF",
+		Type: format.TypeTIFF, Aliases: []string{"image/tif"}, Extensions: []string{".tif", ".tiff"}, Name: "a TIFF picture", Label: "TIFF",
 		Sniff: prefixed("II*\x00", "MM\x00*"), Read: readTIFF, Scan: scanTIFF, PictureSize: tiffKind.size,
 	}
 	WebP = format.Format{

@@ -74,6 +74,9 @@ type reader struct {
 	titles int // number of paragraphs in the Title style
 	title  string
 	body   func(*reader, *xmlscan.Scanner)
+
+	pictures      *zip.Archive   // container of the pictures whose text is read; nil if there is none
+	tablePictures []domain.Block // text of the pictures in the open tables
 }
 
 // read reads a packed document: first its metadata, then its styles, then its body. It skips headers and footers, which
@@ -81,6 +84,9 @@ type reader struct {
 func read(p *format.Parser, route string, body func(*reader, *xmlscan.Scanner)) error {
 	a, r := zip.Opened(p), newReader(p, body)
 	p.Doc.Route = route
+	if p.Doc.MIMEType != typePrefix+"spreadsheet" {
+		r.pictures = a
+	}
 	locked := false
 	if err := a.Walk("META-INF/manifest.xml", func(sc *xmlscan.Scanner) {
 		sc.Descend(func(e xml.StartElement) bool {

@@ -22,6 +22,13 @@ func (w *walker) table() {
 	t := &grid{w: w, out: ooxml.Table{Emit: w.emit, Plain: w.r.p.Src.PlainRows, Inner: w.tables > 1}}
 	w.sc.Descend(t.element)
 	w.sc.Stop(t.out.Flush())
+	if w.tables == 1 {
+		pictures := w.r.tablePictures
+		w.r.tablePictures = nil
+		for _, b := range pictures {
+			w.put(b)
+		}
+	}
 }
 
 // grid is the state while reading a table.

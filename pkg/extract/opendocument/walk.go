@@ -109,12 +109,16 @@ func (w *walker) list(e xml.StartElement) {
 	w.style = outer
 }
 
-// drawing reads the text boxes, shapes and picture descriptions in a frame.
+// drawing reads the text boxes, shapes, picture descriptions and pictures in a frame.
 func (w *walker) drawing() {
+	var images []string
+	said, hasTable := "", false
 	w.sc.Descend(func(e xml.StartElement) bool {
 		switch e.Name.Local {
+		case "table":
+			hasTable = true // the frame's image shows the same table
 		case "desc":
-			if said := ooxml.AltText(w.sc.Text()); said != "" {
+			if said = ooxml.AltText(w.sc.Text()); said != "" {
 				w.put(domain.Block{Kind: domain.BlockParagraph, Text: said})
 			}
 			return true
@@ -126,7 +130,11 @@ func (w *walker) drawing() {
 			w.r.p.Out.Warn("embedded objects were skipped; upload them as separate files")
 			w.sc.Skip()
 			return true
-		case "title", "image", "binary-data":
+		case "image":
+			images = append(images, xmlscan.Attr(e, "href"))
+			w.sc.Skip()
+			return true
+		case "title", "binary-data":
 			w.sc.Skip()
 			return true
 		case "frame": // a frame in another frame
@@ -134,6 +142,27 @@ func (w *walker) drawing() {
 		}
 		return w.element(e)
 	})
+	for _, part := range images {
+		if !hasTable {
+			w.picture(part, said)
+		}
+	}
+}
+
+// picture reads the text in a picture. In a table, that text is emitted after the table.
+func (w *walker) picture(part, alt string) {
+	if w.r.pictures == nil {
+		return
+	}
+	blocks, err := w.r.p.Picture(w.r.pictures.Picture(part, alt))
+	w.sc.Stop(err)
+	if w.tables > 0 {
+		w.r.tablePictures = append(w.r.tablePictures, blocks...)
+		return
+	}
+	for _, b := range blocks {
+		w.put(b)
+	}
 }
 
 type paragraph struct {
