@@ -23,6 +23,21 @@ func renderTest(t *testing.T, set string) *rendered {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return mustRender(t, values)
+}
+
+// renderValues renders the chart with the values in a YAML text.
+func renderValues(t *testing.T, text string) *rendered {
+	t.Helper()
+	values, err := common.ReadValues([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mustRender(t, values)
+}
+
+func mustRender(t *testing.T, values common.Values) *rendered {
+	t.Helper()
 	r, err := render(t.Context(), chartDir, values)
 	if err != nil {
 		t.Fatal(err)

@@ -61,10 +61,78 @@ func TestTheNotesWarnOfAWindowThatIsTooSmallForTheWorkers(t *testing.T) {
 	}
 }
 
-func TestALargeNumberAmongTheSettingsStaysANumber(t *testing.T) {
+func TestSettingsRenderAsTheyAreGiven(t *testing.T) {
+	t.Parallel()
+	const name = "SLUICE_LIMIT_RATE"
+	for title, c := range map[string]struct{ settings, component, want string }{
+		"a component's false":       {"true", "false", "false"},
+		"a component's zero":        {"5", "0", "0"},
+		"a component's empty text":  {"5", `""`, ""},
+		"a component's number":      {"false", "7", "7"},
+		"the setting of all":        {"true", "", "true"},
+		"a false for all":           {"false", "", "false"},
+		"a fraction":                {"0.5", "", "0.5"},
+		"a small fraction":          {"5", "0.00002", "0.00002"},
+		"a large fraction":          {"1234567.25", "", "1234567.25"},
+		"a large number":            {"20000000", "", "20000000"},
+		"a large component's":       {"1", "107374182400", "107374182400"},
+		"a negative number":         {"-1000000", "", "-1000000"},
+		"a number as text":          {`"1e6"`, "", "1e6"},
+		"an empty text for all":     {`""`, "", ""},
+		"a zero for all":            {"0", "", "0"},
+		"a component's false alone": {"", "false", "false"},
+	} {
+		t.Run(title, func(t *testing.T) {
+			t.Parallel()
+			text := enough
+			if c.settings != "" {
+				text += "settings: {" + name + ": " + c.settings + "}\n"
+			}
+			if c.component != "" {
+				text += "crawler: {settings: {" + name + ": " + c.component + "}}\n"
+			}
+			values, ok := configMap(renderValues(t, text), "sluice-crawler")
+			got, has := values[name]
+			if !ok || got != c.want || has != (c.want != "") {
+				t.Errorf("%s is %q (set: %t), want %q", name, got, has, c.want)
+			}
+		})
+	}
+}
+
+func TestSettingsOverrideValuesOfTheChart(t *testing.T) {
+	t.Parallel()
+	r := renderValues(t, enough+"api: {settings: {SLUICE_NATS_REPLICAS: 1}}\ningestor: {settings: {SLUICE_NATS_REPLICAS: \"\"}}\n")
+	for component, want := range map[string]string{"api": "1", "ingestor": "", "crawler": "3"} {
+		if values, _ := configMap(r, "sluice-"+component); values["SLUICE_NATS_REPLICAS"] != want {
+			t.Errorf("%s: SLUICE_NATS_REPLICAS is %q, want %q", component, values["SLUICE_NATS_REPLICAS"], want)
+		}
+	}
+}
+
+func TestALargeNumberInAFileStaysANumber(t *testing.T) {
 	t.Parallel()
 	values, ok := configMap(renderTest(t, "hpa"), "sluice-retrieval-api")
 	if !ok || values["SLUICE_QUOTA_TOKENS"] != "20000000" {
 		t.Errorf("SLUICE_QUOTA_TOKENS is %q", values["SLUICE_QUOTA_TOKENS"])
+	}
+}
+
+func TestTheNotesReadTheWindowOfTheAPI(t *testing.T) {
+	t.Parallel()
+	const keda = enough + `
+keda: {monitoringEndpoint: "nats:8222"}
+ingestor: {autoscaling: {mode: keda, max: 40, lag: 16}}
+`
+	for settings, warned := range map[string]bool{
+		"settings: {SLUICE_WINDOW: 640}":                                           false,
+		"settings: {SLUICE_WINDOW: 64}\napi: {settings: {SLUICE_WINDOW: 640}}":     false,
+		"settings: {SLUICE_WINDOW: 640}\napi: {settings: {SLUICE_WINDOW: 0}}":      true,
+		"settings: {SLUICE_WINDOW: 640}\napi: {settings: {SLUICE_WINDOW: \"\"}}":   true,
+		"settings: {SLUICE_WINDOW: 2000000}\napi: {settings: {SLUICE_WORKERS: 1}}": false,
+	} {
+		if got := strings.Contains(renderValues(t, keda+settings).notes, "ingestor cannot grow to"); got != warned {
+			t.Errorf("%s: the notes warn of the window: %t, want %t", settings, got, warned)
+		}
 	}
 }

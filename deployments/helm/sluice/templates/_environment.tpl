@@ -52,11 +52,28 @@
 {{- $_ := set $env "RERANK_URL" $root.Values.rerank.url }}
 {{- $_ := set $env "RERANK_MODEL" $root.Values.rerank.model }}
 {{- end }}
-{{- /* Settings of the component override settings of all processes, which override values of the chart. */}}
-{{- range $name, $value := merge (dict) $c.settings $root.Values.settings $env }}
-{{- if ne (toString $value) "" }}
-{{- /* Helm reads numbers in the values file as floats. Without a format, a large number would become 1e+07. */}}
-{{ $name }}: {{ ternary (printf "%.0f" (float64 $value)) (toString $value) (kindIs "float64" $value) | quote }}
+{{- /* Settings of the component override settings of all processes, which override values of the chart. The function merge
+would not do: it treats false, 0 and "" as missing. An empty value leaves the setting out. */}}
+{{- range $settings := list $root.Values.settings $c.settings }}
+{{- range $name, $value := $settings }}
+{{- $_ := set $env $name $value }}
 {{- end }}
+{{- end }}
+{{- range $name, $value := $env }}
+{{- $text := include "sluice.text" $value }}
+{{- if ne $text "" }}
+{{ $name }}: {{ $text | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* A value as text. Helm reads numbers in a values file as floats, and would print a large one as 1e+07. */}}
+{{- define "sluice.text" -}}
+{{- if not (kindIs "float64" .) }}
+{{- toString . }}
+{{- else if eq . (floor .) }}
+{{- printf "%.0f" . }}
+{{- else }}
+{{- regexReplaceAll "0+$" (printf "%.9f" .) "" }}
 {{- end }}
 {{- end }}
