@@ -151,7 +151,7 @@ func share(legs []leg) []*candidate {
 			return b
 		}
 		c.compared = c.duplicateOf != nil // candidates from other legs are compared with it, too
-		c.partScores = make([]float64, len(parts))
+		c.parts = make([]partScore, len(parts))
 		best[c.hit.Key], out = c, append(out, c)
 		return c
 	}
@@ -165,8 +165,8 @@ func share(legs []leg) []*candidate {
 	for i := range longest {
 		for n, p := range parts {
 			if i < len(p.ranked) {
-				score := p.ranked[i].displayScore
-				add(p.ranked, i).partScores[n] = score
+				score := partScore{p.ranked[i].displayScore, p.ranked[i].relevance}
+				add(p.ranked, i).parts[n] = score
 			}
 		}
 	}

@@ -99,6 +99,35 @@ func TestFragmentsHaveTheirScoresInTheSearchForEachPart(t *testing.T) {
 	}
 }
 
+func TestTheRelevancesOfPartsAreWithoutBoosts(t *testing.T) {
+	t.Parallel()
+	const whole, first, second = "How long is the warranty and who built the pump?", "How long is the warranty", "who built the pump?"
+	hits := map[string][]index.Hit{
+		whole: {hit("a", 0, 5, 0.5), hit("b", 0, 4, 0.4)}, first: {hit("a", 0, 9, 0.9), hit("b", 0, 1, 0.1)}, second: {hit("b", 0, 8, 0.8)},
+	}
+	w := newFixture(hits[whole]...)
+	searchBy(w, hits)
+	w.describe("b", func(d *domain.ActiveDatasource) { d.Metadata = map[string]any{"team": "ops"} })
+	r := w.retriever(Options{})
+	find := func(boosts string) Result {
+		res, err := r.Retrieve(t.Context(), ask(func(r *Request) { r.Query = whole }, boosted(t, boosts)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res
+	}
+	plain, raised := find(`[]`), find(`[{"type":"value","key":"team","value":"ops"}]`)
+	for i, f := range raised.Fragments {
+		at := slices.Index(ids(plain.Fragments), f.DatasourceID)
+		if diff := cmp.Diff(plain.PartScores[at], raised.PartRelevances[i]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", f.DatasourceID, diff)
+		}
+		if f.DatasourceID == "b" && !(raised.PartScores[i][1] > plain.PartScores[at][1]) {
+			t.Errorf("the score %v is not boosted", raised.PartScores[i][1])
+		}
+	}
+}
+
 func TestPartsGivenByTheCallerReplaceThoseOfTheSyntax(t *testing.T) {
 	t.Parallel()
 	const question = "How long is the warranty and who built the pump?"

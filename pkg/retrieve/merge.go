@@ -62,21 +62,20 @@ func (p *mergedFragment) merge(c *candidate) {
 	p.bytes += len(c.hit.Text)
 }
 
-// bestPartScores returns, for each of the n parts of the query, the highest score of the fragment's chunks in the search
-// for that part. A pinned chunk has the score 1.
-func (p *mergedFragment) bestPartScores(n int) []float64 {
-	best := make([]float64, n)
+// bestPartScores returns, for each of the n parts of the query, the highest score and the highest relevance of the
+// fragment's chunks in the search for that part. A pinned chunk has the score and the relevance 1.
+func (p *mergedFragment) bestPartScores(n int) (scores, relevances []float64) {
+	if p.pinned {
+		all := slices.Repeat([]float64{1}, n)
+		return all, slices.Clone(all)
+	}
+	scores, relevances = make([]float64, n), make([]float64, n)
 	for _, c := range append([]*candidate{p.candidate}, p.chunks...) {
-		for i, score := range c.partScores {
-			best[i] = max(best[i], score)
+		for i, s := range c.parts {
+			scores[i], relevances[i] = max(scores[i], s.score), max(relevances[i], s.relevance)
 		}
 	}
-	for i := range best {
-		if p.pinned {
-			best[i] = 1
-		}
-	}
-	return best
+	return scores, relevances
 }
 
 // anchor returns the anchor of the first heading among the fragment's chunks.

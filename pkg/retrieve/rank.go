@@ -53,7 +53,8 @@ func (r *Retriever) rank(ctx context.Context, legs []leg, req Request, f index.F
 		res.Fragments = append(res.Fragments, p.fragment())
 		res.Relevances = append(res.Relevances, p.relevance)
 		if len(legs) > 1 {
-			res.PartScores = append(res.PartScores, p.bestPartScores(len(legs)-1))
+			scores, relevances := p.bestPartScores(len(legs) - 1)
+			res.PartScores, res.PartRelevances = append(res.PartScores, scores), append(res.PartRelevances, relevances)
 		}
 	}
 	if req.Explain {

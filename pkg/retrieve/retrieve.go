@@ -161,8 +161,8 @@ type Result struct {
 	// boosts. A pinned fragment has the relevance 1. Nil means that the relevances are the scores.
 	Relevances []float64
 	// PartScores holds, for each fragment, its scores in the searches for the parts of the query, in order. It is nil if
-	// the query was searched as one question.
-	PartScores [][]float64
+	// the query was searched as one question. PartRelevances holds the relevances in these searches.
+	PartScores, PartRelevances [][]float64
 	// TermWeights holds the weight of each analysed query word (see index.Result). If several spaces were searched, it
 	// is the word's highest weight in any of them.
 	TermWeights map[string]float64

@@ -29,15 +29,18 @@ type candidate struct {
 	boost    *boostedDocument // nil: not boosted
 	boosted  float64          // change in the final score due to boosts
 
-	second       int        // the reranker's rank, from 1; 0: not reranked
-	reranked     float64    // score by the reranker, 0 to 1
-	displayScore float64    // score shown to callers, 0 to 1; never increases from rank to rank
-	relevance    float64    // larger of the scores before and after reranking, both without boosts
-	partScores   []float64  // scores in the searches for the parts of the query; nil if there are no parts
-	pinned       bool       // shown first because of a pin
-	compared     bool       // whether duplicateOf has been determined
-	duplicateOf  *candidate // a better candidate with nearly the same text, or nil
+	second       int         // the reranker's rank, from 1; 0: not reranked
+	reranked     float64     // score by the reranker, 0 to 1
+	displayScore float64     // score shown to callers, 0 to 1; never increases from rank to rank
+	relevance    float64     // larger of the scores before and after reranking, both without boosts
+	parts        []partScore // in the searches for the parts of the query; nil if there are no parts
+	pinned       bool        // shown first because of a pin
+	compared     bool        // whether duplicateOf has been determined
+	duplicateOf  *candidate  // a better candidate with nearly the same text, or nil
 }
+
+// partScore holds a candidate's displayScore and relevance in the search for a part of the query.
+type partScore struct{ score, relevance float64 }
 
 // datastoreResult is the result of searching one datastore.
 type datastoreResult struct {
