@@ -41,6 +41,7 @@ func TestBoostedScoresDoNotMakeFragmentsRelevant(t *testing.T) {
 	w := newFixture(boosted, lowered)
 	w.found.Relevances = []float64{DefaultMinScore / 3, 0.8}
 	w.found.PartScores = [][]float64{{0.1, 0.2}, {0.3, 0.4}}
+	w.found.PartRelevances = [][]float64{{0.01, 0.02}, {0.03, 0.04}}
 	w.found.Rules = analysis.NewRules(nil, []string{"gate"}, nil)
 	if _, err := w.answerer(Options{Composes: true}).Answer(t.Context(), ask(func(*Request) {}), nil); err != nil {
 		t.Fatal(err)
@@ -48,7 +49,7 @@ func TestBoostedScoresDoNotMakeFragmentsRelevant(t *testing.T) {
 	if diff := cmp.Diff([]domain.Fragment{lowered}, w.prompts[0].Fragments); diff != "" {
 		t.Errorf("fragments (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]chat.FragmentScores{{Relevance: 0.8, Parts: []float64{0.3, 0.4}}}, w.prompts[0].Scores); diff != "" {
+	if diff := cmp.Diff([]chat.FragmentScores{{Relevance: 0.8, Parts: []float64{0.3, 0.4}, PartRelevances: []float64{0.03, 0.04}}}, w.prompts[0].Scores); diff != "" {
 		t.Errorf("scores (-want +got):\n%s", diff)
 	}
 	if w.prompts[0].Rules != w.found.Rules {

@@ -170,7 +170,7 @@ func (a *Answerer) relevant(found retrieve.Result, bar float64, codes []string) 
 		}
 		s := chat.FragmentScores{Relevance: found.Relevance(i)}
 		if found.PartScores != nil {
-			s.Parts = found.PartScores[i]
+			s.Parts, s.PartRelevances = found.PartScores[i], found.PartRelevances[i]
 		}
 		out, scores = append(out, f), append(scores, s)
 	}

@@ -86,8 +86,9 @@ type Prompt struct {
 
 // FragmentScores holds scores of a fragment other than its final score.
 type FragmentScores struct {
-	Relevance float64   // score without boosts; see retrieve.Result
-	Parts     []float64 // scores in the searches for the parts of the question; nil: it was searched as one question
+	Relevance      float64   // score without boosts; see retrieve.Result
+	Parts          []float64 // scores in the searches for the parts of the question; nil: it was searched as one question
+	PartRelevances []float64 // relevances in these searches
 }
 
 // Estimated tokens for the markup around a message.

@@ -144,11 +144,11 @@ func partPrompt(p chat.Prompt, part syntax.Part, i, n int) chat.Prompt {
 	if len(p.Scores) == 0 || len(p.Scores[0].Parts) != n {
 		return p
 	}
-	p.Fragments = slices.Clone(p.Fragments)
+	scores := p.Scores
+	p.Fragments, p.Scores = slices.Clone(p.Fragments), make([]chat.FragmentScores, len(p.Fragments))
 	for j := range p.Fragments {
-		p.Fragments[j].Score = p.Scores[j].Parts[i]
+		p.Fragments[j].Score, p.Scores[j].Relevance = scores[j].Parts[i], scores[j].PartRelevances[i]
 	}
-	p.Scores = nil
 	return p
 }
 

@@ -181,7 +181,7 @@ func TestCodeWithoutFencesGoesOnWhereItWasTaken(t *testing.T) {
 // scoredForParts returns the prompt with the scores of its fragments in the searches for the parts of the question.
 func scoredForParts(p chat.Prompt, scores ...[]float64) chat.Prompt {
 	for i, s := range scores {
-		p.Scores = append(p.Scores, chat.FragmentScores{Relevance: p.Fragments[i].Score, Parts: s})
+		p.Scores = append(p.Scores, chat.FragmentScores{Relevance: p.Fragments[i].Score, Parts: s, PartRelevances: s})
 	}
 	return p
 }
@@ -304,5 +304,21 @@ func TestThePartsOfAFollowUpAreAboutTheEarlierSubject(t *testing.T) {
 	got := quote(t, p)
 	if !strings.Contains(got, "6.4 kg") || !strings.Contains(got, "Ada Holm") || strings.Contains(got, "Egret") {
 		t.Errorf("got %q", got)
+	}
+}
+
+func TestBoostedScoresOfPartsAreNoEvidence(t *testing.T) {
+	t.Parallel()
+	p := chat.Prompt{
+		Question:  "Does the ferry have a kitchen, and who wrote the atlas?",
+		Fragments: docs("The ferry has a red roof.", "The lock is old."),
+	}
+	high := []float64{0.9, 0.1}
+	if got := quote(t, scoredForParts(p, high, []float64{0.1, 0.1})); !strings.Contains(got, "red roof") {
+		t.Errorf("with high scores: %q", got)
+	}
+	p.Scores = []chat.FragmentScores{{Relevance: 0.12, Parts: high, PartRelevances: []float64{0.12, 0.1}}, {Relevance: 0.1, Parts: []float64{0.1, 0.1}, PartRelevances: []float64{0.1, 0.1}}}
+	if got := quote(t, p); strings.Contains(got, "red roof") {
+		t.Errorf("with boosted scores: %q", got)
 	}
 }
