@@ -74,6 +74,10 @@ check-clients: ## test a service with published clients for Python, Node, Go and
 check-suites: ## test a service with the compliance tests of Open Responses and with tests of Llama Stack, which are cloned: OPENRESPONSES, LLAMA_STACK
 	tools/check-suites.sh
 
+.PHONY: bench-suites
+bench-suites: ## compare a service with Llama Stack's server on the same files and searches: time and memory; docs/openai.md
+	tools/bench-suites.sh
+
 .PHONY: check-kills
 check-kills: ## kill the service 30 times during uploads and file batches of KILLED_FILES files (default 10,000)
 	TEST_KILLED_FILES=$(or $(KILLED_FILES),10000) go test -count=1 -timeout 60m -run TestAcceptedFilesSurviveAKill -v ./pkg/app
