@@ -125,7 +125,7 @@ function trouble(e) {
 
 function leave() {
   signOut();
-  announce('Signed out');
+  announce('Signed out', { unseen: true });
   location.hash === '#/' || location.hash === '' ? show() : (location.hash = '#/');
 }
 

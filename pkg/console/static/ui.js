@@ -3,14 +3,36 @@ import { fill, h } from './dom.js';
 import { sentence, statusOf } from './words.js';
 
 /**
- * Makes screen readers announce a text without moving the focus.
+ * Shows a short message for a few seconds. Screen readers announce it without moving the focus.
  * @param {string} text
+ * @param {{unseen?: boolean}} [options] unseen: only for screen readers, because the page itself shows the result
  */
-export function announce(text) {
-  const place = /** @type {HTMLElement} */ (document.getElementById('said'));
-  fill(place);
+export function announce(text, { unseen = false } = {}) {
+  clearTimeout(hiding);
+  for (const place of document.querySelectorAll('.said')) fill(place);
   // Set the text a frame later: a text that equals the last one is announced again only if it was removed in between.
-  requestAnimationFrame(() => fill(place, text));
+  requestAnimationFrame(() => {
+    // While a dialog is open, browsers hide the rest of the page from screen readers.
+    const place = /** @type {HTMLElement} */ ([...document.querySelectorAll('dialog[open] .said')].at(-1) ?? document.getElementById('said'));
+    fill(place, text);
+    place.classList.toggle('unseen', unseen);
+    hiding = setTimeout(() => place.classList.add('unseen'), 4000 + 60 * text.length);
+  });
+}
+/** @type {any} */
+let hiding;
+
+/**
+ * Replaces the content of an element. If a control in it had the focus, the new control with the same text gets it.
+ * @param {Element} element
+ * @param {...any} children
+ */
+export function refill(element, ...children) {
+  const had = element.contains(document.activeElement) ? document.activeElement : null;
+  fill(element, ...children);
+  /** @type {any} */
+  const now = had && [...element.querySelectorAll(had.tagName)].find((e) => e.textContent === had.textContent);
+  now?.focus();
 }
 
 /**
@@ -127,7 +149,7 @@ export function dialog(title, content) {
   const heading = h('h2', { id: 'dialog-title' }, title);
   const element = h('dialog', { 'aria-labelledby': 'dialog-title', onclose: () => element.remove() });
   const close = () => element.close();
-  element.append(h('div', { class: 'head' }, heading, h('button', { type: 'button', class: 'quiet', 'aria-label': 'Close', onclick: close }, '×')), ...content(close));
+  element.append(h('div', { class: 'head' }, heading, h('button', { type: 'button', class: 'quiet', 'aria-label': 'Close', onclick: close }, '×')), ...content(close), h('div', { class: 'said unseen', role: 'status' }));
   document.body.append(element);
   element.showModal();
   // By default, the browser would focus the first button, which closes the dialog.
@@ -193,7 +215,7 @@ export async function pages(read, show, none, props = {}) {
     list.append(...items);
     fill(more, page.nextCursor && button('Show more', async () => {
       await next(/** @type {string} */ (page.nextCursor));
-      announce('More items loaded');
+      announce('More items loaded', { unseen: true });
     }));
     if (cursor) items[0]?.querySelector('a, button')?.focus(); // the button that had the focus was removed
     return page.data.length;

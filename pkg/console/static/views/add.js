@@ -72,8 +72,8 @@ function adder(store, title, fields, read) {
     if (JSON.stringify(body) !== sent) [sent, key] = [JSON.stringify(body), requestKey()];
     const there = await added(body, key);
     if (there) return fill(known, problem('This website is already in the datastore.', h('a', { href: `#/datasources/${encodeURIComponent(there)}`, onclick: close }, 'Open')));
-    announce('Added');
     close();
+    announce('Added');
   }, [...fields, known], { buttons: [h('button', { type: 'button', onclick: close }, 'Cancel')] })]);
 }
 

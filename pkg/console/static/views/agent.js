@@ -21,11 +21,14 @@ export async function show(page) {
   ];
   if (tab === 'conversations') body.push(await conversationList({ agentId: agent.id }, signal));
   else if (tab === 'settings' && may.write()) body.push(settings(agent, await all('datastores', signal)));
-  else if (tab === 'website' && may.write()) body.push((await import('./website.js')).website(agent, () => window.dispatchEvent(new HashChangeEvent('hashchange'))));
+  else if (tab === 'website' && may.write()) body.push((await import('./website.js')).website(agent, again));
   else if (tab === '') body.push(await chat(agent, params.conversation ?? '', signal, page.query.get('visitorId') ?? ''));
   else throw new Error('Page not found.');
   return { title: agent.name, body };
 }
+
+/** Shows the view again. */
+const again = () => window.dispatchEvent(new HashChangeEvent('hashchange'));
 
 /** @param {any} agent @param {any[]} stores */
 function settings(agent, stores) {
@@ -49,7 +52,7 @@ function settings(agent, stores) {
         restrictKnowledge: restrict.checked, unsupportedSentences: unsupported.value,
       });
       announce('Saved');
-      go(`#/agents/${agent.id}`);
+      again();
     }, [
       field('Name', name), field('Description', description), chosen.body,
       h('div', { class: 'row' }, field('Model', model, 'The name of a model in the service\u2019s settings. If empty, the default model is used. If the service has no model, answers quote the documents.'), field('Temperature', temperature, 'At 0, a question always gets the same answer; at 1, answers vary.'), field('Access', visibility)),

@@ -55,7 +55,7 @@ export async function chat(agent, conversationId, signal, visitorId = '') {
       place.removeAttribute('aria-busy');
       if (signal.aborted) return;
       if (place.querySelector('.faint')) place.remove(); // no part of the answer has arrived
-      if (isAbort(e)) announce('Stopped');
+      if (isAbort(e)) announce('Stopped', { unseen: true });
       else {
         atEnd(() => fill(trouble, problem(e)));
         question.value ||= query; // so that the user need not type it again

@@ -29,7 +29,7 @@ export async function conversationList(fixed, signal, choice = null, more = () =
     fill(list, await pages((cursor) => get(withQuery('conversations', { ...asked, cursor }), signal), item, h('p', { class: 'faint' }, 'No conversations found. Your conversations with ', h('a', { href: '#/agents' }, 'agents'), ' appear here.')));
   };
   await read();
-  const controls = form('Apply', async () => { await read(); announce('List updated'); },
+  const controls = form('Apply', async () => { await read(); announce('List updated', { unseen: true }); },
     [h('div', { class: 'row' }, choice, field('Search messages', text), field('From', from), field('To', to))],
     { class: 'card', buttons: [button('Export as JSON', () => save('json', params())), button('Export as CSV', () => save('csv', params()))] });
   return [controls, h('h2', {}, 'Newest first'), list];

@@ -3,7 +3,7 @@ import { call, get, send, withQuery } from '../api.js';
 import { away, fill, h } from '../dom.js';
 import { go, rename } from '../router.js';
 import { may } from '../session.js';
-import { announce, button, chip, confirm, dialog, field, form, head, problem, tell } from '../ui.js';
+import { announce, button, chip, confirm, dialog, field, form, head, problem, refill, tell } from '../ui.js';
 import { bytes, counted, isGroup, isSettled, mayHelp, number, stages, types, when } from '../words.js';
 import { original } from '../original.js';
 import { refreshField } from './add.js';
@@ -16,18 +16,25 @@ export async function show({ params, query, signal, here }) {
   const source = await get(`datasources/${encodeURIComponent(params.id)}`, signal);
   const store = await get(`datastores/${source.datastoreId}`, signal);
   const wanted = Number.parseInt(query.get('chunk') ?? '', 10) || 0;
-  const state = h('div', {});
-  const shown = (/** @type {any} */ s) => fill(state, stateOf(s));
+  const group = source.groupId && await get(`datasources/${source.groupId}`, signal).catch(() => null);
+  const top = head(source.name, [], [h('a', { href: `#/datastores/${store.id}` }, store.name), group && [' › ', h('a', { href: `#/datasources/${group.id}` }, group.name)]]);
+  const card = h('div', { class: 'card' });
+  const crawl = h('div', {});
+  let offered = '';
+  const shown = (/** @type {any} */ s) => {
+    refill(card, h('div', {}, stateOf(s)), facts(s));
+    if (isGroup(s)) refill(crawl, parts(s));
+    const offer = JSON.stringify([s.name, s.status === 'error' && mayHelp(s), isSettled(s.status), s.config, s.metadata]);
+    if (offer !== offered) refill(top.querySelector('.actions'), actions(s));
+    offered = offer;
+  };
   shown(source);
   follow(source, shown, signal);
-  const body = [
-    head(source.name, actions(source), h('a', { href: `#/datastores/${store.id}` }, store.name)),
-    h('div', { class: 'card' }, state, facts(source)),
-  ];
-  if (isGroup(source)) body.push(parts(source));
-  else body.push(...await beside(source, wanted, query.has('chunk'), here.split('?')[0], signal));
-  return { title: source.name, body };
+  return { title: source.name, body: [top, card, ...(isGroup(source) ? [crawl] : await beside(source, wanted, query.has('chunk'), here.split('?')[0], signal))] };
 }
+
+/** Asks the view to read its datasource at once, because an action has changed it. */
+const acted = () => window.dispatchEvent(new Event('acted'));
 
 /** @param {any} s */
 function actions(s) {
@@ -42,14 +49,28 @@ function changes(s) {
   return [
     !isGroup(s) && button('Edit', () => edit(s)),
     takesFile(s) && replaceButton(s),
-    (s.status !== 'error' || mayHelp(s)) && button(s.status === 'error' ? 'Retry' : 'Re-index', () => retry(s.id)),
+    (s.status !== 'error' || mayHelp(s)) && again(s),
     s.type.startsWith('web_') && h('button', { type: 'button', onclick: () => schedule(s) }, 'Schedule'),
-    s.type === 'web_site' && !isSettled(s.status) && button('Stop crawl', () => call('POST', `datasources/${s.id}/stop`, {})),
-    h('button', { type: 'button', onclick: () => confirm(`Delete ${s.name}?`, 'It will be permanently deleted and no longer appear in search results.', 'Delete', async () => {
+    s.type === 'web_site' && !isSettled(s.status) && button('Stop crawl', async () => {
+      await call('POST', `datasources/${s.id}/stop`, {});
+      announce('The crawl is being stopped');
+      acted();
+    }),
+    h('button', { type: 'button', onclick: () => confirm(`Delete ${s.name}?`, `${{ web_site: 'The website and all its pages', archive: 'The archive and all its files' }[/** @type {string} */ (s.type)] ?? 'It'} will be permanently deleted and no longer appear in search results.`, 'Delete', async () => {
       await call('DELETE', `datasources/${s.id}`, {});
+      announce('Deleted');
       go(`#/datastores/${s.datastoreId}`);
     }) }, 'Delete'),
   ];
+}
+
+/** A button that fetches web content again, or processes other content again. @param {any} s */
+function again(s) {
+  const [label, said] = s.status === 'error' ? ['Retry', 'Retrying'] : s.type.startsWith('web_') ? ['Refresh', 'Refresh started'] : ['Re-index', 'Re-indexing started'];
+  return button(label, async () => {
+    await retry(s.id, said);
+    acted();
+  });
 }
 
 /** Whether the datasource's file can be replaced: that of a file on its own, or an archive. @param {any} s */
@@ -65,6 +86,7 @@ function replaceButton(s) {
     body.append('file', file);
     try {
       await send('PUT', `datasources/${s.id}/original`, { body });
+      acted();
       announce('Replaced. The previous version stays searchable until the new one is ready.');
     } catch (e) { tell(e); }
   } });
@@ -109,6 +131,7 @@ function schedule(s) {
     await call('PATCH', `datasources/${s.id}`, { config: { refresh: refresh.read() } });
     close();
     announce('Saved');
+    acted();
   }, [refresh.field])]);
 }
 
@@ -134,7 +157,10 @@ function stateOf(s) {
 /** Reads the datasource at intervals and shows its state, until the view is left. @param {any} s @param {(s: any) => void} shown @param {AbortSignal} signal */
 async function follow(s, shown, signal) {
   while (!signal.aborted) {
-    await new Promise((done) => setTimeout(done, isSettled(s.status) ? 5000 : 1000));
+    await new Promise((done) => {
+      setTimeout(done, isSettled(s.status) ? 5000 : 1000);
+      window.addEventListener('acted', done, { once: true, signal });
+    });
     if (signal.aborted) return;
     if (document.hidden) continue;
     try {

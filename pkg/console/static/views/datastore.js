@@ -86,7 +86,7 @@ function settings(store) {
       if (control.model.value.trim() !== store.embeddingModel) patch.embeddingModel = control.model.value.trim();
       await call('PATCH', path, patch);
       announce('Saved');
-      go(`#/datastores/${store.id}`);
+      window.dispatchEvent(new HashChangeEvent('hashchange'));
     }, [
       field('Name', control.name), field('Description', control.description), field('Access', control.visibility), field('Languages of scans (as Tesseract names them)', control.languages),
       h('details', {}, h('summary', {}, 'Indexing'),

@@ -34,7 +34,7 @@ export function playground(store, page) {
     }, { signal: page.signal });
     rename(`${page.here.split('?')[0]}?query=${encodeURIComponent(query.value)}`);
     fill(results, shown(found));
-    announce(`${counted(found.fragments.length, 'fragment')} found`);
+    announce(`${counted(found.fragments.length, 'fragment')} found`, { unseen: true });
   };
   const body = form('Search', run, [
     field('Query', query),

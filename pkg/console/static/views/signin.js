@@ -21,7 +21,7 @@ export async function show() {
         secret.select();
         throw e;
       }
-      announce('Signed in');
+      announce('Signed in', { unseen: true });
       document.dispatchEvent(new Event('signedin')); // the address may already name a view, so show it
     }, [
       field('API key', secret, 'The service printed a key when it first started. It is also in the file “api\u2011key” in its data directory.'),

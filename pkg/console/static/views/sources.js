@@ -18,19 +18,21 @@ const mostLookedUp = 20; // maximum number of rows looked up at a time
  * @param {() => void} changed called when counts may have changed
  */
 export async function sources(storeId, page, changed) {
-  const list = new List(storeId, page, changed);
+  const site = page.query.get('site');
+  const list = new List(storeId, page, changed, site && await get(`datasources/${encodeURIComponent(site)}`, page.signal).catch(() => null));
   await list.restart();
   list.watch();
   return list.body;
 }
 
 /** The fields of a datasource that a row shows. */
-const told = ['name', 'status', 'error', 'chunks', 'progress'];
+const told = ['name', 'status', 'error', 'warnings', 'chunks', 'progress', 'crawl'];
 
 class List {
-  /** @param {string} storeId @param {import('../router.js').Page} page @param {() => void} changed */
-  constructor(storeId, page, changed) {
+  /** @param {string} storeId @param {import('../router.js').Page} page @param {() => void} changed @param {any} group the site or archive whose parts are listed, or null */
+  constructor(storeId, page, changed, group) {
     this.storeId = storeId;
+    this.group = group;
     this.signal = page.signal;
     this.here = page.here.split('?')[0];
     this.changed = changed;
@@ -78,7 +80,7 @@ class List {
     return [
       h('form', { class: 'filters', role: 'search', 'aria-label': 'Datasources', onsubmit: (/** @type {Event} */ e) => { e.preventDefault(); apply(); } },
         field('Search by name', search), field('Status', status), field('Type', type)),
-      f.groupId && h('p', { class: 'note' }, 'Showing the pages of one website or the files of one archive. ', h('a', { href: this.here }, 'Show all')),
+      f.groupId && h('p', { class: 'note' }, 'Showing only ', this.group ? [this.group.type === 'archive' ? 'the files in ' : 'the pages of ', h('a', { href: `#/datasources/${this.group.id}` }, this.group.name)] : 'one website or archive', '. ', h('a', { href: this.here }, 'Show all')),
     ];
   }
 
@@ -91,7 +93,7 @@ class List {
     fill(this.list);
     fill(this.foot);
     await this.next(true);
-    if (this.filter.search || this.filter.status || this.filter.type) announce(this.rows.size === 0 ? 'No results' : `${this.rows.size}${this.cursor ? ' or more' : ''} items`);
+    if (this.filter.search || this.filter.status || this.filter.type) announce(this.rows.size === 0 ? 'No results' : `${this.rows.size}${this.cursor ? ' or more' : ''} items`, { unseen: true });
   }
 
   /** Reads the next page. @param {boolean} [first] */
@@ -125,7 +127,7 @@ class List {
       return;
     }
     const filtered = Object.values(this.filter).some(Boolean);
-    fill(this.foot, this.rows.size === 0 && (filtered ? 'No matches.' : (may.write() ? 'No content yet. Drop files above to add some.' : 'No content yet.')),
+    fill(this.foot, this.rows.size === 0 && (filtered ? 'No matches.' : (may.write() ? 'No content yet. Add files, text, web pages or a website above.' : 'No content yet.')),
       this.filter.status === 'error' && may.write() && [...this.rows.values()].some(({ item }) => mayHelp(item)) && button('Retry all', () => this.retryAll()));
   }
 
@@ -197,6 +199,8 @@ class List {
     this.scheduled = false;
     if (this.signal.aborted) return;
     const fresh = [];
+    /** @type {string[]} */
+    const finished = [];
     for (const [id, event] of this.news) {
       const known = this.rows.get(id);
       if (event.deleted) {
@@ -205,11 +209,14 @@ class List {
       } else if (known) {
         Object.assign(known.item, event);
         update(known.row, known.item, this);
+        // Events contain neither the results of a crawl nor warnings.
+        if (isGroup(event) && isSettled(event.status) && !event.warnings) finished.push(id);
       } else if (this.matches(event)) {
         fresh.push(event);
       }
     }
     this.news.clear();
+    this.lookUp(finished).catch(() => {}); // the next comparison may succeed
     // If all rows have been read, datasources that are not among them are new. Otherwise they may be further down, so
     // read the list.
     if (!this.cursor) this.prepend(fresh.reverse());
@@ -365,8 +372,8 @@ function update(row, item, list) {
   return row;
 }
 
-/** @param {string} id */
-export async function retry(id) {
+/** Fetches web content again, or processes other content again. @param {string} id @param {string} [said] */
+export async function retry(id, said = 'Retrying') {
   await call('POST', `datasources/${encodeURIComponent(id)}/resync`, { mode: 'refresh' });
-  announce('Retrying');
+  announce(said);
 }
