@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"image"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -185,7 +186,8 @@ func (p *Parser) recognisedBlocks(page scan.Page, alt string) ([]domain.Block, e
 		return nil, nil
 	}
 	said := wordsOf(alt)
-	confidence := page.Confidence()
+	const steps = 1000 // confidences are rounded to a multiple of 1/steps
+	confidence := math.Round(page.Confidence()*steps) / steps
 	var blocks []domain.Block
 	q := *p
 	q.Doc = &domain.Document{}
