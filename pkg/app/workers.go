@@ -63,10 +63,11 @@ const converters = 2
 
 // newConverter returns an extractor for files that API callers want converted. It has its own processes, so that
 // callers don't have to wait for documents being ingested. Each process may use as much memory and time as one that
-// ingests.
+// ingests. Text in pictures within documents is not read, because the caller waits.
 func newConverter(c config.Config, cacheDir, temp string, log *slog.Logger) converter {
 	return converter{extract.New(extract.Options{
-		Concurrency: converters, MaxMemory: int64(c.ExtractMemory), Timeout: c.ExtractTimeout, MaxInput: int64(c.LimitUpload), CacheDir: cacheDir, TempDir: temp, Log: log,
+		Concurrency: converters, MaxMemory: int64(c.ExtractMemory), Timeout: c.ExtractTimeout, MaxInput: int64(c.LimitUpload), CacheDir: cacheDir, TempDir: temp,
+		Tesseract: c.Tesseract, Recognisers: recognisers(c), MaxScans: c.OCRPages, Log: log,
 	})}
 }
 
