@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"image"
@@ -18,6 +19,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract"
 	"github.com/sluice/sluice/pkg/extract/extracttest"
 	"github.com/sluice/sluice/pkg/extract/extracttest/paper"
+	"github.com/sluice/sluice/pkg/extract/format"
 )
 
 // screenshot returns a PNG file that shows lines of text.
@@ -318,5 +320,53 @@ func TestTextInAttachedPicturesIsRead(t *testing.T) {
 	want := []string{"Pumps", "See the pictures.", "a.png", inPicture, "b.docx", "Before the pictures stands this.", inReport, "After the pictures stands that."}
 	if got := blockTexts(doc); !slices.Equal(got, want) || len(doc.Warnings) > 0 {
 		t.Errorf("got %q, want %q; warnings: %q", got, want, doc.Warnings)
+	}
+}
+
+// TestDamagedPicturesDoNoHarm prepares damaged pictures, and pictures in damaged documents, for text recognition.
+func TestDamagedPicturesDoNoHarm(t *testing.T) {
+	t.Parallel()
+	picture := screenshot(t, "The feed pumps hold the pressure")
+	var photo bytes.Buffer
+	if err := jpeg.Encode(&photo, paper.Photograph(300, 200, 1), nil); err != nil {
+		t.Fatal(err)
+	}
+	damage := extracttest.Damage{Seed: 3, Truncations: 6, Flips: 10, Numbers: 6, Inside: 6}
+	prepared := 0
+	for _, d := range documentsWithPictures {
+		var files [][]byte
+		for name, whole := range map[string]string{"a.png": picture, "a.jpg": photo.String()} {
+			for _, damaged := range damage.Cases(name, []byte(whole)) {
+				files = append(files, d.write(t, "", string(damaged)))
+			}
+		}
+		for _, damaged := range damage.Cases(d.name, d.write(t, "", picture, photo.String())) {
+			files = append(files, bytes.Clone(damaged))
+		}
+		for i, file := range files {
+			src := format.Source{Data: bytes.NewReader(file), Size: int64(len(file)), Name: d.name, Scans: format.Scans{Report: true, Pictures: 10}}
+			doc, err := extract.Parse(t.Context(), src, format.DefaultLimits())
+			if err != nil && (extract.KindOf(err) == "" || errors.Is(err, format.ErrPanic)) {
+				t.Errorf("%s, damage %d: %v", d.name, i, err)
+			}
+			if err != nil {
+				continue
+			}
+			for _, p := range doc.Unread {
+				g, err := extract.ChildTasks().Scan(t.Context(), src, format.DefaultLimits(), p.Number, 0)
+				if err != nil && (extract.KindOf(err) == "" || errors.Is(err, format.ErrPanic)) {
+					t.Errorf("%s, damage %d, picture %d: %v", d.name, i, p.Number, err)
+				}
+				if err == nil && (g.Rect.Empty() || g.Rect.Dx()*g.Rect.Dy() > format.MaxScanPixels) {
+					t.Errorf("%s, damage %d, picture %d has %v", d.name, i, p.Number, g.Rect)
+				}
+				if err == nil {
+					prepared++
+				}
+			}
+		}
+	}
+	if prepared == 0 {
+		t.Error("no damaged picture could be decoded, so the damage is too great")
 	}
 }
