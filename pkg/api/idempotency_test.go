@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -109,6 +110,37 @@ var keyed = map[string]struct {
 	"a resync": {func(s *service, _, document string) *response {
 		return s.call("POST", "/datasources/"+document+"/resync", object{}, "Idempotency-Key", "k")
 	}, "/datasources", 1},
+}
+
+func TestAKeyReplaysAnUploadOnlyForItsContent(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	datastore := s.newDatastore()
+	to := part{name: "datastoreId", text: datastore}
+	id := s.upload(to, part{"file", "old.txt", "old"}).want(201).object().id()
+	for name, c := range map[string]struct {
+		method, path string
+		more         []part
+	}{
+		"a file":                {"POST", "/datasources", []part{to}},
+		"a file, by generators": {"POST", "/datasources/upload", []part{to}},
+		"a replacement":         {"PUT", "/datasources/" + id + "/original", nil},
+		"a file of OpenAI's":    {"POST", "/v1/files", []part{{name: "purpose", text: "assistants"}}},
+	} {
+		send := func(fileName, text string) *response {
+			body, contentType := form(append(c.more, part{"file", fileName, text})...) // with a new boundary each time
+			return s.call(c.method, c.path, body, "Content-Type", contentType, "Idempotency-Key", name)
+		}
+		first := send("a.txt", "21900")
+		if again := send("a.txt", "21900"); first.status/100 != 2 || string(again.body) != string(first.body) || again.header.Get("Idempotent-Replayed") != "true" {
+			t.Errorf("%s: %d %s, then %d %s", name, first.status, first.body, again.status, again.body)
+		}
+		for _, other := range []*response{send("a.txt", "33333"), send("b.txt", "21900")} {
+			if other.status != 409 || !strings.Contains(string(other.body), "was already used for a different request") {
+				t.Errorf("%s: %d %s", name, other.status, other.body)
+			}
+		}
+	}
 }
 
 // newKeyed creates the resources needed by the keyed requests.

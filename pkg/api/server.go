@@ -96,7 +96,7 @@ func New(o Options, d Deps) (http.Handler, error) {
 		cors:      access.CORS{Origins: o.CORSOrigins, RateLimits: limits, Agents: d.Agents},
 		audit:     access.NewAudit(d.Audit, d.Now),
 		limits:    limits,
-		claims:    idempotency.Responses{Store: d.Claims, Heartbeat: o.ClaimHeartbeat, Log: d.Log},
+		claims:    idempotency.Responses{Store: d.Claims, Heartbeat: o.ClaimHeartbeat, ReadTimeout: o.ReadTimeout, Log: d.Log},
 		uploads:   upload.Options{TempDir: o.TempDir, MaxBytes: o.MaxUploadBytes, ReadTimeout: o.ReadTimeout},
 		reference: console.NewPage(docsHTML),
 		drawings:  newDrawings(),

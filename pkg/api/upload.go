@@ -23,9 +23,8 @@ func (s *server) upload(ctx context.Context, caller access.Caller, parts *multip
 			return domain.Datasource{}, err
 		}
 	}
-	form, err := upload.Receive(parts, s.uploads)
+	form, err := upload.Receive(ctx, parts, s.uploads)
 	defer s.closeForm(form)
-	transfer.FinishUpload(ctx, err == nil)
 	if err != nil {
 		return domain.Datasource{}, err
 	}
@@ -85,9 +84,8 @@ func (s *server) ReplaceOriginal(ctx context.Context, r ReplaceOriginalRequestOb
 	}
 	options := s.uploads
 	options.Fields = []string{"fileName"}
-	form, err := upload.Receive(r.Body, options)
+	form, err := upload.Receive(ctx, r.Body, options)
 	defer s.closeForm(form)
-	transfer.FinishUpload(ctx, err == nil)
 	if err != nil {
 		return nil, err
 	}

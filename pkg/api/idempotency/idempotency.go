@@ -56,9 +56,10 @@ const maxStoredResponse = 1 << 20
 
 // Responses stores and replays responses.
 type Responses struct {
-	Store     Store
-	Heartbeat time.Duration // how often a request renews its claim
-	Log       *slog.Logger
+	Store       Store
+	Heartbeat   time.Duration // how often a request renews its claim
+	ReadTimeout time.Duration // value passed to transfer.ExpectBody, for error messages
+	Log         *slog.Logger
 }
 
 // Serve replays the stored response if the Idempotency-Key was used before. Otherwise it serves the request and stores
@@ -83,6 +84,9 @@ func (k *Responses) Serve(c *gin.Context, caller access.Caller, secret bool, con
 		return err
 	}
 	if stored != nil {
+		if err := k.checkContent(c.Request, key, stored.Content); err != nil {
+			return err
+		}
 		c.Header(replayedHeader, "true")
 		c.Data(stored.Status, contentType(stored.Body), []byte(stored.Body))
 		c.Abort()
@@ -90,6 +94,23 @@ func (k *Responses) Serve(c *gin.Context, caller access.Caller, secret bool, con
 	}
 	c.Request = c.Request.WithContext(accounts.WithClaim(context.WithValue(ctx, claimKey{}, claim), claim))
 	k.serveOnce(c, claim, secret)
+	return nil
+}
+
+// checkContent returns an error if a repeated upload differs from the first one, whose digest is `content`. `content` is
+// "" if the request was no upload or was stored by a version without digests.
+func (k *Responses) checkContent(r *http.Request, key, content string) error {
+	if content == "" {
+		return nil
+	}
+	digest, err := transfer.ReadDigest(r)
+	transfer.FinishUpload(r.Context(), err == nil)
+	if err != nil {
+		return transfer.ReadError(err, k.ReadTimeout)
+	}
+	if digest != content {
+		return accounts.DifferentRequest(key)
+	}
 	return nil
 }
 
@@ -109,7 +130,7 @@ func (k *Responses) serveOnce(c *gin.Context, claim *accounts.Claim, secret bool
 		var err error
 		switch status := recording.Status(); {
 		case served && status >= 200 && status < 300 && !secret && !recording.cut:
-			err = k.Store.FinishIdempotent(ctx, claim, accounts.StoredResponse{Status: status, Body: recording.body.String()})
+			err = k.Store.FinishIdempotent(ctx, claim, accounts.StoredResponse{Status: status, Body: recording.body.String(), Content: transfer.Digest(ctx)})
 		case served && status >= 400 && status < 500 && status != problem.StatusClientClosed:
 			err = k.Store.AbandonIdempotent(ctx, claim)
 		default:
@@ -171,7 +192,7 @@ func (k *Responses) renewOnce(ctx context.Context, claim *accounts.Claim) bool {
 }
 
 // fingerprint returns a hash for telling requests apart. It ignores the base path. For an upload, it includes only the
-// length, because the bytes can be read only once.
+// length, because the bytes can be read only once; checkContent compares the content before a response is replayed.
 func fingerprint(r *http.Request) string {
 	h := sha256.New()
 	h.Write([]byte(r.Method + " " + strings.TrimPrefix(r.URL.Path, "/api")))

@@ -57,6 +57,7 @@ func (b *sentBody) Read(p []byte) (int, error) {
 type upload struct {
 	control *http.ResponseController
 	header  http.Header // response header
+	digest  string      // see KeepDigest
 }
 
 // LimitUpload returns the request with its body limited to `limit` bytes, for handlers that read the body themselves.

@@ -27,7 +27,7 @@ func FuzzForm(f *testing.F) {
 	}
 	o := Options{TempDir: f.TempDir(), MaxBytes: 100}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		form, err := Receive(multipart.NewReader(strings.NewReader(string(body)), "x"), o)
+		form, err := Receive(t.Context(), multipart.NewReader(strings.NewReader(string(body)), "x"), o)
 		if err == nil {
 			err = form.Check()
 		}

@@ -5,6 +5,7 @@ package upload
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -89,10 +90,14 @@ type Options struct {
 // MaxBody returns the maximum size of the whole form in bytes.
 func (o Options) MaxBody() int64 { return o.MaxBytes + maxParts*maxFieldBytes }
 
-// Receive reads all parts. The returned form is never nil, and the caller must close it.
-func Receive(parts *multipart.Reader, o Options) (*Form, error) {
+// Receive reads all parts of an upload, finishes it (see transfer.FinishUpload) and keeps its digest. The returned form
+// is never nil, and the caller must close it.
+func Receive(ctx context.Context, parts *multipart.Reader, o Options) (*Form, error) {
 	form := &Form{Fields: map[string]string{}}
-	err := form.receive(parts, o)
+	var digest transfer.FormDigest
+	err := form.receive(parts, o, &digest)
+	transfer.FinishUpload(ctx, err == nil)
+	transfer.KeepDigest(ctx, digest.String())
 	var tooLarge *http.MaxBytesError
 	var onDisk *fs.PathError
 	switch {
@@ -107,7 +112,7 @@ func Receive(parts *multipart.Reader, o Options) (*Form, error) {
 	}
 }
 
-func (f *Form) receive(parts *multipart.Reader, o Options) error {
+func (f *Form) receive(parts *multipart.Reader, o Options, digest *transfer.FormDigest) error {
 	for n := 0; ; n++ {
 		part, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {
@@ -120,13 +125,14 @@ func (f *Form) receive(parts *multipart.Reader, o Options) error {
 			f.Fault("body", "has more than %d parts", maxParts)
 			return nil
 		}
-		if err := f.receivePart(part, o); err != nil {
+		if err := f.receivePart(part, digest.Add(part), o); err != nil {
 			return err
 		}
 	}
 }
 
-func (f *Form) receivePart(part *multipart.Part, o Options) error {
+// receivePart reads a part, whose content comes from `content`.
+func (f *Form) receivePart(part *multipart.Part, content io.Reader, o Options) error {
 	file, fields := cmp.Or(o.File, "file"), o.Fields
 	if fields == nil {
 		fields = uploadFields
@@ -137,12 +143,12 @@ func (f *Form) receivePart(part *multipart.Part, o Options) error {
 			f.Fault(file, "is sent more than once; send one file per request")
 			return nil
 		}
-		return f.spool(part, o)
+		return f.spool(part, content, o)
 	case slices.Contains(fields, name):
 		if _, twice := f.Fields[name]; twice {
 			f.Fault(name, "is sent more than once; send it once")
 		}
-		text, err := io.ReadAll(io.LimitReader(part, maxFieldBytes+1))
+		text, err := io.ReadAll(io.LimitReader(content, maxFieldBytes+1))
 		if err != nil {
 			return err
 		}
@@ -155,7 +161,7 @@ func (f *Form) receivePart(part *multipart.Part, o Options) error {
 		f.Fields[name] = strings.TrimSpace(string(text))
 		return nil
 	case o.Fields != nil:
-		_, err := io.Copy(io.Discard, part)
+		_, err := io.Copy(io.Discard, content)
 		return err
 	default:
 		field := jsonbody.ClosestName(append([]string{file}, fields...), name)
@@ -167,19 +173,19 @@ func (f *Form) receivePart(part *multipart.Part, o Options) error {
 		case len(object) > 0 && object[0] == "config":
 			f.Fault(jsonbody.Shorten(name), "is unknown in a form; send custom_id and metadata as separate fields")
 		}
-		_, err := io.Copy(io.Discard, part) // ignore unknown fields
+		_, err := io.Copy(io.Discard, content) // ignore unknown fields
 		return err
 	}
 }
 
 // spool writes the file to disk, up to the size limit.
-func (f *Form) spool(part *multipart.Part, o Options) error {
+func (f *Form) spool(part *multipart.Part, content io.Reader, o Options) error {
 	file, err := os.CreateTemp(o.TempDir, "sluice-upload-*")
 	if err != nil {
 		return fmt.Errorf("creating a temporary file: %w", err)
 	}
 	f.File, f.fileName, f.Declared = file, part.FileName(), part.Header.Get("Content-Type")
-	f.Size, err = io.Copy(file, io.LimitReader(part, o.MaxBytes+1))
+	f.Size, err = io.Copy(file, io.LimitReader(content, o.MaxBytes+1))
 	if err != nil {
 		return err
 	}

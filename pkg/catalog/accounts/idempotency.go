@@ -13,8 +13,9 @@ import (
 
 // StoredResponse is the response kept for an idempotency key.
 type StoredResponse struct {
-	Status int
-	Body   string
+	Status  int
+	Body    string
+	Content string // digest of the uploaded content, or ""; the request's hash contains only its length
 }
 
 const (
@@ -128,20 +129,25 @@ func (c *Claim) take(ctx context.Context, t *db.Tx, now time.Time) (bool, error)
 func storedResponse(ctx context.Context, t *db.Tx, ws, key, requestHash string) (*StoredResponse, error) {
 	var hash string
 	var r StoredResponse
-	err := t.QueryRow(ctx, `SELECT request_hash, status, body FROM idempotency_keys WHERE workspace_id = ? AND key = ?`,
-		ws, key).Scan(&hash, &r.Status, &r.Body)
+	err := t.QueryRow(ctx, `SELECT request_hash, status, body, content FROM idempotency_keys WHERE workspace_id = ? AND key = ?`,
+		ws, key).Scan(&hash, &r.Status, &r.Body, &r.Content)
 	switch {
 	case errors.Is(err, sql.ErrNoRows): // the key was released in between
 	case err != nil:
 		return nil, err
 	case hash != requestHash:
-		return nil, domain.Errorf(domain.CodeConflict, "the Idempotency-Key %q was already used for a different request; use a new one", key)
+		return nil, DifferentRequest(key)
 	case r.Status != 0:
 		return &r, nil
 	}
 	busy := domain.Errorf(domain.CodeConflict, "the request with Idempotency-Key %q is still in progress; try again shortly", key)
 	busy.RetryAfter = idempotencyRetry
 	return nil, busy
+}
+
+// DifferentRequest returns the error for a request whose key belongs to a different one.
+func DifferentRequest(key string) error {
+	return domain.Errorf(domain.CodeConflict, "the Idempotency-Key %q was already used for a different request; use a new one", key)
 }
 
 // claimedByHolder selects a claim's row, provided its holder still has the claim.
@@ -162,8 +168,8 @@ func (c *Accounts) KeepIdempotent(ctx context.Context, claim *Claim) (holds bool
 // executed several times, the first execution to finish determines the response, even if it has lost its claim.
 func (c *Accounts) FinishIdempotent(ctx context.Context, claim *Claim, r StoredResponse) error {
 	return c.db.Update(ctx, "storing the response to an idempotent request", func(t *db.Tx) error {
-		_, err := t.Exec(ctx, `UPDATE idempotency_keys SET status = ?, body = ? WHERE workspace_id = ? AND key = ? AND status = 0
-			AND request_hash = ? AND expires_at = ?`, r.Status, r.Body, claim.ws, claim.key, claim.requestHash, claim.expires)
+		_, err := t.Exec(ctx, `UPDATE idempotency_keys SET status = ?, body = ?, content = ? WHERE workspace_id = ? AND key = ? AND status = 0
+			AND request_hash = ? AND expires_at = ?`, r.Status, r.Body, r.Content, claim.ws, claim.key, claim.requestHash, claim.expires)
 		return err
 	})
 }

@@ -68,7 +68,7 @@ func testIdempotency(t *testing.T, open world.Open) {
 func testAnswerIsKept(t *testing.T, w *world.World) {
 	claim := claimKey(w, "key", "hash")
 	world.Equal(t, false, claim.Repeated)
-	answer := catalog.StoredResponse{Status: 201, Body: `{"id":"x"}`}
+	answer := catalog.StoredResponse{Status: 201, Body: `{"id":"x"}`, Content: "digest"}
 	world.OK(t, w.FinishIdempotent(w.Ctx, claim, answer))
 	again, have, err := w.BeginIdempotent(w.Ctx, w.WS, "key", "hash")
 	world.OK(t, err)

@@ -154,9 +154,7 @@ func (h *handler) receive(c *gin.Context, ws, file string, maxBytes int64, field
 	}
 	o := h.Uploads
 	o.File, o.Fields, o.MaxBytes = file, fields, min(o.MaxBytes, maxBytes)
-	form, err := upload.Receive(parts, o)
-	transfer.FinishUpload(ctx, err == nil)
-	return form, err
+	return upload.Receive(ctx, parts, o)
 }
 
 func (h *handler) close(form *upload.Form) {

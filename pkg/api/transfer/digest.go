@@ -1,0 +1,79 @@
+package transfer
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"mime/multipart"
+	"net/http"
+)
+
+// FormDigest computes a hash of a multipart form: the names, file names, types and contents of its parts, in order. The
+// boundary is left out, because clients choose a new one for each request. The zero value is ready for use.
+type FormDigest struct {
+	parts []byte // one line per finished part
+
+	header string // the current part's names and type
+	hash   hash.Hash
+}
+
+// Add adds a part. The caller must read the part to its end through the returned reader before adding the next one.
+func (d *FormDigest) Add(p *multipart.Part) io.Reader {
+	d.finishPart()
+	d.header, d.hash = fmt.Sprintf("%q %q %q", p.FormName(), p.FileName(), p.Header.Get("Content-Type")), sha256.New()
+	return io.TeeReader(p, d.hash)
+}
+
+func (d *FormDigest) finishPart() {
+	if d.hash != nil {
+		d.parts = fmt.Appendf(d.parts, "%s %x\n", d.header, d.hash.Sum(nil))
+	}
+	d.hash = nil
+}
+
+// String returns the hash in hexadecimal.
+func (d *FormDigest) String() string {
+	d.finishPart()
+	sum := sha256.Sum256(d.parts)
+	return hex.EncodeToString(sum[:])
+}
+
+// ReadDigest reads a form whose size is limited by LimitUpload, and returns its FormDigest.
+func ReadDigest(r *http.Request) (string, error) {
+	parts, err := r.MultipartReader()
+	if err != nil {
+		return "", err
+	}
+	var d FormDigest
+	for {
+		part, err := parts.NextPart()
+		if errors.Is(err, io.EOF) {
+			return d.String(), nil
+		}
+		if err != nil {
+			return "", err
+		}
+		if _, err := io.Copy(io.Discard, d.Add(part)); err != nil {
+			return "", err
+		}
+	}
+}
+
+// KeepDigest stores an upload's FormDigest for Digest.
+func KeepDigest(ctx context.Context, digest string) {
+	if u, ok := ctx.Value(uploadKey).(*upload); ok {
+		u.digest = digest
+	}
+}
+
+// Digest returns the FormDigest of an upload that was received completely, and "" for other requests.
+func Digest(ctx context.Context) string {
+	if u, ok := ctx.Value(uploadKey).(*upload); ok {
+		return u.digest
+	}
+	return ""
+}
