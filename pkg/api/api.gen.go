@@ -3165,7 +3165,8 @@ type ListAgentsParams struct {
 type CreateAgentParams struct {
 	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
 	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
-	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
+	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
+	// content. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -3189,7 +3190,8 @@ type QueryAgentAliasParams struct {
 
 	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
 	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
-	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
+	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
+	// content. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -3213,7 +3215,8 @@ type QueryAgentParams struct {
 
 	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
 	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
-	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
+	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
+	// content. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -3314,7 +3317,10 @@ type ListDatasourcesParams struct {
 	// GroupId only pages of this web site, or files of this archive
 	GroupId *string `form:"groupId,omitempty" json:"groupId,omitempty"`
 
-	// Search only datasources whose name contains this text
+	// CustomId only datasources with exactly this custom id; `custom_id` is accepted, too
+	CustomId *string `form:"customId,omitempty" json:"customId,omitempty"`
+
+	// Search only datasources whose name, address, file name or custom id contains this text
 	Search *string `form:"search,omitempty" json:"search,omitempty"`
 
 	// Limit maximum number of items
@@ -3328,7 +3334,8 @@ type ListDatasourcesParams struct {
 type CreateDatasourceParams struct {
 	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
 	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
-	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
+	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
+	// content. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -3348,7 +3355,8 @@ type CreateDatasourceParams struct {
 type UploadDatasourceParams struct {
 	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
 	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
-	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
+	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
+	// content. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -3377,7 +3385,8 @@ type ListChunksParams struct {
 type ReplaceOriginalParams struct {
 	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
 	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
-	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
+	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
+	// content. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -3403,7 +3412,8 @@ type GetPictureParams struct {
 type ResyncDatasourceParams struct {
 	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
 	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
-	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
+	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
+	// content. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -3432,7 +3442,8 @@ type ListDatastoresParams struct {
 type CreateDatastoreParams struct {
 	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
 	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
-	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
+	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
+	// content. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -3456,7 +3467,8 @@ type QueryDatastoreResultsParams struct {
 
 	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
 	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
-	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
+	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
+	// content. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -3476,7 +3488,8 @@ type QueryDatastoreResultsParams struct {
 type UpdateDocumentParams struct {
 	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
 	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
-	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
+	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
+	// content. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -3496,7 +3509,8 @@ type UpdateDocumentParams struct {
 type UpsertDocumentsParams struct {
 	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
 	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
-	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
+	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
+	// content. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -3532,7 +3546,8 @@ type QueryDatastoreParams struct {
 
 	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
 	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
-	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
+	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
+	// content. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -3552,7 +3567,8 @@ type QueryDatastoreParams struct {
 type ResyncDatastoreParams struct {
 	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
 	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
-	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
+	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
+	// content. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -3590,7 +3606,8 @@ type RestoreSearchSettingsParams struct {
 type CreateKeyParams struct {
 	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
 	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
-	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
+	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
+	// content. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -5089,6 +5106,14 @@ func (siw *ServerInterfaceWrapper) ListDatasources(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "groupId", c.Request.URL.Query(), &params.GroupId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter groupId: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "customId" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "customId", c.Request.URL.Query(), &params.CustomId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter customId: %w", err), http.StatusBadRequest)
 		return
 	}
 

@@ -31,7 +31,7 @@ func (s *server) ListDatasources(ctx context.Context, r ListDatasourcesRequestOb
 	ctx, caller := access.CallerOf(ctx)
 	p := r.Params
 	f := catalog.DatasourceFilter{
-		DatastoreID: orZero(p.DatastoreId), GroupID: orZero(p.GroupId), Search: orZero(p.Search),
+		DatastoreID: orZero(p.DatastoreId), GroupID: orZero(p.GroupId), CustomID: orZero(p.CustomId), Search: orZero(p.Search),
 		Status: domain.Status(orZero(p.Status)), Type: domain.DatasourceType(orZero(p.Type)),
 	}
 	datasources, next, err := s.Datasources.Datasources(ctx, caller.Workspace(), f, pageOf(p.Limit, p.Cursor))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"mime/multipart"
+	"slices"
 	"strings"
 	"testing"
 
@@ -125,6 +126,37 @@ func TestMisspeltFieldsAreRefused(t *testing.T) {
 		})
 	}
 	s.call("GET", "/datasources?_=1&utm_source=x&page=2", nil).want(200)
+}
+
+func TestAListIsFilteredByCustomID(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	mine, other := s.newDatastore(), s.newDatastore()
+	id := s.newText(mine, "a", object{"custom_id": "m&1"})
+	s.newText(mine, "b", object{"custom_id": "m&10"})
+	elsewhere := s.newText(other, "c", object{"custom_id": "m&1"})
+	for query, want := range map[string][]string{
+		"customId=m%261": {elsewhere, id}, "custom_id=m%261": {elsewhere, id}, "customId=m%261&datastoreId=" + mine: {id}, "customId=M%261": {}, "customId=m": {},
+	} {
+		got := []string{}
+		for _, d := range s.call("GET", "/datasources?"+query, nil).want(200).object().list("data") {
+			got = append(got, object(d.(map[string]any)).id())
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s lists %v, want %v", query, got, want)
+		}
+	}
+	for query, field := range map[string]string{"customId=a&custom_id=b": "customId", "customid=a": "customid", "name=a": "name"} {
+		if fault := s.call("GET", "/datasources?"+query, nil).fault(field); fault == "" {
+			t.Errorf("%s: no reason", query)
+		}
+	}
+	if got := s.call("GET", "/agents?name=a", nil).fault("name"); got != "cannot filter this list; its parameters are limit, cursor" {
+		t.Errorf("got %q", got)
+	}
+	if all := s.stranger().call("GET", "/datasources?customId=m%261", nil).want(200).object().list("data"); len(all) != 0 {
+		t.Errorf("a stranger sees %v", all)
+	}
 }
 
 func TestResponsesCanBeSentBackUnchanged(t *testing.T) {

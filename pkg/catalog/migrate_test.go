@@ -66,7 +66,7 @@ func TestSchemasOfOtherVersions(t *testing.T) {
 			}
 			for _, s := range []string{ // other tests use the same schema
 				`DELETE FROM goose_db_version WHERE version_id > 0`,
-				`INSERT INTO goose_db_version (version_id, is_applied) VALUES (11, ` + trueIn(engine) + `), (12, ` + trueIn(engine) + `), (13, ` + trueIn(engine) + `), (14, ` + trueIn(engine) + `), (15, ` + trueIn(engine) + `), (16, ` + trueIn(engine) + `), (17, ` + trueIn(engine) + `)`,
+				`INSERT INTO goose_db_version (version_id, is_applied) VALUES (11, ` + trueIn(engine) + `), (12, ` + trueIn(engine) + `), (13, ` + trueIn(engine) + `), (14, ` + trueIn(engine) + `), (15, ` + trueIn(engine) + `), (16, ` + trueIn(engine) + `), (17, ` + trueIn(engine) + `), (18, ` + trueIn(engine) + `)`,
 			} {
 				if _, err := db.ExecContext(t.Context(), s); err != nil {
 					t.Fatal(err)
@@ -88,7 +88,7 @@ func TestSchemasOfOtherVersions(t *testing.T) {
 		t.Run("the last development version is updated, in "+engine, func(t *testing.T) {
 			t.Parallel()
 			if err := opened(t, `ALTER TABLE messages DROP COLUMN sentences`, `ALTER TABLE datastores DROP COLUMN ocr_languages`,
-				`ALTER TABLE idempotency_keys DROP COLUMN content`, `DROP TABLE search_settings`, `ALTER TABLE datastores DROP COLUMN search_version`,
+				`DROP INDEX datasources_workspace_custom`, `ALTER TABLE idempotency_keys DROP COLUMN content`, `DROP TABLE search_settings`, `ALTER TABLE datastores DROP COLUMN search_version`,
 				`DROP TABLE files`, `DROP TABLE upload_parts`, `DROP TABLE uploads`, `DROP TABLE vector_stores`, `DROP TABLE batch_files`, `DROP TABLE file_batches`,
 				`DROP INDEX datasources_file`, `ALTER TABLE datasources DROP COLUMN file_id`,
 				`DROP TABLE conversation_items`, `DROP TABLE item_conversations`, `DROP TABLE responses`,

@@ -3212,7 +3212,8 @@ type ListAgentsParams struct {
 type CreateAgentParams struct {
 	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
 	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
-	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
+	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
+	// content. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -3236,7 +3237,8 @@ type QueryAgentAliasParams struct {
 
 	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
 	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
-	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
+	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
+	// content. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -3260,7 +3262,8 @@ type QueryAgentParams struct {
 
 	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
 	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
-	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
+	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
+	// content. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -3361,7 +3364,10 @@ type ListDatasourcesParams struct {
 	// GroupId only pages of this web site, or files of this archive
 	GroupId *string `form:"groupId,omitempty" json:"groupId,omitempty"`
 
-	// Search only datasources whose name contains this text
+	// CustomId only datasources with exactly this custom id; `custom_id` is accepted, too
+	CustomId *string `form:"customId,omitempty" json:"customId,omitempty"`
+
+	// Search only datasources whose name, address, file name or custom id contains this text
 	Search *string `form:"search,omitempty" json:"search,omitempty"`
 
 	// Limit maximum number of items
@@ -3375,7 +3381,8 @@ type ListDatasourcesParams struct {
 type CreateDatasourceParams struct {
 	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
 	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
-	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
+	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
+	// content. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -3395,7 +3402,8 @@ type CreateDatasourceParams struct {
 type UploadDatasourceParams struct {
 	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
 	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
-	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
+	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
+	// content. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -3424,7 +3432,8 @@ type ListChunksParams struct {
 type ReplaceOriginalParams struct {
 	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
 	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
-	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
+	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
+	// content. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -3450,7 +3459,8 @@ type GetPictureParams struct {
 type ResyncDatasourceParams struct {
 	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
 	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
-	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
+	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
+	// content. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -3479,7 +3489,8 @@ type ListDatastoresParams struct {
 type CreateDatastoreParams struct {
 	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
 	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
-	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
+	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
+	// content. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -3503,7 +3514,8 @@ type QueryDatastoreResultsParams struct {
 
 	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
 	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
-	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
+	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
+	// content. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -3523,7 +3535,8 @@ type QueryDatastoreResultsParams struct {
 type UpdateDocumentParams struct {
 	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
 	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
-	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
+	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
+	// content. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -3543,7 +3556,8 @@ type UpdateDocumentParams struct {
 type UpsertDocumentsParams struct {
 	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
 	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
-	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
+	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
+	// content. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -3579,7 +3593,8 @@ type QueryDatastoreParams struct {
 
 	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
 	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
-	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
+	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
+	// content. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -3599,7 +3614,8 @@ type QueryDatastoreParams struct {
 type ResyncDatastoreParams struct {
 	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
 	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
-	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
+	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
+	// content. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -3637,7 +3653,8 @@ type RestoreSearchSettingsParams struct {
 type CreateKeyParams struct {
 	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
 	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
-	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
+	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
+	// content. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -4629,7 +4646,8 @@ type ClientInterface interface {
 	//
 	// Send files as `multipart/form-data`, everything else as JSON. The response is sent once the content is stored durably
 	// (`unsynched`); the content is searchable once its `status` is `synched`. Several datasources may have the same
-	// `custom_id`; to replace one, use `/datastores/upsert/{datastoreId}`. If the datastore already has a web site with the
+	// `custom_id`. To replace one, find it with `GET /datasources?customId=…` and use `PUT /datasources/{id}/original`; for
+	// texts, use `/datastores/upsert/{datastoreId}`. If the datastore already has a web site with the
 	// same addresses, `include` and `exclude`, the response is 409 with the id of that site.
 	//
 	// Takes any type of body and a specified content type.
@@ -4641,7 +4659,8 @@ type ClientInterface interface {
 	//
 	// Send files as `multipart/form-data`, everything else as JSON. The response is sent once the content is stored durably
 	// (`unsynched`); the content is searchable once its `status` is `synched`. Several datasources may have the same
-	// `custom_id`; to replace one, use `/datastores/upsert/{datastoreId}`. If the datastore already has a web site with the
+	// `custom_id`. To replace one, find it with `GET /datasources?customId=…` and use `PUT /datasources/{id}/original`; for
+	// texts, use `/datastores/upsert/{datastoreId}`. If the datastore already has a web site with the
 	// same addresses, `include` and `exclude`, the response is 409 with the id of that site.
 	//
 	// Takes a body of the `application/json` content type.
@@ -5665,7 +5684,8 @@ func (c *Endpoints) ListDatasources(ctx context.Context, params *ListDatasources
 //
 // Send files as `multipart/form-data`, everything else as JSON. The response is sent once the content is stored durably
 // (`unsynched`); the content is searchable once its `status` is `synched`. Several datasources may have the same
-// `custom_id`; to replace one, use `/datastores/upsert/{datastoreId}`. If the datastore already has a web site with the
+// `custom_id`. To replace one, find it with `GET /datasources?customId=…` and use `PUT /datasources/{id}/original`; for
+// texts, use `/datastores/upsert/{datastoreId}`. If the datastore already has a web site with the
 // same addresses, `include` and `exclude`, the response is 409 with the id of that site.
 //
 // Takes any type of body and a specified content type.
@@ -5687,7 +5707,8 @@ func (c *Endpoints) CreateDatasourceWithBody(ctx context.Context, params *Create
 //
 // Send files as `multipart/form-data`, everything else as JSON. The response is sent once the content is stored durably
 // (`unsynched`); the content is searchable once its `status` is `synched`. Several datasources may have the same
-// `custom_id`; to replace one, use `/datastores/upsert/{datastoreId}`. If the datastore already has a web site with the
+// `custom_id`. To replace one, find it with `GET /datasources?customId=…` and use `PUT /datasources/{id}/original`; for
+// texts, use `/datastores/upsert/{datastoreId}`. If the datastore already has a web site with the
 // same addresses, `include` and `exclude`, the response is 409 with the id of that site.
 //
 // Takes a body of the `application/json` content type.
@@ -7990,6 +8011,18 @@ func NewListDatasourcesRequest(server string, params *ListDatasourcesParams) (*h
 		if params.GroupId != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "groupId", *params.GroupId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.CustomId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "customId", *params.CustomId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/getkin/kin-openapi/openapi3"
+
 	"github.com/sluice/sluice/pkg/api/jsonbody"
 	"github.com/sluice/sluice/pkg/api/rules"
 	"github.com/sluice/sluice/pkg/domain"
@@ -42,7 +44,7 @@ func (op *Operation) CheckQuery(in url.Values) (url.Values, []domain.FieldError)
 	out := url.Values{}
 	faults := misspeltParameters(op, in)
 	for _, p := range op.query {
-		values := in[p.Name]
+		values := slices.Concat(in[p.Name], in[aliasOf(p)])
 		if len(values) > 1 {
 			faults = append(faults, domain.FieldError{Field: p.Name, Message: "is sent more than once; send it once"})
 			continue
@@ -88,8 +90,15 @@ func (op *Operation) CheckQuery(in url.Values) (url.Values, []domain.FieldError)
 	return out, append(faults, rangeFaults(in, out)...)
 }
 
-// misspeltParameters returns a fault for each misspelt parameter. Otherwise a client that misspells a filter would get
-// the unfiltered list. Other unknown parameters are ignored, because proxies and browsers add their own.
+// aliasOf returns the parameter's name in the other notation, if it is accepted, too.
+func aliasOf(p *openapi3.Parameter) string {
+	name, _ := p.Extensions["x-alias"].(string)
+	return name
+}
+
+// misspeltParameters returns a fault for each misspelt parameter, and for each listed resource's field that is no
+// parameter. Otherwise a client would get the unfiltered list. Other unknown parameters are ignored, because proxies and
+// browsers add their own.
 func misspeltParameters(op *Operation, in url.Values) []domain.FieldError {
 	known := make([]string, len(op.query))
 	for i, p := range op.query {
@@ -97,8 +106,13 @@ func misspeltParameters(op *Operation, in url.Values) []domain.FieldError {
 	}
 	var faults []domain.FieldError
 	for _, name := range slices.Sorted(maps.Keys(in)) {
-		if field := jsonbody.ClosestName(known, name); field != "" && field != name {
+		field := jsonbody.ClosestName(known, name)
+		switch {
+		case field == name, slices.ContainsFunc(op.query, func(p *openapi3.Parameter) bool { return aliasOf(p) == name }):
+		case field != "":
 			faults = append(faults, domain.FieldError{Field: jsonbody.Shorten(name), Message: "is unknown; did you mean " + field + "?"})
+		case op.items[name] != nil:
+			faults = append(faults, domain.FieldError{Field: name, Message: "cannot filter this list; its parameters are " + strings.Join(known, ", ")})
 		}
 	}
 	return faults

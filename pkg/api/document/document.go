@@ -35,6 +35,7 @@ type Operation struct {
 
 	body  *openapi3.Schema // JSON body's schema; nil if there is none
 	query []*openapi3.Parameter
+	items openapi3.Schemas // fields of the listed resources, if the response is a list
 }
 
 // TakesJSON reports whether the operation has a JSON body.
@@ -151,6 +152,7 @@ func newOperation(item *openapi3.PathItem, op *openapi3.Operation) (*Operation, 
 			o.Idempotent = true
 		}
 	}
+	o.items = listedFields(op)
 	if op.RequestBody != nil {
 		body := op.RequestBody.Value
 		o.BodyRequired = body.Required
@@ -160,6 +162,19 @@ func newOperation(item *openapi3.PathItem, op *openapi3.Operation) (*Operation, 
 		o.Multipart = body.Content["multipart/form-data"] != nil
 	}
 	return o, nil
+}
+
+// listedFields returns the fields of the resources that the operation lists, or nil if it returns no list.
+func listedFields(op *openapi3.Operation) openapi3.Schemas {
+	ok := op.Responses.Status(http.StatusOK)
+	if ok == nil || ok.Value.Content["application/json"] == nil {
+		return nil
+	}
+	data := ok.Value.Content["application/json"].Schema.Value.Properties["data"]
+	if data == nil || data.Value.Items == nil {
+		return nil
+	}
+	return data.Value.Items.Value.Properties
 }
 
 // ginRoute converts one of the document's paths to Gin's notation: {id} becomes :id.

@@ -237,7 +237,9 @@ func testLists(t *testing.T, open world.Open) {
 		site := w.CreateSite(domain.DatasourceConfig{}, "https://pumps.example/Öl_100%25")
 		page := domain.ChildID(site.ID, "https://pumps.example/Öl_100%25")
 		other := w.NewDatastore(w.WS).ID
-		elsewhere := w.CreateFile(func(n *catalog.NewDatasource) { n.Datasource.DatastoreID = other })
+		elsewhere := w.CreateFile(func(n *catalog.NewDatasource) {
+			n.Datasource.DatastoreID, n.Datasource.CustomID = other, "SKU-77"
+		})
 		file := w.CreateFile(func(n *catalog.NewDatasource) { n.Datasource.CustomID = "SKU-77" })
 		w.Synch(elsewhere.ID)
 		for _, test := range []struct {
@@ -251,7 +253,12 @@ func testLists(t *testing.T, open world.Open) {
 			{catalog.DatasourceFilter{GroupID: site.ID}, []string{page}},
 			{catalog.DatasourceFilter{Search: "öL_1"}, []string{page}},
 			{catalog.DatasourceFilter{Search: "%"}, []string{page}},
-			{catalog.DatasourceFilter{Search: "sku-7"}, []string{file.ID}},
+			{catalog.DatasourceFilter{CustomID: "SKU-77"}, []string{file.ID, elsewhere.ID}},
+			{catalog.DatasourceFilter{CustomID: "SKU-77", DatastoreID: w.StoreID}, []string{file.ID}},
+			{catalog.DatasourceFilter{CustomID: "SKU-77", Status: domain.StatusSynched}, []string{elsewhere.ID}},
+			{catalog.DatasourceFilter{CustomID: "sku-77"}, []string{}},
+			{catalog.DatasourceFilter{CustomID: "SKU-7"}, []string{}},
+			{catalog.DatasourceFilter{Search: "sku-7", DatastoreID: w.StoreID}, []string{file.ID}},
 			{catalog.DatasourceFilter{Search: "sku_7"}, []string{}},
 			{catalog.DatasourceFilter{Search: "!"}, []string{}},
 			{catalog.DatasourceFilter{DatastoreID: w.StoreID, Type: domain.TypeFile, Status: domain.StatusPending, Search: "pump"}, []string{file.ID}},

@@ -30,6 +30,7 @@ type DatasourceFilter struct {
 	Status      domain.Status
 	Type        domain.DatasourceType
 	GroupID     string
+	CustomID    string
 	Search      string // part of the name, address, file name or custom id; case-insensitive
 }
 
@@ -178,6 +179,9 @@ func (c *Resources) Datasources(ctx context.Context, ws string, f DatasourceFilt
 	l.And(record.NotDeleted)
 	if f.GroupID != "" {
 		l.And(`group_id = ? AND group_id <> ''`, f.GroupID)
+	}
+	if f.CustomID != "" {
+		l.And(`custom_id = ? AND custom_id <> ''`, f.CustomID)
 	}
 	if f.Status != "" {
 		l.And(`status = ?`, f.Status)
