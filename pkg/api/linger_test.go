@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/sluice/sluice/pkg/api"
 )
 
 // Like most clients, the client in this test sends the whole body before it reads the response. The server rejects the
@@ -54,6 +56,40 @@ func TestAClientWithALargeBodyReadsTheError(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The client in this test sends a file that is larger than the limit and than what the server drains for a client
+// without a key.
+func TestAClientWithATooLargeFileReadsTheError(t *testing.T) {
+	t.Parallel()
+	const size = 80 << 20
+	s := newService(t, func(o *api.Options, _ *api.Deps) { o.MaxUploadBytes = size - 1<<20 })
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	must(t, err)
+	defer conn.Close()
+	start := "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\n"
+	_, err = fmt.Fprintf(conn, "POST /datasources HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: multipart/form-data; boundary=x\r\nContent-Length: %d\r\n\r\n%s", conn.RemoteAddr(), s.key, size, start)
+	must(t, err)
+	if _, err := io.CopyN(conn, endless{}, size-int64(len(start))); err != nil {
+		t.Fatalf("sending: %v", err)
+	}
+	answer, err := io.ReadAll(conn)
+	if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 413") || !strings.Contains(string(answer), "the file is larger than the limit of 79 MiB") {
+		t.Errorf("got %.300q, %v", answer, err)
+	}
+}
+
+func TestARejectedUploadHoldsNoSlot(t *testing.T) {
+	t.Parallel()
+	gate := closedLoop()
+	s := newService(t, limits, func(o *api.Options, _ *api.Deps) { o.Admission.Uploads = gate })
+	_, res := s.dial(fmt.Sprintf("POST /datasources HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: multipart/form-data; boundary=x\r\nTransfer-Encoding: chunked\r\n\r\n1000\r\n--x\r\n"+
+		"Content-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\n%s", s.key, strings.Repeat("a", 3000)))
+	if res.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Errorf("status %d", res.StatusCode)
+	}
+	// The server is still draining the first file.
+	s.upload(part{name: "datastoreId", text: s.newDatastore()}, part{"file", "b.txt", "b"}).want(201)
 }
 
 // endless is an endless sequence of spaces.

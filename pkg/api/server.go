@@ -180,12 +180,23 @@ func (s *server) fail(c *gin.Context, err error) {
 	}
 	problem.SetRetryAfter(c.Writer.Header(), e)
 	c.Header("Cache-Control", "no-store")
-	defer transfer.Linger(c.Writer, c.Request)()
+	defer transfer.Linger(c.Writer, c.Request, s.bodyLimit(c))()
 	form := problem.FormOf(c.Request.URL.Path)
 	if form == problem.FormRPC && e.Code == domain.CodeRateLimit && s.failCall(c, e) {
 		return
 	}
 	problem.Write(c.Writer, form, problem.RequestID(ctx), e)
+}
+
+// bodyLimit returns the maximum size of the request's body, or 0 for a caller without a key.
+func (s *server) bodyLimit(c *gin.Context) int64 {
+	if _, caller := access.CallerOf(c); caller.Key.ID == "" {
+		return 0
+	}
+	if transfer.IsMultipart(c.Request) {
+		return s.uploads.MaxBody()
+	}
+	return s.options.MaxJSONBytes
 }
 
 // checkOrigin rejects requests from web pages that may not call the service.

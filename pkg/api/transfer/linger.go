@@ -13,18 +13,25 @@ const (
 	lingerBytes = 64 << 20
 	serverDrain = 256 << 10 // body bytes that net/http's server reads even without Linger
 
+	// The limits for a client with a valid key, which may need minutes to send a file. A pause may last at most
+	// patientPause, and then the body must arrive at MinRate.
+	patientTime  = 2 * time.Minute
+	patientPause = 5 * time.Second
+
 	maxLingering = 64 // maximum number of clients that a Lingerer serves at once
 )
 
-// Linger lets a client that is still sending a large body read the response to its rejected request. Most clients read
+// Linger lets a client that is still sending a large body read the response to its rejected request. Many clients read
 // the response only after they have sent everything, and lose it if the connection is closed earlier. Call Linger
-// first, then write the response, then call the returned function, which drains the body for a limited time.
-func Linger(w http.ResponseWriter, r *http.Request) (after func()) {
+// first, then write the response, then call the returned function, which drains the body for a limited time. If the
+// client has a valid key, `limit` is the maximum size of the body, and Linger drains bodies of up to twice that size.
+// Otherwise `limit` is 0.
+func Linger(w http.ResponseWriter, r *http.Request, limit int64) (after func()) {
 	sent, ok := r.Context().Value(sentKey).(*sentBody)
 	if !ok {
 		return func() {}
 	}
-	return lingerOn(w, r, sent)
+	return lingerOn(w, r, sent, limit)
 }
 
 // Lingerer calls Linger for a limited number of clients at a time. Use it for requests rejected before their body is
@@ -42,11 +49,11 @@ func (l *Lingerer) Linger(w http.ResponseWriter, r *http.Request) (after func())
 		w.Header().Set("Connection", "close")
 		return func() {}
 	}
-	read := lingerOn(w, r, &sentBody{ReadCloser: r.Body})
+	read := lingerOn(w, r, &sentBody{ReadCloser: r.Body}, 0)
 	return func() { read(); l.clients.Add(-1) }
 }
 
-func lingerOn(w http.ResponseWriter, r *http.Request, sent *sentBody) (after func()) {
+func lingerOn(w http.ResponseWriter, r *http.Request, sent *sentBody, limit int64) (after func()) {
 	nothing := func() {}
 	length := r.ContentLength
 	if sent.ended || length >= 0 && length <= serverDrain || r.ProtoMajor != 1 || r.Header.Get("Expect") != "" { // after sending Expect, a client has not begun the body yet
@@ -57,10 +64,16 @@ func lingerOn(w http.ResponseWriter, r *http.Request, sent *sentBody) (after fun
 		return nothing
 	}
 	w.Header().Set("Connection", "close")
+	bytes, limits := int64(lingerBytes), pace{timeout: lingerTime, total: lingerTime}
+	if length <= 2*limit { // a longer body would be cut off anyway
+		bytes, limits = max(bytes, 2*limit-sent.received), pace{timeout: patientPause, total: patientTime}
+	}
 	return func() {
-		if control.Flush() != nil || control.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
+		if control.Flush() != nil {
 			return
 		}
-		_, _ = io.CopyN(io.Discard, sent.ReadCloser, lingerBytes) // no minimum rate here; ignore errors, because the connection is closed anyway
+		limits.began = time.Now()
+		rest := &sentBody{ReadCloser: sent.ReadCloser, control: control, pace: limits}
+		_, _ = io.CopyN(io.Discard, rest, bytes) // ignore errors, because the connection is closed anyway
 	}
 }

@@ -13,20 +13,22 @@ import (
 const MinRate = 8 << 10
 
 // pace limits how slowly a body may arrive: a pause may last at most timeout, and a body of n bytes may take at most
-// timeout plus n/MinRate seconds in total.
+// timeout plus n/MinRate seconds, and at most `total` unless that is 0.
 type pace struct {
-	began   time.Time
-	timeout time.Duration
+	began          time.Time
+	timeout, total time.Duration
 }
 
 // deadline returns the time by which more of the body must have arrived.
 func (p pace) deadline(now time.Time, received int64) time.Time {
-	stalled := now.Add(p.timeout)
-	slow := p.began.Add(p.timeout + time.Duration(float64(received)/MinRate*float64(time.Second)))
-	if slow.Before(stalled) {
-		return slow
+	deadline := now.Add(p.timeout)
+	if slow := p.began.Add(p.timeout + time.Duration(float64(received)/MinRate*float64(time.Second))); slow.Before(deadline) {
+		deadline = slow
 	}
-	return stalled
+	if end := p.began.Add(p.total); p.total > 0 && end.Before(deadline) {
+		deadline = end
+	}
+	return deadline
 }
 
 func (p pace) String() string {
