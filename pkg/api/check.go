@@ -101,7 +101,7 @@ func (s *server) receiveMultipart(c *gin.Context) error {
 	c.Request.Header.Set("Content-Type", mime.FormatMediaType("multipart/form-data", params))
 	limit := s.uploads.MaxBody()
 	if c.Request.ContentLength > limit {
-		return upload.TooLarge(s.options.MaxUploadBytes)
+		return upload.TooLarge(s.options.MaxUploadBytes, upload.LimitSetting)
 	}
 	c.Request = transfer.LimitUpload(c.Writer, c.Request, limit)
 	return nil

@@ -74,7 +74,7 @@ func TestAClientWithATooLargeFileReadsTheError(t *testing.T) {
 		t.Fatalf("sending: %v", err)
 	}
 	answer, err := io.ReadAll(conn)
-	if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 413") || !strings.Contains(string(answer), "the file is larger than the limit of 79 MiB") {
+	if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 413") || !strings.Contains(string(answer), "the file is larger than the limit of 79 MiB (SLUICE_LIMIT_UPLOAD); send a smaller file, or several") {
 		t.Errorf("got %.300q, %v", answer, err)
 	}
 }
@@ -83,8 +83,8 @@ func TestARejectedUploadHoldsNoSlot(t *testing.T) {
 	t.Parallel()
 	gate := closedLoop()
 	s := newService(t, limits, func(o *api.Options, _ *api.Deps) { o.Admission.Uploads = gate })
-	_, res := s.dial(fmt.Sprintf("POST /datasources HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: multipart/form-data; boundary=x\r\nTransfer-Encoding: chunked\r\n\r\n1000\r\n--x\r\n"+
-		"Content-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\n%s", s.key, strings.Repeat("a", 3000)))
+	chunk := "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\n" + strings.Repeat("a", 3000)
+	_, res := s.dial(fmt.Sprintf("POST /datasources HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: multipart/form-data; boundary=x\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", s.key, len(chunk), chunk))
 	if res.StatusCode != http.StatusRequestEntityTooLarge {
 		t.Errorf("status %d", res.StatusCode)
 	}

@@ -97,7 +97,7 @@ func New(o Options, d Deps) (http.Handler, error) {
 		audit:     access.NewAudit(d.Audit, d.Now),
 		limits:    limits,
 		claims:    idempotency.Responses{Store: d.Claims, Heartbeat: o.ClaimHeartbeat, ReadTimeout: o.ReadTimeout, Log: d.Log},
-		uploads:   upload.Options{TempDir: o.TempDir, MaxBytes: o.MaxUploadBytes, ReadTimeout: o.ReadTimeout},
+		uploads:   upload.Options{TempDir: o.TempDir, MaxBytes: o.MaxUploadBytes, Setting: upload.LimitSetting, ReadTimeout: o.ReadTimeout},
 		reference: console.NewPage(docsHTML),
 		drawings:  newDrawings(),
 		plans:     make(chan struct{}, maxPlans),

@@ -134,7 +134,7 @@ func TestUploadsThatAreRefused(t *testing.T) {
 	s.upload(to, part{"file", "note.txt", ""}).fault("file")
 	s.upload(to, file, part{name: "fileName", text: "\xff"}).fault("fileName")
 	s.upload(file, part{name: "datastoreId", text: unusedID}).problem(404)
-	if p := s.upload(to, part{"file", "a.exe", "MZ"}).problem(415); p.Error != "UNSUPPORTED_TYPE" || !strings.Contains(p.Detail, "application/x-msdownload") || !strings.Contains(p.Detail, "supported types: text, PDF") {
+	if p := s.upload(to, part{"file", "a.exe", "MZ"}).problem(415); p.Error != "UNSUPPORTED_TYPE" || !strings.Contains(p.Detail, "application/x-msdownload") || !strings.Contains(p.Detail, "supported types: text, PDF") || !strings.HasSuffix(p.Detail, ", ZIP archives of these") {
 		t.Errorf("%+v", p)
 	}
 	if p := s.upload(to, part{"file", "a.txt", strings.Repeat("x", 2001)}).problem(413); !strings.Contains(p.Detail, "2000 bytes") {

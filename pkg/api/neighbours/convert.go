@@ -40,7 +40,7 @@ func (h *Handler) convert(c *gin.Context) (converted, error) {
 		return converted{}, err
 	}
 	if c.Request.ContentLength > h.MaxBytes && !transfer.IsMultipart(c.Request) {
-		return converted{}, upload.TooLarge(h.MaxBytes)
+		return converted{}, upload.TooLarge(h.MaxBytes, upload.LimitSetting)
 	}
 	slot, err := h.enter(ctx, access.WorkspaceFlow(caller.Workspace()))
 	if err != nil {
@@ -57,7 +57,7 @@ func (h *Handler) convert(c *gin.Context) (converted, error) {
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(content.err, &tooLarge):
-		return converted{}, upload.TooLarge(h.MaxBytes)
+		return converted{}, upload.TooLarge(h.MaxBytes, upload.LimitSetting)
 	case content.err != nil:
 		return converted{}, transfer.ReadError(content.err, h.ReadTimeout)
 	case content.size == 0:

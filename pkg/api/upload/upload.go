@@ -81,6 +81,7 @@ func (f *Form) Close() error {
 type Options struct {
 	TempDir     string        // directory for the temporary file
 	MaxBytes    int64         // maximum file size
+	Setting     string        // name of the setting of MaxBytes, for error messages; "" if it has none
 	ReadTimeout time.Duration // value passed to transfer.ExpectBody, for error messages
 
 	File   string   // name of the part with the file; default "file"
@@ -104,7 +105,7 @@ func Receive(ctx context.Context, parts *multipart.Reader, o Options) (*Form, er
 	case err == nil:
 		return form, nil
 	case errors.As(err, &tooLarge):
-		return form, TooLarge(o.MaxBytes)
+		return form, TooLarge(o.MaxBytes, o.Setting)
 	case errors.As(err, &onDisk):
 		return form, fmt.Errorf("receiving an upload: %w", diskFault(err))
 	default:
@@ -358,7 +359,7 @@ func CheckType(name, mimeType string, formats []format.Format) error {
 		}
 		labels[i] = f.Label
 	}
-	return domain.Errorf(domain.CodeUnsupported, "%s has the type %s, which is not supported; supported types: %s", jsonbody.Describe(name), mimeType, strings.Join(labels, ", "))
+	return domain.Errorf(domain.CodeUnsupported, "%s has the type %s, which is not supported; supported types: %s, ZIP archives of these", jsonbody.Describe(name), mimeType, strings.Join(labels, ", "))
 }
 
 // diskFault returns the error for a disk problem during an upload: the disk is full, or no more files can be opened.
@@ -369,7 +370,13 @@ func diskFault(err error) error {
 	}
 }
 
-// TooLarge returns the error for a file above the limit.
-func TooLarge(limit int64) *domain.Error {
-	return domain.Errorf(domain.CodeTooLarge, "the file is larger than the limit of %s; split it", jsonbody.ByteSize(limit))
+// TooLarge returns the error for a file above the limit. `setting` is the name of the limit's setting, or "".
+func TooLarge(limit int64, setting string) *domain.Error {
+	if setting != "" {
+		setting = " (" + setting + ")"
+	}
+	return domain.Errorf(domain.CodeTooLarge, "the file is larger than the limit of %s%s; send a smaller file, or several", jsonbody.ByteSize(limit), setting)
 }
+
+// LimitSetting is the name of the setting of the maximum file size.
+const LimitSetting = "SLUICE_LIMIT_UPLOAD"

@@ -12,7 +12,7 @@ const limitsHead = `# Limits
 
 <!-- Generated from the code by go generate; do not edit. -->
 
-All input is limited in size, and errors name the limit that was exceeded. These limits are fixed. Settings change those of [sizes and rates](configuration.md#limits), [quotas](configuration.md#quotas), [concurrent requests](configuration.md#overload), [ingestion](configuration.md#ingestion), [crawling](configuration.md#crawler) and [models](configuration.md#answers).
+All input is limited in size, and errors name the limit that was exceeded. The limits on this page are fixed. Settings change the others: [sizes and rates](configuration.md#limits), [quotas](configuration.md#quotas), [concurrent requests](configuration.md#overload), [ingestion](configuration.md#ingestion), [crawling](configuration.md#crawler) and [models](configuration.md#answers).
 `
 
 // bound is a constant in the code, with its description for the limits page.
@@ -122,7 +122,7 @@ func limits(b *bytes.Buffer, root string) error {
 func documents(b *bytes.Buffer) {
 	l := extract.DefaultLimits()
 	for _, row := range [][2]string{
-		{"file", bytesOf(l.MaxInput)},
+		{"file, if `SLUICE_LIMIT_UPLOAD` (100 MiB) is not lower", bytesOf(l.MaxInput)},
 		{"text of a document", bytesOf(l.MaxText)},
 		{"container file, unpacked", bytesOf(l.MaxUnpacked)},
 		{"headings, paragraphs, items and rows of a document", number(int64(l.MaxBlocks))},

@@ -153,7 +153,10 @@ func (h *handler) receive(c *gin.Context, ws, file string, maxBytes int64, field
 		return nil, domain.Invalid("Content-Type", "cannot be read: %v", err)
 	}
 	o := h.Uploads
-	o.File, o.Fields, o.MaxBytes = file, fields, min(o.MaxBytes, maxBytes)
+	if maxBytes < o.MaxBytes {
+		o.MaxBytes, o.Setting = maxBytes, ""
+	}
+	o.File, o.Fields = file, fields
 	return upload.Receive(ctx, parts, o)
 }
 

@@ -66,7 +66,7 @@ func (h *handler) createUpload(c *gin.Context) error {
 	case *body.Bytes < 1:
 		faults.Add("bytes", "is %d; it must be at least 1", *body.Bytes)
 	case *body.Bytes > limit:
-		return upload.TooLarge(limit)
+		return upload.TooLarge(limit, h.Uploads.Setting)
 	}
 	if strings.TrimSpace(body.Filename) == "" {
 		faults.Add("filename", "is required; send the file's name")
