@@ -210,6 +210,17 @@ func TestNamesOfChatModels(t *testing.T) {
 	}
 }
 
+func TestAResponseWithoutAnythingToAnswerFromIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	e := s.respond(object{"model": "gpt-4o"}).openAIError(400)
+	if e.Param != "tools" || !strings.Contains(e.Message, "add file_search, or send an agent's id as model") {
+		t.Errorf("error %+v", e)
+	}
+	s.respond(object{"model": "gpt-4o", "tools": []object{{"type": "file_search", "vector_store_ids": []string{s.newDatastore()}}}}).want(200)
+	s.respond(object{"model": s.newAgent()}).want(200)
+}
+
 func TestEndpointsThatAreNotAvailableSaySo(t *testing.T) {
 	t.Parallel()
 	s := newService(t)

@@ -155,7 +155,7 @@ func (s *Service) prepare(ctx context.Context, caller access.Caller, p params) (
 	if fault := s.Backend.QueryFault(d.question); fault != "" {
 		return nil, domain.Invalid(cmp.Or(d.field, "input"), "has a last message that %s; add long texts to a vector store and send the tool file_search", fault)
 	}
-	if err := s.checkModel(p, d); err != nil {
+	if err := s.checkModel(p, d, isAgent); err != nil {
 		return nil, err
 	}
 	r := &run{service: s, caller: caller, params: p, searches: p.tools.search != nil, request: newRequest(agent, isAgent, p, d)}
@@ -170,12 +170,14 @@ func (s *Service) prepare(ctx context.Context, caller access.Caller, p params) (
 }
 
 // checkModel rejects parameters that need a chat model if none is configured.
-func (s *Service) checkModel(p params, d dialogue) error {
+func (s *Service) checkModel(p params, d dialogue, isAgent bool) error {
 	if len(s.ChatModels) > 0 {
 		return nil
 	}
 	const why = "this service has no chat model; leave %s out, or ask the operator to set SLUICE_CHAT_MODEL"
 	switch {
+	case !isAgent && p.tools.search == nil:
+		return domain.Invalid("tools", "do not contain file_search, so no vector store would be searched, and this service has no chat model; add file_search, or send an agent's id as model")
 	case p.format != nil:
 		return domain.Invalid("text.format", why, "it")
 	case len(p.tools.functions) > 0:
