@@ -31,7 +31,7 @@ func unknownFields(schema *openapi3.Schema, path string, value any) []domain.Fie
 	case map[string]any:
 		more := schema.AdditionalProperties
 		free := more.Schema != nil || more.Has != nil && *more.Has || len(schema.Properties) == 0
-		closed := more.Has != nil || path == "" && !storesUnknown(schema) && !hasKnownField(schema, v)
+		closed, useless := more.Has != nil, path == "" && !storesUnknown(schema) && !hasKnownField(schema, v)
 		if !free && len(v) > maxFields {
 			return []domain.FieldError{{Field: FieldName(path), Message: "has " + strconv.Itoa(len(v)) + " fields; the limit is " + strconv.Itoa(maxFields)}}
 		}
@@ -41,7 +41,7 @@ func unknownFields(schema *openapi3.Schema, path string, value any) []domain.Fie
 			case property != nil:
 				faults = append(faults, unknownFields(property.Value, Join(path, name), v[name])...)
 			case !free && !ignored(schema, name):
-				faults = append(faults, unknownField(schema, path, name, closed)...)
+				faults = append(faults, unknownField(schema, path, name, closed, useless)...)
 			}
 		}
 	case []any:
@@ -85,8 +85,9 @@ func foreignField(schema *openapi3.Schema, name string) string {
 	return ""
 }
 
-// unknownField returns the fault for a field missing from the schema, or nil if it may be ignored.
-func unknownField(schema *openapi3.Schema, path, name string, closed bool) []domain.FieldError {
+// unknownField returns the fault for a field missing from the schema, or nil if it may be ignored. `useless` means that
+// the body has no known field.
+func unknownField(schema *openapi3.Schema, path, name string, closed, useless bool) []domain.FieldError {
 	known := slices.Sorted(maps.Keys(schema.Properties))
 	message := "is unknown; "
 	way := foreignField(schema, name)
@@ -97,6 +98,8 @@ func unknownField(schema *openapi3.Schema, path, name string, closed bool) []dom
 		message += "did you mean " + Join(path, meant) + "?"
 	case closed:
 		message += "it must be one of " + strings.Join(known, ", ")
+	case useless:
+		message += "no field of the body is known; the known fields are " + strings.Join(known, ", ")
 	default:
 		return nil
 	}
