@@ -47,9 +47,8 @@ func read(p *format.Parser) error {
 	source = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\x00", "").Replace(source)
 	front, body := splitFrontMatter(source)
 	frontMatter(p, front)
-	// Front matter is also emitted as text, so that search finds authors, dates and tags.
-	if err := p.Out.Paragraph(front, 0); err != nil {
-		return err
+	if strings.TrimSpace(body) == "" { // a note that consists of its properties
+		return p.Out.Paragraph(front, 0)
 	}
 	return parse(p, body)
 }

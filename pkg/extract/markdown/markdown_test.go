@@ -75,10 +75,21 @@ func TestFrontMatterIsMetadata(t *testing.T) {
 			if diff := cmp.Diff(want, doc.Metadata); diff != "" || doc.Title != "The pump" || doc.Language != "de" {
 				t.Errorf("title %q, language %q, metadata (-want +got):\n%s", doc.Title, doc.Language, diff)
 			}
-			if last := doc.Blocks[len(doc.Blocks)-1].Text; last != "Text" {
-				t.Errorf("the last block is %q", last)
+			if lines := readtest.Lines(doc); lines != "paragraph: Text" {
+				t.Errorf("blocks:\n%s", lines)
 			}
 		})
+	}
+}
+
+func TestFrontMatterIsTheTextOfANoteWithoutOne(t *testing.T) {
+	t.Parallel()
+	doc, err := readtest.Parse(t, "a.md", []byte("---\ntitle: Pump\nserial: AX-7\n---\n\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lines := readtest.Lines(doc); doc.Title != "Pump" || lines != "paragraph: title: Pump\nserial: AX-7" {
+		t.Errorf("title %q, blocks:\n%s", doc.Title, lines)
 	}
 }
 
