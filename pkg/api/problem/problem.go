@@ -162,13 +162,11 @@ func WriteAs(w http.ResponseWriter, status int, title, instance string, e *domai
 }
 
 func write(w http.ResponseWriter, kind string, status int, v any) {
-	body, err := json.Marshal(v)
-	if err != nil { // cannot happen, because strings and numbers can always be encoded
-		body = []byte(`{}`)
-	}
 	w.Header().Set("Content-Type", kind)
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // an error means that the client has disconnected
+	out := json.NewEncoder(w)
+	out.SetEscapeHTML(false) // people read messages such as Bearer <key>
+	_ = out.Encode(v)        // an error means that the client has disconnected
 }
 
 // Invalid combines a request's faults into one error that lists a limited number of them. It returns nil if there are
