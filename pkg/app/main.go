@@ -105,7 +105,9 @@ func (p *commandLine) serve(ctx context.Context, c config.Config) (err error) {
 	select {
 	case <-ctx.Done():
 		o.Log.Info("stopping")
-		return process.Stop()
+		err := process.Stop()
+		o.Log.Info("stopped")
+		return err
 	case err := <-process.Failed():
 		return errors.Join(err, process.Stop())
 	}
