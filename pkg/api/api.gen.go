@@ -1029,7 +1029,9 @@ type Agent struct {
 	Description    string    `json:"description"`
 
 	// Id Example: 0198c0de-0000-7000-8000-000000000001
-	Id        string    `json:"id"`
+	Id string `json:"id"`
+
+	// ModelName name of a chat model, without effect if none is configured; the service's settings map the names to models
 	ModelName ModelName `json:"modelName"`
 
 	// Name Example: Support
@@ -1086,9 +1088,11 @@ type AgentCreate struct {
 	AllowedOrigins *[]string `json:"allowedOrigins,omitempty"`
 
 	// DatastoreIds datastores that the agent answers from
-	DatastoreIds *[]string  `json:"datastoreIds,omitempty"`
-	Description  *string    `json:"description,omitempty"`
-	ModelName    *ModelName `json:"modelName,omitempty"`
+	DatastoreIds *[]string `json:"datastoreIds,omitempty"`
+	Description  *string   `json:"description,omitempty"`
+
+	// ModelName name of a chat model, without effect if none is configured; the service's settings map the names to models
+	ModelName *ModelName `json:"modelName,omitempty"`
 
 	// Name Example: Support
 	Name string `json:"name"`
@@ -1136,9 +1140,11 @@ type AgentPatch struct {
 	AllowedOrigins *[]string `json:"allowedOrigins,omitempty"`
 
 	// DatastoreIds datastores that the agent answers from
-	DatastoreIds *[]string  `json:"datastoreIds,omitempty"`
-	Description  *string    `json:"description,omitempty"`
-	ModelName    *ModelName `json:"modelName,omitempty"`
+	DatastoreIds *[]string `json:"datastoreIds,omitempty"`
+	Description  *string   `json:"description,omitempty"`
+
+	// ModelName name of a chat model, without effect if none is configured; the service's settings map the names to models
+	ModelName *ModelName `json:"modelName,omitempty"`
 
 	// Name Example: Support
 	Name *string `json:"name,omitempty"`
@@ -1588,7 +1594,9 @@ type Datasource struct {
 
 	// Crawl Result of a web site's newest crawl. Each page has its own status and error. For an archive, the fields count its
 	// files.
-	Crawl       *CrawlProgress     `json:"crawl,omitempty"`
+	Crawl *CrawlProgress `json:"crawl,omitempty"`
+
+	// CreatedAt day, in UTC
 	CreatedAt   openapi_types.Date `json:"createdAt"`
 	CustomId    *string            `json:"customId"`
 	DatastoreId string             `json:"datastoreId"`
@@ -1602,10 +1610,15 @@ type Datasource struct {
 	// Id Example: 0198c0de-0000-7000-8000-000000000003
 	Id string `json:"id"`
 
-	// LastSynch time at which the content became searchable; missing until then
+	// LastSynch day on which the content became searchable, in UTC; missing until then
 	LastSynch *openapi_types.Date    `json:"lastSynch,omitempty"`
 	Metadata  map[string]interface{} `json:"metadata"`
 	Name      string                 `json:"name"`
+
+	// Outdated whether the searchable content is older than the last change of content, name or metadata, which is still being
+	// processed or could not be read (status `error`). `GET /datasources/{id}/text` returns the searchable version, and
+	// `GET /datasources/{id}/original` the newest one
+	Outdated bool `json:"outdated"`
 
 	// Progress Progress of the job. For a web site, done and total count pages; for an archive, files.
 	Progress Progress `json:"progress"`
@@ -1620,7 +1633,9 @@ type Datasource struct {
 
 	// Type qa: a question with its answer. archive: a ZIP archive; an uploaded file becomes one, and the files in it are
 	// datasources of type file with its id as groupId
-	Type      DatasourceType     `json:"type"`
+	Type DatasourceType `json:"type"`
+
+	// UpdatedAt day, in UTC
 	UpdatedAt openapi_types.Date `json:"updatedAt"`
 
 	// Warnings parts of the content that could not be read fully
@@ -2655,7 +2670,7 @@ type ModelExplanation struct {
 // ModelExplanationIgnored defines model for ModelExplanation.Ignored.
 type ModelExplanationIgnored string
 
-// ModelName defines model for ModelName.
+// ModelName name of a chat model, without effect if none is configured; the service's settings map the names to models
 type ModelName string
 
 // OpenAIError defines model for OpenAIError.
@@ -3163,8 +3178,8 @@ type ListAgentsParams struct {
 
 // CreateAgentParams defines parameters for CreateAgent.
 type CreateAgentParams struct {
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
-	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body if there is no response, or as long as it
+	// is 429, 5xx, or 409 with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
 	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
 	// content. A request that got any other error had no effect, and its key can be used again.
 	//
@@ -3188,8 +3203,8 @@ type QueryAgentAliasParams struct {
 	// A response that is repeated because of its Idempotency-Key has no explanation
 	Explain *Explain `form:"explain,omitempty" json:"explain,omitempty"`
 
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
-	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body if there is no response, or as long as it
+	// is 429, 5xx, or 409 with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
 	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
 	// content. A request that got any other error had no effect, and its key can be used again.
 	//
@@ -3213,8 +3228,8 @@ type QueryAgentParams struct {
 	// A response that is repeated because of its Idempotency-Key has no explanation
 	Explain *Explain `form:"explain,omitempty" json:"explain,omitempty"`
 
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
-	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body if there is no response, or as long as it
+	// is 429, 5xx, or 409 with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
 	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
 	// content. A request that got any other error had no effect, and its key can be used again.
 	//
@@ -3332,8 +3347,8 @@ type ListDatasourcesParams struct {
 
 // CreateDatasourceParams defines parameters for CreateDatasource.
 type CreateDatasourceParams struct {
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
-	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body if there is no response, or as long as it
+	// is 429, 5xx, or 409 with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
 	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
 	// content. A request that got any other error had no effect, and its key can be used again.
 	//
@@ -3353,8 +3368,8 @@ type CreateDatasourceParams struct {
 
 // UploadDatasourceParams defines parameters for UploadDatasource.
 type UploadDatasourceParams struct {
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
-	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body if there is no response, or as long as it
+	// is 429, 5xx, or 409 with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
 	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
 	// content. A request that got any other error had no effect, and its key can be used again.
 	//
@@ -3383,8 +3398,8 @@ type ListChunksParams struct {
 
 // ReplaceOriginalParams defines parameters for ReplaceOriginal.
 type ReplaceOriginalParams struct {
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
-	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body if there is no response, or as long as it
+	// is 429, 5xx, or 409 with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
 	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
 	// content. A request that got any other error had no effect, and its key can be used again.
 	//
@@ -3410,8 +3425,8 @@ type GetPictureParams struct {
 
 // ResyncDatasourceParams defines parameters for ResyncDatasource.
 type ResyncDatasourceParams struct {
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
-	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body if there is no response, or as long as it
+	// is 429, 5xx, or 409 with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
 	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
 	// content. A request that got any other error had no effect, and its key can be used again.
 	//
@@ -3440,8 +3455,8 @@ type ListDatastoresParams struct {
 
 // CreateDatastoreParams defines parameters for CreateDatastore.
 type CreateDatastoreParams struct {
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
-	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body if there is no response, or as long as it
+	// is 429, 5xx, or 409 with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
 	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
 	// content. A request that got any other error had no effect, and its key can be used again.
 	//
@@ -3465,8 +3480,8 @@ type QueryDatastoreResultsParams struct {
 	// A response that is repeated because of its Idempotency-Key has no explanation
 	Explain *Explain `form:"explain,omitempty" json:"explain,omitempty"`
 
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
-	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body if there is no response, or as long as it
+	// is 429, 5xx, or 409 with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
 	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
 	// content. A request that got any other error had no effect, and its key can be used again.
 	//
@@ -3486,8 +3501,8 @@ type QueryDatastoreResultsParams struct {
 
 // UpdateDocumentParams defines parameters for UpdateDocument.
 type UpdateDocumentParams struct {
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
-	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body if there is no response, or as long as it
+	// is 429, 5xx, or 409 with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
 	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
 	// content. A request that got any other error had no effect, and its key can be used again.
 	//
@@ -3507,8 +3522,8 @@ type UpdateDocumentParams struct {
 
 // UpsertDocumentsParams defines parameters for UpsertDocuments.
 type UpsertDocumentsParams struct {
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
-	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body if there is no response, or as long as it
+	// is 429, 5xx, or 409 with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
 	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
 	// content. A request that got any other error had no effect, and its key can be used again.
 	//
@@ -3544,8 +3559,8 @@ type QueryDatastoreParams struct {
 	// A response that is repeated because of its Idempotency-Key has no explanation
 	Explain *Explain `form:"explain,omitempty" json:"explain,omitempty"`
 
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
-	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body if there is no response, or as long as it
+	// is 429, 5xx, or 409 with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
 	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
 	// content. A request that got any other error had no effect, and its key can be used again.
 	//
@@ -3565,8 +3580,8 @@ type QueryDatastoreParams struct {
 
 // ResyncDatastoreParams defines parameters for ResyncDatastore.
 type ResyncDatastoreParams struct {
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
-	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body if there is no response, or as long as it
+	// is 429, 5xx, or 409 with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
 	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
 	// content. A request that got any other error had no effect, and its key can be used again.
 	//
@@ -3604,8 +3619,8 @@ type RestoreSearchSettingsParams struct {
 
 // CreateKeyParams defines parameters for CreateKey.
 type CreateKeyParams struct {
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
-	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body if there is no response, or as long as it
+	// is 429, 5xx, or 409 with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
 	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
 	// content. A request that got any other error had no effect, and its key can be used again.
 	//

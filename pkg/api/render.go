@@ -71,7 +71,7 @@ func renderDatasource(d domain.Datasource) Datasource {
 		Id: d.ID, DatastoreId: d.DatastoreID, Type: DatasourceType(d.Type), Name: d.Name,
 		Status: DatasourceStatus(d.Status), GroupId: d.GroupID, CustomId: optional(d.CustomID),
 		Config: renderConfig(d), Metadata: object(d.Metadata), Progress: renderProgress(d.Progress),
-		Error: optional(d.Error), Warnings: append([]string{}, d.Warnings...), Chunks: d.Chunks, TextBytes: d.TextBytes,
+		Error: optional(d.Error), Warnings: append([]string{}, d.Warnings...), Chunks: d.Chunks, TextBytes: d.TextBytes, Outdated: d.IsOutdated(),
 		CreatedAt: day(d.CreatedAt), UpdatedAt: day(d.UpdatedAt),
 	}
 	if d.LastSynch != nil {

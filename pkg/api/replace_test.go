@@ -40,7 +40,7 @@ func TestAFileIsReplaced(t *testing.T) {
 	was, err := s.catalog.Datasource(t.Context(), s.ws, id)
 	must(t, err)
 	o := s.replaceFile(id, part{"file", "draft.pdf", "%PDF-new"}).want(200).object()
-	if o.id() != id || o.text("name") != "note.txt" || o.text("customId") != "c-1" || o.text("status") != "unsynched" {
+	if o.id() != id || o.text("name") != "note.txt" || o.text("customId") != "c-1" || o.text("status") != "unsynched" || o["outdated"] != false {
 		t.Errorf("%v", o)
 	}
 	d, err := s.catalog.Datasource(t.Context(), s.ws, id)

@@ -1025,7 +1025,9 @@ type Agent struct {
 	Description    string    `json:"description"`
 
 	// Id Example: 0198c0de-0000-7000-8000-000000000001
-	Id        string    `json:"id"`
+	Id string `json:"id"`
+
+	// ModelName name of a chat model, without effect if none is configured; the service's settings map the names to models
 	ModelName ModelName `json:"modelName"`
 
 	// Name Example: Support
@@ -1082,9 +1084,11 @@ type AgentCreate struct {
 	AllowedOrigins *[]string `json:"allowedOrigins,omitempty"`
 
 	// DatastoreIds datastores that the agent answers from
-	DatastoreIds *[]string  `json:"datastoreIds,omitempty"`
-	Description  *string    `json:"description,omitempty"`
-	ModelName    *ModelName `json:"modelName,omitempty"`
+	DatastoreIds *[]string `json:"datastoreIds,omitempty"`
+	Description  *string   `json:"description,omitempty"`
+
+	// ModelName name of a chat model, without effect if none is configured; the service's settings map the names to models
+	ModelName *ModelName `json:"modelName,omitempty"`
 
 	// Name Example: Support
 	Name string `json:"name"`
@@ -1132,9 +1136,11 @@ type AgentPatch struct {
 	AllowedOrigins *[]string `json:"allowedOrigins,omitempty"`
 
 	// DatastoreIds datastores that the agent answers from
-	DatastoreIds *[]string  `json:"datastoreIds,omitempty"`
-	Description  *string    `json:"description,omitempty"`
-	ModelName    *ModelName `json:"modelName,omitempty"`
+	DatastoreIds *[]string `json:"datastoreIds,omitempty"`
+	Description  *string   `json:"description,omitempty"`
+
+	// ModelName name of a chat model, without effect if none is configured; the service's settings map the names to models
+	ModelName *ModelName `json:"modelName,omitempty"`
 
 	// Name Example: Support
 	Name *string `json:"name,omitempty"`
@@ -1599,7 +1605,9 @@ type Datasource struct {
 
 	// Crawl Result of a web site's newest crawl. Each page has its own status and error. For an archive, the fields count its
 	// files.
-	Crawl       *CrawlProgress     `json:"crawl,omitempty"`
+	Crawl *CrawlProgress `json:"crawl,omitempty"`
+
+	// CreatedAt day, in UTC
 	CreatedAt   openapi_types.Date `json:"createdAt"`
 	CustomId    *string            `json:"customId"`
 	DatastoreId string             `json:"datastoreId"`
@@ -1613,10 +1621,15 @@ type Datasource struct {
 	// Id Example: 0198c0de-0000-7000-8000-000000000003
 	Id string `json:"id"`
 
-	// LastSynch time at which the content became searchable; missing until then
+	// LastSynch day on which the content became searchable, in UTC; missing until then
 	LastSynch *openapi_types.Date    `json:"lastSynch,omitempty"`
 	Metadata  map[string]interface{} `json:"metadata"`
 	Name      string                 `json:"name"`
+
+	// Outdated whether the searchable content is older than the last change of content, name or metadata, which is still being
+	// processed or could not be read (status `error`). `GET /datasources/{id}/text` returns the searchable version, and
+	// `GET /datasources/{id}/original` the newest one
+	Outdated bool `json:"outdated"`
 
 	// Progress Progress of the job. For a web site, done and total count pages; for an archive, files.
 	Progress Progress `json:"progress"`
@@ -1631,7 +1644,9 @@ type Datasource struct {
 
 	// Type qa: a question with its answer. archive: a ZIP archive; an uploaded file becomes one, and the files in it are
 	// datasources of type file with its id as groupId
-	Type      DatasourceType     `json:"type"`
+	Type DatasourceType `json:"type"`
+
+	// UpdatedAt day, in UTC
 	UpdatedAt openapi_types.Date `json:"updatedAt"`
 
 	// Warnings parts of the content that could not be read fully
@@ -2670,7 +2685,7 @@ type ModelExplanation struct {
 // ModelExplanationIgnored defines model for ModelExplanation.Ignored.
 type ModelExplanationIgnored string
 
-// ModelName defines model for ModelName.
+// ModelName name of a chat model, without effect if none is configured; the service's settings map the names to models
 type ModelName string
 
 // OpenAIError defines model for OpenAIError.
@@ -3037,7 +3052,7 @@ type SourceSpan struct {
 	// End end of the span, exclusive
 	End *int `json:"end"`
 
-	// Page for a PDF: page on which the span starts, from 1
+	// Page for a PDF, if the request has `rectangles: true`: page on which the span starts, from 1. The `page` of the source is the one on which the fragment starts
 	Page *int `json:"page"`
 
 	// Rectangles for a PDF: position of the span on its pages
@@ -3210,8 +3225,8 @@ type ListAgentsParams struct {
 
 // CreateAgentParams defines parameters for CreateAgent.
 type CreateAgentParams struct {
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
-	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body if there is no response, or as long as it
+	// is 429, 5xx, or 409 with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
 	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
 	// content. A request that got any other error had no effect, and its key can be used again.
 	//
@@ -3235,8 +3250,8 @@ type QueryAgentAliasParams struct {
 	// A response that is repeated because of its Idempotency-Key has no explanation
 	Explain *Explain `form:"explain,omitempty" json:"explain,omitempty"`
 
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
-	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body if there is no response, or as long as it
+	// is 429, 5xx, or 409 with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
 	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
 	// content. A request that got any other error had no effect, and its key can be used again.
 	//
@@ -3260,8 +3275,8 @@ type QueryAgentParams struct {
 	// A response that is repeated because of its Idempotency-Key has no explanation
 	Explain *Explain `form:"explain,omitempty" json:"explain,omitempty"`
 
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
-	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body if there is no response, or as long as it
+	// is 429, 5xx, or 409 with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
 	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
 	// content. A request that got any other error had no effect, and its key can be used again.
 	//
@@ -3379,8 +3394,8 @@ type ListDatasourcesParams struct {
 
 // CreateDatasourceParams defines parameters for CreateDatasource.
 type CreateDatasourceParams struct {
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
-	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body if there is no response, or as long as it
+	// is 429, 5xx, or 409 with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
 	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
 	// content. A request that got any other error had no effect, and its key can be used again.
 	//
@@ -3400,8 +3415,8 @@ type CreateDatasourceParams struct {
 
 // UploadDatasourceParams defines parameters for UploadDatasource.
 type UploadDatasourceParams struct {
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
-	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body if there is no response, or as long as it
+	// is 429, 5xx, or 409 with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
 	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
 	// content. A request that got any other error had no effect, and its key can be used again.
 	//
@@ -3430,8 +3445,8 @@ type ListChunksParams struct {
 
 // ReplaceOriginalParams defines parameters for ReplaceOriginal.
 type ReplaceOriginalParams struct {
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
-	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body if there is no response, or as long as it
+	// is 429, 5xx, or 409 with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
 	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
 	// content. A request that got any other error had no effect, and its key can be used again.
 	//
@@ -3457,8 +3472,8 @@ type GetPictureParams struct {
 
 // ResyncDatasourceParams defines parameters for ResyncDatasource.
 type ResyncDatasourceParams struct {
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
-	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body if there is no response, or as long as it
+	// is 429, 5xx, or 409 with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
 	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
 	// content. A request that got any other error had no effect, and its key can be used again.
 	//
@@ -3487,8 +3502,8 @@ type ListDatastoresParams struct {
 
 // CreateDatastoreParams defines parameters for CreateDatastore.
 type CreateDatastoreParams struct {
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
-	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body if there is no response, or as long as it
+	// is 429, 5xx, or 409 with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
 	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
 	// content. A request that got any other error had no effect, and its key can be used again.
 	//
@@ -3512,8 +3527,8 @@ type QueryDatastoreResultsParams struct {
 	// A response that is repeated because of its Idempotency-Key has no explanation
 	Explain *Explain `form:"explain,omitempty" json:"explain,omitempty"`
 
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
-	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body if there is no response, or as long as it
+	// is 429, 5xx, or 409 with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
 	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
 	// content. A request that got any other error had no effect, and its key can be used again.
 	//
@@ -3533,8 +3548,8 @@ type QueryDatastoreResultsParams struct {
 
 // UpdateDocumentParams defines parameters for UpdateDocument.
 type UpdateDocumentParams struct {
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
-	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body if there is no response, or as long as it
+	// is 429, 5xx, or 409 with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
 	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
 	// content. A request that got any other error had no effect, and its key can be used again.
 	//
@@ -3554,8 +3569,8 @@ type UpdateDocumentParams struct {
 
 // UpsertDocumentsParams defines parameters for UpsertDocuments.
 type UpsertDocumentsParams struct {
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
-	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body if there is no response, or as long as it
+	// is 429, 5xx, or 409 with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
 	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
 	// content. A request that got any other error had no effect, and its key can be used again.
 	//
@@ -3591,8 +3606,8 @@ type QueryDatastoreParams struct {
 	// A response that is repeated because of its Idempotency-Key has no explanation
 	Explain *Explain `form:"explain,omitempty" json:"explain,omitempty"`
 
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
-	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body if there is no response, or as long as it
+	// is 429, 5xx, or 409 with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
 	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
 	// content. A request that got any other error had no effect, and its key can be used again.
 	//
@@ -3612,8 +3627,8 @@ type QueryDatastoreParams struct {
 
 // ResyncDatastoreParams defines parameters for ResyncDatastore.
 type ResyncDatastoreParams struct {
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
-	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body if there is no response, or as long as it
+	// is 429, 5xx, or 409 with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
 	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
 	// content. A request that got any other error had no effect, and its key can be used again.
 	//
@@ -3651,8 +3666,8 @@ type RestoreSearchSettingsParams struct {
 
 // CreateKeyParams defines parameters for CreateKey.
 type CreateKeyParams struct {
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
-	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body if there is no response, or as long as it
+	// is 429, 5xx, or 409 with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
 	// workspace with this key gets 409. Uploads are the same if their parts have the same names, file names, types and
 	// content. A request that got any other error had no effect, and its key can be used again.
 	//
@@ -4644,7 +4659,8 @@ type ClientInterface interface {
 
 	// CreateDatasourceWithBody Create a datasource
 	//
-	// Send files as `multipart/form-data`, everything else as JSON. The response is sent once the content is stored durably
+	// Send files as `multipart/form-data` (`curl $URL/datasources -F datastoreId=$ID -F file=@manual.pdf`), everything else as
+	// JSON. The response is sent once the content is stored durably
 	// (`unsynched`); the content is searchable once its `status` is `synched`. Several datasources may have the same
 	// `custom_id`. To replace one, find it with `GET /datasources?customId=…` and use `PUT /datasources/{id}/original`; for
 	// texts, use `/datastores/upsert/{datastoreId}`. If the datastore already has a web site with the
@@ -4657,7 +4673,8 @@ type ClientInterface interface {
 
 	// CreateDatasource Create a datasource
 	//
-	// Send files as `multipart/form-data`, everything else as JSON. The response is sent once the content is stored durably
+	// Send files as `multipart/form-data` (`curl $URL/datasources -F datastoreId=$ID -F file=@manual.pdf`), everything else as
+	// JSON. The response is sent once the content is stored durably
 	// (`unsynched`); the content is searchable once its `status` is `synched`. Several datasources may have the same
 	// `custom_id`. To replace one, find it with `GET /datasources?customId=…` and use `PUT /datasources/{id}/original`; for
 	// texts, use `/datastores/upsert/{datastoreId}`. If the datastore already has a web site with the
@@ -4722,8 +4739,8 @@ type ClientInterface interface {
 
 	// DeleteDatasourceWithBody Delete a datasource
 	//
-	// Deletes the datasource and all pages of a web site or files of an archive. The content disappears from results at once. The body may
-	// be missing or an empty JSON object.
+	// Deletes the datasource and all pages of a web site or files of an archive. The content disappears from results at once.
+	// If the request is repeated, the response is 404. The body may be missing or an empty JSON object.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -4732,8 +4749,8 @@ type ClientInterface interface {
 
 	// DeleteDatasource Delete a datasource
 	//
-	// Deletes the datasource and all pages of a web site or files of an archive. The content disappears from results at once. The body may
-	// be missing or an empty JSON object.
+	// Deletes the datasource and all pages of a web site or files of an archive. The content disappears from results at once.
+	// If the request is repeated, the response is 404. The body may be missing or an empty JSON object.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5682,7 +5699,8 @@ func (c *Endpoints) ListDatasources(ctx context.Context, params *ListDatasources
 
 // CreateDatasourceWithBody Create a datasource
 //
-// Send files as `multipart/form-data`, everything else as JSON. The response is sent once the content is stored durably
+// Send files as `multipart/form-data` (`curl $URL/datasources -F datastoreId=$ID -F file=@manual.pdf`), everything else as
+// JSON. The response is sent once the content is stored durably
 // (`unsynched`); the content is searchable once its `status` is `synched`. Several datasources may have the same
 // `custom_id`. To replace one, find it with `GET /datasources?customId=…` and use `PUT /datasources/{id}/original`; for
 // texts, use `/datastores/upsert/{datastoreId}`. If the datastore already has a web site with the
@@ -5705,7 +5723,8 @@ func (c *Endpoints) CreateDatasourceWithBody(ctx context.Context, params *Create
 
 // CreateDatasource Create a datasource
 //
-// Send files as `multipart/form-data`, everything else as JSON. The response is sent once the content is stored durably
+// Send files as `multipart/form-data` (`curl $URL/datasources -F datastoreId=$ID -F file=@manual.pdf`), everything else as
+// JSON. The response is sent once the content is stored durably
 // (`unsynched`); the content is searchable once its `status` is `synched`. Several datasources may have the same
 // `custom_id`. To replace one, find it with `GET /datasources?customId=…` and use `PUT /datasources/{id}/original`; for
 // texts, use `/datastores/upsert/{datastoreId}`. If the datastore already has a web site with the
@@ -5830,8 +5849,8 @@ func (c *Endpoints) UploadDatasourceWithBody(ctx context.Context, params *Upload
 
 // DeleteDatasourceWithBody Delete a datasource
 //
-// Deletes the datasource and all pages of a web site or files of an archive. The content disappears from results at once. The body may
-// be missing or an empty JSON object.
+// Deletes the datasource and all pages of a web site or files of an archive. The content disappears from results at once.
+// If the request is repeated, the response is 404. The body may be missing or an empty JSON object.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5850,8 +5869,8 @@ func (c *Endpoints) DeleteDatasourceWithBody(ctx context.Context, id Id, content
 
 // DeleteDatasource Delete a datasource
 //
-// Deletes the datasource and all pages of a web site or files of an archive. The content disappears from results at once. The body may
-// be missing or an empty JSON object.
+// Deletes the datasource and all pages of a web site or files of an archive. The content disappears from results at once.
+// If the request is repeated, the response is 404. The body may be missing or an empty JSON object.
 //
 // Takes a body of the `application/json` content type.
 //

@@ -202,6 +202,11 @@ func (p WebPatch) Apply(c *DatasourceConfig) {
 	}
 }
 
+// IsOutdated reports whether readers see content that is older than the last change of content, name or metadata.
+func (d Datasource) IsOutdated() bool {
+	return d.Chunks > 0 && d.Status != StatusSynched && d.LastSynch != nil && d.Config.ChangedAt.After(*d.LastSynch)
+}
+
 // Progress is a job's progress. For a web_site, it counts pages, and for an archive, files.
 type Progress struct {
 	Stage string `json:"stage,omitempty"` // fetching, fetched, extracting, indexing, discovering, crawling, unpacking, reading files, StageRetrying, StageUnreadable

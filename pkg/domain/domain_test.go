@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 )
 
 func TestDerivedIDsAreDeterministic(t *testing.T) {
@@ -77,4 +78,28 @@ func TestPageJobIsTheSameForOneRunOfTheSite(t *testing.T) {
 	}
 	equal(t, &SiteScope{Root: "http://x/", MaxDepth: DefaultMaxDepth, Follow: true}, job.Crawl.Site)
 	equal(t, 2, job.Crawl.Depth)
+}
+
+func TestADatasourceIsOutdatedUntilItsChangeIsSearchable(t *testing.T) {
+	t.Parallel()
+	synched := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
+	for name, test := range map[string]struct {
+		change func(*Datasource)
+		want   bool
+	}{
+		"never changed":             {func(d *Datasource) { d.Status = StatusError }, false},
+		"changed and searchable":    {func(d *Datasource) { d.Config.ChangedAt = synched.Add(-time.Second) }, false},
+		"indexed again":             {func(d *Datasource) { d.Status, d.Config.ChangedAt = StatusRunning, synched.Add(-time.Second) }, false},
+		"replaced, in progress":     {func(d *Datasource) { d.Status, d.Config.ChangedAt = StatusPending, synched.Add(time.Second) }, true},
+		"replaced by a broken file": {func(d *Datasource) { d.Status, d.Config.ChangedAt = StatusError, synched.Add(time.Second) }, true},
+		"replaced before any content": {func(d *Datasource) {
+			d.Status, d.Chunks, d.LastSynch, d.Config.ChangedAt = StatusPending, 0, nil, synched
+		}, false},
+	} {
+		d := Datasource{Status: StatusSynched, Chunks: 5, LastSynch: &synched}
+		test.change(&d)
+		if got := d.IsOutdated(); got != test.want {
+			t.Errorf("%s: outdated is %t", name, got)
+		}
+	}
 }
