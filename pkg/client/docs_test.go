@@ -35,7 +35,7 @@ var (
 		"How long is the warranty?", "And when does it end early?",
 	}
 	pythonSays = []string{
-		"warranty of 7 years", "[1] aurora-x2-manual.pdf#page=1", "> And when does it end early?", "run dry for more than 30 seconds",
+		"warranty of 7 years", "[1] aurora-x2-manual.pdf#page=1", "    aurora-x2-manual.pdf, page 1, bytes ", "> And when does it end early?", "run dry for more than 30 seconds",
 	}
 )
 
@@ -50,7 +50,7 @@ func TestThePythonExampleRepeatsRequests(t *testing.T) {
 	keys := map[string]int{} // attempts by path and idempotency key
 	busy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
-		key := r.URL.Path + " " + r.Header.Get("Idempotency-Key")
+		key := r.Method + " " + r.URL.Path + " " + r.Header.Get("Idempotency-Key")
 		keys[key]++
 		first := keys[key] == 1
 		mu.Unlock()
@@ -76,13 +76,17 @@ func TestThePythonExampleRepeatsRequests(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
+	changes := 0
 	for key, n := range keys {
-		if strings.HasPrefix(key, "/datasources ") && n != 2 {
-			t.Errorf("the upload was sent %d times with one key, want 2", n)
+		if strings.HasPrefix(key, "GET ") {
+			continue
+		}
+		if changes++; n != 2 || strings.HasSuffix(key, " ") {
+			t.Errorf("%s was sent %d times with one key, want 2", key, n)
 		}
 	}
-	if len(keys) != 7 { // a datastore, an upload, its status, a search, an agent, two questions
-		t.Errorf("requests by path and key: %v, want 7", keys)
+	if changes < 4 { // an upload, a search, two questions; a datastore and an agent, unless another test has created them
+		t.Errorf("requests by method, path and key: %v", keys)
 	}
 }
 

@@ -20,7 +20,7 @@ type Doc struct {
 // errorWords holds each code's meaning and remedy.
 var errorWords = map[domain.Code][2]string{
 	domain.CodeInvalid: {
-		"The request is not valid. `errors` lists every invalid field with the reason, and suggests the likely name for an unknown one.",
+		"The request is not valid. `errors` lists every invalid field with the reason, and suggests the likely name for an unknown one. [The API's introduction](../pkg/api/openapi.yaml) says where unknown fields are ignored.",
 		"Correct these fields. The same request cannot succeed.",
 	},
 	domain.CodeUsageLimit: {
@@ -45,7 +45,7 @@ var errorWords = map[domain.Code][2]string{
 	},
 	domain.CodeTooLarge: {
 		"The body or the file exceeds a limit, which `detail` names.",
-		"Split the upsert, or upload a smaller file. The operator can raise `SLUICE_LIMIT_UPLOAD` or `SLUICE_LIMIT_JSON`.",
+		"Split the upsert, or upload a smaller file, or several ZIP archives instead of one. The operator can raise `SLUICE_LIMIT_UPLOAD` or `SLUICE_LIMIT_JSON`.",
 	},
 	domain.CodeUnsupported: {
 		"The file type is not supported (`detail` lists the supported types), or the body has a `Content-Encoding` such as gzip.",
