@@ -3,7 +3,6 @@ package api
 import (
 	"bytes"
 	"fmt"
-	"mime"
 	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
@@ -13,7 +12,6 @@ import (
 	"github.com/sluice/sluice/pkg/api/jsonbody"
 	"github.com/sluice/sluice/pkg/api/problem"
 	"github.com/sluice/sluice/pkg/api/transfer"
-	"github.com/sluice/sluice/pkg/api/upload"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -89,22 +87,9 @@ func notMultipart(c *gin.Context) error {
 }
 
 // receiveMultipart limits the form's size. The handler streams the content and checks it.
-func (s *server) receiveMultipart(c *gin.Context) error {
-	if err := transfer.RefuseEncoded(c.Request); err != nil {
-		return err
-	}
-	// Normalise the Content-Type, because the generated routing compares the start of this header literally.
-	_, params, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
-	if err != nil || params["boundary"] == "" {
-		return domain.Invalid("Content-Type", "is multipart/form-data without a boundary; let the HTTP client set the header")
-	}
-	c.Request.Header.Set("Content-Type", mime.FormatMediaType("multipart/form-data", params))
-	limit := s.uploads.MaxBody()
-	if c.Request.ContentLength > limit {
-		return upload.TooLarge(s.options.MaxUploadBytes, upload.LimitSetting)
-	}
-	c.Request = transfer.LimitUpload(c.Writer, c.Request, limit)
-	return nil
+func (s *server) receiveMultipart(c *gin.Context) (err error) {
+	c.Request, err = s.uploads.Accept(c.Writer, c.Request)
+	return err
 }
 
 func (s *server) checkBody(c *gin.Context, op *document.Operation) (*transfer.Checked, []domain.FieldError, error) {

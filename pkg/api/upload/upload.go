@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"mime"
 	"mime/multipart"
 	"net/http"
 	"os"
@@ -90,6 +91,24 @@ type Options struct {
 
 // MaxBody returns the maximum size of the whole form in bytes.
 func (o Options) MaxBody() int64 { return o.MaxBytes + maxParts*maxFieldBytes }
+
+// Accept checks the header of a request with a form and returns the request with its body limited to MaxBody. If it
+// returns an error, it also returns the original request.
+func (o Options) Accept(w http.ResponseWriter, r *http.Request) (*http.Request, error) {
+	if err := transfer.RefuseEncoded(r); err != nil {
+		return r, err
+	}
+	// Normalise the Content-Type, because the generated routing compares the start of this header literally.
+	_, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || params["boundary"] == "" {
+		return r, domain.Invalid("Content-Type", "is multipart/form-data without a boundary; let the HTTP client set the header")
+	}
+	r.Header.Set("Content-Type", mime.FormatMediaType("multipart/form-data", params))
+	if r.ContentLength > o.MaxBody() {
+		return r, TooLarge(o.MaxBytes, o.Setting)
+	}
+	return transfer.LimitUpload(w, r, o.MaxBody()), nil
+}
 
 // Receive reads all parts of an upload, finishes it (see transfer.FinishUpload) and keeps its digest. The returned form
 // is never nil, and the caller must close it.
