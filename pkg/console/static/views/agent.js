@@ -1,11 +1,11 @@
 // The view of an agent: chat, conversations and settings.
-import { all, call, get } from '../api.js';
+import { all, call, get, withQuery } from '../api.js';
 import { h } from '../dom.js';
 import { go } from '../router.js';
 import { may } from '../session.js';
 import { announce, check, confirm, field, form, head, select, tabs } from '../ui.js';
 import { storeChoice } from './agents.js';
-import { chat } from './chat.js';
+import { chat, isOwn, transcript } from './chat.js';
 import { conversationList } from './conversations.js';
 import { visibilitySelect } from './datastores.js';
 
@@ -15,14 +15,18 @@ export async function show(page) {
   const agent = await get(`agents/${encodeURIComponent(params.id)}`, signal);
   const root = `#/agents/${agent.id}`;
   const tab = params.tab ?? '';
+  // Several visitors may have chosen the same conversation id.
+  const kept = params.conversation ? await get(withQuery(`conversations/${encodeURIComponent(params.conversation)}`, { limit: 200, agentId: agent.id, visitorId: page.query.get('visitorId') }), signal) : null;
+  const foreign = kept && !isOwn(kept);
   const body = [
     head(agent.name, [], h('a', { href: '#/agents' }, 'Agents')),
-    tabs('Agent sections', [[root, 'Chat'], [`${root}/conversations`, 'Conversations'], ...(may.write() ? /** @type {[string, string][]} */ ([[`${root}/settings`, 'Settings'], [`${root}/website`, 'Website']]) : [])], tab ? `${root}/${tab}` : root),
+    tabs('Agent sections', [[root, 'Chat'], [`${root}/conversations`, 'Conversations'], ...(may.write() ? /** @type {[string, string][]} */ ([[`${root}/settings`, 'Settings'], [`${root}/website`, 'Website']]) : [])], foreign ? `${root}/conversations` : tab ? `${root}/${tab}` : root),
   ];
   if (tab === 'conversations') body.push(await conversationList({ agentId: agent.id }, signal));
   else if (tab === 'settings' && may.write()) body.push(settings(agent, await all('datastores', signal)));
-  else if (tab === 'website' && may.write()) body.push((await import('./website.js')).website(agent, again));
-  else if (tab === '') body.push(await chat(agent, params.conversation ?? '', signal, page.query.get('visitorId') ?? ''));
+  else if (tab === 'website' && may.write()) body.push(await (await import('./website.js')).website(agent, again));
+  else if (foreign) body.push(transcript(agent, kept));
+  else if (tab === '') body.push(await chat(agent, kept, signal));
   else throw new Error('Page not found.');
   return { title: agent.name, body };
 }
@@ -55,7 +59,7 @@ function settings(agent, stores) {
       again();
     }, [
       field('Name', name), field('Description', description), chosen.body,
-      h('div', { class: 'row' }, field('Model', model, 'The name of a model in the service\u2019s settings. If empty, the default model is used. If the service has no model, answers quote the documents.'), field('Temperature', temperature, 'At 0, a question always gets the same answer; at 1, answers vary.'), field('Access', visibility)),
+      h('div', { class: 'row' }, field('Model', model, 'Names for models, which the service\u2019s settings assign: SLUICE_MODEL_LLM_4 for llm_4, otherwise SLUICE_CHAT_MODEL. If the service has no model, answers quote the documents.'), field('Temperature', temperature, 'At 0, a question always gets the same answer; at 1, answers vary.'), field('Access', visibility)),
       field('System prompt', system, 'The agent\u2019s role and tone, used only with a model. The placeholders {query}, {context} and {history} stand for the question, the passages found and the conversation so far.'),
       field('Query planning', planning, 'When this is on, the model splits a question that one search cannot cover into sub-questions before it answers.'),
       check('Answer only from the documents', restrict, 'If the documents contain nothing about a message, even a greeting, the agent declines to answer, without asking a model.'),

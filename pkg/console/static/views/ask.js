@@ -9,5 +9,5 @@ import { chat } from './chat.js';
 /** @type {import('../router.js').View} */
 export async function show({ signal }) {
   const agent = await get(`v1/models/${encodeURIComponent(may.onlyAsk())}`, signal);
-  return { title: agent.name, body: [head(agent.name), agent.description && h('p', {}, agent.description), await chat({ id: agent.id, datastoreIds: null }, '', signal)] };
+  return { title: agent.name, body: [head(agent.name), agent.description && h('p', {}, agent.description), await chat({ id: agent.id, datastoreIds: null }, null, signal)] };
 }

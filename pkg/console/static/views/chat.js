@@ -1,25 +1,52 @@
 // The chat with an agent. The answer appears as it is written. Its citations link to the fragments in their sources.
-import { get, stream, withQuery } from '../api.js';
+import { get, requestKey, stream, withQuery } from '../api.js';
 import { away, fill, h } from '../dom.js';
 import { highlighted, markdown, unsupportedMarks } from '../markdown.js';
 import { rename } from '../router.js';
 import { may } from '../session.js';
 import { announce, isAbort, problem } from '../ui.js';
+import { when } from '../words.js';
 import { readCounts } from './datastores.js';
 import { placeOf } from './playground.js';
 
+const ownPrefix = 'console-';
+
+/** The visitor as whom the console asks, which distinguishes its conversations from those of websites' visitors. */
+function ownVisitor() {
+  const kept = localStorage.getItem('sluice.visitor') ?? ownPrefix + requestKey();
+  localStorage.setItem('sluice.visitor', kept);
+  return kept;
+}
+
+/** Whether a conversation was held in the console, and not by a website's visitor or another client. @param {any} conversation */
+export const isOwn = (conversation) => conversation.visitorId.startsWith(ownPrefix);
+
+/**
+ * Another client's conversation, without a field for questions: a question would become part of the visitor's conversation.
+ * @param {any} agent
+ * @param {any} kept
+ */
+export function transcript(agent, kept) {
+  return [
+    h('p', { class: 'note' }, `The conversation of visitor ${kept.visitorId}, from ${when(kept.createdAt)} to ${when(kept.updatedAt)}.`),
+    h('div', { class: 'chat', role: 'group', 'aria-label': 'Conversation' }, kept.messages.map((/** @type {any} */ m) => [
+      h('small', {}, when(m.createdAt)), m.role === 'user' ? asked(m.text) : answered(m.text, m.sources, m.sentences)])),
+    h('p', { class: 'actions' }, h('a', { class: 'button', href: `#/agents/${agent.id}` }, 'New conversation')),
+  ];
+}
+
 /**
  * @param {any} agent
- * @param {string} conversationId "": a new conversation
+ * @param {any} kept the stored conversation to continue, or null
  * @param {AbortSignal} signal
- * @param {string} visitorId the conversation's visitor, needed if several visitors have chosen the same conversation id
  */
-export async function chat(agent, conversationId, signal, visitorId = '') {
+export async function chat(agent, kept, signal) {
   const root = may.read() ? `#/agents/${agent.id}` : '#/'; // a key that may only ask has no other view
-  const kept = conversationId ? await get(withQuery(`conversations/${encodeURIComponent(conversationId)}`, { limit: 200, agentId: agent.id, visitorId }), signal) : null;
+  const visitorId = kept?.visitorId ?? (may.read() ? ownVisitor() : undefined);
+  let conversationId = kept?.id ?? '';
   const log = h('div', { class: 'chat', role: 'log', 'aria-label': 'Conversation', 'aria-live': 'polite' },
     kept?.messages.map((/** @type {any} */ m) => (m.role === 'user' ? asked(m.text) : answered(m.text, m.sources, m.sentences))));
-  const question = h('textarea', { rows: '2', maxlength: '8000', 'aria-label': 'Question', placeholder: 'Ask a question', autofocus: matchMedia('(min-width: 46rem)').matches, onkeydown: (/** @type {KeyboardEvent} */ e) => {
+  const question = h('textarea', { rows: '2', maxlength: '8000', 'aria-label': 'Question', placeholder: 'Ask a question', 'data-first': matchMedia('(min-width: 46rem)').matches, onkeydown: (/** @type {KeyboardEvent} */ e) => {
     // Enter sends the question, as in other chats, except with Shift or while an input method is composing a word.
     if (e.key === 'Enter' && !e.shiftKey && !e.isComposing) {
       e.preventDefault();
@@ -45,11 +72,11 @@ export async function chat(agent, conversationId, signal, visitorId = '') {
     question.value = '';
     scrollToEnd();
     try {
-      const answer = await read(agent, { query, conversationId: conversationId || undefined }, place, running.signal);
+      const answer = await read(agent, { query, conversationId: conversationId || undefined, visitorId }, place, running.signal);
       atEnd(() => place.replaceWith(answered(answer.answer, answer.sources, answer.sentences)));
       if (!conversationId) {
         conversationId = answer.conversationId;
-        if (may.read()) rename(`${root}/conversations/${encodeURIComponent(conversationId)}`);
+        if (may.read()) rename(withQuery(`${root}/conversations/${encodeURIComponent(conversationId)}`, { visitorId }));
       }
     } catch (e) {
       place.removeAttribute('aria-busy');

@@ -4,12 +4,13 @@ import { fill, h } from '../dom.js';
 import { may } from '../session.js';
 import { announce, button, confirm, field, form, head, pages, select } from '../ui.js';
 import { when } from '../words.js';
+import { isOwn } from './chat.js';
 
 /** @type {import('../router.js').View} */
 export async function show({ signal }) {
   const agents = await all('agents', signal);
   const agent = select([['', 'All agents'], ...agents.map((a) => [a.id, a.name])], { value: '' });
-  return { title: 'Conversations', body: [head('Conversations'), await conversationList({}, signal, field('Agent', agent), () => ({ agentId: agent.value }))] };
+  return { title: 'Conversations', body: [head('Conversations'), await conversationList({}, signal, field('Agent', agent), () => ({ agentId: agent.value }), new Map(agents.map((a) => [a.id, a.name])))] };
 }
 
 /**
@@ -17,8 +18,9 @@ export async function show({ signal }) {
  * @param {AbortSignal} signal
  * @param {any} [choice] another control
  * @param {() => Record<string, string>} [more] returns the parameters from that control
+ * @param {Map<string, string>} [names] of the agents, by id
  */
-export async function conversationList(fixed, signal, choice = null, more = () => ({})) {
+export async function conversationList(fixed, signal, choice = null, more = () => ({}), names = new Map()) {
   const text = h('input', { type: 'search', maxlength: '200' });
   const from = h('input', { type: 'date' });
   const to = h('input', { type: 'date' });
@@ -26,7 +28,7 @@ export async function conversationList(fixed, signal, choice = null, more = () =
   const params = () => ({ ...fixed, ...more(), query: text.value, from: from.value, to: to.value });
   const read = async () => {
     const asked = params();
-    fill(list, await pages((cursor) => get(withQuery('conversations', { ...asked, cursor }), signal), item, h('p', { class: 'faint' }, 'No conversations found. Your conversations with ', h('a', { href: '#/agents' }, 'agents'), ' appear here.')));
+    fill(list, await pages((cursor) => get(withQuery('conversations', { ...asked, cursor }), signal), (v) => item(v, names), h('p', { class: 'faint' }, 'No conversations found. Conversations with ', h('a', { href: '#/agents' }, 'agents'), ' appear here.')));
   };
   await read();
   const controls = form('Apply', async () => { await read(); announce('List updated', { unseen: true }); },
@@ -35,10 +37,11 @@ export async function conversationList(fixed, signal, choice = null, more = () =
   return [controls, h('h2', {}, 'Newest first'), list];
 }
 
-/** @param {any} v */
-function item(v) {
+/** @param {any} v @param {Map<string, string>} names */
+function item(v, names) {
+  const visitor = isOwn(v) ? 'from the console' : `visitor ${v.visitorId.length > 20 ? `${v.visitorId.slice(0, 12)}…` : v.visitorId}`;
   const row = h('li', { class: 'head' },
-    h('div', {}, h('a', { href: withQuery(`#/agents/${v.agentId}/conversations/${encodeURIComponent(v.id)}`, { visitorId: v.visitorId }) }, v.title || 'Untitled'), h('p', {}, h('small', {}, when(v.updatedAt)))),
+    h('div', {}, h('a', { href: withQuery(`#/agents/${v.agentId}/conversations/${encodeURIComponent(v.id)}`, { visitorId: v.visitorId }) }, v.title || 'Untitled'), h('p', {}, h('small', {}, [names.get(v.agentId), visitor, `started ${when(v.createdAt)}`, `last message ${when(v.updatedAt)}`].filter(Boolean).join(' · ')))),
     may.write() && h('button', { type: 'button', 'aria-label': `Delete conversation ${v.title}`, onclick: () => confirm('Delete this conversation?', 'The conversation and its messages will be permanently deleted.', 'Delete', async () => {
       await call('DELETE', withQuery(`conversations/${encodeURIComponent(v.id)}`, { agentId: v.agentId, visitorId: v.visitorId }), {});
       row.remove();
