@@ -191,8 +191,10 @@ func testLocate(t *testing.T, c *tab) {
 		"nothing":                    {letter, "", ""},
 		"in nothing":                 {"", "the pump", ""},
 		"a script without spaces":    {"序文。保証期間は七年です。以上。", "保証期間は七年です", "保証期間は七年です"},
-		"among much that is alike":   {long + "The green pump weighs forty kilograms in all." + long, "The green pump weighs forty kilograms in all.", "The green pump weighs forty kilograms in all"},
-		"a fragment with a headline": {letter, "Warranty\n\nthe pump has a warranty of seven years, counted from the first of May.", "the pump has a warranty of seven years, counted from the first of May"},
+		"among much that is alike":   {long + "The green pump weighs forty kilograms in all." + long, "The green pump weighs forty kilograms in all.", "The green pump weighs forty kilograms in all."},
+		"a fragment with a headline": {letter, "Warranty\n\nthe pump has a warranty of seven years, counted from the first of May.", "the pump has a warranty of seven years, counted from the first of May."},
+		"a link with its headline":   {"Milk\nWarranty and service\nWarranty and service\nThe pump has a warranty of two years.\nImprint", "Warranty and service\n\nThe pump has a warranty of two years.", "Warranty and service\nThe pump has a warranty of two years."},
+		"quotation marks":            {"He said: “The pump has a warranty of two years.” Then", "“The pump has a warranty of two years.”", "“The pump has a warranty of two years.”"},
 	} {
 		got := module[string](c, "locate.js", "locate", `(() => { const text = `+js(test.text)+`, at = locate(text, `+js(test.fragment)+`); return at ? text.slice(at.start, at.end) : ''; })()`)
 		if got != test.want {
