@@ -328,6 +328,8 @@ func TestTheChatShowsErrors(t *testing.T) {
 		_, _ = question.ReadFrom(r.Body)
 		switch {
 		case strings.Contains(question.String(), "many"):
+			w.Header().Set("Access-Control-Expose-Headers", "Retry-After")
+			w.Header().Set("Retry-After", "7")
 			w.WriteHeader(http.StatusTooManyRequests)
 			return
 		case strings.Contains(question.String(), "limit"):
@@ -350,7 +352,7 @@ func TestTheChatShowsErrors(t *testing.T) {
 	c.until(`document.querySelector('sluice-chat')`)
 	value[bool](c, `(globalThis.said = [], console.error = (m) => said.push(m), document.querySelector('sluice-chat').open(), true)`)
 	for question, want := range map[string]struct{ shown, said string }{
-		"too many":  {"Too many questions", "429"},
+		"too many":  {"Try again in 7 seconds", "429"},
 		"the limit": {"is not available right now", "the workspace's limit is reached"},
 		"anything":  {"was interrupted", "the model does not answer"},
 	} {

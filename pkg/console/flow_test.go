@@ -305,7 +305,7 @@ func TestAnAgentIsEmbeddedInAWebSite(t *testing.T) {
 	c.waitVisible("sluice-chat")
 	c.typeText("main textarea", "shop.example")
 	c.click("main form button.main")
-	c.waitVisible("main .problem")
+	c.until(`document.querySelector('main .problem')?.textContent.startsWith('Line 1 is "shop.example"')`)
 	value[bool](c, `(document.querySelector('main textarea').value = 'https://shop.example\nhttp://localhost:3000/', true)`)
 	c.click("main form button.main")
 	c.until(`document.querySelector('main textarea')?.value === 'https://shop.example\nhttp://localhost:3000'`)
@@ -319,9 +319,19 @@ func TestAnAgentIsEmbeddedInAWebSite(t *testing.T) {
 		e.value = value;
 		return e.dispatchEvent(new Event(event, {bubbles: true}));
 	})`)
-	if got, want := embedCode(), script+" data-theme=\"dark\" async></script>\n<style>sluice-chat { --sluice-accent: #7a1f5c; }</style>"; got != want {
+	want := script + ` data-theme="dark" data-accent="#7a1f5c" async></script>`
+	if got := embedCode(); got != want {
 		t.Errorf("the embed code with a look is %s, want %s", got, want)
 	}
+	// Saving the websites, or reloading the page, keeps the look.
+	value[bool](c, `(document.querySelector('main textarea').value = '*', true)`)
+	c.click("main form button.main")
+	c.until(`document.querySelector('main .card')?.innerText.includes('Every website can show the chat.')`)
+	if got := embedCode(); got != want {
+		t.Errorf("after saving, the embed code is %s, want %s", got, want)
+	}
+	c.do("reloading", chromedp.Reload())
+	c.until(`document.querySelector('main pre')?.innerText === ` + quote(want))
 	value[bool](c, inside("textarea")+`.focus() ?? true`)
 	c.keys("How much does the kettle hold?\r")
 	c.until(inside("article:last-of-type:not([aria-busy]) .md"))

@@ -36,7 +36,11 @@ const fields = {
 };
 
 /** Describes a fault in a field of a request. The field is named as in the form. @param {{field: string, message: string}} fault */
-export const complaint = ({ field, message }) => (fields[field] ? `${fields[field]} ${message}` : `${field}: ${message}`);
+export function complaint({ field, message }) {
+  const line = /^allowedOrigins\[(\d+)\]$/.exec(field);
+  if (line) return `line ${Number(line[1]) + 1} ${message}`;
+  return fields[field] ? `${fields[field]} ${message}` : `${field}: ${message}`;
+}
 
 /** @param {string | null | undefined} at */
 export function when(at) {
@@ -64,7 +68,7 @@ export const stages = {
   discovering: 'finding pages', crawling: 'crawling pages', unpacking: 'unpacking', 'reading files': 'reading files', retrying: 'waiting to retry',
 };
 
-/** Whether a datasource consists of others: the pages of a web site, or the files in an archive. @param {any} s */
+/** Whether a datasource consists of others: the pages of a website, or the files in an archive. @param {any} s */
 export const isGroup = (s) => s.type === 'web_site' || s.type === 'archive';
 
 /** @param {string} status */

@@ -1,4 +1,4 @@
-// The chat that other web sites embed, either with a script that has data-agent="ID" or with an element <sluice-chat
+// The chat that other websites embed, either with a script that has data-agent="ID" or with an element <sluice-chat
 // agent="ID">. It works under the strictest Content-Security-Policies: it creates elements instead of parsing HTML, its
 // style is a constructed style sheet, and it calls only the host that serves it. It is served as one classic script
 // (console/bundle.go).
@@ -23,7 +23,7 @@ const mostText = 2000; // maximum number of characters stored of a fragment
 const words = {
   heading: 'Ask us', greeting: '', placeholder: 'Your question', question: 'You', answer: 'Answer', ask: 'Ask', stop: 'Stop',
   open: 'Open the chat', close: 'Close the chat', again: 'New conversation', conversation: 'Conversation', searching: 'Searching …',
-  sources: 'Sources', source: 'Source', page: 'page', web: 'Open the page', wait: 'Too many questions. Try again in a moment.',
+  sources: 'Sources', source: 'Source', page: 'page', web: 'Open the page', wait: 'Too many questions. Try again in {seconds} seconds.',
   unsupported: 'The sources do not support the underlined text.',
   trouble: 'The chat is not available right now. Try again later.', broken: 'The answer was interrupted. Ask again.',
 };
@@ -38,14 +38,15 @@ class Failure extends Error {
 }
 
 class SluiceChat extends HTMLElement {
-  static observedAttributes = ['agent', 'host', 'heading', 'greeting', 'placeholder', 'floating', 'words'];
+  static observedAttributes = ['agent', 'host', 'heading', 'greeting', 'placeholder', 'floating', 'words', 'accent'];
 
   constructor() {
     super();
     this.root = this.attachShadow({ mode: 'open' });
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(style);
-    this.root.adoptedStyleSheets = [sheet];
+    this.tint = new CSSStyleSheet();
+    this.root.adoptedStyleSheets = [sheet, this.tint];
     /** @type {AbortController | null} */
     this.running = null;
     this.shown = false;
@@ -68,8 +69,18 @@ class SluiceChat extends HTMLElement {
     this.running?.abort();
   }
 
-  attributeChangedCallback() {
-    if (this.isConnected && this.root.firstChild) this.build();
+  /** @param {string} name */
+  attributeChangedCallback(name) {
+    if (name === 'accent') this.color();
+    else if (this.isConnected && this.root.firstChild) this.build();
+  }
+
+  /** Applies the accent. A style sheet of the page comes before it. */
+  color() {
+    const accent = this.getAttribute('accent') ?? '';
+    const valid = CSS.supports('color', accent);
+    if (accent && !valid) console.error(`sluice-chat: the accent "${accent}" is not a colour`);
+    this.tint.replaceSync(valid ? `:host { --sluice-accent: ${accent}; }` : '');
   }
 
   /** @param {keyof typeof words} name */
@@ -77,12 +88,12 @@ class SluiceChat extends HTMLElement {
     return this.said[name] ?? words[name];
   }
 
-  /** Opens the panel of a floating chat. */
+  /** Opens a floating chat, or shows a chat that is part of the page. */
   open() {
     this.toggle(true);
   }
 
-  /** Closes the panel. */
+  /** Closes a floating chat, or hides a chat that is part of the page. */
   close() {
     this.toggle(false);
   }
@@ -92,10 +103,12 @@ class SluiceChat extends HTMLElement {
     this.running?.abort();
     this.said = {};
     try {
-      this.said = JSON.parse(this.getAttribute('words') ?? '{}');
+      this.said = JSON.parse(this.getAttribute('words') ?? '{}') ?? {};
     } catch {
       console.error('sluice-chat: the "words" attribute is not a JSON object');
     }
+    for (const name in this.said) if (!(name in words)) console.warn(`sluice-chat: there is no word "${name}"`);
+    if (!this.agent()) console.error('sluice-chat: the attribute "agent" is missing');
     for (const name of ['heading', 'greeting', 'placeholder']) {
       const value = this.getAttribute(name);
       if (value !== null) this.said[name] = value;
@@ -120,7 +133,8 @@ class SluiceChat extends HTMLElement {
       floating && h('button', { type: 'button', class: 'quiet', title: this.word('close'), 'aria-label': this.word('close'), onclick: () => this.close() }, '×')),
     this.log, this.status,
     h('form', { onsubmit: (/** @type {Event} */ e) => { e.preventDefault(); this.ask(); } }, this.question, this.sender, this.stopper));
-    this.launcher = h('button', { type: 'button', class: 'launcher', part: 'launcher', hidden: !floating, 'aria-label': this.word('open'), 'aria-expanded': String(this.shown), 'aria-controls': 'panel', onclick: () => this.toggle(!this.shown) }, '?');
+    this.launcher = h('button', { type: 'button', class: 'launcher', part: 'launcher', hidden: !floating, 'aria-controls': 'panel', onclick: () => this.toggle(!this.shown) });
+    this.label();
     this.root.replaceChildren(this.panel, this.launcher);
     this.show();
     if (floating && this.hasAttribute('open') && !this.shown) this.toggle(true);
@@ -129,14 +143,26 @@ class SluiceChat extends HTMLElement {
   /** @param {boolean} open */
   toggle(open) {
     this.shown = open;
+    if (!this.hasAttribute('floating')) {
+      this.hidden = !open;
+      if (open) this.question.focus();
+      return;
+    }
     this.panel.hidden = !open;
-    this.launcher.setAttribute('aria-expanded', String(open));
+    this.label();
     if (open) {
       this.question.focus();
       this.log.scrollTop = this.log.scrollHeight;
     } else {
       this.launcher.focus();
     }
+  }
+
+  /** Says on the launcher what it does. */
+  label() {
+    fill(this.launcher, this.shown ? '×' : '?');
+    this.launcher.setAttribute('aria-label', this.word(this.shown ? 'close' : 'open'));
+    this.launcher.setAttribute('aria-expanded', String(this.shown));
   }
 
   agent() {
@@ -291,7 +317,8 @@ class SluiceChat extends HTMLElement {
       return this.send(query, signal);
     }
     const said = await response.json().catch(() => ({}));
-    throw new Failure(response.status === 429 ? this.word('wait') : this.word('trouble'), said.detail ?? `the service answered ${response.status}`);
+    const seconds = response.headers.get('Retry-After') ?? '60';
+    throw new Failure(response.status === 429 ? this.word('wait').replace('{seconds}', seconds) : this.word('trouble'), said.detail ?? `the service answered ${response.status}`);
   }
 
   /** @param {string} query */
@@ -308,8 +335,8 @@ class SluiceChat extends HTMLElement {
       return item && h('button', { type: 'button', class: 'cite', 'aria-label': `${this.word('source')} ${n}`, onclick: () => {
         const details = item.querySelector('details');
         details.open = true;
-        details.querySelector('summary').focus();
-        details.scrollIntoView({ block: 'nearest' });
+        details.querySelector('summary').focus({ preventScroll: true });
+        this.reveal(details);
       } }, n);
     };
     const text = h('div', { class: 'md' }, markdown(unsupportedMarks(answer, unsupported), cite));
@@ -319,21 +346,38 @@ class SluiceChat extends HTMLElement {
       items.length > 0 && h('ol', { class: 'sources', 'aria-label': this.word('sources') }, items));
   }
 
+  /** Scrolls the conversation to the sentence in an open source that supports the answer. @param {any} details */
+  reveal(details) {
+    const box = this.log.getBoundingClientRect();
+    const at = (details.querySelector('mark') ?? details).getBoundingClientRect();
+    if (at.top < box.top || at.bottom > box.bottom) this.log.scrollTop += at.top - box.top - box.height / 3;
+  }
+
   /** @param {any} s */
   source(s) {
     const where = [s.page && `${this.word('page')} ${s.page}`, s.heading].filter(Boolean).join(' · ');
-    return h('li', {}, h('details', {}, h('summary', {}, `[${s.citation}] ${s.name}`, where && h('small', {}, ` ${where}`)),
+    return h('li', {}, h('details', { ontoggle: (/** @type {Event} */ e) => /** @type {any} */ (e.target).open && this.reveal(e.target) }, h('summary', {}, `[${s.citation}] ${s.name}`, where && h('small', {}, ` ${where}`)),
       h('blockquote', {}, highlighted(s.text, s.highlights ?? [])), /^https?:/.test(s.source) && away(s.source, this.word('web'))));
   }
 }
 
 if (!customElements.get('sluice-chat')) customElements.define('sluice-chat', SluiceChat);
 
+const options = new Set([...SluiceChat.observedAttributes, 'theme', 'side', 'open']);
+
 /** Adds a floating chat to the page, for a script that names an agent. */
 function mount() {
   const element = h('sluice-chat', { floating: true });
-  for (const [name, value] of Object.entries(script?.dataset ?? {})) element.setAttribute(name, value ?? '');
+  for (const [name, value] of Object.entries(script?.dataset ?? {})) {
+    if (!options.has(name)) console.warn(`sluice-chat: there is no option data-${name}`);
+    element.setAttribute(name, value ?? '');
+  }
   inDocument('body').append(element);
 }
 
 if (script?.dataset.agent) inDocument('body') ? mount() : window.addEventListener('DOMContentLoaded', mount);
+else if (script) {
+  window.addEventListener('load', () => {
+    if (!Document.prototype.querySelector.call(document, 'sluice-chat')) console.warn('sluice-chat: the script has no data-agent, and the page has no element <sluice-chat>');
+  });
+}
