@@ -63,6 +63,11 @@ func TestTypingStartsInTheFirstField(t *testing.T) {
 	if len(list.Data) != 1 || list.Data[0].Config.SourceURL != "https://kettle.invalid/manual" {
 		t.Errorf("an address without a scheme became %+v", list.Data)
 	}
+	c.click(".drop .actions button:nth-of-type(5)") // the button for adding a website
+	c.hasFocus("dialog input", "\r")
+	c.waitFormError("Enter the website’s address or, under More, its sitemap.")
+	c.hasFocus("dialog input", "k") // typing removes the error
+	c.until(`!document.querySelector('dialog [role=alert]')`)
 	c.at("#/datastores/" + store.ID + "/search")
 	c.hasFocus("main input[type=search]", "")
 	// The focus is on Cancel, so that an accidental key press deletes nothing.

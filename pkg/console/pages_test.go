@@ -63,6 +63,7 @@ func filledService(t *testing.T) (*service, map[string]view) {
 			c.typeText("dialog input[type=url]", pages.URL+"/")
 			c.click("dialog form > button")
 			c.waitVisible("dialog table")
+			c.waitVisible("dialog .problem a[href='#/datasources/" + web.ID + "']") // the preview says that the site is there
 		}},
 		"a site that is there": {hash: "#/datastores/" + store.ID, visible: ".drop", open: func(c *tab) {
 			pressed(".drop button:nth-of-type(5)")(c)

@@ -66,10 +66,26 @@ func TestASiteIsRefreshedInItsView(t *testing.T) {
 	crawled("New or changed", "3")
 	c.recordMessages()
 	changed.Store(true)
-	c.click(".top .actions button:first-of-type")
+	c.click(".top .actions button:nth-of-type(2)")
 	c.waitMessage("Refresh started")
 	crawled("New or changed", "1")
 	crawled("Unchanged", "2")
+
+	// The site's settings can be changed.
+	c.click(".top .actions button:nth-of-type(1)")
+	c.waitVisible("dialog textarea")
+	value[bool](c, `(() => { const [name, include, exclude, pages] = document.querySelectorAll('dialog input, dialog textarea'); name.value = 'Pump site'; exclude.value = '/2'; pages.value = '50'; document.querySelector('dialog form').requestSubmit(); return true; })()`)
+	c.until(`document.querySelector('h1').textContent === 'Pump site'`)
+	var edited struct {
+		Config struct {
+			Exclude  []string
+			MaxPages int `json:"max_pages"`
+		}
+	}
+	s.call(http.MethodGet, "/datasources/"+site.ID, nil, &edited)
+	if len(edited.Config.Exclude) != 1 || edited.Config.Exclude[0] != "/2" || edited.Config.MaxPages != 50 {
+		t.Errorf("the site's settings are %+v", edited.Config)
+	}
 
 	// A page leads to its site, and the list of a site's pages names the site.
 	c.click("section a[href*='?site=']")

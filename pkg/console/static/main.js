@@ -97,10 +97,10 @@ function offer() {
     h('li', {}, h('button', { type: 'button', class: 'quiet', onclick: leave }, 'Sign out'))));
 }
 
-/** Moves the focus to the element that the view marks with autofocus, or else to the heading, as after loading a page. */
+/** Moves the focus to the element that the view marks with data-first, or else to the heading, as after loading a page. */
 function arrive() {
   if (main.contains(document.activeElement)) return; // the view has moved the focus itself
-  const begin = main.querySelector('[autofocus]') ?? main.querySelector('h1') ?? main;
+  const begin = main.querySelector('[data-first]') ?? main.querySelector('h1') ?? main;
   /** @type {HTMLElement} */ (begin).focus({ preventScroll: true });
   window.scrollTo(0, 0);
 }

@@ -111,7 +111,7 @@ export const isAbort = (e) => e?.name === 'AbortError';
 export function form(submit, work, children, { buttons = [], class: kind = '' } = {}) {
   const trouble = h('div', {});
   const send = h('button', { type: 'submit', class: 'main' }, submit);
-  const element = h('form', { class: kind, novalidate: true, onsubmit: async (/** @type {Event} */ event) => {
+  const element = h('form', { class: kind, novalidate: true, oninput: () => fill(trouble), onsubmit: async (/** @type {Event} */ event) => {
     event.preventDefault();
     fill(trouble);
     send.disabled = true;
@@ -152,8 +152,9 @@ export function dialog(title, content) {
   element.append(h('div', { class: 'head' }, heading, h('button', { type: 'button', class: 'quiet', 'aria-label': 'Close', onclick: close }, '×')), ...content(close), h('div', { class: 'said unseen', role: 'status' }));
   document.body.append(element);
   element.showModal();
-  // By default, the browser would focus the first button, which closes the dialog.
-  if (!element.querySelector('[autofocus]')) element.querySelector('input, select, textarea')?.focus();
+  // By default, the browser would focus the first button, which closes the dialog. The attribute is not autofocus,
+  // because the browser complains about that in a page that has the focus.
+  (element.querySelector('[data-first]') ?? element.querySelector('input, select, textarea'))?.focus();
   return element;
 }
 
@@ -162,7 +163,7 @@ export function dialog(title, content) {
  * @param {any} e
  */
 export function tell(e) {
-  dialog('Something went wrong', (close) => [h('p', {}, said(e)), h('div', { class: 'actions' }, h('button', { type: 'button', class: 'main', autofocus: true, onclick: close }, 'OK'))]);
+  dialog('Something went wrong', (close) => [h('p', {}, said(e)), h('div', { class: 'actions' }, h('button', { type: 'button', class: 'main', 'data-first': true, onclick: close }, 'OK'))]);
 }
 
 /**
@@ -174,7 +175,7 @@ export function tell(e) {
  */
 export function confirm(title, text, verb, work) {
   dialog(title, (close) => [form(verb, async () => { await work(); close(); }, [h('p', {}, text)], {
-    buttons: [h('button', { type: 'button', autofocus: true, onclick: close }, 'Cancel')], class: 'danger',
+    buttons: [h('button', { type: 'button', 'data-first': true, onclick: close }, 'Cancel')], class: 'danger',
   })]);
 }
 

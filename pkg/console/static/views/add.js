@@ -1,5 +1,5 @@
-// The panel that adds content to a datastore: files and folders, pasted text, web pages and web sites.
-import { Problem, call, requestKey } from '../api.js';
+// The panel that adds content to a datastore: files and folders, pasted text, web pages and websites.
+import { Problem, all, call, requestKey } from '../api.js';
 import { fill, h } from '../dom.js';
 import { chosen, dropped } from '../files.js';
 import { announce, dialog, field, form, problem } from '../ui.js';
@@ -40,7 +40,7 @@ export function addPanel(store, signal) {
   }, h('p', {}, 'Drop files or folders here, or'), h('div', { class: 'actions' }, files, folder,
     h('button', { type: 'button', onclick: () => addText(store) }, 'Paste text'),
     h('button', { type: 'button', onclick: () => addPage(store) }, 'Add web page'),
-    h('button', { type: 'button', onclick: () => addSite(store) }, 'Add website')));
+    h('button', { type: 'button', onclick: () => addSite(store, signal) }, 'Add website')));
   // Keep the browser from opening a file that is dropped outside the panel.
   for (const kind of ['dragover', 'drop']) window.addEventListener(kind, (e) => e.preventDefault(), { signal });
   return h('section', { class: 'add', 'aria-label': 'Add content' }, drop, uploadPanel(store.id, signal));
@@ -71,11 +71,17 @@ function adder(store, title, fields, read) {
     fill(known);
     if (JSON.stringify(body) !== sent) [sent, key] = [JSON.stringify(body), requestKey()];
     const there = await added(body, key);
-    if (there) return fill(known, problem('This website is already in the datastore.', h('a', { href: `#/datasources/${encodeURIComponent(there)}`, onclick: close }, 'Open')));
+    if (there) {
+      fill(known, alreadyThere(there));
+      return known.scrollIntoView({ block: 'nearest' });
+    }
     close();
     announce('Added');
   }, [...fields, known], { buttons: [h('button', { type: 'button', onclick: close }, 'Cancel')] })]);
 }
+
+/** @param {string} id of the website that the datastore already has */
+const alreadyThere = (id) => problem('This website is already in the datastore.', h('a', { href: `#/datasources/${encodeURIComponent(id)}` }, 'Open'));
 
 /**
  * Adds a datasource. If the datastore already contains the site, returns the id of the existing one.
@@ -123,32 +129,58 @@ function addressIn(control) {
 export function refreshField(value = '') {
   const control = h('input', { value, placeholder: '24h', maxlength: '100' });
   return {
-    field: field('Refresh schedule', control, 'An interval such as 24h or 7d, or a cron expression in UTC. Leave empty for no refresh. An unchanged page costs one small request.'),
+    field: field('Refresh schedule', control, 'An interval of at least 10m, such as 24h or 7d, or a cron expression in UTC. Leave empty for no refresh. An unchanged page costs one small request.'),
     /** @returns {string} empty: never */
     read: () => control.value.trim(),
   };
 }
 
-/** @param {any} store */
-function addSite(store) {
+/** Fields for the settings of a website that can be changed. @param {any} config */
+export function siteFields(config) {
+  const include = h('textarea', { rows: '2', value: (config.include ?? []).join('\n') });
+  const exclude = h('textarea', { rows: '2', value: (config.exclude ?? []).join('\n') });
+  const pages = h('input', { type: 'number', min: '1', value: config.max_pages ?? '' });
+  const depth = h('input', { type: 'number', min: '1', max: '100', value: config.max_depth ?? '' });
+  const refresh = refreshField(config.refresh);
+  const lines = (/** @type {any} */ control) => control.value.split('\n').map((/** @type {string} */ l) => l.trim()).filter(Boolean);
+  return {
+    fields: [
+      field('Include paths', include, 'One pattern per line, such as /docs/**'),
+      field('Exclude paths', exclude),
+      h('div', { class: 'row' }, field('Maximum pages', pages, 'Default: the service\u2019s limit.'), field('Maximum link depth', depth, 'Default: 10.')),
+      refresh.field,
+    ],
+    read: () => ({ include: lines(include), exclude: lines(exclude), max_pages: Number(pages.value), max_depth: Number(depth.value), refresh: refresh.read() }),
+  };
+}
+
+/** What makes two websites in a datastore the same. @param {any} config */
+const scope = (config) => JSON.stringify([config.source_url, config.sitemap, config.include, config.exclude].map((v) => (Array.isArray(v) ? v : v ? [v.replace(/\/$/, '')] : [])));
+
+/** @param {any} store @param {AbortSignal} signal */
+function addSite(store, signal) {
   const address = addressInput();
   const sitemap = addressInput();
-  const include = h('textarea', { rows: '2' });
-  const exclude = h('textarea', { rows: '2' });
-  const pages = h('input', { type: 'number', min: '1' });
-  const depth = h('input', { type: 'number', min: '1', max: '100' });
-  const refresh = refreshField();
-  const lines = (/** @type {any} */ control) => control.value.split('\n').map((/** @type {string} */ l) => l.trim()).filter(Boolean);
-  const config = () => Object.fromEntries(Object.entries({
-    source_url: addressIn(address), sitemap: addressIn(sitemap), include: lines(include), exclude: lines(exclude),
-    max_pages: Number(pages.value), max_depth: Number(depth.value),
-  }).filter(([, v]) => (Array.isArray(v) ? v.length > 0 : Boolean(v))));
+  const limits = siteFields({});
+  /** @returns {Record<string, any>} */
+  const config = () => {
+    if (!address.value.trim() && !sitemap.value.trim()) {
+      address.focus();
+      throw new Error('Enter the website\u2019s address or, under More, its sitemap.');
+    }
+    return Object.fromEntries(Object.entries({
+      source_url: addressIn(address), sitemap: addressIn(sitemap), ...limits.read(),
+    }).filter(([, v]) => (Array.isArray(v) ? v.length > 0 : Boolean(v))));
+  };
   const preview = h('div', { class: 'below' });
   const look = h('button', { type: 'button', onclick: async () => {
     look.disabled = true;
-    fill(preview, h('p', { class: 'note', role: 'status' }, 'Checking the website. This can take up to 20 seconds …'));
     try {
-      fill(preview, planView(await call('POST', 'datasources/plan', { config: config() })));
+      const { refresh, ...wanted } = config();
+      fill(preview, h('p', { class: 'note', role: 'status' }, 'Checking the website. This can take up to 20 seconds …'));
+      const plan = await call('POST', 'datasources/plan', { config: wanted });
+      const known = (await all(`datasources?datastoreId=${encodeURIComponent(store.id)}&type=web_site`, signal)).find((s) => scope(s.config) === scope(wanted));
+      fill(preview, known && alreadyThere(known.id), planView(plan));
     } catch (e) {
       fill(preview, problem(e));
     }
@@ -158,10 +190,7 @@ function addSite(store) {
     field('Address', address, 'The start of the website. Pages below this address are added.'),
     h('details', {}, h('summary', {}, 'More'),
       field('Sitemap', sitemap, 'If empty, Sluice looks for one. Without a sitemap, the crawl follows links.'),
-      field('Include paths', include, 'One pattern per line, such as /docs/**'),
-      field('Exclude paths', exclude),
-      h('div', { class: 'row' }, field('Maximum pages', pages), field('Maximum link depth', depth)),
-      refresh.field),
+      limits.fields),
     look, preview,
-  ], () => ({ type: 'web_site', config: { ...config(), ...(refresh.read() ? { refresh: refresh.read() } : {}) } }));
+  ], () => ({ type: 'web_site', config: config() }));
 }

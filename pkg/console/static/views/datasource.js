@@ -6,7 +6,7 @@ import { may } from '../session.js';
 import { announce, button, chip, confirm, dialog, field, form, head, problem, refill, tell } from '../ui.js';
 import { bytes, counted, isGroup, isSettled, mayHelp, number, stages, types, when } from '../words.js';
 import { original } from '../original.js';
-import { refreshField } from './add.js';
+import { refreshField, siteFields } from './add.js';
 import { retry } from './sources.js';
 
 const chunkPage = 50;
@@ -47,10 +47,10 @@ function actions(s) {
 /** @param {any} s */
 function changes(s) {
   return [
-    !isGroup(s) && button('Edit', () => edit(s)),
+    s.type !== 'archive' && button('Edit', async () => (s.type === 'web_site' ? editSite(s) : edit(s))),
     takesFile(s) && replaceButton(s),
     (s.status !== 'error' || mayHelp(s)) && again(s),
-    s.type.startsWith('web_') && h('button', { type: 'button', onclick: () => schedule(s) }, 'Schedule'),
+    s.type === 'web_page' && h('button', { type: 'button', onclick: () => schedule(s) }, 'Schedule'),
     s.type === 'web_site' && !isSettled(s.status) && button('Stop crawl', async () => {
       await call('POST', `datasources/${s.id}/stop`, {});
       announce('The crawl is being stopped');
@@ -111,6 +111,20 @@ async function edit(s) {
     announce('Saved. The previous version stays searchable until the new one is ready.');
     window.dispatchEvent(new HashChangeEvent('hashchange'));
   }, [field('Name', name), isText && field('Text', text), field('Metadata', metadata, 'A JSON object that searches can filter by. The keys \u201csource\u201d, \u201cauthor\u201d and \u201cdate\u201d are shown with passages; \u201ccustom_id\u201d is your own id.')], {
+    buttons: [h('button', { type: 'button', onclick: close }, 'Cancel')],
+  })]);
+}
+
+/** A dialog to edit a website's name and the settings of its crawls. @param {any} s */
+function editSite(s) {
+  const name = h('input', { value: s.name, maxlength: '500', required: true });
+  const { fields, read } = siteFields(s.config);
+  dialog(`Edit ${s.name}`, (close) => [form('Save', async () => {
+    await call('PATCH', `datasources/${s.id}`, { name: name.value, config: read() });
+    close();
+    announce('Saved');
+    window.dispatchEvent(new HashChangeEvent('hashchange'));
+  }, [field('Name', name), h('p', {}, h('small', {}, 'Changes apply to known pages and links at once, and to other pages of a sitemap with the next refresh.')), fields], {
     buttons: [h('button', { type: 'button', onclick: close }, 'Cancel')],
   })]);
 }
@@ -186,6 +200,8 @@ function facts(s) {
     ['Language', c.document?.language],
     ['Text', s.textBytes > 0 && `${bytes(s.textBytes)} in ${counted(s.chunks, 'chunk')}`],
     ['Custom id', s.customId],
+    ['Include paths', c.include?.join(', ')],
+    ['Exclude paths', c.exclude?.join(', ')],
     ['Refresh', c.refresh],
     ['Added', when(s.createdAt)],
     ['Searchable since', s.lastSynch && when(s.lastSynch)],
@@ -194,7 +210,7 @@ function facts(s) {
   return h('dl', { class: 'facts' }, pairs.filter(([, v]) => v).map(([name, v]) => h('div', {}, h('dt', {}, name), h('dd', {}, v))));
 }
 
-/** The pages of a web site or the files of an archive, counted. @param {any} s */
+/** The pages of a website or the files of an archive, counted. @param {any} s */
 function parts(s) {
   const c = s.crawl;
   const isArchive = s.type === 'archive';

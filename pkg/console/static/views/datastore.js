@@ -56,8 +56,15 @@ async function ask(store, signal) {
   const agents = await all('agents', signal);
   const agent = agents.find((a) => a.datastoreIds.length === 1 && a.datastoreIds[0] === store.id)
     ?? (may.write() ? null : agents.find((a) => a.datastoreIds.includes(store.id)))
-    ?? await call('POST', 'agents', { name: store.name, datastoreIds: [store.id] });
+    ?? await create(store);
   go(`#/agents/${agent.id}`);
+}
+
+/** @param {any} store */
+async function create(store) {
+  const agent = await call('POST', 'agents', { name: store.name, datastoreIds: [store.id] });
+  announce(`The agent “${agent.name}” was created to answer from this datastore`);
+  return agent;
 }
 
 /** @param {any} store */

@@ -10,7 +10,7 @@ import { counted } from '../words.js';
  * @param {import('../router.js').Page} page
  */
 export function playground(store, page) {
-  const query = h('input', { type: 'search', autofocus: true, value: page.query.get('query') ?? '', maxlength: '8000', required: true });
+  const query = h('input', { type: 'search', 'data-first': true, value: page.query.get('query') ?? '', maxlength: '8000', required: true });
   const topK = h('input', { type: 'number', min: '1', max: '100', value: '5' });
   const mode = select([['hybrid', 'Hybrid (keywords and vectors)'], ['lexical', 'Keywords only'], ['dense', 'Vectors only']], { value: 'hybrid' });
   const each = h('input', { type: 'number', min: '1', max: '100' });

@@ -6,7 +6,7 @@ import { announce, check, field, form } from '../ui.js';
 
 /** @type {import('../router.js').View} */
 export async function show() {
-  const secret = h('input', { type: 'password', name: 'key', autocomplete: 'current-password', required: true, autofocus: true, spellcheck: 'false' });
+  const secret = h('input', { type: 'password', name: 'key', autocomplete: 'current-password', required: true, 'data-first': true, spellcheck: 'false' });
   const stay = h('input', { name: 'stay' });
   const body = h('div', { class: 'card narrow' },
     h('h1', { tabindex: '-1' }, 'Sign in'),
