@@ -45,7 +45,7 @@ func (s *server) GetMe(ctx context.Context, _ GetMeRequestObject) (GetMeResponse
 func (s *server) CreateKey(ctx context.Context, r CreateKeyRequestObject) (CreateKeyResponseObject, error) {
 	request := ctx
 	ctx, caller := access.CallerOf(ctx)
-	if err := checkMaySetLimits(caller); err != nil {
+	if err := checkMayManageKeys(caller); err != nil {
 		return nil, err
 	}
 	secret := s.NewKey()
@@ -115,6 +115,11 @@ func (s *server) RevokeKey(ctx context.Context, r RevokeKeyRequestObject) (Revok
 	if err := checkID("key", r.Id); err != nil {
 		return nil, err
 	}
+	if caller.Key.ID != r.Id {
+		if err := checkMayManageKeys(caller); err != nil {
+			return nil, err
+		}
+	}
 	key, err := s.Keys.RevokeKey(ctx, caller.Workspace(), r.Id)
 	return RevokeKey200JSONResponse(renderKey(key)), err
 }
@@ -129,7 +134,7 @@ func (s *server) GetLimits(ctx context.Context, _ GetLimitsRequestObject) (GetLi
 // SetLimits implements StrictServerInterface.
 func (s *server) SetLimits(ctx context.Context, r SetLimitsRequestObject) (SetLimitsResponseObject, error) {
 	ctx, caller := access.CallerOf(ctx)
-	if err := checkMaySetLimits(caller); err != nil {
+	if err := checkMayManageKeys(caller); err != nil {
 		return nil, err
 	}
 	b := r.Body
@@ -146,7 +151,7 @@ func (s *server) SetLimits(ctx context.Context, r SetLimitsRequestObject) (SetLi
 // SetKeyLimits implements StrictServerInterface.
 func (s *server) SetKeyLimits(ctx context.Context, r SetKeyLimitsRequestObject) (SetKeyLimitsResponseObject, error) {
 	ctx, caller := access.CallerOf(ctx)
-	if err := checkMaySetLimits(caller); err != nil {
+	if err := checkMayManageKeys(caller); err != nil {
 		return nil, err
 	}
 	if err := checkID("key", r.Id); err != nil {
@@ -177,10 +182,11 @@ func keyLimits(b *KeyLimitsUpdate) domain.Limits {
 	}
 }
 
-// checkMaySetLimits rejects a caller whose key has limits, because the caller could remove them.
-func checkMaySetLimits(caller access.Caller) error {
+// checkMayManageKeys rejects a caller whose key has limits. The caller could remove the limits, or lock out the keys
+// without limits.
+func checkMayManageKeys(caller access.Caller) error {
 	if caller.Key.Limits.Limited() {
-		return domain.Errorf(domain.CodeUnauthorized, "the key %q has limits, so it may neither set limits nor create keys; use a key without limits", caller.Key.Name)
+		return domain.Errorf(domain.CodeUnauthorized, "the key %q has limits, so it may not set limits, create keys or revoke other keys; use a key without limits", caller.Key.Name)
 	}
 	return nil
 }

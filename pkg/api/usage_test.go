@@ -145,11 +145,14 @@ func TestAKeyIsLimited(t *testing.T) {
 	}
 	s.call("POST", "/agents/"+agent+"/query", question).want(200) // one key's limit does not affect other keys
 
+	other := s.call("POST", "/keys", object{"name": "other", "limits": object{"queries": 1}}).want(201).object()
+	first := s.call("GET", "/keys/current", nil).want(200).object()
 	for _, try := range []struct {
 		method, path string
-		body         object
+		body         any
 	}{
 		{"PUT", "/keys/" + made.id() + "/limits", object{}}, {"PUT", "/usage/limits", object{}}, {"POST", "/keys", object{"name": "free"}},
+		{"DELETE", "/keys/" + first.id(), nil}, {"DELETE", "/keys/" + other.id(), nil},
 	} {
 		if p := partner.call(try.method, try.path, try.body).problem(403); !strings.Contains(p.Detail, "has limits") {
 			t.Errorf("a limited key frees itself by %s %s: %+v", try.method, try.path, p)
@@ -165,6 +168,9 @@ func TestAKeyIsLimited(t *testing.T) {
 	}
 	partner.call("POST", "/agents/"+agent+"/query", question).want(200)
 	partner.call("POST", "/agents/"+agent+"/query", question).problem(402)
+	partner.call("DELETE", "/keys/"+made.id(), nil).want(200) // a limited key may revoke itself
+	partner.call("GET", "/keys/current", nil).problem(403)
+	s.call("DELETE", "/keys/"+other.id(), nil).want(200)
 }
 
 func TestAKeyHasItsOwnRateLimit(t *testing.T) {

@@ -5209,7 +5209,7 @@ type ClientInterface interface {
 
 	// RevokeKeyWithBody Revoke an API key
 	//
-	// The key stops working at once.
+	// The key stops working at once. A key that has limits may only revoke itself.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -5218,7 +5218,7 @@ type ClientInterface interface {
 
 	// RevokeKey Revoke an API key
 	//
-	// The key stops working at once.
+	// The key stops working at once. A key that has limits may only revoke itself.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5228,7 +5228,7 @@ type ClientInterface interface {
 	// SetKeyLimitsWithBody Set the limits of an API key
 	//
 	// Replaces all limits of the key. A missing, null or 0 limit means no limit. The limits apply at once; in other api
-	// processes, within seconds. A key that has limits may neither set limits nor create keys.
+	// processes, within seconds. A key that has limits may not set limits, create keys or revoke other keys.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -5238,7 +5238,7 @@ type ClientInterface interface {
 	// SetKeyLimits Set the limits of an API key
 	//
 	// Replaces all limits of the key. A missing, null or 0 limit means no limit. The limits apply at once; in other api
-	// processes, within seconds. A key that has limits may neither set limits nor create keys.
+	// processes, within seconds. A key that has limits may not set limits, create keys or revoke other keys.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -6807,7 +6807,7 @@ func (c *Endpoints) GetCurrentKey(ctx context.Context, reqEditors ...RequestEdit
 
 // RevokeKeyWithBody Revoke an API key
 //
-// The key stops working at once.
+// The key stops working at once. A key that has limits may only revoke itself.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6826,7 +6826,7 @@ func (c *Endpoints) RevokeKeyWithBody(ctx context.Context, id Id, contentType st
 
 // RevokeKey Revoke an API key
 //
-// The key stops working at once.
+// The key stops working at once. A key that has limits may only revoke itself.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6846,7 +6846,7 @@ func (c *Endpoints) RevokeKey(ctx context.Context, id Id, body RevokeKeyJSONRequ
 // SetKeyLimitsWithBody Set the limits of an API key
 //
 // Replaces all limits of the key. A missing, null or 0 limit means no limit. The limits apply at once; in other api
-// processes, within seconds. A key that has limits may neither set limits nor create keys.
+// processes, within seconds. A key that has limits may not set limits, create keys or revoke other keys.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6866,7 +6866,7 @@ func (c *Endpoints) SetKeyLimitsWithBody(ctx context.Context, id Id, contentType
 // SetKeyLimits Set the limits of an API key
 //
 // Replaces all limits of the key. A missing, null or 0 limit means no limit. The limits apply at once; in other api
-// processes, within seconds. A key that has limits may neither set limits nor create keys.
+// processes, within seconds. A key that has limits may not set limits, create keys or revoke other keys.
 //
 // Takes a body of the `application/json` content type.
 //
