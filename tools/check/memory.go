@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/docker/go-units"
@@ -8,6 +9,9 @@ import (
 
 // Memory that a process needs in addition to its child processes, in bytes.
 const ownMemory = 1 << 30
+
+// Memory limit of a process that recognises a scanned page, in bytes: pkg/extract/tesseract's maxMemory.
+const scanMemory = 2 << 30
 
 // checkExtractMemory checks that an ingestor's memory limit is large enough even if all its children use their maximum.
 // When memory runs out, the kernel may kill not just a child but the whole container, with every document in progress.
@@ -22,9 +26,14 @@ func checkExtractMemory(f *faults, where string, environment map[string]string, 
 		f.add("%s: SLUICE_EXTRACT_MEMORY is %q", where, environment["SLUICE_EXTRACT_MEMORY"])
 		return
 	}
-	if need := children*each + ownMemory; limit < need {
-		f.add("%s: %d documents of %s each and the process itself may need %s, and the limit leaves %s", where, children,
-			units.BytesSize(float64(each)), units.BytesSize(float64(need)), units.BytesSize(float64(limit)))
+	scans, err := strconv.ParseInt(environment["SLUICE_OCR_CONCURRENCY"], 10, 64)
+	if err != nil || scans < 1 {
+		f.add("%s: SLUICE_OCR_CONCURRENCY is %q, so the memory for scans would depend on the machine's processors", where, environment["SLUICE_OCR_CONCURRENCY"])
+		return
+	}
+	if need := children*each + scans*scanMemory + ownMemory; limit < need {
+		f.add("%s: %d documents of %s each, %d scanned pages and the process itself may need %s, and the limit leaves %s", where, children,
+			units.BytesSize(float64(each)), scans, units.BytesSize(float64(need)), units.BytesSize(float64(limit)))
 	}
 }
 

@@ -13,7 +13,7 @@ func TestWhatPrometheusWouldNotLoadIsAFault(t *testing.T) {
 	for name, c := range map[string]struct{ file, from, to, want string }{
 		"nothing":                          {},
 		"a duration of no unit":            {rules, "for: 2m", "for: 2mm", "2mm"},
-		"an expression that does not end":  {rules, "absent(sluice_build_info)", "absent(sluice_build_info", "unclosed"},
+		"an expression that does not end":  {rules, "absent(sluice_http_requests_in_flight)", "absent(sluice_http_requests_in_flight", "unclosed"},
 		"a rate of no range":               {rules, "sluice_http_requests_total[5m]", "sluice_http_requests_total", "range vector"},
 		"a function that no template has":  {rules, "humanizePercentage", "humanizePercent", "humanizePercent"},
 		"a field that no rule has":         {rules, "expr:", "expression:", "expression"},

@@ -115,7 +115,10 @@ func TestAReleaseThatBreaksARuleIsAFault(t *testing.T) {
 		}, "killed before it has stopped"},
 		"an ingestor's documents do not fit into its memory": {func(t *testing.T, r *rendered) {
 			named[deployment](t, r, "sluice-ingestor").Spec.Template.Spec.Containers[0].Resources.Limits[corev1.ResourceMemory] = resource.MustParse("4Gi")
-		}, "may need 7GiB"},
+		}, "may need 9GiB"},
+		"the number of scans depends on the node": {func(t *testing.T, r *rendered) {
+			delete(named[*corev1.ConfigMap](t, r, "sluice-ingestor").Data, "SLUICE_OCR_CONCURRENCY")
+		}, "depend on the machine's processors"},
 		"a worker holds the database's address": {func(t *testing.T, r *rendered) {
 			api := named[deployment](t, r, "sluice-api").Spec.Template.Spec.Containers[0]
 			worker := &named[deployment](t, r, "sluice-ingestor").Spec.Template.Spec.Containers[0]

@@ -59,7 +59,7 @@ var databaseSecrets = []string{"DATABASE_URL", "SLUICE_API_KEY"}
 // isSecret reports whether a setting is a secret. It judges by the name, because the table of settings does not mark
 // secrets.
 func isSecret(name string) bool {
-	return name == "DATABASE_URL" || name == "SLUICE_SECRET_KEY" || name == "SLUICE_CRAWL_PROXY" || strings.HasSuffix(name, "_API_KEY") || strings.HasSuffix(name, "_TOKEN") || strings.HasSuffix(name, "_PASSWORD")
+	return name == "DATABASE_URL" || name == "SLUICE_SECRET_KEY" || name == "SLUICE_ADMIN_KEY" || name == "SLUICE_CRAWL_PROXY" || strings.HasSuffix(name, "_API_KEY") || strings.HasSuffix(name, "_TOKEN") || strings.HasSuffix(name, "_PASSWORD")
 }
 
 // workerNames are the names of the workers' queues in NATS.

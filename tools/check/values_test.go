@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+
 	"helm.sh/helm/v4/pkg/chart/common"
 )
 
@@ -24,6 +27,8 @@ func TestValuesThatMakeNoSenseAreRefusedByName(t *testing.T) {
 		"a value that does not exist":       {enough + "replicas: 3", "replicas"},
 		"a password in an address of NATS":  {`{nats: {urls: ["nats://user:password@nats:4222"]}}`, "urls"},
 		"a secret among the settings":       {enough + "settings: {OPENAI_API_KEY: sk}", "settings"},
+		"the operator's key in settings":    {enough + "api: {settings: {SLUICE_ADMIN_KEY: 0123456789abcdef}}", "settings"},
+		"a short operator's key":            {enough + "secrets: {api: {adminKey: short}}", "adminKey"},
 		"KEDA without its source":           {enough + "ingestor: {autoscaling: {mode: keda}}", "keda.monitoringEndpoint"},
 		"models from two volumes":           {enough + "models: {directory: {existingClaim: a, image: \"a:1\"}}", "models.directory"},
 		"a model without a volume":          {enough + "models: {directory: {path: all-MiniLM-L6-v2}}", "models.directory.path"},
@@ -133,6 +138,51 @@ ingestor: {autoscaling: {mode: keda, max: 40, lag: 16}}
 	} {
 		if got := strings.Contains(renderValues(t, keda+settings).notes, "ingestor cannot grow to"); got != warned {
 			t.Errorf("%s: the notes warn of the window: %t, want %t", settings, got, warned)
+		}
+	}
+}
+
+func TestTheNotesWarnOfMetricsThatNobodyMayRead(t *testing.T) {
+	t.Parallel()
+	for values, warned := range map[string]bool{
+		"monitoring: {enabled: true}": true,
+		"monitoring: {enabled: true}\nnetworkPolicy: {metrics: {from: [{podSelector: {}}]}}": false,
+		"monitoring: {enabled: true}\nnetworkPolicy: {enabled: false}":                       false,
+		"monitoring: {enabled: false}":                                                       false,
+	} {
+		if got := strings.Contains(renderValues(t, enough+values).notes, "networkPolicy.metrics.from"); got != warned {
+			t.Errorf("%s: the notes warn of metrics: %t, want %t", values, got, warned)
+		}
+	}
+}
+
+func TestOnlyTheAPIGetsTheCertificateOfPostgreSQL(t *testing.T) {
+	t.Parallel()
+	r := renderTest(t, "full")
+	for _, component := range processes {
+		mounted := false
+		for _, m := range named[*appsv1.Deployment](t, r, "sluice-"+component).Spec.Template.Spec.Containers[0].VolumeMounts {
+			mounted = mounted || m.MountPath == "/etc/sluice/postgres-tls"
+		}
+		if mounted != (component == "api") {
+			t.Errorf("%s: the certificate of PostgreSQL is mounted: %t", component, mounted)
+		}
+	}
+}
+
+func TestTheCollectorOfTracesIsReachedOnlyIfItHasAPort(t *testing.T) {
+	t.Parallel()
+	for set, want := range map[string]bool{"full": true, "minimal": false} {
+		for _, component := range processes {
+			reached := false
+			for _, rule := range named[*networkingv1.NetworkPolicy](t, renderTest(t, set), "sluice-"+component).Spec.Egress {
+				for _, port := range rule.Ports {
+					reached = reached || port.Port.IntValue() == 4318 && len(rule.To) == 1
+				}
+			}
+			if reached != want {
+				t.Errorf("%s: %s may reach the collector: %t, want %t", set, component, reached, want)
+			}
 		}
 	}
 }
