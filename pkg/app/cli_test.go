@@ -301,6 +301,42 @@ func TestTheLocalKeyIsFoundAndNotSentToOtherServices(t *testing.T) {
 	}
 }
 
+func TestKeysOfAWorkspaceAreCreatedAndListed(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	p.start()
+	for name, c := range map[string]struct {
+		args []string
+		exit cli.Exit
+		want string
+	}{
+		"a mistyped name":            {[]string{"create", "--workspace", "team one!"}, cli.Misused, "--workspace"},
+		"an unknown limit":           {[]string{"create", "--limits", "bytes=5"}, cli.Misused, "--limits"},
+		"a limit that is no number":  {[]string{"create", "--limits", "queries=many"}, cli.Misused, "--limits"},
+		"a limit of nothing":         {[]string{"create", "--limits", "queries=0"}, cli.Misused, "--limits"},
+		"a workspace that is absent": {[]string{"list", "--workspace", "nosuch"}, cli.NotFound, "--all"},
+	} {
+		out, faults, code := p.command(append([]string{"keys"}, c.args...)...)
+		if code != int(c.exit) || !strings.Contains(faults, c.want) || out != "" {
+			t.Errorf("%s: exit code %d, %s%s; want %d and %s", name, code, out, faults, c.exit, c.want)
+		}
+	}
+	out, faults, code := p.command("keys", "create", "--workspace", "acme", "--limits", "queries=2, requests_per_second=100")
+	if code != 0 || !strings.Contains(out, "new workspace acme") {
+		t.Fatalf("exit code %d: %s%s", code, out, faults)
+	}
+	limited := client{p, strings.SplitN(out, "\n", 2)[0]}
+	if err := limited.post("/keys", map[string]any{"name": "free"}, nil); err == nil || !strings.Contains(err.Error(), "has limits") {
+		t.Errorf("a limited key creates a key: %v", err)
+	}
+	if out, _, _ := p.command("keys", "create", "--workspace", "acme"); strings.Contains(out, "new workspace") {
+		t.Errorf("a known workspace is new: %s", out)
+	}
+	if out, _, code := p.command("keys", "list", "--all"); code != 0 || strings.Count(out, "acme") != 2 || !strings.Contains(out, "default") {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+}
+
 func TestAWatchedFolderIsFollowed(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)

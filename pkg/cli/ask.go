@@ -123,7 +123,7 @@ func (p *Program) agent(ctx context.Context, c *client.Client, f askFlags, q cli
 			return "", err
 		}
 		all = append(all, a)
-		names = append(names, Named{a.Id, a.Name})
+		names = append(names, Named{ID: a.Id, Name: a.Name})
 	}
 	if f.agent != "" {
 		return Pick("agent", f.agent, names)

@@ -13,17 +13,20 @@ var idForm = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 // IsID reports whether the user's argument is an id rather than a name, judging by its format.
 func IsID(wanted string) bool { return idForm.MatchString(wanted) }
 
-// Named is an object with an id and a name.
-type Named struct{ ID, Name string }
+// Named is an object with an id and a name, and with its workspace if the user can see several.
+type Named struct{ ID, Name, Workspace string }
 
 // Pick returns the id of the object with the wanted name. Error messages refer to the object as `kind`, such as
 // "datastore".
 func Pick(kind, wanted string, all []Named) (id string, err error) {
 	for _, same := range []func(a, b string) bool{func(a, b string) bool { return a == b }, strings.EqualFold} {
-		var found []string
+		var found, shown []string
 		for _, n := range all {
 			if same(n.Name, wanted) {
-				found = append(found, n.ID)
+				found, shown = append(found, n.ID), append(shown, n.ID)
+				if n.Workspace != "" {
+					shown[len(shown)-1] += " (workspace " + n.Workspace + ")"
+				}
 			}
 		}
 		switch len(found) {
@@ -31,7 +34,7 @@ func Pick(kind, wanted string, all []Named) (id string, err error) {
 		case 1:
 			return found[0], nil
 		default:
-			return "", Misusedf("there are %d %ss named %q: use one of their ids: %s", len(found), kind, wanted, firstNames(found))
+			return "", Misusedf("there are %d %ss named %q: use one of their ids: %s", len(found), kind, wanted, firstNames(shown))
 		}
 	}
 	names := lists.Map(all, func(n Named) string { return fmt.Sprintf("%q", n.Name) })
@@ -42,12 +45,12 @@ func Pick(kind, wanted string, all []Named) (id string, err error) {
 }
 
 // Find returns the id of the object with this id or name. `each` must call `add` once for every object of the kind.
-func Find(kind, wanted string, each func(add func(id, name string)) error) (id string, err error) {
+func Find(kind, wanted string, each func(add func(Named)) error) (id string, err error) {
 	if IsID(wanted) {
 		return wanted, nil
 	}
 	var all []Named
-	if err := each(func(id, name string) { all = append(all, Named{id, name}) }); err != nil {
+	if err := each(func(n Named) { all = append(all, n) }); err != nil {
 		return "", fmt.Errorf("looking for %s %q: %w", kind, wanted, err)
 	}
 	return Pick(kind, wanted, all)

@@ -81,7 +81,7 @@ func datastore(ctx context.Context, c *client.Client, wanted string) (*client.Da
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, Named{d.Id, d.Name})
+		all = append(all, Named{ID: d.Id, Name: d.Name})
 		byID[d.Id] = d
 	}
 	id, err := Pick("datastore", wanted, all)

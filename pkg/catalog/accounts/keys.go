@@ -24,6 +24,19 @@ func (c *Accounts) WorkspaceName(ctx context.Context, id string) (name string, e
 	return name, db.MapNotFound(err, "workspace", id)
 }
 
+// Workspaces returns the ids of all workspaces, sorted.
+func (c *Accounts) Workspaces(ctx context.Context) ([]string, error) {
+	scan := func(s db.Scanner) (id string, err error) {
+		err = s.Scan(&id)
+		return id, err
+	}
+	ids, err := db.Collect(ctx, c.db.Read, scan, `SELECT id FROM workspaces ORDER BY id`)
+	if err != nil {
+		return nil, fmt.Errorf("listing workspaces: %w", err)
+	}
+	return ids, nil
+}
+
 func keyRow(k *domain.APIKey) db.Row {
 	return db.Row{
 		db.Fixed("id", &k.ID),

@@ -41,7 +41,10 @@ func findDatastore(ctx context.Context, c *catalog.Catalog, wanted string) (id s
 		d, err := c.DatastoreByID(ctx, wanted)
 		return d.ID, err
 	}
-	return cli.Find("datastore", wanted, func(add func(id, name string)) error {
-		return c.EachDatastore(ctx, func(d domain.Datastore) error { add(d.ID, d.Name); return nil })
+	return cli.Find("datastore", wanted, func(add func(cli.Named)) error {
+		return c.EachDatastore(ctx, func(d domain.Datastore) error {
+			add(cli.Named{ID: d.ID, Name: d.Name, Workspace: d.WorkspaceID})
+			return nil
+		})
 	})
 }

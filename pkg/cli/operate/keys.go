@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -17,8 +20,9 @@ import (
 )
 
 type keyFlags struct {
-	name, workspace, scopes, dataDir string
-	expires                          time.Duration
+	name, workspace, scopes, limits, dataDir string
+	expires                                  time.Duration
+	all                                      bool
 }
 
 // keysCommand creates, lists and revokes API keys directly in the catalog, so it needs no API key.
@@ -43,7 +47,7 @@ func (p commands) keysCommand() *cobra.Command {
 	}
 	create := &cobra.Command{
 		Use: "create", Short: "Create an API key and show it once", Args: cli.NoArguments,
-		Example: "sluice keys create --name reader --scopes read --expires 720h",
+		Example: "sluice keys create --name reader --scopes read --expires 720h\nsluice keys create --workspace acme --limits queries=10000,requests_per_second=20",
 		RunE: opened(func(ctx context.Context, c *catalog.Catalog, _ []string) error {
 			return p.createKey(ctx, c, f)
 		}),
@@ -51,12 +55,14 @@ func (p commands) keysCommand() *cobra.Command {
 	create.Flags().StringVar(&f.name, "name", "", "`name` that identifies the key in lists")
 	create.Flags().StringVar(&f.scopes, "scopes", "read,write", "comma-separated permissions: read, write")
 	create.Flags().DurationVar(&f.expires, "expires", 0, "lifetime of the key, such as 720h (default: no expiry)")
+	create.Flags().StringVar(&f.limits, "limits", "", "comma-separated `limits`: queries=N and tokens=N per month, requests_per_second=N (default: none)")
 	list := &cobra.Command{
 		Use: "list", Short: "List API keys", Args: cli.NoArguments,
 		RunE: opened(func(ctx context.Context, c *catalog.Catalog, _ []string) error {
-			return p.listKeys(ctx, c, f.workspace)
+			return p.listKeys(ctx, c, f)
 		}),
 	}
+	list.Flags().BoolVar(&f.all, "all", false, "list the keys of all workspaces")
 	revoke := &cobra.Command{
 		Use: "revoke ID", Short: "Revoke an API key immediately", Example: "sluice keys revoke 01a1ff5b-9089-711a-a298-ac51be28ff37",
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -81,6 +87,7 @@ func (p commands) keysCommand() *cobra.Command {
 		cmd.Flags().StringVar(&f.workspace, "workspace", domain.DefaultWorkspace, "`id` of the workspace")
 		cmd.Flags().StringVar(&f.dataDir, "data-dir", "", "data `directory` (SLUICE_DATA_DIR)")
 	}
+	create.Flags().Lookup("workspace").Usage = "`id` of the workspace, which is created if it does not exist"
 	keys.AddCommand(create, list, revoke)
 	return keys
 }
@@ -96,12 +103,13 @@ type keyView struct {
 	CreatedAt  time.Time      `json:"createdAt"`
 	LastUsedAt *time.Time     `json:"lastUsedAt"`
 	ExpiresAt  *time.Time     `json:"expiresAt"`
+	Limits     domain.Limits  `json:"limits,omitempty"`
 }
 
 func newKeyView(k domain.APIKey) keyView {
 	return keyView{
 		ID: k.ID, Name: k.Name, Workspace: k.WorkspaceID, Hint: k.Hint, Scopes: k.Scopes, CreatedAt: k.CreatedAt,
-		LastUsedAt: k.LastUsedAt, ExpiresAt: k.ExpiresAt,
+		LastUsedAt: k.LastUsedAt, ExpiresAt: k.ExpiresAt, Limits: k.Limits,
 	}
 }
 
@@ -123,10 +131,23 @@ func (p commands) createKey(ctx context.Context, keys *catalog.Catalog, f keyFla
 		at := k.CreatedAt.Add(f.expires)
 		k.ExpiresAt = &at
 	}
-	if err := keys.EnsureWorkspace(ctx, f.workspace, f.workspace); err != nil {
-		return fmt.Errorf("creating workspace %q: %w", f.workspace, err)
+	var err error
+	if k.Limits, err = parseLimits(f.limits); err != nil {
+		return err
 	}
-	k, err := keys.CreateKey(ctx, k)
+	_, err = keys.WorkspaceName(ctx, f.workspace)
+	isNew := domain.CodeOf(err) == domain.CodeNotFound
+	switch {
+	case isNew && !workspaceID.MatchString(f.workspace):
+		return cli.Misusedf("--workspace %q: use 1 to 100 letters, digits, dots, hyphens and underscores, and begin with a letter or digit", f.workspace)
+	case isNew:
+		if err := keys.EnsureWorkspace(ctx, f.workspace, f.workspace); err != nil {
+			return fmt.Errorf("creating workspace %q: %w", f.workspace, err)
+		}
+	case err != nil:
+		return err
+	}
+	k, err = keys.CreateKey(ctx, k)
 	if err != nil {
 		return fmt.Errorf("storing the key: %w", err)
 	}
@@ -135,24 +156,62 @@ func (p commands) createKey(ctx context.Context, keys *catalog.Catalog, f keyFla
 		made.Key = secret
 		return p.PrintJSON(made)
 	}
-	fmt.Fprintf(p.Out, "%s\nid %s, workspace %s. Save the key now: it is not shown again.\n", secret, k.ID, f.workspace)
+	kind := "workspace"
+	if isNew {
+		kind = "new workspace"
+	}
+	fmt.Fprintf(p.Out, "%s\nid %s, %s %s. Save the key now: it is not shown again.\n", secret, k.ID, kind, f.workspace)
 	return nil
 }
 
-func (p commands) listKeys(ctx context.Context, keys *catalog.Catalog, workspace string) error {
-	all, err := keys.Keys(ctx, workspace)
-	if err != nil {
-		return err
+// workspaceID matches ids that workspaces may be created with. They appear in commands, logs and audit records.
+var workspaceID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+
+// parseLimits parses the limits of a key, such as queries=1000,requests_per_second=5.
+func parseLimits(text string) (domain.Limits, error) {
+	if text == "" {
+		return nil, nil
+	}
+	limits := domain.Limits{}
+	for pair := range strings.SplitSeq(text, ",") {
+		name, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
+		n, err := strconv.ParseInt(value, 10, 64)
+		metric := domain.Metric(name)
+		if !slices.Contains([]domain.Metric{domain.MetricQueries, domain.MetricTokens, domain.LimitRequests}, metric) || err != nil || n <= 0 {
+			return nil, cli.Misusedf("--limits %q: must be queries, tokens or requests_per_second, an equals sign and a positive number", pair)
+		}
+		limits[metric] = n
+	}
+	return limits, nil
+}
+
+func (p commands) listKeys(ctx context.Context, keys *catalog.Catalog, f keyFlags) error {
+	workspaces := []string{f.workspace}
+	if f.all {
+		var err error
+		if workspaces, err = keys.Workspaces(ctx); err != nil {
+			return err
+		}
+	} else if _, err := keys.WorkspaceName(ctx, f.workspace); err != nil {
+		return fmt.Errorf("%w; sluice keys list --all shows the workspaces", err)
+	}
+	var all []domain.APIKey
+	for _, ws := range workspaces {
+		found, err := keys.Keys(ctx, ws)
+		if err != nil {
+			return err
+		}
+		all = append(all, found...)
 	}
 	if p.JSON {
 		shown := lists.Map(all, newKeyView)
 		return p.PrintJSON(map[string]any{"data": shown})
 	}
 	table := tabwriter.NewWriter(p.Out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(table, "ID\tNAME\tKEY\tSCOPES\tLAST USED\tEXPIRES")
+	fmt.Fprintln(table, "ID\tWORKSPACE\tNAME\tKEY\tSCOPES\tLAST USED\tEXPIRES")
 	for _, k := range all {
 		scopes := lists.Map(k.Scopes, func(s domain.Scope) string { return string(s) })
-		fmt.Fprintf(table, "%s\t%s\t…%s\t%s\t%s\t%s\n", k.ID, k.Name, k.Hint, strings.Join(scopes, ","), formatTime(k.LastUsedAt), formatTime(k.ExpiresAt))
+		fmt.Fprintf(table, "%s\t%s\t%s\t…%s\t%s\t%s\t%s\n", k.ID, k.WorkspaceID, k.Name, k.Hint, strings.Join(scopes, ","), formatTime(k.LastUsedAt), formatTime(k.ExpiresAt))
 	}
 	return table.Flush()
 }
