@@ -306,7 +306,7 @@ func (f *fleet) checkIndex(store string) {
 		f.t.Fatal(err)
 	}
 	defer idx.Close()
-	where := controlledEngines{&engines{remote: []remoteEngine{{domain.EngineMilvus, idx}}}}
+	where := controlledEngines{&engines{remote: []remoteEngine{{name: domain.EngineMilvus, remoteIndex: idx}}}}
 	sweeper := control.Sweeper{Sweeps: rowsOnly{cat}, Stores: cat, Engines: where, Log: log, Now: time.Now}
 	if err := sweeper.Drain(ctx); err != nil {
 		f.t.Fatal(err)

@@ -35,7 +35,7 @@ func (s *Service) startControl(ctx context.Context) error {
 	s.rescuer = &control.Rescuer{Waiting: s.catalog, Stream: s.broker, Log: s.log, Now: s.now}
 	s.auditor = &control.Auditor{
 		Catalog: s.catalog, Engines: controlledEngines{s.engines}, Originals: s.originals, JobLog: s.broker, Every: s.config.AuditEvery, Alarm: s.indexAlarm,
-		Holder: s.holder, Log: s.log, Now: s.now, GuardedNow: s.guardedNow, Audited: s.rebuild.auditEnded,
+		Holder: s.holder, Log: s.log, Now: s.now, GuardedNow: s.guardedNow, Audited: s.auditEnded,
 	}
 	sites := control.SiteWorker{Sites: s.catalog, Hub: s.hub, Log: s.log}
 	scheduler := &control.Scheduler{Catalog: s.catalog, Schedules: s.broker, Wake: s.scheduled, Hub: s.hub, Log: s.log}
@@ -66,6 +66,9 @@ func (s *Service) startControl(ctx context.Context) error {
 	s.control.loop(repairer.Run)
 	s.control.loop(s.prune)
 	s.control.loop(func(ctx context.Context) { s.engines.logMissingFeatures(ctx, s.log) })
+	for i := range s.engines.remote {
+		s.control.loop(func(ctx context.Context) { s.watchRemote(ctx, s.engines.remote[i]) })
+	}
 	s.control.loop(func(ctx context.Context) { returnIdleMemory(ctx, s.clearIdleCaches) })
 	s.deferClose(func() error { s.control.stop(); return nil })
 	return nil
@@ -119,6 +122,14 @@ func (s *Service) prune(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
+	}
+}
+
+// auditEnded records the end of an audit that started at `began`.
+func (s *Service) auditEnded(began time.Time) {
+	s.rebuild.auditEnded(began)
+	for _, r := range s.engines.remote {
+		r.rebuild.auditEnded(began)
 	}
 }
 

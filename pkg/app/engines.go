@@ -33,12 +33,17 @@ type engines struct {
 type remoteEngine struct {
 	name domain.Engine
 	remoteIndex
+	rebuild *rebuild
+	// rebuilding describes content missing from the engine, as engines.rebuilding does for the embedded index.
+	rebuilding func(context.Context) string
 }
 
 type remoteIndex interface {
 	index.Index
 	// Lacks describes the features missing from the server, or returns "".
 	Lacks(ctx context.Context) (string, error)
+	// Empty reports whether the server contains none of the service's data.
+	Empty(ctx context.Context) (bool, error)
 }
 
 // openRemote opens the engines with configured servers, without waiting for the servers to answer.
@@ -50,7 +55,7 @@ func (e *engines) openRemote(c config.Config, log *slog.Logger) error {
 		if err != nil {
 			return fmt.Errorf("opening Milvus at MILVUS_ADDR: %w", err)
 		}
-		e.remote = append(e.remote, remoteEngine{domain.EngineMilvus, idx})
+		e.remote = append(e.remote, remoteEngine{name: domain.EngineMilvus, remoteIndex: idx, rebuild: &rebuild{}})
 	}
 	return nil
 }
@@ -90,6 +95,11 @@ func (e *engines) checks() (out []api.Check) {
 	for _, r := range e.remote {
 		out = append(out, api.Check{Name: string(r.name), Ready: r.Ready, Degrades: true, Note: func(ctx context.Context) string {
 			lacks, _ := r.Lacks(ctx) // Ready reports an unreachable server
+			if r.rebuilding != nil {
+				if note := r.rebuilding(ctx); note != "" {
+					return note
+				}
+			}
 			return lacks
 		}})
 	}

@@ -211,7 +211,14 @@ func (s *Service) openIndexes(ctx context.Context) error {
 		}
 	}
 	s.deferClose(s.engines.closeRemote)
-	return s.engines.openRemote(s.config, s.log)
+	if err := s.engines.openRemote(s.config, s.log); err != nil {
+		return err
+	}
+	for i := range s.engines.remote {
+		r := &s.engines.remote[i]
+		r.rebuilding = func(ctx context.Context) string { return r.rebuild.status(ctx, s.catalog.Rebuilding) }
+	}
+	return nil
 }
 
 // openEmbedded opens the index in the data directory. Only one of the processes sharing a catalog may have such an

@@ -2,14 +2,17 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/sleep"
 )
 
-// rebuild records, for readiness checks, whether the embedded index is being rebuilt. Meanwhile the service runs, but
+// rebuild records, for readiness checks, whether an index is being rebuilt. Meanwhile the service runs, but
 // its results are incomplete.
 type rebuild struct {
 	mu        sync.Mutex
@@ -24,12 +27,19 @@ func (r *rebuild) recordDamage(at time.Time) {
 	r.alarmedAt, r.missing, r.counted = at, false, false
 }
 
-// begin records that the index is missing: the data directory is new, the index was deleted, or the directory was
-// restored from a backup, which never contains an index.
+// begin records that the index is missing: the data directory or the engine is new, the index was deleted, or the
+// directory was restored from a backup, which never contains an index.
 func (r *rebuild) begin(at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.alarmedAt, r.missing, r.counted = at, true, false
+}
+
+// isUnderway reports whether there was an alarm and the rebuild is not known to be complete.
+func (r *rebuild) isUnderway() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.alarmedAt.IsZero()
 }
 
 // auditEnded records the end of an audit that started at `began`.
@@ -69,4 +79,71 @@ func (r *rebuild) status(ctx context.Context, waiting func(context.Context) (cat
 		r.alarmedAt = time.Time{}
 	}
 	return ""
+}
+
+// How often a remote engine is checked for lost data, and the pause after a failed check.
+const (
+	emptyPoll  = time.Minute
+	emptyRetry = 5 * time.Second
+)
+
+// watchRemote checks at startup and periodically whether an engine has lost all its data although the catalog has
+// searchable content, for example after a restore with new engines. An audit then starts immediately, and /readyz
+// describes the progress.
+func (s *Service) watchRemote(ctx context.Context, r remoteEngine) {
+	for ctx.Err() == nil {
+		pause := emptyPoll
+		if lost, err := s.hasLost(ctx, r); err != nil { // the readiness checks report which dependency is down
+			pause = emptyRetry
+		} else if lost && !r.rebuild.isUnderway() {
+			s.log.Warn("the index is empty, so queries find nothing; it is rebuilt from the originals", "engine", r.name)
+			r.rebuild.begin(s.now())
+			notify(s.indexAlarm)
+		}
+		_ = sleep.For(ctx, pause)
+	}
+}
+
+// hasLost reports whether an engine is empty although the catalog has searchable content in it.
+func (s *Service) hasLost(ctx context.Context, r remoteEngine) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, emptyPoll)
+	defer cancel()
+	if empty, err := r.Empty(ctx); err != nil || !empty {
+		return false, err
+	}
+	if expected, err := s.expectsChunks(ctx, r.name); err != nil || !expected {
+		return false, err
+	}
+	// The first document may have become searchable in between. Its rows were written before that.
+	return r.Empty(ctx)
+}
+
+// expectsChunks reports whether searches should find any chunk in the engine, in any workspace.
+func (s *Service) expectsChunks(ctx context.Context, engine domain.Engine) (bool, error) {
+	var stores []string
+	err := s.catalog.EachDatastore(ctx, func(d domain.Datastore) error {
+		if d.Serving().Engine == engine {
+			stores = append(stores, d.ID)
+		}
+		return nil
+	})
+	if err != nil {
+		return false, fmt.Errorf("listing datastores: %w", err)
+	}
+	found := errors.New("found")
+	for _, id := range stores {
+		err := s.catalog.EachActive(ctx, id, func(a catalog.ActiveState) error {
+			if a.Generation > 0 && a.Chunks > 0 {
+				return found
+			}
+			return nil
+		})
+		if errors.Is(err, found) {
+			return true, nil
+		}
+		if err != nil {
+			return false, fmt.Errorf("listing active generations: %w", err)
+		}
+	}
+	return false, nil
 }

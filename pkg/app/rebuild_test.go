@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/domain"
 )
 
 func TestTheIndexStatusReportsTheRebuild(t *testing.T) {
@@ -50,5 +51,30 @@ func TestTheIndexStatusReportsTheRebuild(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// fakeRemote is an engine that answers readiness checks.
+type fakeRemote struct {
+	remoteIndex
+	lacks string
+}
+
+func (f fakeRemote) Ready(context.Context) error           { return nil }
+func (f fakeRemote) Lacks(context.Context) (string, error) { return f.lacks, nil }
+
+func TestTheCheckOfARemoteEngineReportsItsRebuild(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ rebuilding, lacks, want string }{
+		{"there was no index", "no words", "there was no index"},
+		{"", "no words", "no words"},
+		{"", "", ""},
+	} {
+		e := engines{remote: []remoteEngine{{
+			name: domain.EngineMilvus, remoteIndex: fakeRemote{lacks: c.lacks}, rebuilding: func(context.Context) string { return c.rebuilding },
+		}}}
+		if got := e.checks()[0].Note(t.Context()); got != c.want {
+			t.Errorf("the note is %q, want %q", got, c.want)
+		}
 	}
 }

@@ -46,7 +46,7 @@ func BenchmarkSweeps(b *testing.B) {
 			b.Fatal(err)
 		}
 		defer idx.Close()
-		sweepReplaced(b, &engines{remote: []remoteEngine{{domain.EngineMilvus, idx}}}, domain.EngineMilvus)
+		sweepReplaced(b, &engines{remote: []remoteEngine{{name: domain.EngineMilvus, remoteIndex: idx}}}, domain.EngineMilvus)
 	})
 }
 

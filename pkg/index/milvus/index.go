@@ -165,6 +165,16 @@ func (x *Index) Server(ctx context.Context) (Server, error) {
 	return out, done(err)
 }
 
+// Empty reports whether the server has no collections of Sluice's, as before the first write.
+func (x *Index) Empty(ctx context.Context) (bool, error) {
+	ctx, done, err := x.begin(ctx)
+	if err != nil {
+		return false, err
+	}
+	names, err := x.listCollections(ctx)
+	return len(names) == 0, done(err)
+}
+
 // Close implements index.Index. Running calls fail with ErrClosed.
 func (x *Index) Close() error {
 	x.mu.Lock()
