@@ -8,7 +8,7 @@ func startSettings(c *Config) Group {
 		{Env: "SLUICE_ADDR", set: listenAddress(&c.Addr), Unset: "`127.0.0.1:8080`; a free port for ingestor and crawler processes",
 			Doc: "Address to listen on, such as `0.0.0.0:8080`; with port 0, a free port is chosen and logged."},
 		{Env: "SLUICE_DATA_DIR", Default: "./data", set: text(&c.DataDir),
-			Doc: "Directory for all data; only one process can use it at a time."},
+			Doc: "Directory for all data; only one api process can use it at a time."},
 		{Env: "SLUICE_API_KEY", Secret: true, set: key(&c.APIKey), Unset: "a random key, which is printed once and saved as `api-key` in the data directory",
 			Doc: "API key that is created at startup unless it exists, 16 to 512 ASCII characters."},
 		{Env: "SLUICE_CHAT_MODEL", set: text(&c.ChatModel), Unset: "no model; answers quote the documents",

@@ -242,7 +242,11 @@ func (w *worker) loop(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		w.log.Warn("cannot receive jobs; retrying", "error", err, "failures", failures)
+		level := slog.LevelWarn
+		if failures == 1 { // common at startup, in every slot: the servers may still be creating the consumer
+			level = slog.LevelDebug
+		}
+		w.log.Log(ctx, level, "cannot receive jobs; retrying", "error", err, "failures", failures)
 		wait(ctx, pause.delay(failures))
 	}
 }

@@ -29,7 +29,7 @@ var errorWords = map[domain.Code][2]string{
 	},
 	domain.CodeUnauthorized: {
 		"The key is missing, invalid, expired or revoked, or lacks the scope that the endpoint requires. For a missing or invalid key, endpoints in OpenAI's format answer 401 instead.",
-		"Send `Authorization: Bearer sk_…` with a key of the workspace. The first key is in the file `api-key` in the data directory; `sluice keys create` creates others. `detail` names a missing scope.",
+		"Send `Authorization: Bearer sk_…` with a key of the workspace. The first key is `SLUICE_API_KEY`, or in the file `api-key` in the data directory; `sluice keys create` creates others. `detail` names a missing scope.",
 	},
 	domain.CodeNotFound: {
 		"The endpoint does not exist, or the key's workspace has no resource with this id. Resources of other workspaces get the same answer.",

@@ -70,9 +70,9 @@ func lostOriginal(err error) string {
 func Refusal(c config.Config) string {
 	switch {
 	case c.DatabaseURL != "":
-		return "the catalog is in PostgreSQL (DATABASE_URL): back it up with pg_dump first, then back up NATS; see docs/backup.md"
+		return "the catalog is in PostgreSQL (DATABASE_URL): back it up with pg_dump first, then back up NATS; see docs/deployment.md"
 	case c.NATSURL != "":
-		return "the originals are on NATS servers (NATS_URL): stop the service and copy catalog.db, then back up NATS; see docs/backup.md"
+		return "the originals are on NATS servers (NATS_URL): stop the service and copy catalog.db, then back up NATS; see docs/deployment.md"
 	}
 	return ""
 }

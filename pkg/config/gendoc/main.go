@@ -13,7 +13,7 @@ const head = `# Configuration
 
 <!-- Generated from pkg/config by go generate; do not edit. -->
 
-Each setting is an environment variable and a flag: the name in lower case, with hyphens and without ` + "`SLUICE_`" + ` (` + "`SLUICE_CRAWL_DELAY`, `--crawl-delay`; `NATS_URL`, `--nats-url`" + `). Flags override the environment. Unknown settings are errors. Models on a server also need its address or key ([model servers](#model-servers)).
+Each setting is an environment variable and a flag: the name in lower case, with hyphens and without ` + "`SLUICE_`" + ` (` + "`SLUICE_CRAWL_DELAY`, `--crawl-delay`; `NATS_URL`, `--nats-url`" + `). Flags override the environment. Unknown settings are errors. In a fleet, crawlers read ` + "`NATS_*`, [Crawler](#crawler), `SLUICE_SECRET_KEY`" + ` and the limits on pages; ingestors ` + "`NATS_*`, `MILVUS_*`" + `, the embedding model, [Ingestion](#ingestion) and the limits on documents. They ignore the rest, which is for api processes. Models on a server also need its address or key ([model servers](#model-servers)).
 
 - **Sizes** are whole numbers, with or without a unit: ` + "`100MB`, `1G`, `512KiB`, `4096`" + `. K, M, G, T (or KB, …) are powers of 1,000, so 1 MB is 1,000,000 bytes; Ki, Mi, Gi, Ti (or KiB, …) are powers of 1,024. Case does not matter.
 - **Durations** have a unit: ` + "`500ms`, `30s`, `1h30m`" + `.

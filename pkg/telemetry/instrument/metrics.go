@@ -80,7 +80,7 @@ func NewBacklogs(b *jobs.Broker, c *catalog.Catalog, now func() time.Time, log *
 	return &Backlogs{
 		broker: b, catalog: c, now: now, log: log,
 		waiting: prometheus.NewDesc("sluice_jobs_waiting", "Jobs that no worker has taken yet, by lane of the stream; outbox: jobs that are due but not yet in the stream.", lane, nil),
-		taken:   prometheus.NewDesc("sluice_jobs_taken", "Jobs that run, or wait for another attempt, by lane.", lane, nil),
+		taken:   prometheus.NewDesc("sluice_jobs_taken", "Jobs that workers have received but not finished, by lane: running, or waiting for their turn or another attempt.", lane, nil),
 		oldest:  prometheus.NewDesc("sluice_jobs_oldest_seconds", "Waiting time of the oldest job that no worker has taken yet, by lane; 0 if none waits.", lane, nil),
 	}
 }
