@@ -94,6 +94,7 @@ var ofOthers = map[string]string{
 	"SLUICE_URL":              "the service that a client talks to",
 	"SLUICE_TEST_MODEL":       "a setting of tests",
 	"SLUICE_API_SERVICE_HOST": "what Kubernetes sets of itself",
+	"NATS_USER":               "a setting of the command nats",
 }
 
 func TestSettingsThatPagesNameExist(t *testing.T) {

@@ -9,31 +9,46 @@ import (
 	"time"
 )
 
-// fleetTools returns a function that runs the tools docs/deployment.md uses to back up a fleet. It finds PostgreSQL's
-// tools in PATH or in Debian's directories. TEST_BACKUP_FLEET is the path to the NATS command line.
-func fleetTools(t *testing.T) (tool func(name string, args ...string) string) {
+// fleetTools returns a function that runs commands from docs/deployment.md in one directory, with the fleet's addresses
+// in the environment. It finds PostgreSQL's tools in PATH or in Debian's directories. TEST_BACKUP_FLEET is the path to
+// the NATS command line.
+func fleetTools(t *testing.T) (run func(f *fleet, commands string)) {
 	t.Helper()
 	nats := os.Getenv("TEST_BACKUP_FLEET")
 	if nats == "" {
 		t.Skip("TEST_BACKUP_FLEET, the command of NATS, is not set: make backup-fleet runs it")
 	}
-	return func(name string, args ...string) string {
-		t.Helper()
-		path, err := exec.LookPath(name)
-		if name == "nats" {
-			path, err = nats, nil
-		} else if found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name); len(found) > 0 {
-			path, err = found[len(found)-1], nil // no older than the server started by the test
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := exec.Command(path, args...).CombinedOutput() // standard input is empty, as in a cron job
-		if err != nil {
-			t.Fatalf("%s: %v\n%s", name, err, tail(string(out), 3000))
-		}
-		return string(out)
+	path := filepath.Dir(nats) + ":" + os.Getenv("PATH")
+	if found, _ := filepath.Glob("/usr/lib/postgresql/*/bin"); len(found) > 0 {
+		path = found[len(found)-1] + ":" + path // no older than the server started by the test
 	}
+	dir := t.TempDir()
+	return func(f *fleet, commands string) {
+		t.Helper()
+		cmd := exec.Command("bash", "-e", "-c", commands)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "PATH="+path, "DATABASE_URL="+f.postgres.URL(), "NATS_URL="+f.nats.URL())
+		out, err := cmd.CombinedOutput() // standard input is empty, as in a cron job
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", commands, err, tail(string(out), 3000))
+		}
+	}
+}
+
+// documentedCommands returns the first shell commands below a heading of docs/deployment.md.
+func documentedCommands(t *testing.T, heading string) string {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/deployment.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, below, found := strings.Cut(string(text), "\n## "+heading+"\n")
+	_, block, hasBlock := strings.Cut(below, "```sh\n")
+	commands, _, ends := strings.Cut(block, "```")
+	if !found || !hasBlock || !ends {
+		t.Fatalf("docs/deployment.md has no commands below %q", heading)
+	}
+	return commands
 }
 
 // TestAFleetComesBackFromItsBackups backs up a busy fleet as docs/deployment.md describes, loses everything, and
@@ -41,8 +56,12 @@ func fleetTools(t *testing.T) (tool func(name string, args ...string) string) {
 // done. Content accepted between the two copies comes back from the job log, and the index is rebuilt from the
 // originals.
 func TestAFleetComesBackFromItsBackups(t *testing.T) {
-	tool := fleetTools(t)
-	dump, streams := filepath.Join(t.TempDir(), "catalog.dump"), filepath.Join(t.TempDir(), "nats-backup")
+	run := fleetTools(t)
+	backup, restore := documentedCommands(t, "Back up a fleet"), documentedCommands(t, "Restore")
+	ofCatalog, ofStreams, split := strings.Cut(backup, "for ")
+	if !split || !strings.HasPrefix(ofCatalog, "pg_dump") {
+		t.Fatalf("the backup does not begin with the database: %s", backup)
+	}
 	docs := mixedDocuments(t, 24)
 	done, waiting, between, late := docs[:12], docs[12:16], docs[16:20], docs[20:]
 
@@ -72,9 +91,9 @@ func TestAFleetComesBackFromItsBackups(t *testing.T) {
 		}
 	}
 	put(waiting)
-	tool("pg_dump", "--format=custom", "--file="+dump, f.postgres.URL())
+	run(f, ofCatalog)
 	put(between)
-	t.Log(tool("nats", "--server", f.nats.URL(), "account", "backup", "--force", streams))
+	run(f, "for "+ofStreams)
 	put(late)
 	for _, p := range []*program{f.api, f.crawler} {
 		p.kill()
@@ -86,8 +105,7 @@ func TestAFleetComesBackFromItsBackups(t *testing.T) {
 	}
 
 	f = newFleetEngines(t)
-	tool("pg_restore", "--clean", "--if-exists", "--dbname", f.postgres.URL(), dump)
-	tool("nats", "--server", f.nats.URL(), "account", "restore", streams)
+	run(f, restore)
 	f.start(2)
 	kept := docs[:20]
 	f.api.eventually(time.Minute, "what was accepted between the copies does not come back", func() bool {
