@@ -176,14 +176,14 @@ func (s *Service) checkModel(p params, d dialogue, isAgent bool) error {
 	}
 	const why = "this service has no chat model; leave %s out, or ask the operator to set SLUICE_CHAT_MODEL"
 	switch {
-	case !isAgent && p.tools.search == nil:
-		return domain.Invalid("tools", "do not contain file_search, so no vector store would be searched, and this service has no chat model; add file_search, or send an agent's id as model")
 	case p.format != nil:
 		return domain.Invalid("text.format", why, "it")
 	case len(p.tools.functions) > 0:
 		return domain.Invalid("tools", why, "functions")
 	case len(d.after) > 0:
 		return domain.Invalid("input", why, "function calls and their results")
+	case !isAgent && p.tools.search == nil:
+		return domain.Invalid("tools", "do not contain file_search, so no vector store would be searched, and this service has no chat model; add file_search, or send an agent's id as model")
 	}
 	return nil
 }
