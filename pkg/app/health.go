@@ -93,6 +93,27 @@ func writeStatus(w http.ResponseWriter, status int, body any) {
 	_ = json.NewEncoder(w).Encode(body) // fails only if the prober has disconnected
 }
 
+// recorded returns checks that also record their results in the metric sluice_dependency_up.
+func recorded(r prometheus.Registerer, checks []api.Check) []api.Check {
+	up := prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "sluice_dependency_up", Help: "1 if the dependency was reachable at the last request for /readyz, otherwise 0.",
+	}, []string{"dependency"})
+	r.MustRegister(up)
+	out := slices.Clone(checks)
+	for i, c := range checks {
+		out[i].Ready = func(ctx context.Context) error {
+			err := c.Ready(ctx)
+			result := 1.0
+			if err != nil {
+				result = 0
+			}
+			up.WithLabelValues(c.Name).Set(result)
+			return err
+		}
+	}
+	return out
+}
+
 // newRegistry returns a registry with the metrics common to all processes.
 func newRegistry() *prometheus.Registry {
 	r := prometheus.NewRegistry()

@@ -3,10 +3,14 @@ package app
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -75,6 +79,35 @@ func TestTheCheckOfARemoteEngineReportsItsRebuild(t *testing.T) {
 		}}}
 		if got := e.checks()[0].Note(t.Context()); got != c.want {
 			t.Errorf("the note is %q, want %q", got, c.want)
+		}
+	}
+}
+
+func TestChecksRecordTheirResults(t *testing.T) {
+	t.Parallel()
+	var fails error
+	r := prometheus.NewRegistry()
+	checks := recorded(r, []api.Check{{Name: "milvus", Ready: func(context.Context) error { return fails }, Degrades: true}, {Name: "nats", Ready: func(context.Context) error { return nil }}})
+	for _, fails = range []error{nil, errors.New("away"), nil} {
+		for _, c := range checks {
+			if err := c.Ready(t.Context()); (err != nil) != (fails != nil && c.Name == "milvus") {
+				t.Errorf("the check of %s returns %v", c.Name, err)
+			}
+		}
+		want := map[string]float64{"milvus": 1, "nats": 1}
+		if fails != nil {
+			want["milvus"] = 0
+		}
+		families, err := r.Gather()
+		if err != nil || len(families) != 1 {
+			t.Fatalf("%d metrics: %v", len(families), err)
+		}
+		got := map[string]float64{}
+		for _, m := range families[0].GetMetric() {
+			got[m.GetLabel()[0].GetValue()] = m.GetGauge().GetValue()
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("the metric is %v, want %v", got, want)
 		}
 	}
 }

@@ -186,11 +186,11 @@ func (s *Service) handler() (http.Handler, error) {
 		Planner:    sites,
 		DetectType: extract.DetectType,
 		Formats:    extract.Formats(),
-		Checks: append([]api.Check{
+		Checks: recorded(s.metrics, append([]api.Check{
 			{Name: "catalog", Ready: s.catalog.Ready},
 			{Name: "nats", Ready: s.natsReady},
 			{Name: "disk", Ready: newDisk(s.dir.Join(datadir.Temp)).ready},
-		}, slices.Concat(s.engines.checks(), modelChecks(s.config), natsSyncChecks(s.config), s.checks)...),
+		}, slices.Concat(s.engines.checks(), modelChecks(s.config), natsSyncChecks(s.config), s.checks)...)),
 		Secrets: s.options.Secrets,
 		Traces:  s.options.Traces,
 		Audit:   s.auditLog,

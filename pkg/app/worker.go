@@ -176,7 +176,7 @@ func (w *Worker) serve(ctx context.Context) (err error) {
 	if addr == "" {
 		addr = "127.0.0.1:0" // any number of workers may share a machine
 	}
-	checks := slices.Concat([]api.Check{{Name: "nats", Ready: w.broker.Ready}}, w.engines.checks(), w.checks)
+	checks := recorded(w.metrics, slices.Concat([]api.Check{{Name: "nats", Ready: w.broker.Ready}}, w.engines.checks(), w.checks))
 	if w.telemetry, err = serveHealth(ctx, addr, w.metrics, checks, w.config.AdminKey, w.config.Hosts, w.log, w.failed); err != nil {
 		return err
 	}
