@@ -128,7 +128,7 @@ func (s *Service) handler() (http.Handler, error) {
 	})
 	pages := extract.New(extract.Options{
 		Concurrency: locatorChildren, MaxMemory: min(int64(s.config.ExtractMemory), locatorMemory), Timeout: locate.DefaultTimeout,
-		CacheDir: s.dir.Join(datadir.Cache), TempDir: s.dir.Join(datadir.Temp), Log: s.log,
+		CacheDir: s.dir.Join(datadir.Cache), TempDir: s.dir.Join(datadir.Temp), Tesseract: s.config.Tesseract, Recognisers: recognisers(s.config), Log: s.log,
 	})
 	s.deferClose(pages.Close)
 	var sites api.Planner
@@ -172,7 +172,7 @@ func (s *Service) handler() (http.Handler, error) {
 		Embedders:     s.embedders,
 		Reranker:      deps.Reranker,
 		Locator: &locate.Locator{
-			Catalog: s.catalog, Originals: s.originals, Extractor: pages, Log: s.log,
+			Catalog: s.catalog, Originals: s.originals, Extractor: pages, Languages: s.config.OCRLanguages, Log: s.log,
 			Slots: admission.New(admission.Options{Limit: locatorChildren, Spare: 1, Waiting: locatorQueue}),
 		},
 		Answerer:   s.stages.Answerer(answerer),

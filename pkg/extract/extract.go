@@ -142,6 +142,8 @@ type Request struct {
 	Name      string    // file name, a hint for the format; "" if unknown
 	Declared  string    // MIME type declared by the sender, with parameters; "" if unknown
 	URL       string    // address of the page; "" if none
+	// Key identifies the document's content for Locate; "" if there is no such key.
+	Key string
 	// PlainRows writes table rows as tab-separated cells instead of "column: value; …".
 	PlainRows bool
 	// Languages are the languages of scanned pages in Tesseract's notation, such as eng or deu. If empty, the installed
@@ -163,6 +165,7 @@ type Extractor struct {
 	slots  *admission.Gate
 	ocr    *tesseract.Program
 	pages  *admission.Gate // limits the pages whose text is being recognised
+	known  knownPages      // pages recognised by Locate
 	ctx    context.Context // cancelled by Close
 	cancel context.CancelCauseFunc
 
@@ -222,7 +225,8 @@ func (x *Extractor) Draw(ctx context.Context, req Request, page int) ([]byte, er
 
 // Locate finds passages from a document's text on its pages. For each passage and each of its spans, the result holds
 // rectangles, usually one per line, or none if the text is not found. Locate reads only the pages around the passages.
-// It waits and fails like Extract. For formats without positions, it fails with an Unsupported error.
+// If Request.Key is set, it recognises the text of scanned pages, and keeps it for later calls. It waits and fails like
+// Extract. For formats without positions, it fails with an Unsupported error.
 func (x *Extractor) Locate(ctx context.Context, req Request, passages []Passage) ([][][]domain.PageRectangle, error) {
 	if len(passages) == 0 {
 		return nil, nil
@@ -230,8 +234,7 @@ func (x *Extractor) Locate(ctx context.Context, req Request, passages []Passage)
 	if err := format.CheckPassages(passages); err != nil {
 		return nil, err
 	}
-	answer, err := x.ask(ctx, req, task{passages: passages})
-	return answer.Rectangles, err
+	return x.locate(ctx, req, passages)
 }
 
 // task tells a child what to do with a document: draw page `page` or locate `passages`. If neither is set, the child

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sluice/sluice/pkg/domain"
@@ -244,7 +245,7 @@ const minSure = 0.75
 // page recognises the text on one page. If the result is doubtful, page tries again with the orientation and script
 // that the program detects, and returns the better result.
 func (r *recognition) page(ctx context.Context, number int) (scan.Page, error) {
-	picture, err := r.picture(ctx, number, 0)
+	picture, angle, err := r.picture(ctx, number, 0)
 	if err != nil {
 		return scan.Page{}, err
 	}
@@ -259,6 +260,7 @@ func (r *recognition) page(ctx context.Context, number int) (scan.Page, error) {
 	if err != nil {
 		return scan.Page{}, err
 	}
+	first.Angle = angle
 	if first.Confidence() >= minSure || r.inPicture && first.Letters() == 0 {
 		return first, nil
 	}
@@ -274,10 +276,11 @@ func (r *recognition) page(ctx context.Context, number int) (scan.Page, error) {
 		return first, nil
 	}
 	if layout.Turn != 0 {
-		turned, err := r.picture(ctx, number, layout.Turn)
+		turned, turnedAngle, err := r.picture(ctx, number, layout.Turn)
 		if err != nil {
 			return scan.Page{}, err
 		}
+		angle = turnedAngle
 		defer turned.Close()
 		picture = turned
 	}
@@ -285,20 +288,101 @@ func (r *recognition) page(ctx context.Context, number int) (scan.Page, error) {
 	if err != nil || second.Quality() <= first.Quality() {
 		return first, ctx.Err()
 	}
-	second.Turn = layout.Turn
+	second.Turn, second.Angle = layout.Turn, angle
 	return second, nil
 }
 
 // picture has a child process make the picture of a page. Unlike Extract, it does not wait for a free child. The number
 // of such children is still limited, because every page waits for its turn to be recognised.
-func (r *recognition) picture(ctx context.Context, number, turn int) (*os.File, error) {
+func (r *recognition) picture(ctx context.Context, number, turn int) (picture *os.File, angle float64, err error) {
 	f, size, err := openDocument(r.req.Path)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer f.Close()
 	child := r.x.request(r.req, task{page: number}, size)
 	child.Scan, child.Turn = true, turn
 	answer, err := r.x.askChild(ctx, f, child, "")
-	return answer.Scan, err
+	return answer.Scan, answer.ScanAngle(), err
+}
+
+// maxLocatedScans is the maximum number of scanned pages whose text is recognised to locate passages. The caller waits.
+const maxLocatedScans = 2
+
+// locate finds passages in a document. If they are on scanned pages, it first recognises the text of up to
+// maxLocatedScans pages, unless the pages are still known from an earlier call.
+func (x *Extractor) locate(ctx context.Context, req Request, passages []Passage) ([][][]domain.PageRectangle, error) {
+	ctx, req, done, err := x.begin(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	scans := format.Scans{Report: x.ocr.Missing() == "" && req.Key != "", Limit: maxLocatedScans}
+	answer, err := x.askNext(ctx, req, task{passages: passages, scans: scans})
+	if KindOf(err) != Scanned {
+		return answer.Rectangles, err
+	}
+	_, installed, checkErr := x.ocr.Check(x.ctx)
+	if checkErr != nil {
+		answer, err := x.askNext(ctx, req, task{passages: passages})
+		return answer.Rectangles, err
+	}
+	r, fileErr := x.newRecognition(req, installed)
+	if fileErr != nil {
+		return nil, fileErr
+	}
+	defer r.close()
+	for left, numbers := maxLocatedScans, pagesOf(err); len(numbers) > 0; numbers = numbers[1:] {
+		n := numbers[0]
+		key := fmt.Sprint(req.Key, " ", n, " ", req.Languages)
+		page, known := x.known.get(key)
+		switch {
+		case !known && left == 0:
+			continue
+		case !known:
+			left--
+			if page, _, err = r.next(ctx, n, len(numbers)); err != nil {
+				return nil, err
+			}
+			x.known.put(key, page)
+		}
+		if err := r.write(page, n); err != nil {
+			return nil, err
+		}
+	}
+	answer, err = x.askNext(ctx, req, task{passages: passages, scans: format.Scans{Limit: maxLocatedScans}, recognised: r.out.Name()})
+	return answer.Rectangles, err
+}
+
+// maxKnownPages is the number of recognised pages to keep. A page takes about 100 KB.
+const maxKnownPages = 200
+
+// knownPages keeps the most recently recognised pages. It is safe for concurrent use.
+type knownPages struct {
+	mu    sync.Mutex
+	pages map[string]scan.Page
+	order []string // keys, oldest first
+}
+
+func (k *knownPages) get(key string) (scan.Page, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	page, known := k.pages[key]
+	return page, known
+}
+
+func (k *knownPages) put(key string, page scan.Page) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if _, known := k.pages[key]; known {
+		return
+	}
+	if k.pages == nil {
+		k.pages = map[string]scan.Page{}
+	}
+	if len(k.order) == maxKnownPages {
+		delete(k.pages, k.order[0])
+		k.order = k.order[1:]
+	}
+	k.pages[key], k.order = page, append(k.order, key)
 }

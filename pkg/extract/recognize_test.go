@@ -8,6 +8,7 @@ import (
 	"image/jpeg"
 	"image/png"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -187,5 +188,42 @@ func TestHostilePicturesDoNoHarm(t *testing.T) {
 		if err == nil && len(doc.Blocks) == 0 {
 			t.Error("a document without text")
 		}
+	}
+}
+
+func TestPassagesOnScannedPagesAreLocated(t *testing.T) {
+	t.Parallel()
+	x := newScanReader(t, nil)
+	text := inspection.Heading + "\n\n" + inspection.Paragraphs[0]
+	passages := []extract.Passage{{Text: text, Page: 1, Spans: [][2]int{{0, len("Inspection")}, {0, len(text)}}}}
+	for name, s := range map[string]paper.Scan{"clean": {}, "skewed": {Skew: -4}, "turned": {Turn: 1}, "turned and skewed": {Turn: 3, Skew: 3}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			// The middle of the first word, in pixels from the centre of the page, and how the scan moves it.
+			dx, dy := 400-paper.Width/2.0, 300-paper.Height/2.0
+			sin, cos := math.Sincos(s.Skew * math.Pi / 180)
+			at, w, h := [2]float64{paper.Width/2 + dx*cos + dy*sin, paper.Height/2 - dx*sin + dy*cos}, float64(paper.Width), float64(paper.Height)
+			for range s.Turn {
+				at, w, h = [2]float64{h - at[1], at[0]}, h, w
+			}
+			req := extract.Request{Reader: bytes.NewReader(scanned(t, inspection, s)), Name: "a.pdf", Key: name, Languages: []string{"eng"}}
+			found, err := x.Locate(t.Context(), req, passages)
+			if err != nil {
+				t.Fatal(err)
+			}
+			word, all := found[0][0], found[0][1]
+			if len(word) != 1 || len(all) < 4 {
+				t.Fatalf("the first word has %d rectangles, the passage %d", len(word), len(all))
+			}
+			const points = 72.0 / 300
+			r, left, top := word[0], at[0]*points, at[1]*points
+			if r.Page != 1 || left < r.X || left > r.X+r.Width || top < r.Y || top > r.Y+r.Height || r.Width*r.Height > 120*60 {
+				t.Errorf("the first word is around (%.0f, %.0f), but was found in %+v", left, top, r)
+			}
+		})
+	}
+	found, err := x.Locate(t.Context(), extract.Request{Reader: bytes.NewReader(scanned(t, inspection, paper.Scan{})), Name: "a.pdf"}, passages)
+	if err != nil || len(found[0][0]) > 0 {
+		t.Errorf("without a key, the rectangles are %v, %v", found, err)
 	}
 }

@@ -42,6 +42,7 @@ type Locator struct {
 	Originals Originals
 	Extractor Extractor
 	Timeout   time.Duration // time limit for one call; default DefaultTimeout
+	Languages []string      // of scanned pages; empty: those installed for a page's script
 
 	// Slots limits how many originals are read at a time, because each is first copied to a temporary file. Workspaces
 	// share the slots fairly. A nil gate sets no limit.
@@ -50,8 +51,8 @@ type Locator struct {
 }
 
 // DefaultTimeout is the default time limit for one call. Most calls take less than a tenth of a second, but large
-// originals have to be transferred first.
-const DefaultTimeout = 5 * time.Second
+// originals have to be transferred first, and text on scanned pages recognised.
+const DefaultTimeout = 10 * time.Second
 
 // maxFiles is the maximum number of originals read in parallel by one call.
 const maxFiles = 4
@@ -131,7 +132,9 @@ func (l *Locator) locateIn(ctx context.Context, workspaceID, id string, passages
 		return nil, fmt.Errorf("reading the original of datasource %s: %w", id, err)
 	}
 	defer body.Close()
-	return l.Extractor.Locate(ctx, extract.Request{Workspace: workspaceID, Reader: body, Name: d.Original.Name, Declared: d.Original.MIMEType}, passages)
+	return l.Extractor.Locate(ctx, extract.Request{
+		Workspace: workspaceID, Reader: body, Name: d.Original.Name, Declared: d.Original.MIMEType, Key: d.Original.Key, Languages: l.Languages,
+	}, passages)
 }
 
 func (l *Locator) logger() *slog.Logger {

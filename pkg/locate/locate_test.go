@@ -36,6 +36,9 @@ func (f files) Get(_ context.Context, key string) (io.ReadCloser, error) {
 type reader struct{ err error }
 
 func (r reader) Locate(ctx context.Context, req extract.Request, passages []extract.Passage) ([][][]domain.PageRectangle, error) {
+	if req.Key == "" {
+		return nil, errors.New("the request does not identify the content")
+	}
 	data, err := io.ReadAll(req.Reader)
 	if err != nil || r.err != nil {
 		return nil, errors.Join(err, r.err)

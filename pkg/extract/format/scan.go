@@ -19,28 +19,29 @@ const (
 // Scan detects a document's format and returns a page's picture for OCR, with skewed lines of text straightened. Pages
 // are counted from 1. In formats without scanned pages, `page` is the number of a picture; see domain.Picture. Scan
 // returns an *Error if the document cannot be read or a reader panics.
-func (r *Registry) Scan(ctx context.Context, src Source, lim Limits, page, turn int) (picture *image.Gray, err error) {
+func (r *Registry) Scan(ctx context.Context, src Source, lim Limits, page, turn int) (straight scan.Picture, err error) {
 	lim = lim.WithDefaults()
 	head, err := readHead(src, lim)
 	if err != nil {
-		return nil, err
+		return straight, err
 	}
 	defer recoverPanic(&err)
 	kind := r.Detect(head, src.Name, src.Declared)
 	f := r.byType(kind)
 	if f == nil {
-		return nil, r.Unsupported(kind)
+		return straight, r.Unsupported(kind)
 	}
+	var picture *image.Gray
 	if f.Scan == nil {
 		if picture, err = r.scanPicture(ctx, src, lim, kind, head, page, turn); err != nil {
-			return nil, err
+			return straight, err
 		}
 		return scan.Straightened(picture), nil
 	}
 	p := &Parser{Ctx: ctx, Src: src, Lim: lim, Formats: r, Doc: &domain.Document{MIMEType: kind}}
 	p.Out = &Sink{Left: lim.MaxText, Max: lim.MaxText, Emit: func(domain.Block) error { return nil }}
 	if picture, err = f.Scan(p, page, turn); err != nil {
-		return nil, err
+		return straight, err
 	}
 	return scan.Straightened(picture), nil
 }

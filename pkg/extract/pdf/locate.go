@@ -2,6 +2,8 @@ package pdf
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -12,6 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 	"github.com/sluice/sluice/pkg/extract/pdf/pdfmatch"
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
+	"github.com/sluice/sluice/pkg/extract/scan"
 	"github.com/sluice/sluice/pkg/lists"
 )
 
@@ -35,7 +38,7 @@ func locate(p *format.Parser, passages []format.Passage) ([][][]domain.PageRecta
 		return nil, err
 	}
 	defer s.close()
-	l := &locator{source: s, glyphs: map[int][]pdfmatch.Glyph{}, frames: map[int]pdftext.Frame{}}
+	l := &locator{source: s, glyphs: map[int][]pdfmatch.Glyph{}, frames: map[int]pdftext.Frame{}, unread: map[int]bool{}}
 	rectangles := make([][][]domain.PageRectangle, len(passages))
 	n := 0
 	for i, passage := range passages {
@@ -50,6 +53,9 @@ func locate(p *format.Parser, passages []format.Passage) ([][][]domain.PageRecta
 			n += len(span)
 		}
 	}
+	if len(l.unread) > 0 && p.Src.Scans.Report {
+		return nil, &format.Error{Kind: format.Scanned, Pages: slices.Sorted(maps.Keys(l.unread)), Message: "the passages are on scanned pages, whose text must be recognised"}
+	}
 	return rectangles, nil
 }
 
@@ -58,6 +64,7 @@ type locator struct {
 	*source
 	glyphs map[int][]pdfmatch.Glyph // by page, from 1
 	frames map[int]pdftext.Frame
+	unread map[int]bool // scanned pages with passages, whose text has not been recognised
 }
 
 // locate finds the spans of one passage. It searches the passage's page and, if something is missing, the pages around
@@ -66,9 +73,12 @@ func (l *locator) locate(passage format.Passage) ([][]domain.PageRectangle, erro
 	rectangles, shares := make([][]domain.PageRectangle, len(passage.Spans)), make([]float64, len(passage.Spans))
 	spans := lists.Map(passage.Spans, func(s [2]int) pdfmatch.Span { return pdfmatch.Span{Start: s[0], End: s[1]} })
 	for near := range nearPages + 1 {
-		text, err := l.text(passage.Page-near, passage.Page+near)
+		text, err := l.text(passage.Page-near, passage.Page+near, passage.Page)
 		if err != nil {
 			return nil, err
+		}
+		if l.unread[passage.Page] {
+			break
 		}
 		missing := false
 		for i, m := range text.Find(passage.Text, spans) {
@@ -84,15 +94,20 @@ func (l *locator) locate(passage format.Passage) ([][]domain.PageRectangle, erro
 	return rectangles, nil
 }
 
-// text returns the text of the pages `from` to `to`, inclusive, counted from 1.
-func (l *locator) text(from, to int) (*pdfmatch.Text, error) {
+// text returns the text of the pages `from` to `to`, inclusive, counted from 1. Page `wanted` is added to l.unread if its
+// text must be recognised first.
+func (l *locator) text(from, to, wanted int) (*pdfmatch.Text, error) {
 	var all []pdfmatch.Glyph
 	for number := max(from, 1); number <= min(to, l.pages); number++ {
 		glyphs, known := l.glyphs[number]
 		if !known {
 			var err error
-			if glyphs, err = l.read(number); err != nil {
+			scanned := false
+			if glyphs, scanned, err = l.read(number); err != nil {
 				return nil, err
+			}
+			if scanned && number == wanted {
+				l.unread[number] = true
 			}
 			l.glyphs[number] = glyphs
 		}
@@ -101,26 +116,31 @@ func (l *locator) text(from, to int) (*pdfmatch.Text, error) {
 	return pdfmatch.NewText(all), nil
 }
 
-// read reads a page's glyphs in reading order, with the same reader as extraction.
-func (l *locator) read(number int) ([]pdfmatch.Glyph, error) {
+// read reads a page's glyphs in reading order, with the same reader as extraction. `scanned` means that the page's text
+// must be recognised first.
+func (l *locator) read(number int) (glyphs []pdfmatch.Glyph, scanned bool, err error) {
 	if err := l.p.Ctx.Err(); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	page, doubt := l.readOwn(number - 1)
 	if doubt.why == "" && page.letters < minPageLetters {
 		doubt = doubtOf(pdftext.Stats{}, pdftext.Stats{}, page, true)
 	}
-	page, err := l.readBetter(number-1, page, doubt)
-	if err != nil {
-		return nil, err
+	if page, err = l.readBetter(number-1, page, doubt); err != nil {
+		return nil, false, err
 	}
 	frame := l.frame(number - 1)
 	l.frames[number] = frame
+	page = l.recognised(number-1, page)
+	if page.confidence > 0 {
+		width, _ := frame.Size()
+		return scannedGlyphs(l.p.Src.Scans.Pages[number].WithoutNoise(), number, width), false, nil
+	}
+	scanned = !page.tried && page.need != needNone && page.need != needCheck
 	place := frame.FromTop
 	if page.byPDFium != "" {
 		place = func(b pdftext.Box) pdftext.Box { return frame.FromTop(frame.Upright(b)) } // PDFium's positions are in the file's coordinates
 	}
-	var glyphs []pdfmatch.Glyph
 	for i, line := range readingOrder(withFields(page)) {
 		slanted, cell := line.Slanted(), -1
 		begins := true
@@ -134,7 +154,24 @@ func (l *locator) read(number int) ([]pdfmatch.Glyph, error) {
 			begins, cell = unicode.IsSpace(last), g.Cell
 		}
 	}
-	return glyphs, nil
+	return glyphs, scanned, nil
+}
+
+// scannedGlyphs returns a recognised page's words at their positions on the displayed page, in points. `width` is the
+// page's width.
+func scannedGlyphs(found scan.Page, number int, width float64) []pdfmatch.Glyph {
+	var glyphs []pdfmatch.Glyph
+	for i, line := range found.Lines {
+		for _, w := range line.Words {
+			x0, y0, x1, y1, pixels := found.Original(w)
+			scale := width / pixels
+			glyphs = append(glyphs, pdfmatch.Glyph{
+				Page: number, Line: number*linesOfPage + i, Text: w.Text, Box: pdfmatch.Box{X0: x0 * scale, Y0: y0 * scale, X1: x1 * scale, Y1: y1 * scale},
+				Size: line.Size * scale, Begins: true, Slanted: found.Angle != 0,
+			})
+		}
+	}
+	return glyphs
 }
 
 // frame returns the frame of page i, counted from 0.

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"image"
 	"io"
 	"os"
 	"os/signal"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/extract/scan"
 )
 
 // ChildMarker is the environment variable that makes a process a child. Its value is the child's memory limit in bytes.
@@ -45,7 +45,7 @@ type LocateFunc func(context.Context, format.Source, format.Limits, []format.Pas
 
 // ScanFunc returns a page's picture for OCR, turned clockwise by the given number of quarter turns. Pages are counted
 // from 1. It runs in the child.
-type ScanFunc func(ctx context.Context, src format.Source, lim format.Limits, page, turn int) (*image.Gray, error)
+type ScanFunc func(ctx context.Context, src format.Source, lim format.Limits, page, turn int) (scan.Picture, error)
 
 // Tasks are the functions that a child uses to serve requests.
 type Tasks struct {
@@ -167,7 +167,7 @@ func (c *childServer) answer(req Request) error {
 	var rectangles [][][]domain.PageRectangle
 	switch {
 	case req.Page > 0 && req.Scan:
-		err = c.scan(src, req)
+		picture, err = c.scan(src, req)
 	case req.Page > 0:
 		picture, err = c.tasks.Draw(context.Background(), src, req.Limits, req.Page)
 	case len(req.Passages) > 0:

@@ -24,7 +24,7 @@ const (
 	frameBlocks     frameKind = 'B' // from the child: []domain.Block, in any number of frames
 	frameSpent      frameKind = 'S' // from the child: true if the child must be replaced after this document
 	frameDocument   frameKind = 'D' // from the child: domain.Document without blocks; ends the answer
-	framePicture    frameKind = 'P' // from the child: []byte, a picture; empty if it is in a file; ends the answer
+	framePicture    frameKind = 'P' // from the child: []byte, a picture, or for OCR its angle; ends the answer
 	frameRectangles frameKind = 'L' // from the child: [][][]domain.PageRectangle, for passages; ends the answer
 	frameRefusal    frameKind = 'E' // from the child: Error; ends the answer
 	frameFault      frameKind = 'F' // from the child: a string, the error that prevented reading; ends the answer

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"image"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/sluice/sluice/pkg/extract/format"
 	"github.com/sluice/sluice/pkg/extract/scan"
@@ -23,17 +25,27 @@ const (
 // maxPictureHead is the maximum size, in bytes, of a picture file without its pixels.
 const maxPictureHead = 64
 
-// scan writes a page's picture to a file in the child's folder.
-func (c *childServer) scan(src format.Source, req Request) error {
-	g, err := c.tasks.Scan(context.Background(), src, req.Limits, req.Page, req.Turn)
+// scan writes a page's picture to a file in the child's folder. It returns the angle by which the picture was rotated,
+// for ScanAngle.
+func (c *childServer) scan(src format.Source, req Request) (angle []byte, err error) {
+	picture, err := c.tasks.Scan(context.Background(), src, req.Limits, req.Page, req.Turn)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	f, err := os.Create(filepath.Join(os.TempDir(), pictureFile)) //nolint:gosec // the folder belongs to this child alone
 	if err != nil {
-		return fmt.Errorf("creating a file for a picture: %w", err)
+		return nil, fmt.Errorf("creating a file for a picture: %w", err)
 	}
-	return errors.Join(writeGraymap(f, g), f.Close())
+	return strconv.AppendFloat(nil, picture.Angle, 'g', -1, 64), errors.Join(writeGraymap(f, picture.Gray), f.Close())
+}
+
+// ScanAngle returns the angle in degrees by which a scanned picture was rotated, or 0 if the child sent no valid one.
+func (a Answer) ScanAngle() float64 {
+	angle, err := strconv.ParseFloat(string(a.Picture), 64)
+	if err != nil || !(math.Abs(angle) < 90) { // the comparison also rejects NaN
+		return 0
+	}
+	return angle
 }
 
 // writeGraymap writes a picture in PGM format, which needs no compression.

@@ -17,14 +17,20 @@ const (
 	clearBenefit = 1.15 // how much sharper the lines must be at the best angle than without rotation
 )
 
+// Picture is a page's picture for OCR.
+type Picture struct {
+	*image.Gray
+	Angle float64 // by which the picture was rotated around its centre, in degrees; see Page.Angle
+}
+
 // Straightened returns a page's picture rotated so that its lines of text are horizontal. The lines may be slightly
 // skewed, as on paper that was not placed straight on the scanner.
-func Straightened(g *image.Gray) *image.Gray {
+func Straightened(g *image.Gray) Picture {
 	angle := skewOf(g)
 	if math.Abs(angle) < minAngle {
-		return g
+		return Picture{Gray: g}
 	}
-	return rotated(g, angle)
+	return Picture{Gray: rotated(g, angle), Angle: angle}
 }
 
 // point is a dark point in a reduced picture.

@@ -21,8 +21,11 @@ type Page struct {
 	Height int    `json:"h"`
 	// Turn is the number of clockwise quarter turns that made the picture upright. Width, Height and all positions refer
 	// to the turned picture.
-	Turn  int    `json:"t,omitempty"`
-	Lines []Line `json:"l,omitempty"`
+	Turn int `json:"t,omitempty"`
+	// Angle is the counterclockwise rotation in degrees that made the turned picture's lines horizontal. Positions refer to
+	// the rotated picture.
+	Angle float64 `json:"a,omitempty"`
+	Lines []Line  `json:"l,omitempty"`
 	// Failed tells users why recognition failed. It is "" if recognition succeeded.
 	Failed string `json:"f,omitempty"`
 }
@@ -247,4 +250,30 @@ func Read(r io.Reader) (map[int]Page, error) {
 		return nil, fmt.Errorf("reading recognised text: %w", err)
 	}
 	return pages, nil
+}
+
+// Original returns the smallest box around a box's corners in the page's original picture, before it was turned and
+// rotated, and that picture's width in pixels.
+func (p Page) Original(w Word) (x0, y0, x1, y1, width float64) {
+	sin, cos := math.Sincos(p.Angle * math.Pi / 180)
+	pw, ph := float64(p.Width), float64(p.Height)
+	width = pw
+	if p.Turn%2 != 0 {
+		width = ph
+	}
+	x0, y0, x1, y1 = math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)
+	for _, corner := range [][2]float64{{w.X0, w.Y0}, {w.X1, w.Y0}, {w.X0, w.Y1}, {w.X1, w.Y1}} {
+		dx, dy := corner[0]-pw/2, corner[1]-ph/2
+		x, y := pw/2+dx*cos-dy*sin, ph/2+dx*sin+dy*cos
+		switch p.Turn {
+		case 1:
+			x, y = y, pw-x
+		case 2:
+			x, y = pw-x, ph-y
+		case 3:
+			x, y = ph-y, x
+		}
+		x0, y0, x1, y1 = min(x0, x), min(y0, y), max(x1, x), max(y1, y)
+	}
+	return x0, y0, x1, y1, width
 }

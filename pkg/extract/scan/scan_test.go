@@ -163,17 +163,17 @@ func darkRows(g *image.Gray) int {
 func TestASkewedPageIsStraightened(t *testing.T) {
 	t.Parallel()
 	straight := lines(0)
-	if scan.Straightened(straight) != straight {
+	if scan.Straightened(straight).Gray != straight {
 		t.Error("a straight page was changed")
 	}
 	want := darkRows(straight)
 	for _, degrees := range []float64{-5, -1.3, 0.7, 3, 5} {
-		if got := darkRows(scan.Straightened(lines(degrees))); got > want*5/4 {
+		if got := darkRows(scan.Straightened(lines(degrees)).Gray); got > want*5/4 {
 			t.Errorf("at %v degrees, %d rows have ink, not %d", degrees, got, want)
 		}
 	}
 	blank := image.NewGray(image.Rect(0, 0, 10, 10))
-	if scan.Straightened(blank) != blank {
+	if scan.Straightened(blank).Gray != blank {
 		t.Error("a page without text was changed")
 	}
 }
