@@ -102,7 +102,7 @@ func (l *locator) text(from, to, wanted int) (*pdfmatch.Text, error) {
 		glyphs, known := l.glyphs[number]
 		if !known {
 			var err error
-			scanned := false
+			var scanned bool
 			if glyphs, scanned, err = l.read(number); err != nil {
 				return nil, err
 			}
