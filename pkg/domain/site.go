@@ -151,6 +151,10 @@ func (d *Datasource) SettlePages(pages SiteProgress, cause string, at time.Time)
 		status, message = StatusError, "The crawl was stopped before any page was found."
 	case all == 0:
 		status, message = StatusError, fmt.Sprintf("The %s has no %ss that can be read.", group, part)
+	case all == 1 && failed == 1:
+		status, message = StatusError, fmt.Sprintf("The %s's only %s could not be read: %s", group, part, cause)
+	case all == 1 && skipped == 1:
+		status, message = StatusError, fmt.Sprintf("The %s's only %s was skipped: %s", group, part, cause)
 	case failed == all:
 		status, message = StatusError, fmt.Sprintf("None of the %s's %d %ss could be read. Example: %s", group, all, part, cause)
 	case skipped == all:

@@ -122,7 +122,7 @@ func testCrawls(t *testing.T, open world.Open) {
 	})
 	world.Run(t, open, "a site whose pages are all left out ends in error and says why", func(t *testing.T, w *world.World) {
 		site := siteOf(w, world.Pages{world.PageA: {}}, world.PageA)
-		world.Equal(t, []any{domain.StatusError, "All of the site's 1 pages were skipped. Example: It is marked noindex."},
+		world.Equal(t, []any{domain.StatusError, "The site's only page was skipped: It is marked noindex."},
 			[]any{site.Status, site.Error})
 	})
 	world.Run(t, open, "a page whose content was replaced by a text is fetched whole again", func(t *testing.T, w *world.World) {

@@ -132,7 +132,7 @@ func testSites(t *testing.T, open world.Open) {
 		w.ApplyEvent(a, domain.EventError, func(ev *domain.Event) { ev.Error = "it does not exist" })
 		failed := w.Get(site.ID)
 		world.Equal(t, domain.StatusError, failed.Status)
-		world.Equal(t, "None of the site's 1 pages could be read. Example: it does not exist", failed.Error)
+		world.Equal(t, "The site's only page could not be read: it does not exist", failed.Error)
 		world.Must(w.Requeue(w.Ctx, w.WS, a.ID, domain.NewCrawlJob(a, w.Settled()), catalog.PriorityFresh))(t)
 		world.Equal(t, domain.StatusRunning, w.Get(site.ID).Status)
 		w.PublishAll()
