@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"math"
+	"path"
 	"slices"
 	"strings"
 	"unicode"
@@ -32,6 +33,8 @@ const (
 	// Factor for the score of a passage that contains the whole query verbatim. It favours exact names, such as those
 	// of settings.
 	verbatimFactor = 2
+	// Factor for the beginning of the page whose address ends in the query, such as embed.
+	addressFactor = 4
 	// Factor for the scores of decision records and history. It is below 1 because most readers want to know how to use
 	// the program.
 	decisionFactor = 0.6
@@ -139,6 +142,9 @@ func (s *searcher) find(query string) []Hit {
 		scores[i] *= s.passages[i].factor * float64(matched[i]) / float64(len(words))
 		if len(words) > 1 && strings.Contains(s.lower[i], verbatim) {
 			scores[i] *= verbatimFactor
+		}
+		if p := s.passages[i]; p.heading == "" && path.Base(p.at) == verbatim {
+			scores[i] *= addressFactor
 		}
 		found = append(found, i)
 	}

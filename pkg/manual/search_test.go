@@ -32,6 +32,8 @@ func TestSearchOfTheDocumentation(t *testing.T) {
 		"robots.txt":                 Root + "/crawling",
 		"how do I restore a backup?": Root + "/backup",
 		"DATABASE_URL":               Root + "/",
+		"embed":                      Root + "/embed",
+		"allowed origins":            Root + "/embed#allowed-origins",
 	} {
 		hits := searched(t, query)
 		found := slices.ContainsFunc(hits[:min(len(hits), 3)], func(h Hit) bool { return strings.HasPrefix(h.At, want) })
