@@ -42,12 +42,12 @@ function tables(usage) {
 /** @param {any[]} keys */
 function byKey(keys) {
   if (keys.length === 0) return h('p', { class: 'faint' }, 'No usage this month.');
-  const columns = [...new Set(keys.flatMap((k) => k.usage.map((/** @type {any} */ u) => u.metric)))];
   return h('div', { class: 'scroll card', tabindex: '0', role: 'group', 'aria-label': 'Usage by key' }, h('table', {},
-    h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Key'), columns.map((m) => h('th', { scope: 'col', class: 'n' }, metrics[m] ?? m)))),
-    h('tbody', {}, keys.map((k) => h('tr', {},
-      h('th', { scope: 'row' }, k.name ?? (k.keyId ? 'Revoked key' : 'No key')),
-      columns.map((m) => h('td', { class: 'n' }, amount(m, k.usage.find((/** @type {any} */ u) => u.metric === m)?.used ?? 0))))))));
+    h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Key'), h('th', { scope: 'col' }, 'Metric'), h('th', { scope: 'col', class: 'n' }, 'Used'))),
+    // A row for each metric: a column for each would be cut off on phones.
+    h('tbody', {}, keys.map((k) => k.usage.map((/** @type {any} */ u, /** @type {number} */ i) => h('tr', {},
+      i === 0 && h('th', { scope: 'row', rowspan: String(k.usage.length) }, k.name ?? (k.keyId ? 'Revoked key' : 'No key')),
+      h('td', {}, metrics[u.metric] ?? u.metric), h('td', { class: 'n' }, amount(u.metric, u.used))))))));
 }
 
 /** @param {any} limits */
