@@ -25,7 +25,7 @@ func newCommandLine(h hooks, shape Shape, environ []string, stdout, stderr io.Wr
 	return &commandLine{shape: shape, hooks: h, Program: cli.Program{
 		Name: shape.command(), Version: Version(), Environ: environ, In: os.Stdin, Out: stdout, Err: stderr,
 		About: map[Shape]string{
-			API: "Sluice indexes files, web pages, web sites and text, and answers questions about them. Without a command, it runs\n" +
+			API: "Sluice indexes files, web pages, websites and text, and answers questions about them. Without a command, it runs\n" +
 				"the service, which needs no configuration.",
 			Ingestor: "Ingestor reads and indexes documents for the api processes of a fleet. Without a command, it runs the process;\n" +
 				"sluice ingestor serve --help lists the settings.",

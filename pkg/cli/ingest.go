@@ -109,8 +109,8 @@ type ingestFlags struct {
 func (p *Program) ingestCommand() *cobra.Command {
 	var f ingestFlags
 	cmd := &cobra.Command{
-		Use: "ingest PATH|URL… --datastore DATASTORE", Short: "Add files, folders, web pages and web sites", GroupID: GroupUse,
-		Long: "Add files, folders, web pages and, with --site, web sites, and wait until they are searchable. Patterns must be\n" +
+		Use: "ingest PATH|URL… --datastore DATASTORE", Short: "Add files, folders, web pages and websites", GroupID: GroupUse,
+		Long: "Add files, folders, web pages and, with --site, websites, and wait until they are searchable. Patterns must be\n" +
 			"quoted, as in 'docs/**/*.md'. A file's path, as given here, becomes its custom id. Unchanged files are not sent\n" +
 			"again. A changed file replaces its old version as soon as the new one is searchable. In folders, hidden files, empty\n" +
 			"files and unsupported types are skipped. A ZIP archive is read like a folder if you name it, or give a pattern\n" +

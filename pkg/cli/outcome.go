@@ -28,7 +28,7 @@ type documentResult struct {
 	Status client.DatasourceStatus `json:"status"`
 	Chunks int64                   `json:"chunks"`
 	Error  string                  `json:"error,omitempty"`
-	Crawl  *client.CrawlProgress   `json:"crawl,omitempty"` // web sites only
+	Crawl  *client.CrawlProgress   `json:"crawl,omitempty"` // websites only
 }
 
 // verification compares an imported vector store with the datastore it was imported into.

@@ -81,7 +81,7 @@ func documentKeyOf(d client.Datasource) documentKey {
 	}
 }
 
-// siteKey returns a web site's key.
+// siteKey returns a website's key.
 func siteKey(root, sitemap string) string {
 	if root == "" && sitemap == "" {
 		return ""
