@@ -32,7 +32,7 @@ func TestSettlePages(t *testing.T) {
 		d := site()
 		d.SettlePages(SiteProgress{Discovered: 1, Failed: 1}, "http://x/ does not exist", at)
 		equal(t, StatusError, d.Status)
-		equal(t, "None of the site's 1 pages could be read. Example: http://x/ does not exist", d.Error)
+		equal(t, "The site's only page could not be read: http://x/ does not exist", d.Error)
 	})
 	t.Run("patterns that leave nothing but the root are told, until they take more", func(t *testing.T) {
 		t.Parallel()
