@@ -64,6 +64,7 @@ func filledService(t *testing.T) (*service, map[string]view) {
 			c.click("dialog form > button")
 			c.waitVisible("dialog table")
 			c.waitVisible("dialog .problem a[href='#/datasources/" + web.ID + "']") // the preview says that the site is there
+			c.until(`/ would be refreshed/.test(document.querySelector('dialog [role=status]')?.textContent)`)
 		}},
 		"a site that is there": {hash: "#/datastores/" + store.ID, visible: ".drop", open: func(c *tab) {
 			pressed(".drop button:nth-of-type(5)")(c)

@@ -180,7 +180,7 @@ function addSite(store, signal) {
       fill(preview, h('p', { class: 'note', role: 'status' }, 'Checking the website. This can take up to 20 seconds …'));
       const plan = await call('POST', 'datasources/plan', { config: wanted });
       const known = (await all(`datasources?datastoreId=${encodeURIComponent(store.id)}&type=web_site`, signal)).find((s) => scope(s.config) === scope(wanted));
-      fill(preview, known && alreadyThere(known.id), planView(plan));
+      fill(preview, known && alreadyThere(known.id), planView(plan, Boolean(known)));
     } catch (e) {
       fill(preview, problem(e));
     }
