@@ -66,6 +66,7 @@ func TestProgressOfALongDocumentIsReportedOnceASecond(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPipeline(4*batchRows + 1)
+		p.log.brief = false
 		p.now = time.Now
 		read, embed := p.extract, p.embed
 		p.extract = func(r extract.Request) (*domain.Document, error) { time.Sleep(700 * time.Millisecond); return read(r) }
