@@ -233,10 +233,11 @@ func TestQueryStringsAreChecked(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	for query, words := range map[string]string{
-		"limit=0":         "0 is below the minimum of 1",
-		"limit=many":      `is "many"; it must be a whole number`,
-		"limit=1&limit=2": "is sent more than once",
-		"limit=1.5":       `is "1.5"; it must be a whole number`,
+		"limit=0":           "0 is below the minimum of 1",
+		"limit=many":        `is "many"; it must be a whole number`,
+		"limit=99999999999": "99999999999 is above the maximum of 200",
+		"limit=1&limit=2":   "is sent more than once",
+		"limit=1.5":         `is "1.5"; it must be a whole number`,
 	} {
 		if got := s.call("GET", "/agents?"+query, nil).fault("limit"); !strings.HasPrefix(got, words) {
 			t.Errorf("%s: %q, want %q", query, got, words)

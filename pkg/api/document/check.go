@@ -73,7 +73,7 @@ func (op *Operation) CheckQuery(in url.Values) (url.Values, []domain.FieldError)
 			}
 			value, values = b, []string{strconv.FormatBool(b)}
 		case schema.Type.Is("integer"):
-			n, err := strconv.ParseInt(values[0], 10, 32)
+			n, err := strconv.ParseInt(values[0], 10, 64)
 			if err != nil {
 				faults = append(faults, domain.FieldError{Field: p.Name, Message: fmt.Sprintf("is %q; it must be a whole number", jsonbody.Shorten(values[0]))})
 				continue

@@ -3,6 +3,7 @@ package jsonbody
 import (
 	"errors"
 	"fmt"
+	"math"
 	"sort"
 	"strconv"
 	"strings"
@@ -173,7 +174,13 @@ func Describe(v any) string {
 	}
 }
 
-func formatNumber(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
+// formatNumber writes a number without an exponent, such as 1000000, unless it is very large or small.
+func formatNumber(f float64) string {
+	if size := math.Abs(f); size < 1e15 && (size >= 1e-6 || size == 0) {
+		return strconv.FormatFloat(f, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(f, 'g', -1, 64)
+}
 
 func itemCount(v any) int {
 	list, _ := v.([]any)
