@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/answer/language"
 )
 
 // withoutNames returns the topics that are not names, or all topics if all of them are.
@@ -21,8 +24,8 @@ func (q question) withoutNames(about topics) topics {
 	return out
 }
 
-// If no page contains certain topics that together have this share of the total topic weight, not counting names, the
-// documents do not answer the question.
+// If no page contains certain topics that together have this share of the total topic weight, not counting names and
+// dispensable words, the documents do not answer the question.
 const unheardShare = 0.25
 
 // lacksSubject reports whether the document containing pages[at] lacks what the question is about. It returns true in
@@ -31,7 +34,9 @@ const unheardShare = 0.25
 //   - The document does not mention the month named in the question.
 //   - The document mentions none of the names in the question.
 //   - No page contains one of the names in the question.
-//   - The topics that no page contains have at least unheardShare of the total topic weight, not counting names.
+//   - The page contains only names from the question.
+//   - The topics that no page contains have at least unheardShare of the total topic weight, not counting names and
+//     dispensable words.
 //
 // In prose, only the month is checked, because prose often says the same in other words. If the question asks for a
 // price or the like, prose is checked in full, too.
@@ -48,12 +53,16 @@ func (q question) lacksSubject(pages []page, at int, about topics) bool {
 	if !pages[at].isProse() || q.wants != wantAny {
 		valued := q.hasValue(pages[at])
 		total, unheard, named, held := 0.0, 0.0, false, false
+		required, found := false, false // topics other than names that an answer must contain
+		dispensable := q.dispensable(pages)
 		for i, w := range q.weights {
 			switch {
 			case !about[i], !q.names[i] && valued && q.implied[i]:
 			case !q.names[i]:
 				total += w
-				if q.own[i] && !q.isMentioned(i, pages) {
+				required = required || q.own[i] && !dispensable[i]
+				found = found || q.isMentioned(i, pages[at:at+1])
+				if q.own[i] && !dispensable[i] && !q.isMentioned(i, pages) {
 					unheard += w
 				}
 			case q.own[i] && !strings.ContainsFunc(q.terms[i].Name, unicode.IsDigit) && monthOf[q.terms[i].Name] == 0:
@@ -64,13 +73,53 @@ func (q question) lacksSubject(pages []page, at int, about topics) bool {
 				held = held || q.isMentioned(i, document)
 			}
 		}
-		if named && !held || total > 0 && unheard >= unheardShare*total {
+		if named && !held || required && !found || total > 0 && unheard >= unheardShare*total {
 			return true
 		}
 	}
 	return slices.ContainsFunc(q.months, func(m int) bool {
 		return !slices.ContainsFunc(document, func(p page) bool { return mentionsMonth(titleOf(p.fragment)+"\n"+p.fragment.Text, m) })
 	})
+}
+
+// namesShareRow reports whether a line of the page, with its headings, contains all of the question's names. It returns
+// true if the page has no table rows.
+func (q question) namesShareRow(p page, about topics) bool {
+	named := make([]bool, len(about))
+	for i := range about {
+		named[i] = about[i] && q.names[i] && q.own[i]
+	}
+	return !slices.ContainsFunc(p.lines, func(l line) bool { return recordLine.MatchString(l.text) }) ||
+		slices.ContainsFunc(p.lines, func(l line) bool { return q.containsAll(named, l.own, p.title) })
+}
+
+// dispensable marks the terms that an answer may lack: those outside the question's noun phrases, most of which are
+// verbs, and nouns of which the pages contain a modifier. In "When do I have to settle the bar bill?", "settle" is
+// dispensable, and "bill" if the pages mention a bar. If the question's noun phrases are unknown, no term is.
+func (q question) dispensable(pages []page) []bool {
+	out := make([]bool, len(q.terms))
+	phrases, known := language.NounPhrases(q.text)
+	if !known {
+		return out
+	}
+	for i := range out {
+		out[i] = true
+	}
+	for _, p := range phrases {
+		modified := false
+		for i, is := range termsIn(q.terms, p.Modifiers) {
+			if is {
+				out[i] = false
+				modified = modified || !q.framing[i] && q.isMentioned(i, pages)
+			}
+		}
+		for i, is := range termsIn(q.terms, []string{p.Head}) {
+			if is && (!modified || utf8.RuneCountInString(p.Head) == 1) { // a letter is a name: class G
+				out[i] = false
+			}
+		}
+	}
+	return out
 }
 
 // isMentioned reports whether the question's i-th term occurs in any of the pages or their headings.

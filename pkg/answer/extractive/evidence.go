@@ -44,19 +44,21 @@ func (e evidence) total() float64 {
 	return sum
 }
 
-// Weights for a classifier that decides whether the documents answer a question. They were fitted to questions searched
-// for twice: in the documents that answer them, and in other documents from the same collections. The weighted sum is
-// the log odds of an answer.
+// Weights for a classifier that decides whether the documents answer a question. They were fitted to questions about
+// documents that answer them and documents that do not, including near misses; see docs/history/answers.md. The weighted
+// sum is the log odds of an answer.
 const (
-	answeredBase    = -3.5
-	answeredHeld    = 2.6 // words in the sentence or the previous one
-	answeredNear    = 4.6
-	answeredNames   = 2.0
-	answeredBest    = 3.8  // the best fragment's score
-	answeredAhead   = 5.3  // lead of the best score over the second
-	answeredAtLeast = -0.5 // minimum log odds of an answer
+	answeredBase  = -6.0
+	answeredCover = 6.1  // share of the topics in the best fragment
+	answeredBest  = 2.7  // the best fragment's score
+	answeredAhead = 10.0 // lead of the best score over the second
 
-	heldAtLeast     = 0.2 // minimum share of the question's words in an answer, whatever the other evidence
+	unspacedCover = 0.23 // added to the share in scripts without spaces, in which fewer terms match
+	minCover      = 0.3  // minimum share, whatever the other evidence
+
+	answeredAtLeast = -1.3 // minimum log odds of an answer
+	furtherAtLeast  = -2.5 // the same for a part of a question of which another part is answered
+
 	scoreOfNoSecond = 0.2 // minimum score assumed for the second fragment if only one was found
 	maxAhead        = 0.3 // maximum lead assumed for the best fragment if only one was found
 )
@@ -81,9 +83,32 @@ func leadOf(fragments []domain.Fragment, scores []chat.FragmentScores) lead {
 	return lead{best, best - relevances[1]}
 }
 
-// isAnswer reports whether the best sentence is likely to answer the question.
-func (e evidence) isAnswer(found lead) bool {
-	return e.certain || e.own+e.before >= heldAtLeast &&
-		answeredBase+answeredHeld*(e.own+e.before)+answeredNear*e.near+answeredNames*e.names+
-			answeredBest*found.best+answeredAhead*found.ahead >= answeredAtLeast
+// isAnswered reports whether the pages are likely to answer the question. The quotes are those that would answer it.
+func (q question) isAnswered(pages []page, quotes []sentence, found lead, state partState) bool {
+	about := q.topicsOf("")
+	at, _ := q.best(pages, about)
+	if at < 0 || q.lacksSubject(pages, at, about) {
+		return false
+	}
+	texts := []wording{pages[at].own, pages[at].title}
+	for _, s := range quotes {
+		if s.fragment == at {
+			texts = append(texts, s.said) // may contain a value of the requested kind
+		}
+	}
+	if len(texts) == 2 && !q.namesShareRow(pages[at], about) {
+		return false
+	}
+	cover := q.coverageOf(about, texts...)
+	if q.unspaced {
+		cover += unspacedCover
+	}
+	if cover < minCover {
+		return false
+	}
+	odds := answeredBase + answeredCover*cover + answeredBest*found.best + answeredAhead*found.ahead
+	if state == furtherPart {
+		return odds >= furtherAtLeast
+	}
+	return odds >= answeredAtLeast
 }

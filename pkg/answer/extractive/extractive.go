@@ -3,12 +3,14 @@
 package extractive
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/sluice/sluice/pkg/answer/chat"
 	"github.com/sluice/sluice/pkg/answer/language"
@@ -192,36 +194,55 @@ const (
 	furtherPart             // another part is answered
 )
 
-// findAnswer selects what to quote in answer to a question that asks for one thing, or to one part of a question. If
-// there are sentences that are likely to be the answer, it selects only them. Otherwise it selects the
-// passage that contains the largest share of the question's topics.
+// findAnswer selects what to quote in answer to a question that asks for one thing, or to one part of a question. It
+// selects nothing if the fragments are unlikely to answer the question. If there are sentences that are likely to be the
+// answer, it selects them, in context if they are short. Otherwise it selects the passage that contains the largest
+// share of the question's topics.
 func (e *Provider) findAnswer(ctx context.Context, p chat.Prompt, pages []page, tokens int, state partState) (out selection, err error) {
 	q, err := e.analyse(ctx, p, p.Fragments)
 	if err != nil || len(pages) == 0 {
 		return out, err
 	}
 	pages = withScores(pages, p.Fragments)
-	quotes := pick(q.sentences(pages), p.Fragments, leadOf(p.Fragments, p.Scores), tokens)
+	quotes := pick(q.sentences(pages), p.Fragments, tokens)
 	certain := slices.ContainsFunc(quotes, func(s sentence) bool { return s.evidence.certain })
-	if about := q.topicsOf(""); !certain {
-		if at, _ := q.best(pages, about); at >= 0 && q.lacksSubject(pages, at, about) {
-			return out, nil
-		}
-	}
-	if q.unspaced || q.quotesAnswer(quotes, pages, q.topicsOf(p.Question)) {
-		out.quotes = quotes // in scripts without spaces, topics cannot be determined
+	if !certain && !q.isAnswered(pages, quotes, leadOf(p.Fragments, p.Scores), state) {
 		return out, nil
 	}
 	characters := min(formCharacters, max(min(tokens, formCharacters), 1)*charactersPerToken)
-	passage, found := q.passageFor(pages, len(quotes) > 0 || state == furtherPart, state != wholeQuestion, characters)
-	switch {
-	case found:
+	if q.unspaced { // topics cannot be determined
+		out.quotes = quotes
+		return out, nil
+	}
+	if q.quotesAnswer(quotes, pages, q.topicsOf(p.Question)) {
+		return q.inContext(quotes, pages, min(characters, contextCharacters)), nil
+	}
+	passage, found := q.passageFor(pages, state != wholeQuestion, characters)
+	if found {
 		out.passages = append(out.passages, passage)
 		out.quotes = q.quotesOutside(quotes, passage, pages, tokens-pages[passage.fragment].tokens(passage))
-	case q.isSupported(quotes, pages):
-		out.quotes = quotes
 	}
 	return out, nil
+}
+
+// inContext returns a selection with the quotes. If they are short and the best one is prose that lacks some of the
+// topics, it is replaced by the passage around it, with at most the given number of characters.
+func (q question) inContext(quotes []sentence, pages []page, characters int) selection {
+	best := slices.MaxFunc(quotes, func(a, b sentence) int { return cmp.Compare(a.score, b.score) })
+	length := 0
+	for _, s := range quotes {
+		length += utf8.RuneCountInString(s.text)
+	}
+	if best.evidence.certain || best.kind == partRow || best.kind == partCode || q.coverageOf(q.topicsOf(""), best.said) >= titledShare || length >= shortQuotes {
+		return selection{quotes: quotes}
+	}
+	p, found := pages[best.fragment].around(best, characters)
+	if !found {
+		return selection{quotes: quotes}
+	}
+	return selection{passages: []passage{p}, quotes: slices.DeleteFunc(quotes, func(s sentence) bool {
+		return s.fragment == p.fragment && pages[p.fragment].contains(p, s.text)
+	})}
 }
 
 // Estimated characters per token, for converting a token limit into a passage length.
@@ -329,18 +350,6 @@ func (q question) quotesOutside(quotes []sentence, in passage, pages []page, tok
 // headings, any topic is enough.
 func (q question) hasDistinctiveTopic(s sentence, pages []page, about topics) bool {
 	return q.coverageOf(q.distinctive(pages[s.fragment], about), s.said) > 0
-}
-
-// isSupported reports whether a quotation is probably an answer even though no passage contains enough of the topics.
-// The quotation must be a whole sentence, and its fragment must contain some of the topics. Neither is required if the
-// datastore has too few chunks for meaningful word frequencies.
-func (q question) isSupported(quotes []sentence, pages []page) bool {
-	about := q.topicsOf("")
-	return slices.ContainsFunc(quotes, func(s sentence) bool {
-		p := pages[s.fragment]
-		return q.isEligible(p, about) && (q.few ||
-			q.hasDistinctiveTopic(s, pages, about) && s.kind == partProse && endsSentence(s.text) && q.coverageOf(about, p.own, p.title) >= keptCover)
-	})
 }
 
 // analyse analyses the question and adds related words to its terms.

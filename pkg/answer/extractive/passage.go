@@ -158,14 +158,7 @@ func (q question) window(p page, about topics, characters int) (begin, end int) 
 	if len(p.lines) == 0 {
 		return 0, 0
 	}
-	length := func(b, e int) int {
-		n := 0
-		for _, l := range p.lines[b:e] {
-			n += utf8.RuneCountInString(l.text) + 1
-		}
-		return n
-	}
-	if length(0, len(p.lines)) <= characters {
+	if p.length(0, len(p.lines)) <= characters {
 		return 0, len(p.lines)
 	}
 	best, most := 0, -1.0
@@ -184,27 +177,59 @@ func (q question) window(p page, about topics, characters int) (begin, end int) 
 			best, most = i, c
 		}
 	}
-	begin, end = best, best+1
-	// Start with the best line's paragraph, then add adjacent paragraphs, alternately after and before it.
+	return p.grown(best, best+1, characters)
+}
+
+// length returns the length of a range of lines in characters.
+func (p page) length(begin, end int) (n int) {
+	for _, l := range p.lines[begin:end] {
+		n += utf8.RuneCountInString(l.text) + 1
+	}
+	return n
+}
+
+// grown extends a range of lines to at most the given number of characters: first to whole paragraphs, then by adjacent
+// paragraphs, alternately after and before it.
+func (p page) grown(begin, end, characters int) (int, int) {
 	for grown := true; grown; {
 		grown = false
 		for _, after := range []bool{true, false} {
 			b, e := p.extend(begin, end, after)
-			if (b != begin || e != end) && length(b, e) <= characters {
+			if (b != begin || e != end) && p.length(b, e) <= characters {
 				begin, end, grown = b, e, true
 			}
 		}
 	}
-	for begin > 0 && p.lines[begin-1].block == p.lines[begin].block && length(begin-1, end) <= characters {
+	for begin > 0 && p.lines[begin-1].block == p.lines[begin].block && p.length(begin-1, end) <= characters {
 		begin--
 	}
-	for end < len(p.lines) && p.lines[end].block == p.lines[end-1].block && length(begin, end+1) <= characters {
+	for end < len(p.lines) && p.lines[end].block == p.lines[end-1].block && p.length(begin, end+1) <= characters {
 		end++
 	}
 	for end > begin+1 && p.lines[end-1].block != p.lines[end-2].block && isHeading(p.lines[end-1].text) {
 		end-- // a heading without its text
 	}
 	return begin, end
+}
+
+// around returns the passage around a sentence, with at most the given number of characters. It returns false if the
+// sentence does not start in any of the page's lines.
+func (p page) around(s sentence, characters int) (passage, bool) {
+	text := strings.Join(strings.Fields(s.text), " ")
+	for i, l := range p.lines {
+		line := strings.Join(strings.Fields(l.text), " ")
+		if !strings.HasPrefix(text, line) && !strings.Contains(line, text) {
+			continue
+		}
+		end := i + 1
+		for end < len(p.lines) && strings.Contains(text, strings.Join(strings.Fields(p.lines[end].text), " ")) {
+			end++
+		}
+		out := passage{fragment: s.fragment}
+		out.begin, out.end = p.grown(i, end, characters)
+		return out, true
+	}
+	return passage{}, false
 }
 
 // isProse reports whether most lines on a page end like sentences.
@@ -263,12 +288,8 @@ const (
 
 	formCharacters = 1200 // maximum length of an excerpt from a form, receipt or table
 
-	// A passage is quoted if it and its headings contain at least minCover of the topics, or loneCover if no sentence
-	// is probably an answer. If there is no such passage, sentences are quoted from a fragment that, with its headings,
-	// contains at least keptCover of the topics.
-	minCover  = 0.5
-	loneCover = 0.6
-	keptCover = 0.3
+	contextCharacters = 370 // maximum length of a passage around short quotations
+	shortQuotes       = 370 // quotations with fewer characters are shown with the text around them
 
 	// A sentence is quoted without its surroundings if it contains at least sureShare of the topics. If the sentence
 	// and its headings together contain at least titledShare, the sentence itself needs only ownShare.
@@ -319,14 +340,13 @@ func (q question) best(pages []page, about topics) (at int, cover float64) {
 	return at, cover
 }
 
-// passageFor returns the passage that most likely answers the question, and whether there is one. `supported` means that
-// a sentence in the fragments is probably an answer, or that another part of the question is answered; pages are then
-// checked less strictly. `part` means that the question is part of another one. The passage has at most the given number
-// of characters; prose passages are shorter.
-func (q question) passageFor(pages []page, supported, part bool, characters int) (passage, bool) {
+// passageFor returns the passage that most likely answers the question, and whether a page is eligible. `part` means
+// that the question is part of another one. The passage has at most the given number of characters; prose passages are
+// shorter.
+func (q question) passageFor(pages []page, part bool, characters int) (passage, bool) {
 	about := q.topicsOf(q.text)
-	at, cover := q.best(pages, about)
-	if at < 0 || !q.mayAnswer(pages, at, about, cover, supported) {
+	at, _ := q.best(pages, about)
+	if at < 0 {
 		return passage{}, false
 	}
 	limit := characters
@@ -339,54 +359,6 @@ func (q question) passageFor(pages []page, supported, part bool, characters int)
 	p := passage{fragment: at}
 	p.begin, p.end = q.window(pages[at], about, limit)
 	return p, true
-}
-
-// mayAnswer reports whether a passage in pages[at] may answer the question. `cover` is the share of the topics contained
-// in the page. `supported` is as in passageFor.
-func (q question) mayAnswer(pages []page, at int, about topics, cover float64, supported bool) bool {
-	p := pages[at]
-	least := minCover
-	switch {
-	case len(q.options) > 0:
-		least = 0 // enough, because the page contains the option
-	case !supported && p.isProse():
-		least = loneCover
-	}
-	return cover >= least && !q.lacksSubject(pages, at, about) && (supported || q.isAboutProperty(p, about))
-}
-
-// If no sentence is probably an answer, a quoted page must contain at least this share of the topics, not counting
-// names. The share is higher for prose, because prose uses more of a question's words than a form does.
-const (
-	otherTopics = 0.4
-	proseTopics = 0.5
-)
-
-// isAboutProperty reports whether a page is about the property that the question asks for, such as a colour, and not
-// only about the things it names. In a table, all names must be in the same row.
-func (q question) isAboutProperty(p page, about topics) bool {
-	if len(q.options) > 0 {
-		return true
-	}
-	others := make(topics, len(about))
-	any := false
-	for i := range about {
-		others[i] = about[i] && !q.names[i]
-		any = any || others[i]
-	}
-	least := otherTopics
-	if p.isProse() {
-		least = proseTopics
-	}
-	if any && q.coverageOf(others, p.own, p.title) < least {
-		return false
-	}
-	named := make([]bool, len(about))
-	for i := range about {
-		named[i] = about[i] && q.names[i]
-	}
-	table := slices.ContainsFunc(p.lines, func(l line) bool { return recordLine.MatchString(l.text) })
-	return !table || slices.ContainsFunc(p.lines, func(l line) bool { return q.containsAll(named, l.own, p.title) })
 }
 
 // adjoins reports whether two passages of the same fragment overlap or adjoin each other.

@@ -12,9 +12,9 @@ import (
 )
 
 // pick selects the sentences to quote, in reading order: fragments by rank, then by position. `tokens` limits the total
-// length of all sentences but the first. If the best sentence is probably not an answer, pick selects none. It excludes
-// sentences that address a language model, and all later ones in the same fragment.
-func pick(sentences []sentence, fragments []domain.Fragment, found lead, tokens int) []sentence {
+// length of all sentences but the first. It excludes sentences that address a language model, and all later ones in the
+// same fragment.
+func pick(sentences []sentence, fragments []domain.Fragment, tokens int) []sentence {
 	sentences = slices.DeleteFunc(sentences, afterOrders(fragments))
 	sentences = candidates(sentences)
 	var out []sentence
@@ -26,9 +26,6 @@ func pick(sentences []sentence, fragments []domain.Fragment, found lead, tokens 
 		}
 		if len(out) > 0 && length+n > maxQuoteCharacters || slices.ContainsFunc(out, s.repeats) {
 			continue
-		}
-		if len(out) == 0 && !s.evidence.isAnswer(found) {
-			return nil
 		}
 		if tokens -= chunk.Tokens(s.shown); tokens < 0 && len(out) > 0 {
 			break
