@@ -307,3 +307,71 @@ func TestAuditSkipsAnUnreadableDatastore(t *testing.T) {
 		t.Errorf("the audit found %+v, err %v", report, err)
 	}
 }
+
+// listings is an inventory whose rows may be listed differently the second time.
+type listings struct {
+	inventory
+	again  []index.Stored
+	listed *int
+}
+
+func (l listings) Index(domain.Engine) (Index, error) { return l, nil }
+
+func (l listings) Stored(ctx context.Context, s index.Space, f func(index.Stored) error) error {
+	*l.listed++
+	if *l.listed > 1 {
+		l.rows = l.again
+	}
+	return l.inventory.Stored(ctx, s, f)
+}
+
+func (l listings) Count(context.Context, index.Space, string, uint64) (int64, error) {
+	return 0, errors.New("many datasources are counted one by one")
+}
+
+func TestManyMissingDatasourcesAreCountedTogether(t *testing.T) {
+	t.Parallel()
+	synched := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	c := testCatalog(t, synched)
+	store := domain.Datastore{ID: "store", Type: here.Engine, EmbeddingModel: here.Model}
+	kept, ids := kept{"uploads/src": synched}, []string{"src"}
+	for i := range maxCounts + 4 {
+		d := domain.Datasource{ID: fmt.Sprint("more", i), WorkspaceID: "ws", DatastoreID: "store", Type: domain.TypeFile, Name: "b.pdf"}
+		d.Original = &domain.Original{Key: "uploads/" + d.ID}
+		kept[d.Original.Key], ids = synched, append(ids, d.ID)
+		job := domain.NewIngestJob(d, store)
+		_, err := c.CreateDatasources(t.Context(), []catalog.NewDatasource{{Datasource: d, Job: job}})
+		if err == nil {
+			err = c.Published(t.Context(), job, 7)
+		}
+		job.Generation = 7
+		ev := job.Event(domain.EventSynched, synched)
+		ev.Chunks, ev.Bytes = 3, 30
+		if err == nil {
+			_, err = c.Apply(t.Context(), ev)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The first listing found nothing. The second finds the rows of three datasources, and two of three rows of another.
+	var again []index.Stored
+	for _, id := range ids[:4] {
+		again = append(again, index.Stored{DatasourceID: id, Generation: 7, Rows: 3})
+	}
+	again[3].Rows = 2
+	a := Auditor{
+		Catalog: c, Engines: listings{again: again, listed: new(int)}, Originals: kept, Log: quiet,
+		Now: func() time.Time { return synched.Add(2 * time.Hour) },
+	}
+	report, err := a.Audit(t.Context(), Scope{}, func(format string, args ...any) { t.Logf(format, args...) })
+	if want := (Report{Datasources: len(ids), Missing: len(ids) - 3}); err != nil || report != want {
+		t.Errorf("the audit found %+v, err %v, want %+v", report, err, want)
+	}
+	for i, id := range ids {
+		d, err := c.Datasource(t.Context(), "ws", id)
+		if err != nil || d.Status.Terminal() != (i < 3) {
+			t.Errorf("%s has the status %s: %v", id, d.Status, err)
+		}
+	}
+}

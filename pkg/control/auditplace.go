@@ -18,7 +18,12 @@ type placeAudit struct {
 	rows      map[string][]index.Stored // by datasource
 	strayRows int64
 	missing   int
+	suspects  []catalog.ActiveState // datasources that seem to have missing rows
 }
+
+// Maximum number of suspects whose rows are counted one by one. For more, the whole place is listed again: a count takes
+// tens of milliseconds in Milvus, so after the loss of an index the counts would take longer than the rebuild.
+const maxCounts = 16
 
 func (a *audit) datastore(ctx context.Context, store domain.Datastore) error {
 	for i, p := range store.Places() {
@@ -119,6 +124,9 @@ func (a *placeAudit) run(ctx context.Context, count bool) error {
 	if err != nil {
 		return fmt.Errorf("listing active generations: %w", err)
 	}
+	if err := a.confirm(ctx); err != nil {
+		return err
+	}
 	for id, rows := range a.rows { // datasources missing from the catalog
 		// Sweep only the generations known so far. Before the sweep runs, a page with the same id may be added to the
 		// site again, and its new rows must stay.
@@ -182,19 +190,38 @@ func (a *placeAudit) datasource(ctx context.Context, state catalog.ActiveState, 
 	if generation == 0 || have == chunks || !state.Status.Terminal() {
 		return nil
 	}
-	return a.incomplete(ctx, state)
+	a.suspects = append(a.suspects, state)
+	return nil
 }
 
-// incomplete repairs a datasource with missing rows, after making sure that they really are missing.
-func (a *placeAudit) incomplete(ctx context.Context, state catalog.ActiveState) error {
-	// The index and the catalog were read at different times, so rows may only appear to be missing. An active
-	// generation is always complete. So read the catalog, count the rows, and read the catalog again: if both reads
-	// show the same active generation, the rows really are missing.
-	if _, same, err := a.reread(ctx, state); err != nil || !same {
-		return err
+// rowCounter returns how many rows of a generation the place has.
+type rowCounter func(ctx context.Context, datasourceID string, generation uint64) (int64, error)
+
+// confirm repairs the suspects whose rows really are missing.
+func (a *placeAudit) confirm(ctx context.Context) error {
+	var count rowCounter = a.count
+	if len(a.suspects) > maxCounts {
+		var err error
+		if count, err = a.recount(ctx); err != nil {
+			return err
+		}
 	}
+	for _, state := range a.suspects {
+		if err := a.incomplete(ctx, state, count); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// incomplete repairs a datasource with missing rows, after making sure that they really are missing. `count` must have
+// read the rows after `state` was read from the catalog.
+func (a *placeAudit) incomplete(ctx context.Context, state catalog.ActiveState, count rowCounter) error {
+	// The index and the catalog were read at different times, so rows may only appear to be missing. An active
+	// generation is always complete. So count the rows and read the catalog again: if it still shows the same active
+	// generation, the rows really are missing.
 	generation, chunks := a.expected(state)
-	have, err := a.count(ctx, state.DatasourceID, generation)
+	have, err := count(ctx, state.DatasourceID, generation)
 	if err != nil || have == chunks {
 		return err
 	}
@@ -248,6 +275,31 @@ func (a *placeAudit) count(ctx context.Context, datasourceID string, generation 
 		sum += n
 	}
 	return sum, nil
+}
+
+// recount lists the rows in the place again, and returns their number by generation.
+func (a *placeAudit) recount(ctx context.Context) (rowCounter, error) {
+	type generation struct {
+		datasourceID string
+		number       uint64
+	}
+	idx, spaces, err := spacesIn(ctx, a.Engines, a.store.ID, a.place)
+	if err != nil {
+		return nil, err
+	}
+	rows := map[generation]int64{}
+	for _, space := range spaces {
+		err := idx.Stored(ctx, space, func(s index.Stored) error {
+			rows[generation{s.DatasourceID, s.Generation}] += s.Rows
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("listing rows in %s again: %w", a.place, err)
+		}
+	}
+	return func(_ context.Context, datasourceID string, number uint64) (int64, error) {
+		return rows[generation{datasourceID, number}], nil
+	}, nil
 }
 
 // requeue queues a job that processes the datasource's original again.
