@@ -245,6 +245,7 @@ func TestFaultyRequestsToVectorStoresAreRejected(t *testing.T) {
 		{"/" + store + "/search", object{"query": "a", "ranking_options": object{"score_threshold": 1.5}}, "ranking_options.score_threshold"},
 		{"/" + store + "/search", object{"query": "a", "ranking_options": object{"ranker": "best"}}, "ranking_options.ranker"},
 		{"/" + store + "/search", object{"query": "a", "filters": object{"type": "near"}}, "filters.type"},
+		{"/nonsense/search", object{"query": "a"}, "vector_store_id"},
 	} {
 		if param, message := s.in(t).call("POST", "/v1/vector_stores"+test.path, test.body).openAIFault(400); param != test.param {
 			t.Errorf("%s %.100v: %s: %s", test.path, test.body, param, message)

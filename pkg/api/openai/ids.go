@@ -12,6 +12,9 @@ import (
 type Kind struct {
 	Prefix string
 	Name   string // for error messages
+	// Field is the name of the parameter that contains the id. If it is set, an id without the prefix is an invalid
+	// request, as in OpenAI's API. Otherwise it is treated as the id of a missing object.
+	Field string
 }
 
 // Kinds of objects.
@@ -19,7 +22,7 @@ var (
 	File        = Kind{Prefix: "file-", Name: "file"}
 	Upload      = Kind{Prefix: "upload_", Name: "upload"}
 	Part        = Kind{Prefix: "part_", Name: "part"}
-	VectorStore = Kind{Prefix: "vs_", Name: "vector store"}
+	VectorStore = Kind{Prefix: "vs_", Name: "vector store", Field: "vector_store_id"}
 	FileBatch   = Kind{Prefix: "vsfb_", Name: "file batch"}
 )
 
@@ -27,13 +30,17 @@ var (
 func (k Kind) ID(id string) string { return k.Prefix + id }
 
 // Parse returns an object's id in Sluice, given its id with or without the prefix. For any other text, it returns
-// domain.CodeNotFound.
+// domain.CodeInvalid or domain.CodeNotFound; see Field.
 func (k Kind) Parse(text string) (string, error) {
-	id := strings.TrimPrefix(text, k.Prefix)
-	if !domain.ValidID(id) {
+	id, prefixed := strings.CutPrefix(text, k.Prefix)
+	switch {
+	case domain.ValidID(id):
+		return id, nil
+	case k.Field != "" && !prefixed:
+		return "", domain.Invalid(k.Field, "is %s; it must be the id of a %s, such as %s", jsonbody.Describe(text), k.Name, k.ID("01900000-0000-7000-8000-000000000000"))
+	default:
 		return "", k.NotFound(text)
 	}
-	return id, nil
 }
 
 // NotFound returns the error for a nonexistent object.
