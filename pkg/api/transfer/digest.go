@@ -15,7 +15,7 @@ import (
 // FormDigest computes a hash of a multipart form: the names, file names, types and contents of its parts, in order. The
 // boundary is left out, because clients choose a new one for each request. The zero value is ready for use.
 type FormDigest struct {
-	parts []byte // one line per finished part
+	parts hash.Hash // of one line per finished part; nil before the first part ends
 
 	header string // the current part's names and type
 	hash   hash.Hash
@@ -29,8 +29,11 @@ func (d *FormDigest) Add(p *multipart.Part) io.Reader {
 }
 
 func (d *FormDigest) finishPart() {
+	if d.parts == nil {
+		d.parts = sha256.New()
+	}
 	if d.hash != nil {
-		d.parts = fmt.Appendf(d.parts, "%s %x\n", d.header, d.hash.Sum(nil))
+		fmt.Fprintf(d.parts, "%s %x\n", d.header, d.hash.Sum(nil))
 	}
 	d.hash = nil
 }
@@ -38,8 +41,7 @@ func (d *FormDigest) finishPart() {
 // String returns the hash in hexadecimal.
 func (d *FormDigest) String() string {
 	d.finishPart()
-	sum := sha256.Sum256(d.parts)
-	return hex.EncodeToString(sum[:])
+	return hex.EncodeToString(d.parts.Sum(nil))
 }
 
 // ReadDigest reads a form whose size is limited by LimitUpload, and returns its FormDigest.
