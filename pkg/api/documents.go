@@ -207,7 +207,7 @@ func (s *server) planUpsert(ctx context.Context, store domain.Datastore, documen
 
 // planDocument returns the datasource for a document. If the custom id already exists, the result has the existing
 // datasource's id and name, and a group's type. Content is stored under the id, so the id must be known before the
-// upsert is stored. The catalog's transaction checks that the existing datasource has not been deleted meanwhile.
+// upsert is stored. The catalog's transaction checks that the existing datasource still exists.
 func (s *server) planDocument(ctx context.Context, store domain.Datastore, customID string, place int) (*upsertItem, error) {
 	d := s.newDatasource(ctx, store, domain.TypeText, place)
 	d.CustomID, d.Config.CustomID = customID, customID
