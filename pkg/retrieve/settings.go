@@ -72,7 +72,7 @@ func (req *Request) boosts(ds *domain.Datastore) []boost.Boost {
 func (req *Request) allRules() *analysis.Rules {
 	all := lists.Map(req.Datastores, func(ds domain.Datastore) *analysis.Rules { return req.rules(&ds) })
 	if slices.ContainsFunc(all, func(r *analysis.Rules) bool { return r != nil }) && slices.Contains(all, nil) {
-		all = append(all, analysis.NewRules(nil, nil, nil)) // stands for the datastores without rules
+		all = append(all, analysis.NewRules(nil, nil, nil)) // the empty rules of the other datastores
 	}
 	return analysis.JoinRules(all...)
 }
