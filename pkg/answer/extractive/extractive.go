@@ -363,8 +363,8 @@ func (e *Provider) analyse(ctx context.Context, p chat.Prompt, fragments []domai
 	return q, nil
 }
 
-// bestScore returns the highest score of a page. The first page is the best for the whole question, but for a part of the
-// question any other page may be better.
+// bestScore returns the highest score of a page. That is the first page's for the whole question, but it may be another
+// page's for a part of the question.
 func bestScore(pages []page) (best float64) {
 	for _, p := range pages {
 		best = max(best, p.fragment.Score)
