@@ -11,7 +11,6 @@ import (
 	"image"
 	"io"
 	"math"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -185,7 +184,10 @@ func (p *Parser) recognisedBlocks(page scan.Page, alt string) ([]domain.Block, e
 	if page.Letters() == 0 {
 		return nil, nil
 	}
-	said := wordsOf(alt)
+	said := map[string]bool{}
+	for _, w := range wordsOf(alt) {
+		said[w] = true
+	}
 	const steps = 1000 // confidences are rounded to a multiple of 1/steps
 	confidence := math.Round(page.Confidence()*steps) / steps
 	var blocks []domain.Block
@@ -219,13 +221,13 @@ func wordsOf(text string) []string {
 }
 
 // repeats reports whether most words of a text are among the given words.
-func repeats(text string, said []string) bool {
+func repeats(text string, said map[string]bool) bool {
 	if len(said) == 0 {
 		return false
 	}
 	words, both := wordsOf(text), 0
 	for _, w := range words {
-		if slices.Contains(said, w) {
+		if said[w] {
 			both++
 		}
 	}
