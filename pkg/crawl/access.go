@@ -38,7 +38,7 @@ func NewAccess(address string, headers map[string]string) (*Access, error) {
 // String returns the origin.
 func (a *Access) String() string { return "headers for " + a.origin }
 
-// GoString returns the same as String, so that %#v does not show header values either.
+// GoString is the same as String, so that %#v hides the header values too.
 func (a *Access) GoString() string { return a.String() }
 
 // Origin returns a web address's scheme, host and port in the form that NewAccess uses.
@@ -83,8 +83,8 @@ func accessTo(ctx context.Context, u *url.URL) *Access {
 
 type askerKey struct{}
 
-// WithAsker returns a context for a request made by a document in a Renderer's browser. `origin` is the document's
-// origin as returned by Origin. A browser's request whose context was not made this way never gets an Access's headers.
+// WithAsker marks a request as sent by a document in a Renderer's browser. `origin` is the document's origin as
+// returned by Origin. A browser request without this mark never gets an Access's headers.
 func WithAsker(ctx context.Context, origin string) context.Context {
 	return context.WithValue(ctx, askerKey{}, origin)
 }
@@ -126,8 +126,8 @@ func (t accessing) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.base.RoundTrip(req)
 }
 
-// joinCookies adds the configured cookies to those that the site has set during the same fetch. If both contain a
-// cookie with the same name, the site's wins.
+// joinCookies adds the configured cookies to those the site has set during this fetch. On a name clash, the site's
+// cookie wins.
 func joinCookies(set, configured string) string {
 	if set == "" {
 		return configured

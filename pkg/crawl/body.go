@@ -57,8 +57,8 @@ func (b *Body) head(n int) ([]byte, error) {
 	return p, b.rewind()
 }
 
-// spool stores r's content. It returns bounded.ErrTooLarge if r has more than `limit` bytes. `expected` is the probable
-// size, if known.
+// spool stores r's content. It returns bounded.ErrTooLarge if r has more than `limit` bytes. `expected` is a size hint;
+// 0 means unknown.
 func spool(r io.Reader, expected, limit int64, dir string) (*Body, error) {
 	r = bounded.NewReader(r, limit)
 	var mem bytes.Buffer
@@ -81,8 +81,7 @@ func spoolFile(r io.Reader, dir string) (_ *Body, err error) {
 		return nil, fmt.Errorf("storing the body: %w", err)
 	}
 	b := &Body{ReadSeeker: f, file: f, path: f.Name()}
-	// If the system allows it, remove the file's name right away, so that nothing is left behind even if the process is
-	// killed.
+	// Unlink the file right away where the OS allows it, so that a killed process leaves nothing behind.
 	if os.Remove(b.path) == nil {
 		b.path = ""
 	}

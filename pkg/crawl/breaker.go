@@ -6,22 +6,21 @@ import (
 )
 
 const (
-	// After this many failed requests in a row, the host is probed to find out whether the whole host is failing or only
-	// some of its pages.
+	// Consecutive failures before the host is probed to tell a failing host from a few failing pages.
 	breakerFailures = 3
 	minPause        = 5 * time.Second
 	maxPause        = 10 * time.Minute
 
-	// If a host asks the crawler to come back later, this does not use up one of a page's attempts. But after at least
-	// maxRefusals such responses in a row, over at least maxRefusalTime, the host counts as failing. From then on, each
-	// such response uses up an attempt, so that the host's pages eventually fail.
+	// A "come back later" response doesn't use up one of a page's attempts. But after at least maxRefusals of them in a
+	// row, over at least maxRefusalTime, the host counts as failing and each one does use up an attempt. Otherwise the
+	// host's pages would never fail.
 	maxRefusals    = 3
 	maxRefusalTime = time.Hour
 )
 
-// breaker is a circuit breaker for hosts. It counts consecutive failures over all of the process's fetches. A failing
-// host is paused until it responds again, each time for twice as long. The breaker also records the reason for a pause,
-// so that waiting fetches can report it.
+// breaker is a circuit breaker for hosts. It counts consecutive failures over all of the process's fetches and pauses a
+// failing host until it responds again, doubling the pause each time. It also records why, for the messages of waiting
+// fetches.
 type breaker struct {
 	mu    sync.Mutex
 	hosts map[string]*hostHealth
@@ -70,8 +69,8 @@ func (b *breaker) trip(host, reason string, now time.Time) time.Duration {
 	return h.pause
 }
 
-// pauseUntil records that the host itself asked for a pause until the given time. A host that keeps asking for pauses
-// without serving any content counts as failing.
+// pauseUntil records that the host itself asked for a pause. A host that keeps asking without ever serving content
+// counts as failing.
 func (b *breaker) pauseUntil(host, reason string, until, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -138,8 +137,8 @@ func (b *breaker) pauseLeft(host string, now time.Time) time.Duration {
 	return 0
 }
 
-// pauseReason returns the reason for the host's pause and whether the host is failing. If this process knows of no
-// pause, the reason is "".
+// pauseReason returns why the host is paused and whether it is failing. The reason is "" if this process knows of no
+// pause.
 func (b *breaker) pauseReason(host string, now time.Time) (reason string, isFailing bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -48,8 +48,8 @@ type Options struct {
 	MaxWait time.Duration
 	// MaxPages is the maximum number of pages to take from a site's sitemaps during discovery. Default: 10,000.
 	MaxPages int
-	// Renderer renders pages that have no content until their scripts have run. Default: none; such pages then fail with
-	// an error that asks for a browser.
+	// Renderer renders pages that are empty until their scripts have run. Default: none; such pages then fail with an
+	// error that asks for a browser.
 	Renderer Renderer
 	// TempDir is the directory for bodies larger than 1 MiB. Default: the system's temporary directory.
 	TempDir string
@@ -117,8 +117,8 @@ func (c *Crawler) Close() {
 	c.close()
 }
 
-// begin returns a context for one operation, which is cancelled when the caller's context is done or the crawler is
-// closed. The caller must call the returned function when the operation ends, because Close waits for it.
+// begin starts an operation. The returned context is cancelled with the caller's or by Close. The caller must call the
+// returned function at the end of the operation, because Close waits for it.
 func (c *Crawler) begin(ctx context.Context) (context.Context, func(), error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -18,24 +18,23 @@ import (
 
 // Discovery is the result of Discover.
 type Discovery struct {
-	// Complete means that every page of the site was listed, i.e. all sitemaps were read to the end and none is a feed,
-	// which lists only new pages. A known page that was not listed no longer belongs to the site.
+	// Complete means that all sitemaps were read to the end and none is a feed, which lists only new pages. A known
+	// page that wasn't listed no longer belongs to the site.
 	Complete bool
-	// Follow means that there is no sitemap, so only the root was emitted, and the links on the site's pages must be
-	// followed.
+	// Follow means that the site has no sitemap: only the root was emitted, and links must be followed from there.
 	Follow bool
 	// Scope defines which addresses belong to the site. Crawl jobs for the site's pages need it.
 	Scope domain.SiteScope
-	// Moved is the site's new address, or "" if it has not moved. A site has moved if its root redirects outside the site
-	// and the sitemaps list pages there.
+	// Moved is the site's new address, or "". A site has moved if its root redirects outside the site and the sitemaps
+	// list pages there.
 	Moved string
 	// Found is the number of emitted links, and Sitemaps is the number of sitemap files read.
 	Found    int
 	Sitemaps int
 	// Refused counts the rejected addresses by reason.
 	Refused map[scope.Refusal]int
-	// Problems describes, for display, each sitemap that could not be read, if at least one other could. The list of pages
-	// is then incomplete, so an unlisted page may still exist.
+	// Problems describes, for display, the sitemaps that couldn't be read although at least one other could. Pages
+	// missing from the list may then still exist.
 	Problems []string
 }
 
@@ -67,9 +66,9 @@ var usualSitemaps = []string{
 	"sitemap.xml", "sitemap_index.xml", "sitemap-index.xml", "wp-sitemap.xml", "sitemap.xml.gz", "sitemap.txt",
 }
 
-// Discover finds a site's pages and passes each one to `emit` once, in groups of at most domain.MaxLinksPerEvent. If
-// spec.Sitemap is set, it reads that sitemap. Otherwise it looks for sitemaps in robots.txt and the usual locations. If
-// there are none, it emits only the root, whose links must then be followed (Discovery.Follow).
+// Discover finds a site's pages and passes each one to `emit` once, in groups of at most domain.MaxLinksPerEvent. It
+// reads spec.Sitemap if set, and otherwise the sitemaps listed in robots.txt or found in the usual locations. If there
+// are none, it emits only the root, whose links must then be followed (Discovery.Follow).
 //
 // A sitemap that is unavailable or lists no pages is an error, never an empty site. Errors have the type *Error or come
 // from emit or ctx. Repeating the call emits the same pages.
@@ -77,7 +76,7 @@ func (c *Crawler) Discover(ctx context.Context, spec domain.CrawlSpec, emit func
 	return c.discover(ctx, spec, emit, nil)
 }
 
-// discover implements Discover. Unless `refused` is nil, discover calls it with each rejected address and the reason.
+// discover implements Discover. It calls `refused`, unless nil, with each rejected address and the reason.
 func (c *Crawler) discover(ctx context.Context, spec domain.CrawlSpec, emit func([]domain.Link) error, refused func(string, scope.Refusal)) (Discovery, error) {
 	ctx, done, err := c.begin(ctx)
 	if err != nil {
@@ -287,8 +286,8 @@ func (d *discovery) usualLocations(root *url.URL) []string {
 	return out
 }
 
-// readOptional reads a sitemap that may not exist. It returns only temporary failures. A permanent failure becomes a
-// problem if robots.txt lists the sitemap (`declared`) and is ignored otherwise.
+// readOptional reads a sitemap that may not exist. It returns only temporary errors. A permanent one is reported as a
+// problem if robots.txt lists the sitemap (`declared`), or else ignored.
 func (d *discovery) readOptional(ctx context.Context, at string, declared bool) error {
 	err := d.read(ctx, at, 1, false)
 	var e *Error

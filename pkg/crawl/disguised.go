@@ -20,8 +20,7 @@ import (
 // their few words.
 
 const (
-	// Maximum number of letters outside navigation on a page saying that a page is missing. A longer page is probably an
-	// article about missing pages.
+	// Maximum number of letters, outside navigation, in a soft 404. A longer page is probably an article about 404s.
 	maxNotFoundLetters = 800
 	// The same for a page without a heading.
 	maxBareLetters = 400
@@ -51,7 +50,7 @@ var notFoundWords = regexp.MustCompile(`(?i)^` + errorCode + `[.!]?$|^(?:` + err
 	`(?:お探しの)?ページが見つかりません\S*|페이지를 찾을 수 없습니다` +
 	`)[\s!.…]*(?:\(?(?:error\s*)?(?:404|410)\)?)?$`)
 
-// apologyWords matches headings that just apologise, on pages that give the reason in the title.
+// apologyWords matches headings that only apologise; the page's title then has to give the reason.
 var apologyWords = regexp.MustCompile(`(?i)^(?:oops|whoops|uh[ -]oh|sorry|hoppla|ups|something went wrong|nothing (?:to see )?here|dead end|` +
 	`(?:looks like )?you(?: are|['’]re| seem)? (?:to be )?lost|server error(?: in .*)?|fehler|erreur|410 gone)\b[^\pL]*(?:nothing (?:to see )?here)?[^\pL]*$`)
 

@@ -17,9 +17,9 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// zone holds the answers of a test's DNS server. For each name, with its final dot, it lists the records for the first
-// query of a type, the second query, and so on; the last list is repeated. A record is an address, or another name for
-// a CNAME. The record "truncated" truncates the answer over UDP, so that the client must retry over TCP.
+// zone maps each name, with its final dot, to the test DNS server's answers: the records for the first query of a type,
+// for the second, and so on; the last list is repeated. A record is an address, or a name for a CNAME. The record
+// "truncated" truncates the answer over UDP, which forces a retry over TCP.
 type zone map[string][][]string
 
 // names is a DNS server for UDP and TCP.
@@ -138,10 +138,10 @@ func (n *names) add(m *dnsmessage.Message, q dnsmessage.Question, name string, u
 	}
 }
 
-// errOutside is returned for connections to other machines that the guard has permitted.
+// errOutside blocks connections that the guard let through to other machines.
 var errOutside = errors.New("no test connects to the outside")
 
-// fence blocks and counts all connections to other machines that the guard has permitted.
+// fence makes every connection to another machine that passes the guard fail, and counts it.
 func fence(c *Crawler, resolver *net.Resolver, passed *atomic.Int32) {
 	c.transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		d := c.guard.Dialer(address, 5*time.Second, resolver)

@@ -14,9 +14,8 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/guard"
 )
 
-// Error says why an address could not be fetched. If Permanent is set, retrying is useless until the cause is removed;
-// otherwise it is worthwhile. The crawler returns other errors only if they come from the caller's context or emit
-// function.
+// Error says why an address could not be fetched. If Permanent is set, retrying won't help until the cause is removed.
+// All other errors from the crawler come from the caller's context or emit function.
 type Error struct {
 	Permanent  bool
 	Deferred   bool          // no request was sent, because the host has no free slot yet or (if Err is set) is failing
@@ -59,14 +58,14 @@ func checkURL(g guard.Guard, u *url.URL) error {
 	return nil
 }
 
-// ErrNoText means that a file has no text, like a picture, so its bytes were not downloaded.
+// ErrNoText means that a file such as a picture has no text, so it wasn't downloaded.
 var ErrNoText = errors.New("no text")
 
 func noTextError(u, media string) *Error {
 	return permanent(u, "%s contains no text: it has type %s", u, media).withCause(ErrNoText)
 }
 
-// isStatusWithoutPage reports whether a response with this success status has no page, or only part of one.
+// isStatusWithoutPage reports whether a response with this 2xx status has no page, or only part of one.
 func isStatusWithoutPage(status int) bool {
 	return status == http.StatusNoContent || status == http.StatusResetContent || status == http.StatusPartialContent
 }
@@ -102,7 +101,7 @@ func statusError(u string, status int, h http.Header, now time.Time) *Error {
 	return e
 }
 
-// describe describes the host's response for the errors of fetches that are waiting for the host.
+// describe describes the host's response, for the errors of fetches waiting for that host.
 func (e *Error) describe(host string) string {
 	return fmt.Sprintf("%s answered %d %s", host, e.StatusCode, http.StatusText(e.StatusCode))
 }
@@ -111,8 +110,7 @@ func (e *Error) describe(host string) string {
 // error type.
 const headersTooLarge = "server response headers exceeded"
 
-// classify converts an error from fetching u to an *Error. If the caller's ctx is done, it returns an error with ctx's
-// cause instead.
+// classify converts an error from fetching u to an *Error. If the caller's ctx is done, it returns ctx's cause instead.
 func classify(ctx context.Context, u string, err error) error {
 	if own, ok := errors.AsType[*Error](err); ok {
 		return own

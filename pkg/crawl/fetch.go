@@ -21,10 +21,10 @@ type PageRequest struct {
 	// ETag and LastModified are the validators of the last fetch. The request is conditional if either is set.
 	ETag         string
 	LastModified string
-	// WantLinks requests the page's links within Scope. If there is no Scope, there are none.
+	// WantLinks requests the page's links within Scope. Without a Scope there are none.
 	WantLinks bool
 	Scope     *domain.SiteScope
-	// PastPatterns includes links that Scope's patterns reject, for callers that apply the patterns themselves.
+	// PastPatterns keeps links that Scope's patterns reject, for callers that apply the patterns themselves.
 	PastPatterns bool
 	// Depth is the number of links from the site's root to the page.
 	Depth int
@@ -110,8 +110,7 @@ func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error
 		return p, nil
 	}
 	if a.softRedirect {
-		// Drop the validators, because they belong to the redirecting page. If they were kept, the next fetch would not
-		// notice a changed target.
+		// The validators belong to the redirecting page. If they were kept, the next fetch would miss a changed target.
 		p.ETag, p.LastModified = "", ""
 		if !a.kind.IsHTML() {
 			reader.reset() // it has read the redirecting page
@@ -133,8 +132,7 @@ func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error
 	return p, nil
 }
 
-// Maximum length of a validator in bytes. It is limited because every job for the page and every event about it
-// contains the page's validators.
+// Maximum length of a validator in bytes. Every job for the page and every event about it carries the validators.
 const maxValidatorBytes = 1 << 10
 
 // validator returns a response header for conditional requests, or "" if it is too long.
@@ -145,8 +143,8 @@ func validator(h http.Header, name string) string {
 	return ""
 }
 
-// checkLanding rejects pages that redirect to another site. Only the root may do so, because this means that the site
-// has moved.
+// checkLanding rejects pages that redirect to another site. Only the root may do that: it means that the site has
+// moved.
 func checkLanding(req PageRequest, sc *scope.Scope, final *url.URL) error {
 	if sc == nil || domain.SameAddress(req.URL, req.Scope.Root) {
 		return nil

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// gates limits how many of this process's requests ask for a slot at the same host to the number of the host's slots.
-// The others wait in order of arrival. If all kept asking, some might wait forever. A request does not join a queue
-// that moves too slowly.
+// gates lets only as many of this process's requests ask for a host's slots as the host has slots. The others queue in
+// order of arrival, because if all kept asking, some might never succeed. A request doesn't join a queue that moves too
+// slowly.
 type gates struct {
 	mu    sync.Mutex
 	hosts map[string]*gate
@@ -22,10 +22,10 @@ type gate struct {
 	pace  time.Duration // recent average interval between releases while others were waiting
 }
 
-// enter waits up to p.slot for a permit to ask for a slot at the host. The caller must call `leave` to return the
-// permit. If no permit becomes free in time or the expected wait exceeds p.queue, enter returns a nil `leave` and no
-// error. `width` is the number of permits; 0 means that none is needed. `minimum` is the minimum interval between two
-// requests to the host.
+// enter waits up to p.slot for a permit to ask for a slot at the host. The caller must return the permit with `leave`.
+// If none becomes free in time, or the expected wait exceeds p.queue, both `leave` and the error are nil. `width` is
+// the number of permits; 0 means that none is needed. `minimum` is the minimum interval between two requests to the
+// host.
 func (g *gates) enter(ctx context.Context, host string, width int, minimum time.Duration, p maxWaits) (leave func(), err error) {
 	if width == 0 {
 		return func() {}, nil

@@ -25,8 +25,8 @@ type retrieval struct {
 	limit   int64       // maximum size of the body in bytes
 	anyType bool
 	html    func(root *html.Node) // receives each parsed page; may be nil
-	// redirectOf returns the address that an HTML page redirects to, or nil if the page has its own content. If redirectOf
-	// itself is nil, no HTML page counts as a redirect.
+	// redirectOf returns the address that an HTML page redirects to, or nil if the page has its own content. With a nil
+	// redirectOf, no HTML page counts as a redirect.
 	redirectOf func(header http.Header, at *url.URL) *url.URL
 }
 
@@ -144,8 +144,8 @@ func (c *client) badAddress(raw string, err error) error {
 	return permanent(raw, "%q is not a web address; it must begin with http:// or https:// and a host", raw).withCause(err)
 }
 
-// collector returns a colly collector for one fetch. Unlike NewCollector's settings, its settings cannot be overridden
-// by environment variables.
+// collector returns a colly collector for one fetch. It doesn't use NewCollector, which would let environment variables
+// override the settings.
 func (c *client) collector(ctx context.Context) *colly.Collector {
 	col := &colly.Collector{}
 	col.Init()

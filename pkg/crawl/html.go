@@ -61,8 +61,7 @@ func (p *pageReader) scripted() bool { return p.signs.needsScript() }
 // wantLinks reports whether the page's links are needed.
 func (p *pageReader) wantLinks() bool { return p.req.WantLinks && p.scope != nil && p.req.Scope.Follow }
 
-// read collects the results in one pass over the elements. It first clears the results from a page that redirected to
-// this one.
+// read collects the results in one pass over the elements. It first clears those from a page that redirected here.
 func (p *pageReader) read(root *html.Node) {
 	p.reset()
 	p.root = root
@@ -205,8 +204,7 @@ func (p *pageReader) documentBase(own *weburl.Base) *weburl.Base {
 	return own
 }
 
-// canonicalOn returns the page's canonical address, or "" if the page names none, its own address, or one outside its
-// site.
+// canonicalOn returns the page's canonical address, or "" if that is missing, the page itself, or outside its site.
 func (p *pageReader) canonicalOn(base *weburl.Base, self string) string {
 	if p.canonical == "" {
 		return ""
@@ -266,8 +264,8 @@ func (p *pageReader) filterLinks(page *Page, base *weburl.Base, self string) {
 	}
 }
 
-// addSelf adds the page's own address to its links, because after a redirect, the target is a page of the site that
-// needs its own job.
+// addSelf adds the page's own address to its links: after a redirect, the target is a page of the site that needs its
+// own job.
 func (p *pageReader) addSelf(page *Page) {
 	if !p.wantLinks() || page.NoFollow || len(page.Links) == maxLinksFromPage {
 		return

@@ -14,8 +14,8 @@ type headerLink struct {
 	hreflang string
 }
 
-// linkHeaders parses Link headers (RFC 8288, section 3). A syntax error ends the parsing of the header it is in. Links
-// with an anchor are omitted, because they describe a resource other than the page.
+// linkHeaders parses Link headers (RFC 8288, section 3). It stops reading a header at a syntax error. It omits links
+// with an anchor, because they describe a resource other than the page.
 func linkHeaders(values []string) []headerLink {
 	var out []headerLink
 	left := maxLinkHeaderBytes

@@ -24,9 +24,9 @@ const (
 // errTooManySitemaps means that an index lists more sitemaps than the crawler reads per site.
 var errTooManySitemaps = errors.New("too many sitemaps for one site")
 
-// read reads the entries in a sitemap and in the sitemaps it lists. It fails if the sitemap itself cannot be read, but
-// if a listed sitemap fails permanently, it just reports a problem. If `admit` is true, addresses below the sitemap's
-// directory become part of the site; see scope.Scope.Add.
+// read reads a sitemap and any sitemaps it lists. An unreadable sitemap is an error, but a listed one that fails
+// permanently is just reported as a problem. If `admit` is true, addresses below the sitemap's directory become part of
+// the site; see scope.Scope.Add.
 func (d *discovery) read(ctx context.Context, at string, level int, admit bool) error {
 	key, err := weburl.Normalise(at)
 	if err != nil {
@@ -100,15 +100,15 @@ func (d *discovery) read(ctx context.Context, at string, level int, admit bool) 
 	return d.readListed(ctx, a.url, maybe, level+1)
 }
 
-// Limits for sitemaps that list other sitemaps as if they were pages. At most maxMaybe entries are tried as sitemaps.
-// Once maxMisses of them have turned out not to be sitemaps, all other entries count as pages.
+// Some sites list sitemaps as if they were pages. Up to maxMaybe such entries are tried as sitemaps. After maxMisses
+// wrong guesses, all other entries count as pages.
 const (
 	maxMaybe  = 100
 	maxMisses = 3
 )
 
-// looksLikeSitemap reports whether an entry in a list of pages looks like another sitemap, because some sites list
-// sitemaps there. `already` is the number of such entries before it in the list.
+// looksLikeSitemap reports whether an entry in a list of pages looks like another sitemap. `already` is the number of
+// such entries before it.
 func (d *discovery) looksLikeSitemap(e sitemap.Entry, already int) bool {
 	if e.Feed || e.Alternate || already >= maxMaybe || d.misses >= maxMisses {
 		return false
@@ -133,7 +133,7 @@ func (d *discovery) looksLikeSitemap(e sitemap.Entry, already int) bool {
 // feedName matches names of feeds, which list only new pages.
 var feedName = regexp.MustCompile(`feed|rss|atom`)
 
-// readListed tries to read entries in a page sitemap as sitemaps. Those that are not sitemaps become pages.
+// readListed tries entries from a list of pages as sitemaps. Those that aren't sitemaps become pages.
 func (d *discovery) readListed(ctx context.Context, list *url.URL, maybe []sitemap.Entry, level int) error {
 	onto := weburl.NewBase(list.String())
 	for _, e := range maybe {
@@ -150,8 +150,8 @@ func (d *discovery) readListed(ctx context.Context, list *url.URL, maybe []sitem
 	return nil
 }
 
-// isListedSitemap reads the entry and reports whether it is one of the site's sitemaps. An entry that fails permanently
-// counts as a page, whose crawl job will report the cause.
+// isListedSitemap reads the entry and reports whether it is one of the site's sitemaps. If it fails permanently, it
+// counts as a page, so that its crawl job reports the cause.
 func (d *discovery) isListedSitemap(ctx context.Context, list *url.URL, e sitemap.Entry, level int) (bool, error) {
 	u, err := weburl.Resolve(list.String(), e.Loc)
 	if err != nil || d.misses >= maxMisses || level > maxSitemapNesting ||
@@ -169,8 +169,7 @@ func (d *discovery) isListedSitemap(ctx context.Context, list *url.URL, e sitema
 	return err == nil, err
 }
 
-// readNested reads the sitemaps listed in an index. It ignores those that are neither on the index's host nor on one of
-// the site's hosts.
+// readNested reads an index's sitemaps, ignoring any that are neither on the index's host nor on one of the site's.
 func (d *discovery) readNested(ctx context.Context, index *url.URL, nested []string, level int) error {
 	for _, loc := range nested {
 		u, err := weburl.Resolve(index.String(), loc)
@@ -264,7 +263,7 @@ func (d *discovery) problem(format string, args ...any) {
 // errLimitReached stops reading sitemaps at a limit, which Discovery.Problems names.
 var errLimitReached = errors.New("the site's sitemaps together exceed a limit")
 
-// limitReached puts a problem with the given limit before all others and returns errLimitReached.
+// limitReached reports the limit as the first problem and returns errLimitReached.
 func (d *discovery) limitReached(limit string) error {
 	const maximum = maxProblems - 1
 	p := d.result.Problems

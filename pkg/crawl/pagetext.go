@@ -12,13 +12,13 @@ import (
 const (
 	// Maximum number of bytes of a page's text to compare.
 	maxPageText = 8 << 20
-	// Minimum number of words in a page's main text. If it has fewer, pages are compared by their whole text.
+	// Minimum number of words in the main text. Pages with fewer are compared by their whole text.
 	minWords = 10
 )
 
-// identify computes the page's TextHash and Sketch from the main text. Navigation would be misleading: it may differ
-// between two addresses of the same page, and may be the same on all pages that share a template. It is used only if a
-// page has too little other text.
+// identify computes the page's TextHash and Sketch from the main text. Navigation is included only if there is too
+// little other text, because it may differ between two addresses of the same page and be the same on all pages with the
+// same template.
 func (p *pageReader) identify(page *Page) {
 	if p.root == nil || p.scope == nil { // a single page is not compared with others
 		return
@@ -53,14 +53,13 @@ var nonText = map[atom.Atom]bool{
 	atom.Noscript: true, // parsed as raw text, because scripting is on
 }
 
-// Elements and roles around a page's main text.
+// Elements and roles that surround a page's main text.
 var (
 	surroundingElements = map[atom.Atom]bool{atom.Nav: true, atom.Header: true, atom.Footer: true, atom.Aside: true}
 	surroundingRoles    = map[string]bool{"navigation": true, "banner": true, "contentinfo": true, "complementary": true, "search": true}
 )
 
-// inlineElements are elements that do not start a new line of text. All others do, except that the cells in a table row
-// share one line.
+// inlineElements don't start a new line of text. All others do, except that the cells in a table row share one line.
 var inlineElements = map[atom.Atom]bool{
 	atom.A: true, atom.Abbr: true, atom.B: true, atom.Bdi: true, atom.Bdo: true, atom.Cite: true, atom.Code: true, atom.Data: true,
 	atom.Dfn: true, atom.Em: true, atom.Font: true, atom.I: true, atom.Kbd: true, atom.Label: true, atom.Mark: true, atom.Q: true,

@@ -24,8 +24,8 @@ type PlanRequest struct {
 	Spec domain.CrawlSpec
 	// Limit is the maximum number of addresses in the site. Default: the crawler's MaxPages.
 	Limit int
-	// Check means that pages listed in sitemaps are fetched, not just reported. If a site has no sitemap, its pages are
-	// always fetched, because their links are needed.
+	// Check fetches pages listed in sitemaps instead of just reporting them. Without a sitemap, pages are always
+	// fetched for their links.
 	Check bool
 
 	pause time.Duration // delay between attempts if the host doesn't ask for one; default: planPause
@@ -49,7 +49,7 @@ type PlanEntry struct {
 	URL      string   `json:"url"`
 	Depth    int      `json:"depth"` // links from the root
 	Decision Decision `json:"decision"`
-	// Reason explains, for display, why the address is not a page. If the page redirects, Reason names the target.
+	// Reason explains, for display, why the address isn't a page, or names the target of its redirect.
 	Reason   string    `json:"reason,omitempty"`
 	From     string    `json:"from,omitempty"` // the first page that links to it; "" if it is in a sitemap
 	Title    string    `json:"title,omitempty"`
@@ -85,9 +85,9 @@ const (
 	maxPlanLeft = 100_000         // maximum number of skipped addresses to report; others are only counted
 )
 
-// Plan does what a crawl of the site does, with the same functions and the same politeness, but stores nothing. It
-// passes each address to `emit` once, with its outcome and the reason. Pages found through links are judged level by
-// level, in a fixed order within each level, so that the result does not depend on response times.
+// Plan does what a crawl would do, with the same functions and the same politeness, but stores nothing. It passes each
+// address to `emit` once, with its outcome and the reason. Pages found through links are judged level by level, in a
+// fixed order within each level, so that the result doesn't depend on response times.
 //
 // A crawl retries a failed page for minutes, but a plan makes only three attempts. Errors come from Discover, from
 // fetching the root, from emit, or from ctx.
@@ -206,9 +206,9 @@ func (p *plan) discover(spec domain.CrawlSpec) error {
 	return nil
 }
 
-// add queues an address for the crawl's next level unless it is known or the limit is reached. `lead` is 0 if the
-// address matches an include pattern. Otherwise it is the number of consecutive pages without a match on the path to
-// the address, including the address itself. Addresses without a match do not count towards the limit.
+// add queues an address for the next level unless it is known or the limit is reached. `lead` is 0 if the address
+// matches an include pattern, and otherwise the number of consecutive pages without a match on the path to it,
+// including itself. Addresses without a match don't count towards the limit.
 func (p *plan) add(l domain.Link, from string, lead int) {
 	switch {
 	case p.known[l.URL] != nil:
@@ -316,7 +316,7 @@ func (p *plan) fetchOnce(it *planned) (r planResult) {
 	return r
 }
 
-// errorKind returns a short name for the kind of error, by which errors are counted.
+// errorKind returns a short name for the kind of error, used to count errors.
 func errorKind(err error) string {
 	var e *Error
 	switch {

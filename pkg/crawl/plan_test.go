@@ -38,7 +38,7 @@ func planSite(t *testing.T, s *crawltest.Site, spec domain.CrawlSpec) (map[strin
 	return got, sum
 }
 
-// decisionOf returns the decision that a plan must make for an address with this expectation.
+// decisionOf returns the decision a plan must reach for an address with this expectation.
 func decisionOf(e crawltest.Expectation) Decision {
 	switch {
 	case e.Outcome == crawltest.Synched:

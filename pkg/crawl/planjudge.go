@@ -110,7 +110,7 @@ func (p *plan) addLinks(it *planned) {
 	p.recordRejected(refused, it.link.Depth+1, it.link.URL)
 }
 
-// recordRejected records each rejected address once. It does not report them yet, because a link on another page may
+// recordRejected records each rejected address once. It doesn't report them yet, because a link on another page may
 // still be accepted.
 func (p *plan) recordRejected(refused []refusedLink, depth int, from string) {
 	for _, r := range refused {
@@ -155,8 +155,8 @@ func (p *plan) canonical(it *planned) *planned {
 	return p.known[at]
 }
 
-// addPage adds the address as a page unless an earlier page has the same content. Callers add pages with better
-// addresses first. Redirecting pages are put aside for settle, which adds them at the end.
+// addPage adds the address as a page unless an earlier page has the same content, so callers add better addresses
+// first. Redirecting pages are kept for settle to add at the end.
 func (p *plan) addPage(it *planned) error {
 	if it.state != planMoved && it.address().FinalURL != "" {
 		it.state = planMoved
@@ -180,9 +180,9 @@ func (p *plan) addPage(it *planned) error {
 	return p.resume(it)
 }
 
-// settle adds the redirecting pages, better addresses first. They come after all other pages, so that another page with
-// the same content takes precedence. Some pages are judged only after a redirecting page was added, and may redirect as
-// well, so settle continues until no redirecting page is left.
+// settle adds the redirecting pages, better addresses first. They come last, so that any other page with the same
+// content wins. Adding one can lead to more pages being judged, which may redirect too, so settle repeats until none is
+// left.
 func (p *plan) settle() error {
 	for len(p.moved) > 0 {
 		moved := p.moved
@@ -206,7 +206,7 @@ func (p *plan) settle() error {
 	return nil
 }
 
-// address returns the page's address in the form that the catalog uses to compare pages with the same content.
+// address returns the page's address in the form the catalog uses to choose between pages with the same content.
 func (it *planned) address() domain.DatasourceConfig {
 	c := domain.DatasourceConfig{SourceURL: it.link.URL, Depth: it.link.Depth}
 	c.SetFinalURL(it.result.page.URL)
@@ -224,7 +224,7 @@ func (p *plan) exclude(it *planned, d Decision, reason, kind string) error {
 	return p.resume(it)
 }
 
-// resume judges the pages that were waiting for the given page.
+// resume judges the pages that were waiting for this one.
 func (p *plan) resume(it *planned) error {
 	waiting := it.wait
 	it.wait, it.result = nil, planResult{} // no longer needed

@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// Maximum interval between two requests. A longer Crawl-delay is capped to it.
+	// Maximum interval between two requests. Caps a longer Crawl-delay.
 	maxCrawlDelay = time.Minute
-	// How long a slot may be held before other crawlers may use it. Few requests take longer, and a killed crawler blocks
-	// its slot no longer than this.
+	// How long a slot may be held before others may use it. Few requests take longer, and it bounds how long a killed
+	// crawler blocks the slot.
 	slotLease = 30 * time.Second
 	// Minimum interval between requests for a slot.
 	minPollInterval = 10 * time.Millisecond
@@ -55,12 +55,11 @@ func newPoliteness(o Options) *politeness {
 // up to `slot` for a slot.
 type maxWaits struct{ slot, queue time.Duration }
 
-// Maximum wait in a queue. A longer wait would block a worker that could fetch pages from other hosts.
+// Maximum time in a queue. A longer wait would block a worker that could fetch from other hosts.
 const maxQueueWait = 500 * time.Millisecond
 
-// inProgressKey marks the context of a fetch that has already had a slot or is part of a larger operation. Such a fetch
-// waits for its next slot instead of being deferred. A deferred fetch starts from the beginning, so it would never
-// finish at a slow host.
+// inProgressKey marks a fetch that has already had a slot or is part of a larger operation. It waits for its next slot
+// instead of being deferred, because a deferred fetch starts over and would never finish at a slow host.
 type inProgressKey struct{}
 
 func withInProgress(ctx context.Context) context.Context {
@@ -144,8 +143,8 @@ func waitFor(ctx context.Context, d time.Duration) error {
 
 var errHostFailing = errors.New("the host fails")
 
-// deferred returns the error for a fetch that must be retried after d. The message says why it has to wait. `delay` is
-// the Crawl-delay from the host's robots.txt.
+// deferred returns the error for a fetch that must be retried after d, with the reason for the wait. `delay` is the
+// Crawl-delay from the host's robots.txt.
 func (p *politeness) deferred(u, host string, delay, d time.Duration) *Error {
 	why, fails := p.breaker.pauseReason(host, p.now())
 	switch {
@@ -165,8 +164,8 @@ func (p *politeness) deferred(u, host string, delay, d time.Duration) *Error {
 	return e
 }
 
-// send sends the request and records the host's health. ctx is the caller's context; if the request's own context is
-// done first, the host was too slow.
+// send sends the request and records the host's health. ctx is the caller's. If only the request's own context is done,
+// the host was too slow.
 func (p *politeness) send(ctx context.Context, rt http.RoundTripper, req *http.Request) (*http.Response, error) {
 	host, u := req.URL.Host, req.URL.String()
 	res, err := rt.RoundTrip(req)
@@ -214,8 +213,8 @@ func (p *politeness) retryLater(ctx context.Context, host, reason string, after 
 	p.announcePause(ctx, host, until)
 }
 
-// failed counts a request that returned an error status or no response (status 0). It returns how long the host is
-// paused, or 0 if only the page seems to fail.
+// failed counts a request that got an error status or no response (status 0). It returns how long the host is paused,
+// or 0 if only the page seems to fail.
 func (p *politeness) failed(ctx context.Context, rt http.RoundTripper, req *http.Request, reason string, status int) time.Duration {
 	host := req.URL.Host
 	held, suspect := p.breaker.fail(host, p.now())
@@ -236,9 +235,9 @@ func (p *politeness) failed(ctx context.Context, rt http.RoundTripper, req *http
 // Time limit for probing a host that may be failing.
 const probeTimeout = 10 * time.Second
 
-// probe reports whether a host still works after consecutive failures, which a few broken pages could have caused. It
-// requests robots.txt. After a gateway error (502–504), robots.txt may come from the gateway itself, so probe requests
-// the last page that the host served instead.
+// probe reports whether a host still works after consecutive failures, which may just be a few broken pages. It
+// requests robots.txt. After a gateway error (502–504), the gateway itself may serve robots.txt, so probe requests the
+// last page that the host served instead.
 func (p *politeness) probe(ctx context.Context, rt http.RoundTripper, req *http.Request, status int) bool {
 	method, at := http.MethodGet, req.URL.Scheme+"://"+req.URL.Host+robots.Path
 	if good := p.breaker.lastServed(req.URL.Host); status > http.StatusInternalServerError && good != "" {
@@ -271,7 +270,7 @@ func (p *politeness) pauseHost(ctx context.Context, host, reason string) time.Du
 	return d
 }
 
-// announcePause tells all crawlers about a pause. If that fails, they find out with their next requests.
+// announcePause tells all crawlers about a pause. If that fails, each finds out with its next request.
 func (p *politeness) announcePause(ctx context.Context, host string, until time.Time) {
 	if err := p.slots.Hold(ctx, host, until); err != nil {
 		p.log.WarnContext(ctx, "could not tell other crawlers to pause requests to a host", "host", host, "error", err)

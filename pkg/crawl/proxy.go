@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/guard"
 )
 
-// proxyName names the proxy in messages, which must not show its address because that may contain a password.
+// proxyName stands for the proxy in messages, because its address may contain a password.
 const proxyName = "the proxy in SLUICE_CRAWL_PROXY"
 
 // errProxy means that the proxy itself refused a connection.
@@ -30,8 +30,8 @@ func newErrProxy(res *http.Response, now time.Time) errProxy {
 	return errProxy{status: res.StatusCode, retryAfter: after}
 }
 
-// isPermanent reports whether the proxy rejects this target permanently. Other statuses concern the proxy itself, such
-// as a wrong password or overload.
+// isPermanent reports whether the proxy rejects this target for good. Other statuses concern the proxy itself, such as
+// a wrong password or overload.
 func (e errProxy) isPermanent() bool {
 	switch e.status {
 	case http.StatusProxyAuthRequired, http.StatusRequestTimeout, http.StatusTooManyRequests:
@@ -58,10 +58,9 @@ func (o Options) checkProxy(req *http.Request, res *http.Response) error {
 	return errors.Join(newErrProxy(res, o.Now()), res.Body.Close())
 }
 
-// useProxy makes the transport send its requests through the proxy. The address guard cannot check the proxy's
-// connections, so useProxy resolves each target itself, and a request fails if the guard refuses any of its target's
-// addresses. A SOCKS proxy then gets the checked address. An HTTP proxy gets the name, because its rules refer to
-// names.
+// useProxy sends the transport's requests through the proxy. The address guard can't check the proxy's connections, so
+// useProxy resolves each target itself, and a request fails if the guard refuses any of the addresses. A SOCKS proxy
+// then gets the checked address. An HTTP proxy gets the name, because its rules refer to names.
 func useProxy(t *http.Transport, o Options, g guard.Guard) {
 	direct := &net.Dialer{Timeout: o.ConnectTimeout, KeepAlive: 30 * time.Second, Resolver: o.Resolver}
 	if !o.httpProxy() {
@@ -141,8 +140,8 @@ func socksDial(direct *net.Dialer, o Options, g guard.Guard) func(ctx context.Co
 // opProxy is the Op field of net/http's errors about connecting to or through a proxy.
 const opProxy = "proxyconnect"
 
-// guardResult says whether the target of a request through an HTTP proxy is private. The connection does not show this,
-// because it ends at the proxy.
+// guardResult says whether the target of a request through an HTTP proxy is private. The connection can't tell, because
+// it ends at the proxy.
 type guardResult struct{ private bool }
 
 type guardResultKey struct{}
@@ -152,8 +151,8 @@ func withGuardResult(ctx context.Context, v *guardResult) context.Context {
 	return context.WithValue(ctx, guardResultKey{}, v)
 }
 
-// setGuardResult records in the context's guardResult whether a request's target is private. `targets` are the target
-// host's IP addresses. The target is private only if all of them are, because the proxy may connect to any of them.
+// setGuardResult records in the context's guardResult whether the target is private. The proxy may connect to any of
+// the `targets`, the host's IP addresses, so the target is private only if all of them are.
 func setGuardResult(ctx context.Context, targets []netip.AddrPort) {
 	v, _ := ctx.Value(guardResultKey{}).(*guardResult)
 	if v == nil {

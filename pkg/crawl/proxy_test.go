@@ -179,8 +179,8 @@ func TestARedirectToAPrivateAddressIsRefusedBehindAProxy(t *testing.T) {
 	}
 }
 
-// absentServer is an address that refuses connections. A closed server's port would not do, because another test might
-// get it.
+// absentServer is an address that refuses connections. A closed server's port wouldn't do, because another test might
+// reuse it.
 const absentServer = "http://127.0.0.1:1"
 
 func TestAProxyThatDoesNotConnectIsNamed(t *testing.T) {
@@ -214,8 +214,8 @@ func TestAccessBehindAProxyDependsOnTheCheckedLookup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A hostile DNS server changes its answers over time. The page is checked with the first answers, and later ones must
-	// not change the result.
+	// A hostile DNS server changes its answers over time. The first ones are checked, and later ones must not change
+	// the result.
 	const public, private = "93.184.215.14", "10.0.0.7"
 	for name, test := range map[string]struct {
 		responses [][]string

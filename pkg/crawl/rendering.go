@@ -16,14 +16,14 @@ import (
 )
 
 // Renderer renders a page in a browser, including its scripts. It must send all of the page's requests through `via`,
-// which returns an *Error for each request that the crawler refuses. A request's context must name the origin of the
+// which returns an *Error for each request the crawler refuses. Each request's context must name the origin of the
 // document that sends it; see WithAsker. All errors from Render are *Error unless ctx was done first.
 type Renderer interface {
 	Render(ctx context.Context, url string, via http.RoundTripper) (Rendered, error)
 }
 
-// render runs a page's scripts in a browser and returns the resulting page with its text, links and metadata. `shell`
-// is the page as the server sent it. Its validators are dropped, because they do not change with the content.
+// render runs a page's scripts in a browser and returns the result with its text, links and metadata. `shell` is the
+// page as the server sent it. Its validators are dropped, because they don't change with the content.
 func (c *Crawler) render(ctx context.Context, req PageRequest, sc *scope.Scope, shell Page, a response) (Page, error) {
 	if c.opts.Renderer == nil {
 		return Page{}, permanent(shell.URL, "%s shows its text only with JavaScript: to render such pages, set CHROME_URL to the "+

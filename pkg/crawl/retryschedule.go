@@ -13,15 +13,15 @@ const (
 	minRetryStep = 50 * time.Millisecond
 )
 
-// retrySchedule spreads the retries of fetches that did not get a slot at a host. It is only an estimate: when a retry
-// is due, the host may be free or busy, and deleted fetches are never retried.
+// retrySchedule spreads out the retries of fetches that got no slot at a host. It only estimates: when a retry is due,
+// the host may be free or busy, and deleted fetches never retry.
 type retrySchedule struct {
 	mu    sync.Mutex
 	hosts map[string]time.Time // when the last scheduled retry is due
 }
 
 // next returns the delay until the next retry, at least `wait`. Retries at the same host are at least `step` apart. If
-// that would make the delay longer than maxRetryDelay, next returns a random delay between half of maxRetryDelay and
+// the schedule is full up to maxRetryDelay, next returns a random delay between half of maxRetryDelay and
 // maxRetryDelay.
 func (c *retrySchedule) next(host string, wait, step time.Duration, now time.Time) time.Duration {
 	c.mu.Lock()

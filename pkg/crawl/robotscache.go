@@ -66,7 +66,7 @@ type robotsEntry struct {
 }
 
 // get returns the robots.txt for u's host. A host without one (4xx) allows everything. If the host responds with 5xx or
-// cannot be reached, nothing may be fetched for now, and the error says so (RFC 9309, sections 2.3.1.3 and 2.3.1.4).
+// can't be reached, get fails, and nothing may be fetched for now (RFC 9309, sections 2.3.1.3 and 2.3.1.4).
 //
 // If another fetch is already requesting the file, get waits for the result, but no longer than a fetch waits for a
 // slot. After that, it defers the fetch. Otherwise a host that hangs would block one worker per page.
@@ -108,7 +108,7 @@ func (c *robotsCache) get(ctx context.Context, u *url.URL) (robots.File, error) 
 	}
 }
 
-// errCancelled marks an entry whose fetch was cancelled by its caller. Other fetches waiting for the entry request the
+// errCancelled marks an entry whose fetch was cancelled by its caller. Anyone else waiting for the entry requests the
 // file again.
 var errCancelled = errors.New("cancelled by the caller")
 

@@ -16,22 +16,22 @@ type Rendered struct {
 	Status int    // status of the server's response for the page
 }
 
-// Minimum number of letters and digits in a page or element that does not count as empty.
+// Pages and elements with fewer letters and digits count as empty.
 const (
 	emptyPage   = 100 // a page without its navigation; a shell may contain a greeting
 	emptyRoot   = 30  // an element that scripts fill; it may contain a loading message
 	emptyNotice = 250 // a page that asks the reader, possibly at length, to enable JavaScript
 )
 
-// Limits on how much of a page is examined, because a hostile page may be designed to slow this down.
+// Limits on how much of a page is examined, because a hostile page could make this slow.
 const (
 	maxTexts = 2000 // text nodes
 	maxRoots = 16   // elements that scripts could fill
 )
 
-// needsScript reports whether a page has no content until its scripts have run. Such a page has scripts, hardly any
-// text, and at least one of three signs: its text asks for JavaScript, it has an empty element that an application
-// could fill, or it shows nothing but text. Short pages and server-rendered pages do not count.
+// needsScript reports whether a page is empty until its scripts have run. Such a page has scripts, hardly any text, and
+// at least one of three signs: its text asks for JavaScript, it has an empty element that an application could fill, or
+// it shows nothing but text. Short pages and server-rendered pages don't count.
 func (s *shellSigns) needsScript() bool {
 	switch {
 	case s.scripts == 0:
@@ -163,8 +163,8 @@ func isCode(n *html.Node) bool {
 	t, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(attr(n, "type"))), ";")
 	switch {
 	case t == "", t == "module", strings.HasSuffix(t, "javascript"), strings.HasSuffix(t, "ecmascript"):
-		// Types that just end in "javascript", such as "…-text/javascript", count too, because loaders give them to scripts
-		// that they defer.
+		// Loaders retype scripts that they defer, for example to "…-text/javascript", so any type with this ending
+		// counts.
 		return attr(n, "src") != "" || n.FirstChild != nil
 	}
 	return false

@@ -11,9 +11,9 @@ import (
 // HostSlots schedules requests to hosts. All crawlers that share a HostSlots together keep to each host's pace. Package
 // slotstest has tests for all implementations.
 type HostSlots interface {
-	// Reserve reserves the host's next slot if it starts within maxWait. It does not wait for that start: the caller must
-	// wait for HostSlot.Wait before sending the request. If no slot is free, HostSlot.Wait is positive and says when to
-	// ask again; this uses no capacity.
+	// Reserve reserves the host's next slot if it starts within maxWait. It doesn't wait for the start; the caller must
+	// wait for HostSlot.Wait before sending the request. If no slot is free, nothing is reserved, and HostSlot.Wait is
+	// positive and says when to ask again.
 	Reserve(ctx context.Context, host string, pace domain.Pace, maxWait time.Duration) (domain.HostSlot, error)
 	// Hold blocks all slots at the host until the given time. It never shortens a hold.
 	Hold(ctx context.Context, host string, until time.Time) error
@@ -21,7 +21,7 @@ type HostSlots interface {
 
 const (
 	maxHosts = 10_000
-	// Delay before another attempt if all slots are in use. It is a guess, because nobody knows when a request will
+	// Delay before another attempt if all slots are in use. Only a guess, because nobody knows when a request will
 	// finish.
 	busyWait = 50 * time.Millisecond
 )

@@ -12,12 +12,11 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/weburl"
 )
 
-// Static sites cannot send a redirect status, so they publish pages that redirect by a refresh (in HTML or a header) or
-// a script. Such a page counts as a redirect only if it has hardly any text. Otherwise the target counts as a link on
-// the page.
+// Static sites can't send a redirect status, so they publish pages that redirect by a refresh (in HTML or a header) or
+// a script. Such a page counts as a redirect only if it has hardly any text. Otherwise the target is just a link.
 
 const (
-	// Maximum delay, in seconds, for a refresh to count as a redirect. If the delay is longer, readers have time to read
+	// Maximum delay, in seconds, of a refresh that counts as a redirect. With a longer one, readers have time to read
 	// the page.
 	maxRefreshDelay = 30
 	// Maximum size, in bytes, of scripts and handlers to search for a redirect. Redirecting pages have short scripts.
@@ -220,7 +219,7 @@ func evaluate(script string, known map[string]string) (string, bool) {
 			}
 			value, ok := known[name]
 			if !ok {
-				// A variable with an unknown value may only be the last term in the expression.
+				// A variable with an unknown value may only be the expression's last term.
 				term := s[:len(s)-len(strings.TrimLeftFunc(s, func(c rune) bool { return c != ';' && c != '\n' }))]
 				return b.String(), b.Len() > 0 && locationVariable.MatchString(term) && !strings.Contains(term, "/")
 			}

@@ -124,7 +124,7 @@ var tricks = map[string][]string{
 	},
 }
 
-// harmless addresses look like the canary's but lead to the allowed server or nowhere.
+// harmless addresses look like the canary's, but lead to the allowed server or nowhere.
 var harmless = []string{
 	"ORIGIN/refresh?http://127.0.0.1:PORT/", "ORIGIN/300?http://127.0.0.1:PORT/", "ORIGIN/refreshheader?http://127.0.0.1:PORT/",
 	"ORIGIN/frames?http://127.0.0.1:PORT/", "ORIGIN/?http://127.0.0.1:PORT/", "ORIGIN/#@127.0.0.1:PORT/", "ORIGIN//127.0.0.1:PORT/",

@@ -59,9 +59,8 @@ func Decode(r io.Reader, encoding, media string) (io.Reader, error) {
 	return r, nil
 }
 
-// isText reports whether a media type is text. If the body of such a type begins like gzip, it must be compressed. XML
-// does not count here, because compressed sitemaps are often declared as XML, and sitemap.Read decompresses them
-// itself.
+// isText reports whether a media type is text, so that a body that begins like gzip must be compressed. XML doesn't
+// count: compressed sitemaps are often declared as XML, and sitemap.Read decompresses them itself.
 func isText(media string) bool {
 	return strings.HasPrefix(media, "text/") && media != "text/xml" || media == "application/xhtml+xml" || media == "application/json"
 }
@@ -71,8 +70,8 @@ func isEncoding(layer string) bool {
 	return !isNoEncoding(layer)
 }
 
-// isNoEncoding reports whether a value means that the body is not encoded: "identity", or some other name that
-// misconfigured servers send, usually that of a character encoding.
+// isNoEncoding reports whether a value means that the body isn't encoded: "identity", or another name that
+// misconfigured servers send, usually a character encoding.
 func isNoEncoding(layer string) bool {
 	switch layer {
 	case "", "identity", "none", "null", "binary", "7bit", "8bit", "chunked", "aws-chunked", "text", "html":

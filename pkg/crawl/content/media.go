@@ -28,8 +28,8 @@ func IsMedia(p string) bool {
 	return mediaExtensions[strings.ToLower(path.Ext(p))] && !strings.Contains(path.Base(p), ":")
 }
 
-// IsDownloadOf reports whether a link with these attributes leads to a file without text: either its type has no text,
-// or it is marked as a download and has the extension of such a file.
+// IsDownloadOf reports whether a link with these attributes leads to a file without text, judging by the link's type,
+// or by the extension if the link is marked as a download.
 func IsDownloadOf(href, mediaType string, download bool) bool {
 	if mediaType != "" && IsBinary(Declared(mediaType).Media) {
 		return true
@@ -73,7 +73,7 @@ func IsBinary(media string) bool {
 // archiveExtensions are the extensions of zip containers that are not documents.
 var archiveExtensions = wordset.Of(`.zip .jar .war .ear .apk .xpi .crx .whl .nupkg .vsix .ipa`)
 
-// HeadBytes is the number of bytes to examine in order to recognise the kind of body.
+// HeadBytes is the number of leading bytes needed to recognise the kind of body.
 const HeadBytes = 4 << 10
 
 // HoldsNoText reports whether a body certainly has no text, based on its type, first bytes and file names. If in doubt,

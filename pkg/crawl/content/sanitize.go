@@ -17,12 +17,11 @@ import (
 const (
 	// Maximum number of "<" characters to parse per page.
 	maxHTMLTags = 300_000
-	// If a page is estimated to have more elements than this, Sanitize renames its formatting and body elements.
+	// Above this estimated number of elements, Sanitize renames formatting and body elements.
 	maxHTMLNodes = 500_000
 	// Maximum number of open elements in the parser.
 	maxOpenElements = 512
-	// Maximum number of html and body elements in a page that is parsed unchanged. If there are more, Sanitize renames
-	// formatting and body elements.
+	// Maximum number of html and body elements. If there are more, Sanitize renames formatting and body elements.
 	maxBodies = 16
 )
 
@@ -54,8 +53,7 @@ func Sanitize(page []byte, label string) ([]byte, string) {
 	return out, "utf-8"
 }
 
-// pageCost estimates the cost of parsing a page. The estimates may be too high, because estimateCost does not
-// distinguish tags from text.
+// pageCost estimates the cost of parsing a page. It may be too high, because estimateCost doesn't tell tags from text.
 type pageCost struct {
 	tags       int
 	formatting int // number of formatting elements

@@ -65,9 +65,8 @@ func Declared(header string) Type {
 	return t
 }
 
-// Effective determines a body's type from the declared type, the first bytes and the file names. The declaration takes
-// precedence unless it is generic or clearly contradicts the bytes. If there are several names, the first one with a
-// known extension counts.
+// Effective determines a body's type from the declared type, the first bytes and the file names. The declaration wins
+// unless it is generic or clearly contradicts the bytes. Of several names, the first with a known extension counts.
 func Effective(header string, head []byte, names ...string) Type {
 	t := Declared(header)
 	sniffed, _, _ := strings.Cut(http.DetectContentType(head), ";")
@@ -100,8 +99,7 @@ func isDownload(media string) bool {
 	return false
 }
 
-// byName looks up each name's format by its extension. It returns the media type of the first format accepted by
-// `matches`, or `otherwise`.
+// byName returns the media type of the first name whose format, by its extension, `matches` accepts, or `otherwise`.
 func byName(matches func(*format.Format) bool, names []string, otherwise string) string {
 	for _, name := range names {
 		if f := extract.Named(name); f != nil && matches(f) {

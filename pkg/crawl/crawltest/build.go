@@ -98,7 +98,7 @@ func (s *Site) addUnlinked() {
 	}
 }
 
-// inOrder iterates over a map in key order, so that equal options always create the same site.
+// inOrder iterates over a map in key order, so that the same options always create the same site.
 func inOrder[V any](table map[string]V) iter.Seq2[string, V] {
 	return func(yield func(string, V) bool) {
 		for _, k := range slices.Sorted(maps.Keys(table)) {

@@ -2,8 +2,8 @@ package crawltest
 
 import "fmt"
 
-// addDuplicates adds pages with more than one address. A single page links to all of the addresses, so a crawler must
-// choose the best one by its spelling alone.
+// addDuplicates adds pages with more than one address. A single page links to all of them, so a crawler can only go by
+// their spelling to choose the best.
 func (s *Site) addDuplicates(lab *page) {
 	hub := s.page(lab, "/lab/duplicates/")
 	copyOf := func(p *page, address string) *page {

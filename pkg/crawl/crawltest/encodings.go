@@ -21,8 +21,8 @@ func french(token string) string {
 	return fmt.Sprintf("Le mot-clé de cette page, écrit à côté du phare où naît l'été : %s.", token)
 }
 
-// addEncodings adds compressed pages and pages in several charsets. These pages declare the charset in the header or in
-// the HTML, declare a wrong one, or declare none.
+// addEncodings adds compressed pages and pages in several charsets. These declare the charset in the header or in the
+// HTML, or declare a wrong one or none.
 func (s *Site) addEncodings(lab *page) {
 	hub := s.page(lab, "/lab/encodings/")
 	utf16LE := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM)
@@ -63,7 +63,7 @@ func (s *Site) addEncodings(lab *page) {
 				x.send(c.header, body)
 			}
 		}
-		// The header names the wrong charset but takes precedence, so only ASCII letters are decoded correctly.
+		// The header takes precedence but names the wrong charset, so only ASCII letters are decoded correctly.
 		s.page(hub, fmt.Sprintf("/e/header-lies-%d", i)).answer = func(x *exchange) { x.send("text/html; charset=koi8-r", []byte(x.body)) }
 		s.page(hub, fmt.Sprintf("/e/no-type-%d", i)).answer = func(x *exchange) { x.send("", []byte(x.body)) }
 		s.page(hub, fmt.Sprintf("/e/octets-%d", i)).answer = func(x *exchange) { x.send("application/octet-stream", []byte(x.body)) }

@@ -70,8 +70,8 @@ type leftOut struct {
 }
 
 // Expected returns the expected result for each address that a crawl encounters if it finds pages this way. Addresses
-// of pages and errors are absolute and spelled as the crawler spells them; addresses that must not be followed are
-// spelled like the link. The result holds for the site's current state and a crawl limited by s.MaxDepth and s.Exclude.
+// of pages and errors are absolute and spelled as the crawler spells them; those that must not be followed are spelled
+// like the link. The result holds for the site's current state and a crawl limited by s.MaxDepth and s.Exclude.
 func (s *Site) Expected(way Way) map[string]Expectation {
 	s.mu.Lock()
 	defer s.mu.Unlock()

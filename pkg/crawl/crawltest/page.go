@@ -90,13 +90,13 @@ func (s *Site) title(p *page) string {
 	return fmt.Sprintf("The %s %s %d", pick(r, adjectives), pick(r, nouns), r.IntN(1_000_000))
 }
 
-// fact returns the sentence with the page's code word, which a search must find.
+// fact returns the sentence with the page's code word. A search must find it.
 func (s *Site) fact(p *page) string {
 	return fmt.Sprintf("The code word of %s is %s.", s.title(p), s.token(p))
 }
 
-// sentence returns a sentence from the page. If the page is in another script, the crawler decodes it correctly only
-// with the right charset.
+// sentence returns a sentence from the page. Pages in another script are readable only if the crawler gets the charset
+// right.
 func (s *Site) sentence(p *page) string {
 	if p.language != nil {
 		return p.language(s.token(p))

@@ -38,8 +38,8 @@ type Options struct {
 	Slow time.Duration
 	// BombBytes is a gzip bomb's uncompressed size, which must exceed the crawler's page limit. Default: 256 MiB.
 	BombBytes int64
-	// Scripts says whether the crawler has a browser. If so, it must store pages built by scripts; otherwise it must
-	// report an error for each.
+	// Scripts says whether the crawler has a browser. If so, it must store pages built by scripts; otherwise each of
+	// them is an error.
 	Scripts bool
 }
 

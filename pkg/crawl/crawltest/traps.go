@@ -92,8 +92,8 @@ func (s *Site) addFacets(hub *page) {
 	}
 }
 
-// narrow adds links to a page that shows the results of two filters. Each link adds a third filter. The page's text
-// depends only on the filters.
+// narrow adds links to a page filtered by two parameters. Each link adds a third filter. The page's text depends only
+// on the filters.
 func (s *Site) narrow(p *page, text string) {
 	p.text = text
 	for _, more := range []string{"brand=c", "colour=green", "size=xl", "sort=price"} {

@@ -111,7 +111,7 @@ var (
 	global6   = netip.MustParsePrefix("2000::/3") // all global unicast addresses of IPv6
 )
 
-// checkIP rejects addresses outside the public internet. If an address embeds an IPv4 address, only that one matters.
+// checkIP rejects addresses outside the public internet. If an address embeds an IPv4 address, only the latter matters.
 func (g Guard) checkIP(ip netip.Addr) error {
 	why := g.refusal(ip)
 	if why == "" {
@@ -177,8 +177,8 @@ func (g Guard) checkPort(port uint16) error {
 	return nil
 }
 
-// CheckURL rejects addresses that are forbidden even without a name lookup, for example because of their scheme or
-// port. Callers use it before connecting, in order to get a clear error early.
+// CheckURL rejects addresses that are forbidden even without a name lookup, for example because of the scheme or port.
+// Callers use it to get a clear error before connecting.
 func (g Guard) CheckURL(u *url.URL) error {
 	if u.Scheme != "http" && u.Scheme != "https" {
 		return fmt.Errorf("%s cannot be fetched: only http and https addresses are supported", u.Redacted())
@@ -256,9 +256,8 @@ func (g Guard) Dial(connect time.Duration, resolver *net.Resolver) func(ctx cont
 	}
 }
 
-// forAddress returns the address guard for a connection to a request's host and port. If the configuration allows the
-// host by name, connections to that name may use a private address. Connections to the same address under another name
-// stay blocked.
+// forAddress returns the guard for a connection to a request's host and port. A host allowed by name may use a private
+// address, but connections to the same address under another name stay blocked.
 func (g Guard) forAddress(address string) Guard {
 	if host, _, err := net.SplitHostPort(address); err == nil && g.Allow.allowsName(host) {
 		g.AllowPrivate = true

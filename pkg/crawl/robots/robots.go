@@ -128,7 +128,7 @@ func lines(text []byte) iter.Seq[[]byte] {
 	return bytes.FieldsFuncSeq(text, func(c rune) bool { return c == '\n' || c == '\r' })
 }
 
-// separators are ignored in keys: "User-agent" equals "useragent".
+// separators are ignored in keys: "User-agent" is the same as "useragent".
 var separators = strings.NewReplacer(" ", "", "\t", "", "-", "", "_", "")
 
 // lineParts splits "Key: value # comment". It returns the key in lower case without separators. The colon may be

@@ -52,9 +52,8 @@ func (r rule) specificity() int {
 	return len(r.pattern)
 }
 
-// matches reports whether the rule matches an address from addressOf. It looks for the first occurrence of each part
-// between two asterisks. Other occurrences do not have to be tried, which bounds the running time for any number of
-// asterisks.
+// matches reports whether the rule matches an address from addressOf. For each part between two asterisks, it only
+// tries the first occurrence. That is enough, and bounds the running time for any number of asterisks.
 func (r rule) matches(path string) bool {
 	part, rest, more := strings.Cut(r.pattern, "*")
 	path, ok := strings.CutPrefix(path, part)
@@ -97,7 +96,7 @@ func addressOf(u *url.URL) string {
 	return normalise(s, false)
 }
 
-// normalise returns paths (with queries) and patterns in the form in which they are compared:
+// normalise puts paths (with queries) and patterns in the form in which they are compared:
 //
 //   - Escaped unreserved characters are decoded. The hexadecimal digits of other escapes are in upper case.
 //   - Characters that an address may not contain are escaped, including brackets and everything beyond ASCII.
@@ -127,8 +126,8 @@ func normalise(s string, pattern bool) string {
 			const digits = "0123456789ABCDEF"
 			b.WriteString(string([]byte{'%', digits[c>>4], digits[c&15]}))
 		}
-		// In a pattern such as "/*url=", the asterisk may stand for text with the question mark, so "=" after an asterisk
-		// also shows that the query has begun.
+		// In a pattern such as "/*url=", the asterisk may cover the question mark, so "=" after an asterisk also means
+		// that the query has begun.
 		query = query || !escaped && (c == '?' || c == '=' && star)
 	}
 	return b.String()

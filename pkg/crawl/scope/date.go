@@ -131,8 +131,8 @@ func dashed(s string, last int) (date, bool) {
 	return d, ok
 }
 
-// numbers converts the parts of a date, which are a year, a month and optionally a day; a month name and a year; or a
-// year and a week. `last` is the last valid year.
+// numbers parses the parts of a date: year, month and optionally day; month name and year; or year and week. `last` is
+// the last valid year.
 func numbers(parts []string, last int) (date, bool) {
 	parts = slices.Clone(parts)
 	if len(parts) == 2 && months[strings.ToLower(parts[0])] > 0 {

@@ -13,7 +13,7 @@ import (
 
 // Traps are endless series of addresses on badly built sites. This package recognises them from the address and the
 // linking page alone, because a site's crawlers share no memory and a repeated crawl must find the same pages. The
-// limits on depth and number of pages stop all other traps.
+// limits on depth and number of pages stop any other trap.
 
 const (
 	maxSegments    = 20
@@ -52,8 +52,8 @@ func isTrap(u *url.URL) bool {
 	return isFarDate(u)
 }
 
-// isFarDate reports whether an address is a calendar page for a year after maxYear. Four digits alone are not enough,
-// because they may be an article's id.
+// isFarDate reports whether an address is a calendar page for a year after maxYear. Four digits alone could be an
+// article's id.
 func isFarDate(u *url.URL) bool {
 	d, ok := dateOf(u, 9999)
 	if !ok || d.year <= maxYear {
@@ -122,8 +122,8 @@ const (
 // paging lists parameters that select a page of a finite list.
 var paging = wordset.Of(`page p pg paged pagenum pageno page_no page_num seite start offset skip limit cursor after before`)
 
-// addsFilters reports whether a link adds filters to the linking page's parameters and then has more parameters than is
-// normal. Such a link keeps all of the page's parameters and adds at least one that is not for paging.
+// addsFilters reports whether a link keeps all of the linking page's parameters, adds at least one that isn't for
+// paging, and ends up with more parameters than is normal.
 func addsFilters(from, to *url.URL) bool {
 	had, has := parameters(from), parameters(to)
 	limit := maxAddedFilters
@@ -144,8 +144,8 @@ func addsFilters(from, to *url.URL) bool {
 	})
 }
 
-// calendars lists words which show that an address belongs to a calendar. A calendar has a page for every date, even if
-// there are no events.
+// calendars lists words that mark an address as part of a calendar, which has a page for every date, even those without
+// events.
 var calendars = wordset.Of(`calendar calendars calender cal kalender calendrier calendario calendar_page agenda event events termine
 	veranstaltungen evenements eventos schedule day month week monat woche ical tribe_events timetable planner diary
 	availability booking bookings reservation reservations`)
@@ -153,9 +153,9 @@ var calendars = wordset.Of(`calendar calendars calender cal kalender calendrier 
 // calendarParameters select the next date in a calendar.
 var calendarParameters = wordset.Of(`next prev previous forward back vor zurueck weiter`)
 
-// isCalendarLink reports whether a link belongs to an endless series of pages. The linking page and its target must
+// isCalendarLink reports whether a link belongs to an endless series of pages. The linking page and its target may
 // differ only in their dates. A calendar is endless in both directions. A journal or archive ends with its first and
-// last texts, so only its links from the present into the future are rejected.
+// last texts, so only links from the present into the future are rejected.
 func isCalendarLink(from, to *url.URL, now time.Time) bool {
 	was, ok := dateOf(from, maxYear)
 	if !ok {
@@ -188,16 +188,15 @@ func isCalendarLink(from, to *url.URL, now time.Time) bool {
 	if is.dashed && !is.padded {
 		return false // a part number: 2027-1
 	}
-	// The horizon is the latest plausible date. Reject a link only if the linking page's date is before it and the
-	// target's is after it. The linking page was accepted, so a number in its address that looks like a later date must
-	// mean something else.
+	// Reject a link only if it leads from before the horizon, the latest plausible date, to after it. The linking page
+	// was accepted, so if its own date seems to be later, that number must mean something else.
 	end := now.Add(maxAhead)
 	horizon := date{year: end.Year(), month: int(end.Month()), day: end.Day()}
 	return !was.after(horizon) && is.after(horizon)
 }
 
-// patternOf returns an address's shape, which is the address without its numbers and month name, and the words in it.
-// Names of date parameters do not count as words, because any archive's query may contain "month".
+// patternOf returns an address's shape, i.e. the address without its numbers and month name, and the words in it. Names
+// of date parameters aren't words here, because any archive's query may contain "month".
 func patternOf(u *url.URL, d date) (shape string, words []string) {
 	s := strings.ToLower(strings.TrimSuffix(u.Path, "/"))
 	named := s

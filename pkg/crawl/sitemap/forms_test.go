@@ -148,7 +148,7 @@ func full(n int) string {
 	return b.String()
 }
 
-// BenchmarkReadSitemap reads 50,000 entries. Each one's memory becomes garbage at once.
+// BenchmarkReadSitemap reads 50,000 entries. Each entry is garbage as soon as it has been read.
 func BenchmarkReadSitemap(b *testing.B) {
 	in := full(MaxEntries)
 	b.SetBytes(int64(len(in)))

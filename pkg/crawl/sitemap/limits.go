@@ -15,8 +15,8 @@ type Limits struct {
 	Bytes int64
 	// Entries is the maximum number of addresses, including those that the site rejects. Default: 5 million.
 	Entries int
-	// Time is the maximum duration of the discovery, after which no more files are read. Default: 45 minutes. This is less
-	// than a job's time limit, because a job that exceeds its limit starts from the beginning.
+	// Time is the maximum duration of the discovery, after which no more files are read. Default: 45 minutes. This is
+	// less than a job's time limit, because a job that exceeds it starts over.
 	Time time.Duration
 }
 
@@ -44,7 +44,7 @@ func NewBudget(l Limits, now func() time.Time) *Budget {
 	return &Budget{Limits: l, began: now(), now: now, bytes: l.Bytes}
 }
 
-// File counts a file about to be read. If a limit is reached, it returns a description of the limit, otherwise "".
+// File counts a file about to be read. It returns "", or a description of the limit if one is reached.
 func (b *Budget) File() string {
 	switch {
 	case b.files >= b.Limits.Files:
@@ -56,8 +56,7 @@ func (b *Budget) File() string {
 	return ""
 }
 
-// Entry counts an entry about to be used. If a limit was already reached, it returns a description of the limit,
-// otherwise "".
+// Entry counts an entry about to be used. It returns "", or a description of the limit if one was already reached.
 func (b *Budget) Entry() string {
 	if b.listed >= b.Limits.Entries {
 		return fmt.Sprintf("%d addresses were read", b.Limits.Entries)

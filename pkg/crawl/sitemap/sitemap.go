@@ -28,14 +28,14 @@ const MaxEntries = 50_000
 const (
 	// Maximum number of translations in a file, in addition to its entries.
 	maxAlternates = 500_000
-	// Number of bytes to search for the start of a sitemap.
+	// How far into the file a sitemap may start, in bytes.
 	headBytes = 64 << 10
 )
 
 var (
-	// ErrNotSitemap means that the content is not a sitemap but, for example, a page for readers.
+	// ErrNotSitemap means that the content isn't a sitemap but, for example, an ordinary page.
 	ErrNotSitemap = errors.New("not a sitemap")
-	// ErrTooManyEntries means that a file has more entries than the protocol allows. Those up to the limit have been
+	// ErrTooManyEntries means that a file has more entries than the protocol allows. The ones up to the limit were
 	// passed on.
 	ErrTooManyEntries = errors.New("more than 50,000 entries")
 )
@@ -135,10 +135,10 @@ func (s *budgetReader) Read(p []byte) (int, error) {
 
 var declaredEncoding = regexp.MustCompile(`^\s*<\?xml[^>]{0,200}?\sencoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']`)
 
-// decoderFor returns a decoder for text that starts with `head`. It examines the first bytes and, if they are
+// decoderFor returns a decoder for text that starts with `head`. It goes by the first bytes or, if they are
 // inconclusive, the encoding declared in the XML. It ignores a declaration of UTF-16 if letters have only one byte,
-// because some libraries write such files. Text with an unknown encoding name is read as UTF-8. Bytes and characters
-// that are invalid in XML become blanks, because otherwise a single one would make the whole sitemap unreadable.
+// because some libraries write such files. An unknown encoding name means UTF-8. Bytes and characters that are invalid
+// in XML become blanks, because a single one would make the whole sitemap unreadable.
 func decoderFor(head []byte) transform.Transformer {
 	switch {
 	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte("<\x00")):
@@ -166,8 +166,8 @@ func decoderFor(head []byte) transform.Transformer {
 // rootForm matches the start of an XML sitemap: the declaration or root element.
 var rootForm = regexp.MustCompile(`(?i)<\?xml[\s?]|<(?:[a-z0-9_-]+:)?(?:urlset|sitemapindex|rss|rdf|feed)[\s>]`)
 
-// xmlStart returns the position of the sitemap's XML in `head`, a file's first bytes, or a negative number if there is
-// none. The XML may follow other output, such as PHP warnings.
+// xmlStart returns where the sitemap's XML starts in `head`, a file's first bytes, or a negative number if there is
+// none. Other output, such as PHP warnings, may come first.
 func xmlStart(head []byte) int {
 	trimmed := bytes.TrimSpace(head)
 	if len(trimmed) > 0 && trimmed[0] == '<' && readXML(bytes.NewReader(head), nil) == nil {

@@ -16,7 +16,7 @@ const (
 	maxXMLToken = 64 << 10
 )
 
-// dialect says where an XML sitemap has its addresses. Names are local names in lower case, because prefixes and
+// dialect says where to find the addresses in an XML sitemap. Names are local names in lower case, because prefixes and
 // capitalisation vary.
 type dialect struct {
 	item     []string // path, below the root, to the elements with one address each
@@ -176,8 +176,8 @@ func (x *xmlReader) end() error {
 // Maximum number of translations to read from a page's entry.
 const maxTranslations = 200
 
-// translation returns the address in an xhtml:link if it leads to the page in another language, or "" for other links,
-// such as those to mobile versions.
+// translation returns the address in an xhtml:link to the page in another language, or "" for other links, such as
+// those to mobile versions.
 func translation(t xml.StartElement) string {
 	var href, rel, lang string
 	for _, a := range t.Attr {
@@ -196,7 +196,7 @@ func translation(t xml.StartElement) string {
 	return href
 }
 
-// atomHref returns the address in an Atom link if it leads to the page that the entry is about, or "" otherwise.
+// atomHref returns the address in an Atom link to the page that the entry is about, or "" for other links.
 func atomHref(t xml.StartElement) string {
 	href, rel := "", "alternate"
 	for _, a := range t.Attr {
@@ -223,8 +223,8 @@ func isPermanentLink(t xml.StartElement) bool {
 	return true
 }
 
-// tokenLimiter is a reader that fails if an XML token is too long, because the XML decoder keeps whole tokens in
-// memory. `taken` counts the current token's bytes; readXML resets it before each token.
+// tokenLimiter is a reader that fails on overlong XML tokens, because the XML decoder keeps whole tokens in memory.
+// `taken` counts the current token's bytes; readXML resets it before each token.
 type tokenLimiter struct {
 	r     io.Reader
 	taken int

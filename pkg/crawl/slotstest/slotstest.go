@@ -16,8 +16,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Open returns a HostSlots for each of n crawlers, which share their slots. Crawlers from different calls share
-// nothing. The slots use the clock `now`, which moves only when a test advances it.
+// Open returns n crawlers' HostSlots, which share their slots with each other but with no other call. They use the
+// clock `now`, which moves only when a test advances it.
 type Open func(t *testing.T, now func() time.Time, n int) []crawl.HostSlots
 
 // Test runs all tests against the implementation.
@@ -70,7 +70,7 @@ func (c *clock) pass(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// fleet is a group of crawlers that share hosts' slots and take turns asking for slots.
+// fleet is a group of crawlers that share slots and take turns asking for them.
 type fleet struct {
 	*clock
 	slots []crawl.HostSlots

@@ -30,10 +30,10 @@ var (
 )
 
 // Normalise returns an address's normal form, which is the same for all spellings of a page's address. It parses the
-// address like a browser and removes the fragment, the user name, tracking parameters and session ids. Characters are
-// percent-encoded only where needed, in upper case. A trailing slash is kept, because /a and /a/ are different pages on
-// some servers. The order of parameters is kept too. Only http and https addresses are valid. Normalise(Normalise(x))
-// is Normalise(x).
+// address like a browser and removes the fragment, the user name, tracking parameters and session ids. It
+// percent-encodes only where needed, in upper case. It keeps a trailing slash, because /a and /a/ are different pages
+// on some servers, and the order of parameters. Only http and https addresses are valid. Normalise(Normalise(x)) is
+// Normalise(x).
 func Normalise(raw string) (string, error) {
 	_, s, err := (*Base)(nil).Normalise(raw)
 	return s, err
@@ -79,7 +79,7 @@ func Resolve(base, ref string) (*url.URL, error) { return NewBase(base).Parse(re
 
 // Parse resolves a reference without normalising the result.
 func (b *Base) Parse(ref string) (*url.URL, error) {
-	// This is only a first check, because an escaped character may take 9 bytes.
+	// Only a first check, because an escaped character may take 9 bytes.
 	if len(ref) > MaxBytes {
 		return nil, ErrTooLong
 	}
@@ -124,8 +124,8 @@ func setEscapedPath(u *url.URL, escaped string) {
 }
 
 // canonicalEscapes writes %7e as ~ and %c3 as %C3 (RFC 3986, section 6.2.2). A path segment that would become "." or
-// ".." keeps its escapes. An escape is also kept if its character would form a new escape with a percent sign before
-// it: "%%33" does not become "%3".
+// ".." keeps its escapes. So does a character that would form a new escape with the percent sign before it: "%%33"
+// doesn't become "%3".
 func canonicalEscapes(s string) string {
 	if !strings.Contains(s, "%") {
 		return s
@@ -175,7 +175,7 @@ func unhex(c byte) byte {
 	}
 }
 
-// IsUnreserved reports whether a character is unreserved, so that its escape may be decoded. The dot does not count,
+// IsUnreserved reports whether a character is unreserved, so that its escape may be decoded. The dot doesn't count,
 // because the parser has already resolved "%2e" in dot segments.
 func IsUnreserved(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '~'
@@ -306,8 +306,8 @@ var sessions = map[string]bool{
 	"cfid": true, "cftoken": true, "zenid": true, "oscsid": true, "xtcsid": true, "sessid": true, "session-id": true,
 }
 
-// ambiguousSessions are session id parameters that have other uses too: "sid" also identifies shops, stations and
-// sections, and "s" often holds a search query. They count as session ids only if the value looks random.
+// ambiguousSessions are session id parameters with other uses: "sid" also identifies shops, stations and sections, and
+// "s" often holds a search query. They count only if the value looks random.
 var ambiguousSessions = map[string]bool{"sid": true, "s_id": true, "sess": true, "session": true, "s": true}
 
 const minRandom = 20 // minimum number of letters and digits in a random value
