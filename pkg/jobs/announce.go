@@ -12,11 +12,11 @@ import (
 // prefixAnnounce is the subject prefix for announcements. No stream stores them.
 const prefixAnnounce = "announce"
 
-// announcementsWaiting is how many announcements are buffered for a busy listener before further ones are dropped.
+// announcementsWaiting is how many announcements are buffered for a busy listener. Any more are dropped.
 const announcementsWaiting = 4096
 
-// Announce notifies listeners in all processes that a datasource has changed. It never blocks. A busy listener may miss
-// the notice, and every listener misses it while the connection is down. Invalid ids are ignored.
+// Announce tells listeners in all processes that a datasource has changed. It never blocks. A busy listener may miss
+// it, and every listener does while the connection is down. Invalid ids are ignored.
 func (b *Broker) Announce(datastoreID, datasourceID string) {
 	if checkIDs(datastoreID, datasourceID) != nil || !b.conn.nc.IsConnected() { // the client would buffer stale notices
 		return

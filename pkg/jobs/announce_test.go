@@ -11,7 +11,7 @@ import (
 
 type announcement struct{ datastore, datasource string }
 
-// probe is announced repeatedly to detect when a listener has started.
+// probe is announced repeatedly to find out when a listener has started.
 var probe = announcement{domain.NewID(), domain.NewID()}
 
 // listen calls f with each announcement until the test ends. It returns once announcements arrive.

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// handle applies a batch of events and acknowledges their messages. If it is interrupted by a shutdown, it asks the
-// server to redeliver the events immediately, so that another process can apply them.
+// handle applies a batch of events and acknowledges their messages. If a shutdown interrupts it, it asks the server to
+// redeliver the events immediately, so that another process can apply them.
 func (r *reader) handle(ctx context.Context, batch []received) error {
 	evs := make([]domain.Event, 0, len(batch))
 	for _, m := range batch {
@@ -39,7 +39,7 @@ func (r *reader) handle(ctx context.Context, batch []received) error {
 	return r.ack(ctx, batch)
 }
 
-// extend keeps renewing the batch's acknowledgement deadline until the returned function is called.
+// extend keeps extending the batch's acknowledgement deadline until the returned function is called.
 func (r *reader) extend(batch []received) (stop func()) {
 	stopping, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -124,8 +124,8 @@ func (r *reader) apply(ctx context.Context, evs []domain.Event) (err error) {
 const ackTimeout = 5 * time.Second
 
 // ack acknowledges the batch and waits for the server's confirmation, even during a shutdown, so that applied events
-// are not redelivered. The server processes a connection's acknowledgements in order, so only the last one needs a
-// confirmation.
+// aren't redelivered. The server processes a connection's acknowledgements in order, so only the last one needs
+// confirming.
 func (r *reader) ack(ctx context.Context, batch []received) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTimeout)
 	defer cancel()

@@ -15,9 +15,9 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// attemptCounts counts the runs of one job, identified by its generation. The server's own delivery count is
-// unsuitable. It is stored up to 100 ms late, so if a job kills its process immediately, every run would look like the
-// first. It also includes deliveries lost in transit.
+// attemptCounts counts the runs of one job, identified by its generation. The server's own delivery count won't do: it
+// includes deliveries lost in transit, and it is stored up to 100 ms late, so a job that kills its process at once
+// would always seem to be on its first run.
 type attemptCounts struct {
 	Starts    int    `json:"starts"`               // runs started; written before each run
 	Failures  int    `json:"failures,omitempty"`   // runs that ended with an error
@@ -29,15 +29,15 @@ type attemptCounts struct {
 	revision uint64 // revision of the stored entry; 0 if there is none
 }
 
-// crashes returns the number of runs that started but never ended because their worker died.
+// crashes returns how many runs started but never ended because their worker died.
 func (t attemptCounts) crashes() int { return max(0, t.Starts-t.Failures-t.HandBacks) }
 
 // errRevision means that another process has written the entry since this one read it.
 var errRevision = errors.New("jobs: another worker has changed the entry")
 
 // attemptStore stores the attempt counts of unfinished jobs and the checkpoints of consumers. A finished job's entry is
-// deleted, and the stream's age limit removes the rest. The stream is laid out as a key-value bucket. The client's Get
-// is not used: it may be answered by a lagging replica, which would hide crashes.
+// deleted; the stream's age limit removes any others. The stream is laid out as a key-value bucket, but the client's
+// Get isn't used: a lagging replica may answer it, which would hide crashes.
 type attemptStore struct {
 	js           jetstream.JetStream
 	stream       jetstream.Stream
@@ -60,8 +60,8 @@ func (l *attemptStore) load(ctx context.Context, generation uint64) (t attemptCo
 	return t, nil
 }
 
-// store writes attempt counts if their revision is still current and returns them with the new revision. Otherwise it
-// fails with errRevision.
+// store writes attempt counts and returns them with the new revision. If their revision is no longer current, it fails
+// with errRevision.
 func (l *attemptStore) store(ctx context.Context, generation uint64, t attemptCounts) (attemptCounts, error) {
 	revision, err := l.put(ctx, attemptKey(generation), t, jetstream.WithExpectLastSequencePerSubject(t.revision))
 	if err != nil {
@@ -71,8 +71,8 @@ func (l *attemptStore) store(ctx context.Context, generation uint64, t attemptCo
 	return t, nil
 }
 
-// change applies f to the attempt counts and stores the result. t may be outdated, because two workers may be running a
-// job that has outlived its lease. In that case, change rereads the counts and retries.
+// change applies f to the attempt counts and stores the result. If t is outdated, because two workers are running a job
+// that outlived its lease, change rereads the counts and retries.
 func (l *attemptStore) change(ctx context.Context, generation uint64, t attemptCounts, f func(*attemptCounts)) (attemptCounts, error) {
 	const tries = 5
 	var err error
@@ -118,8 +118,8 @@ func (l *attemptStore) get(ctx context.Context, key string, v any) (revision uin
 	return msg.Sequence, json.Unmarshal(msg.Data, v)
 }
 
-// put writes an entry and returns its revision. If the server's response is lost, put retries, but the entry is written
-// only once. An attempt counted twice would look like a crash.
+// put writes an entry and returns its revision. If the server's response is lost, put retries without writing twice: an
+// attempt counted twice would look like a crash.
 func (l *attemptStore) put(ctx context.Context, key string, v any, opts ...jetstream.PublishOpt) (revision uint64, err error) {
 	data, err := json.Marshal(v)
 	if err != nil {

@@ -105,7 +105,7 @@ func (b *Broker) retry(ctx context.Context, f func(ctx context.Context) error) e
 	return quorum.Retry(ctx, b.opts.RetryTimeout, f)
 }
 
-// leader returns a reader for single messages. It reads from the stream's leader, never from a lagging replica.
+// leader returns a reader that gets single messages from the stream's leader, never from a lagging replica.
 func (b *Broker) leader(stream string) quorum.Reader {
 	return quorum.Reader{JS: b.js, Stream: stream, Timeout: b.opts.RetryTimeout}
 }
@@ -115,9 +115,9 @@ func (b *Broker) leader(stream string) quorum.Reader {
 func (b *Broker) Reset() bool { return b.reset }
 
 // Publish stores a job and returns its generation. If the job's ID was already published within the duplicate window,
-// Publish does not store the job again and returns the first publication's generation. A stored job is as durable as
-// the servers' storage: with an embedded server, it survives a power loss, and in a cluster, the loss of fewer than
-// half of the replicas.
+// Publish doesn't store the job again and returns the first publication's generation. A stored job is as durable as the
+// servers' storage: an embedded server's survives a power loss, and a cluster's the loss of fewer than half of the
+// replicas.
 //
 // Publish waits up to Options.RetryTimeout while the stream has no leader. It fails with ErrInvalid, ErrTooLarge,
 // ErrFull, ErrStreamLost, or a temporary error such as ErrUnavailable. After a temporary error, the job may have been
@@ -171,8 +171,8 @@ func traced(trace string) nats.Header {
 	return h
 }
 
-// encode returns v as JSON without HTML escaping. Escaping would turn each "&" into six bytes, so an event with many
-// URLs could exceed the size limit.
+// encode returns v as JSON without HTML escaping, which turns each "&" into six bytes: an event with many URLs could
+// exceed the size limit.
 func encode(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

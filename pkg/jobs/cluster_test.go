@@ -60,7 +60,7 @@ func leaderOf(t testing.TB, b *Broker, c *natstest.Cluster, stream string) *nats
 	return c.Named(name)
 }
 
-// whole waits until all replicas are up to date. Killing a server earlier would amount to losing two.
+// whole waits until all replicas are up to date. Killing another server before that would amount to losing two.
 func whole(t testing.TB, b *Broker) {
 	t.Helper()
 	ctx := electionContext(t)
@@ -226,7 +226,7 @@ func (f *flow) settle(limit time.Duration) {
 	}
 }
 
-// progress waits until more events have been applied than can have been in transit when it was called.
+// progress waits until more events have been applied than could have been in transit when it was called.
 func (f *flow) progress() {
 	f.t.Helper()
 	deadline := time.After(2 * election)

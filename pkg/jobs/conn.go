@@ -33,8 +33,8 @@ type ConnectOptions struct {
 	CertFile  string // path to a PEM file with the client certificate, if the servers require one; needs KeyFile
 	KeyFile   string
 	Name      string // shown in server monitoring; default "sluice"
-	// StartTimeout is how long Connect keeps trying to reach a server, since servers may start after their clients.
-	// Default 1 min.
+	// StartTimeout is how long Connect keeps trying to reach a server, which may start after its clients. Default 1
+	// min.
 	StartTimeout time.Duration
 	// RequestTimeout is the timeout for requests whose context has no deadline. Default 10 s.
 	RequestTimeout time.Duration
@@ -77,9 +77,9 @@ const (
 var reconnectBackoff = backoff{min: 200 * time.Millisecond, max: 4 * time.Second}
 
 // Connect connects to a server, retrying until StartTimeout has passed or ctx is done. It fails immediately with
-// ErrRefused if retrying cannot help: the servers reject the credentials or the TLS settings, are too old, or have no
+// ErrRefused if retrying can't help: the servers reject the credentials or the TLS settings, are too old, or have no
 // JetStream. Every error names the servers, without secrets, and says what to do. Once connected, the client reconnects
-// by itself whenever the connection is lost and never gives up.
+// by itself after every loss of connection and never gives up.
 func Connect(ctx context.Context, o ConnectOptions) (*Conn, error) {
 	o = o.withDefaults()
 	c := &Conn{closed: make(chan struct{}), log: o.Log}
@@ -122,7 +122,7 @@ func (c *Conn) openJetStream(ctx context.Context, o ConnectOptions) (err error) 
 	if version := c.nc.ConnectedServerVersion(); !isSupportedVersion(version) {
 		return fmt.Errorf("%w: NATS at %s has version %s, but version %s or later is required: upgrade it", ErrRefused, addresses(o.URL), version, minVersion)
 	}
-	// Until it has elected a leader, a cluster that has just started answers as if JetStream were disabled.
+	// A freshly started cluster answers as if JetStream were disabled until it has elected a leader.
 	began := time.Now()
 	err = quorum.Retry(ctx, o.StartTimeout, func(ctx context.Context) error {
 		_, err := c.js.AccountInfo(ctx)
@@ -188,7 +188,7 @@ func (c *Conn) Ready(ctx context.Context) error {
 // Close flushes outgoing messages and closes the connection. Calling it twice is safe.
 func (c *Conn) Close() {
 	if c.nc.IsConnected() {
-		// Limit the wait, because an unreachable server must not block the shutdown.
+		// Limit the wait: an unreachable server must not block the shutdown.
 		_ = c.nc.FlushTimeout(time.Second)
 	}
 	c.nc.Close()

@@ -64,7 +64,7 @@ func (o ConnectOptions) identity() ([]nats.Option, error) {
 	return opts, nil
 }
 
-// checkAddresses validates a list of addresses. Its errors do not quote the addresses, which may contain passwords.
+// checkAddresses validates a list of addresses. Its errors don't quote them, because they may contain passwords.
 func checkAddresses(list string) error {
 	if strings.TrimSpace(list) == "" {
 		return fmt.Errorf("%w: no NATS address is set, and there is no embedded server", ErrRefused)

@@ -22,10 +22,10 @@ const (
 	MaxBatch = 64
 
 	// catalogAckWait is how long the server waits for an acknowledgement before it redelivers an event, for example
-	// because the process was killed. Later events have to wait until then. Applying events takes milliseconds; if it
-	// ever takes longer, a second delivery is harmless.
+	// because the process was killed. Later events wait until then. Applying events takes milliseconds; if it ever
+	// takes longer, a second delivery is harmless.
 	catalogAckWait = 5 * time.Second
-	// catalogPin is how long a process remains the only consumer after its last request.
+	// catalogPin is how long a process stays the only consumer after its last request.
 	catalogPin      = 5 * time.Second
 	catalogGroup    = "applier"
 	catalogRetryMin = 200 * time.Millisecond
@@ -33,8 +33,8 @@ const (
 	// catalogPanics is the number of panics after which an event is dropped, so that it does not block all later
 	// events. control.Rescuer later finds the datasource still waiting for it.
 	catalogPanics = 5
-	// batchWait is the maximum wait for a batch's other events. The server already has them: it reported their number
-	// with the first one.
+	// batchWait is the maximum wait for the other events in a batch. The server already has them, because it reported
+	// their number with the first one.
 	batchWait = 250 * time.Millisecond
 )
 
@@ -96,16 +96,14 @@ type reader struct {
 	limit   int
 	retry   backoff
 
-	// next is the expected number of the next delivery (the consumer sequence) if all earlier deliveries are settled; 0
-	// means unknown. If a batch's deliveries begin with this number and have no gaps, no other process holds an
-	// unsettled event.
+	// next is the next delivery's expected number (consumer sequence) if all earlier deliveries are settled; 0 means
+	// unknown. If a batch's deliveries start there without gaps, no other process holds an unsettled event.
 	next uint64
 	// pinned says whether the server has ever made this process the only consumer.
 	pinned bool
 }
 
-// Timeout for unpinning during a shutdown. If unpinning fails, the next process has to wait until catalogPin has
-// passed.
+// Timeout for unpinning during a shutdown. If it fails, the next process must wait for catalogPin to pass.
 const unpinTimeout = time.Second
 
 // leave unpins the consumer so that another process can take over immediately.
@@ -175,8 +173,8 @@ type received struct {
 	meta *jetstream.MsgMetadata
 }
 
-// fetch waits for an event and returns it with the events queued behind it, in stream order. If the request times out,
-// it returns no events.
+// fetch waits for an event and returns it and the events queued behind it, in stream order, or none if the request
+// times out.
 func (r *reader) fetch(ctx context.Context, consumer jetstream.Consumer) ([]received, error) {
 	first, err := consumer.Next(jetstream.FetchContext(ctx), jetstream.FetchHeartbeat(requestHeartbeat), jetstream.FetchPriorityGroup(catalogGroup))
 	switch {
@@ -193,8 +191,8 @@ func (r *reader) fetch(ctx context.Context, consumer jetstream.Consumer) ([]rece
 	}
 	more := min(int(min(batch[0].meta.NumPending, MaxBatch)), r.limit-1)
 	if r.next == 0 {
-		// Redelivered events do not count as pending, so their number is unknown. Request as many events as possible,
-		// because hasAllPending accepts a batch only if it contains all unsettled events.
+		// Redelivered events don't count as pending, so there is no telling how many there are. Request as many events
+		// as possible, because hasAllPending accepts a batch only if it contains all unsettled events.
 		more = MaxBatch - 1
 	}
 	if more > 0 && ctx.Err() == nil {
@@ -209,7 +207,7 @@ func (r *reader) fetch(ctx context.Context, consumer jetstream.Consumer) ([]rece
 				return nil, err
 			}
 		}
-		// If an error ended this fetch early, the next fetch runs into the same error and returns it.
+		// If an error ended this fetch early, the next fetch hits the same error and returns it.
 	}
 	slices.SortFunc(batch, func(x, y received) int { return cmp.Compare(x.meta.Sequence.Stream, y.meta.Sequence.Stream) })
 	return batch, nil
@@ -223,8 +221,8 @@ func appendReceived(batch []received, msg jetstream.Msg) ([]received, error) {
 	return append(batch, received{Msg: msg, meta: meta}), nil
 }
 
-// hasAllPending reports whether the batch contains all delivered but unsettled events. If some are missing, another
-// process holds them or died while holding them. These older events must be applied first.
+// hasAllPending reports whether the batch contains all delivered but unsettled events. Any missing ones are held by
+// another process, dead or alive, and must be applied first because they are older.
 func (r *reader) hasAllPending(ctx context.Context, consumer jetstream.Consumer, batch []received) (bool, error) {
 	if r.next != 0 {
 		first, last := batch[0].meta.Sequence.Consumer, batch[0].meta.Sequence.Consumer

@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// ensureConsumer creates a durable consumer or updates its configuration. A new consumer starts at the last checkpoint.
-// Otherwise the whole stream would be redelivered, which in JOBS includes finished jobs.
+// ensureConsumer creates a durable consumer or updates its configuration. A new consumer starts at the last checkpoint,
+// because otherwise the whole stream would be redelivered, which in JOBS includes finished jobs.
 func (b *Broker) ensureConsumer(ctx context.Context, stream string, cfg jetstream.ConsumerConfig) (consumer jetstream.Consumer, err error) {
 	err = b.retry(ctx, func(ctx context.Context) error {
 		consumer, err = b.tryConsumer(ctx, stream, cfg)
@@ -60,9 +60,9 @@ func (b *Broker) createOrUpdateConsumer(ctx context.Context, stream string, cfg 
 var errAhead = errors.New("the consumer's position was beyond the last message")
 
 // discardAhead deletes a consumer positioned beyond its stream's last message, then fails with errAhead. Such a
-// consumer would skip all messages up to that position. Either the consumer's file is damaged or the stream has lost
-// its last messages. In a cluster, discardAhead does nothing: the servers agree on positions, but a lagging server may
-// report an old last message.
+// consumer would skip all messages up to that position. Either its file is damaged or the stream has lost its last
+// messages. In a cluster, discardAhead does nothing: the servers agree on positions, but a lagging one may report an
+// old last message.
 func (b *Broker) discardAhead(ctx context.Context, stream string, c *jetstream.ConsumerInfo) error {
 	if c.Cluster != nil && len(c.Cluster.Replicas) > 0 {
 		return nil
@@ -114,8 +114,8 @@ func (c checkpoint) appliesTo(s *jetstream.StreamInfo) bool {
 	return c.Floor > 0 && c.Stream.Equal(s.Created)
 }
 
-// rewriteInterval is how often an unchanged checkpoint is rewritten to keep its entry in the attempt store from
-// expiring.
+// rewriteInterval is how often an unchanged checkpoint is rewritten, so that its entry in the attempt store doesn't
+// expire.
 const rewriteInterval = 12 * time.Hour
 
 func checkpointKey(consumer string) string { return "consumer-" + consumer }
@@ -127,8 +127,8 @@ func (b *Broker) checkpointOf(ctx context.Context, consumer string) (c checkpoin
 	return c, nil
 }
 
-// checkpointInterval is the time between two checkpoints. If a consumer is deleted, messages acknowledged since the
-// last checkpoint are redelivered.
+// checkpointInterval is the time between two checkpoints. Deleting a consumer causes messages acknowledged since the
+// last one to be redelivered.
 const checkpointInterval = 10 * time.Second
 
 // keepCheckpoints stores checkpoints for all consumers at regular intervals until ctx is done.

@@ -14,12 +14,10 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/natsd"
 )
 
-// everyDamage reports whether to damage about forty bytes in every file, instead of three bytes in one file of each
-// kind.
+// everyDamage selects damaging about forty bytes in every file, instead of three bytes in one file of each kind.
 func everyDamage() bool { return os.Getenv("TEST_DAMAGE") != "" }
 
-// stockedServer returns a stopped server's directory, which contains finished and unfinished jobs, and a list of the
-// unfinished ones.
+// stockedServer returns the directory of a stopped server with finished and unfinished jobs, and the unfinished ones.
 func stockedServer(t *testing.T) (dir string, unfinished []domain.Job) {
 	t.Helper()
 	dir = t.TempDir()
@@ -86,9 +84,8 @@ func serverFiles(t *testing.T, dir string) (files []string) {
 	return files
 }
 
-// TestADamagedServerFile flips bits in a server's files. The server must still start, new jobs must be handled and
-// their events applied. Earlier unfinished jobs must either be handled or be recognised as lost, so that they are
-// issued again.
+// TestADamagedServerFile flips bits in a server's files. The server must still start, and new jobs must be handled and
+// their events applied. Earlier unfinished jobs must be handled, or recognised as lost so that they are issued again.
 func TestADamagedServerFile(t *testing.T) {
 	t.Parallel()
 	dir, unfinished := stockedServer(t)

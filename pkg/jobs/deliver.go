@@ -33,8 +33,8 @@ func (w *worker) deliver(msg jetstream.Msg) {
 		return
 	}
 	if !w.claim(meta.Sequence.Stream) {
-		// Another slot in this worker is running the job. That slot also extends this delivery's lease, because all
-		// deliveries of a message share one.
+		// Another slot in this worker is running the job. It extends this delivery's lease too, because all deliveries
+		// of a message share one.
 		w.opts.Observe(Outcome{Lane: w.lane, Kind: w.lane.Kind(), Generation: meta.Sequence.Stream, Result: Held})
 		return
 	}
@@ -67,8 +67,7 @@ func (w *worker) deliver(msg jetstream.Msg) {
 }
 
 // settle calls `step`, which records what happens to a job, for example by acknowledging it. `step` gets up to
-// SettleTimeout, even during a shutdown. If it fails, the job is redelivered. If it returns a result, settle passes the
-// result to the observer.
+// SettleTimeout, even during a shutdown. If it fails, the job is redelivered. Its result, if any, goes to the observer.
 func (d *delivery) settle(step func(context.Context) (Result, error)) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(d.stopping), d.opts.SettleTimeout)
 	defer cancel()
@@ -86,8 +85,8 @@ func (d *delivery) settle(step func(context.Context) (Result, error)) {
 	})
 }
 
-// persist retries a write until it succeeds, a retry would be pointless, or ctx is done. Otherwise an hour of work
-// could be lost because a stream had no leader for a few seconds.
+// persist retries a write until it succeeds, a retry would be pointless, or ctx is done, so that a few seconds without
+// a leader don't cost an hour of work.
 func persist(ctx context.Context, write func() error) error {
 	pause := backoff{min: 50 * time.Millisecond, max: 2 * time.Second}
 	for n := 1; ; n++ {
@@ -125,11 +124,11 @@ func (d *delivery) count(ctx context.Context, f func(*attemptCounts)) error {
 	})
 }
 
-// begin counts the run about to start, or abandons the job if it has failed or crashed its worker too often. If `run`
-// is false, the job must not be run now, and `result` says what was done with it. The count is stored before the run so
+// begin counts the run about to start, or abandons a job that has failed or crashed its worker too often. If `run` is
+// false, the job must not be run now, and `result` says what was done with it. The count is stored before the run, so
 // that it includes a run that kills its worker.
 func (d *delivery) begin(ctx context.Context) (result Result, run bool, err error) {
-	// Most jobs are on their first delivery, so writing first saves a read.
+	// Most jobs are on their first delivery, where writing first saves a read.
 	err = persist(ctx, func() error {
 		d.counts, err = d.broker.attempts.store(ctx, d.job.Generation, attemptCounts{Starts: 1, Started: d.broker.now()})
 		return err
@@ -168,10 +167,9 @@ func (d *delivery) begin(ctx context.Context) (result Result, run bool, err erro
 	return "", true, nil
 }
 
-// crashDelay returns how long to wait before running a job whose worker died during the last run. The first crash may
-// be a coincidence and causes no delay; after that, the delay doubles with each crash. So a job that crashes its
-// workers runs less and less often, while a job that just happened to be running during several crashes is not
-// abandoned right away.
+// crashDelay returns how long to wait before rerunning a job whose worker died. The first crash may be a coincidence
+// and causes no delay; after that, the delay doubles with each crash. A job that crashes its workers thus runs less and
+// less often, while one that just happened to be running during several crashes isn't abandoned right away.
 func (d *delivery) crashDelay() time.Duration {
 	n := d.counts.crashes()
 	if n < 2 {
@@ -247,8 +245,8 @@ func (d *delivery) end(ctx context.Context, runErr error) (Result, error) {
 	}
 	if isPermanent {
 		if err := d.report(ctx, messageFor(runErr), stageOf(runErr)); err != nil {
-			// The outcome event could not be stored, so users do not know the outcome. Count the run as returned to the
-			// stream rather than finished.
+			// Without the event, users don't know the outcome, so count the run as returned to the stream, not as
+			// finished.
 			return Unsettled, errors.Join(runErr, err, d.count(ctx, func(t *attemptCounts) { t.HandBacks++ }))
 		}
 		return d.finish(ctx, Failed, runErr)
@@ -269,7 +267,7 @@ func (d *delivery) end(ctx context.Context, runErr error) (Result, error) {
 	return d.nak(ctx, runErr)
 }
 
-// stopped reports whether the handler's context was cancelled by a stopping worker.
+// stopped reports whether the handler's context was cancelled because the worker is stopping.
 func (d *delivery) stopped() bool { return errors.Is(context.Cause(d.run), errStopping) }
 
 // nak requests redelivery after a delay. The consumer must have no BackOff list, because the server would add that
@@ -287,8 +285,8 @@ func (d *delivery) nak(ctx context.Context, runErr error) (Result, error) {
 	return Retried, runErr
 }
 
-// reportRetry emits an event that tells users why a job is taking so long. The event is informational: if it cannot be
-// stored, the job is retried anyway.
+// reportRetry emits an event that tells users why a job is taking so long. If it can't be stored, the job is retried
+// anyway.
 func (d *delivery) reportRetry(ctx context.Context, runErr error) {
 	ev := d.event(domain.EventProgress)
 	ev.Progress = &domain.Progress{Stage: domain.StageRetrying}
@@ -337,8 +335,8 @@ func (d *delivery) handBack(ctx context.Context, runErr error) (Result, error) {
 func (d *delivery) finish(ctx context.Context, r Result, runErr error) (Result, error) {
 	if err := persist(ctx, func() error { return d.broker.retry(ctx, d.acknowledge) }); err != nil {
 		// If the acknowledgement is lost, the job is redelivered after AckWait, and the next attempt finds its work
-		// already done. If the job's stream is gone, the job is not redelivered. That does no harm, because the catalog
-		// already knows from an event that the job is done.
+		// done. If the job's stream is gone, it isn't redelivered, which does no harm: the event has already told the
+		// catalog.
 		return Unsettled, errors.Join(runErr, fmt.Errorf("acknowledging: %w", err))
 	}
 	if d.counts.Starts > 0 {

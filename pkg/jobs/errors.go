@@ -57,8 +57,8 @@ func RetryAfter(d time.Duration, err error) error {
 	return &retryError{after: d, err: err}
 }
 
-// Snooze marks the error of a run that could not start its work yet, for example because other crawlers are using the
-// host. The job is redelivered after d, and the run does not count as an attempt. Snooze returns nil if err is nil.
+// Snooze marks the error of a run that couldn't start its work yet, for example because other crawlers are using the
+// host. The job is redelivered after d, and the run doesn't count as an attempt. Snooze returns nil if err is nil.
 func Snooze(d time.Duration, err error) error {
 	if err == nil {
 		return nil
@@ -67,7 +67,7 @@ func Snooze(d time.Duration, err error) error {
 }
 
 // Rescheduled marks a handler's error if a new job will do the work later. The current job is acknowledged although its
-// work is not done. err is the reason. Rescheduled returns nil if err is nil.
+// work isn't done. err is the reason. Rescheduled returns nil if err is nil.
 func Rescheduled(err error) error {
 	if err == nil {
 		return nil
@@ -117,8 +117,8 @@ func (e *panicError) Error() string {
 // Maximum length of the error text in an error event or dead letter, in bytes.
 const maxMessageText = 2000
 
-// messageFor returns the text to show to users: the message of the first domain.Error in the chain or, if there is
-// none, the error's own text.
+// messageFor returns the text to show to users: the message of the chain's first domain.Error, or else the error's own
+// text.
 func messageFor(err error) string {
 	text := err.Error()
 	if e, ok := errors.AsType[*domain.Error](err); ok {

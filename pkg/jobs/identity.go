@@ -40,9 +40,9 @@ func checkFormat(meta map[string]string) error {
 // job log, so they must all get the same id.
 func (b *Broker) Installation() string { return b.installation }
 
-// identify checks which catalog owns the jobs on the servers. It fails with ErrForeign if the owner is another catalog,
-// with one exception: a catalog that has never published a job takes over the streams if no process serves the other
-// catalog, which is then assumed to be lost.
+// identify checks which catalog owns the jobs on the servers and fails with ErrForeign if it is another one. Exception:
+// a catalog that has never published a job takes over the streams if no process serves the other catalog, which is then
+// assumed to be lost.
 func (b *Broker) identify(ctx context.Context, o Options) error {
 	var meta map[string]string
 	err := b.retry(ctx, func(ctx context.Context) error {
@@ -86,8 +86,8 @@ func (b *Broker) identify(ctx context.Context, o Options) error {
 }
 
 const (
-	// subjectServed is the subject for asking which catalog is being served. Each process that applies events to a
-	// catalog answers with the catalog's id.
+	// subjectServed is the subject for asking which catalog is being served. Each process that applies a catalog's
+	// events answers with that catalog's id.
 	subjectServed = "sluice.catalog.served"
 	servedTimeout = 2 * time.Second
 )
@@ -105,9 +105,9 @@ func (b *Broker) answerServed() (stop func(), err error) {
 	return func() { _ = sub.Unsubscribe() }, nil // fails only if the connection is closed
 }
 
-// isServed reports whether an api process is running. It first sends a request on subjectServed, which all processes
-// except older versions answer. If there is no answer, it checks whether a process is waiting for events. This also
-// detects older versions, but not reliably: a process that is busy applying events is not waiting for more.
+// isServed reports whether an api process is running. It first asks on subjectServed, which all but older versions
+// answer. If there is no answer, it checks whether a process is waiting for events. That also detects older versions,
+// but not reliably: a process that is busy applying events isn't waiting for more.
 func (b *Broker) isServed(ctx context.Context) (bool, error) {
 	asking, cancel := context.WithTimeout(ctx, servedTimeout)
 	defer cancel()

@@ -159,7 +159,7 @@ func (r *running) stop(t testing.TB) {
 }
 
 // shortAckWait is shorter than testTimeout. nats.go ends a stopped worker's last request shortly before it
-// unsubscribes, so the server may still send a job in response. That job is redelivered after shortAckWait.
+// unsubscribes, so the server may still answer it with a job. That job is redelivered after shortAckWait.
 const shortAckWait = 3 * time.Second
 
 // work starts a worker with short delays and stops it at the end of the test.

@@ -10,9 +10,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Outstanding reports whether a job is running or may still be delivered, meaning that its message is in JOBS and may
-// be unacknowledged. This is not exact. The server only reports the position up to which all jobs are acknowledged, so
-// acknowledged jobs after it also count as outstanding.
+// Outstanding reports whether a job is running or may still be delivered, i.e. its message is in JOBS and may be
+// unacknowledged. This isn't exact: the server only reports the position up to which all jobs are acknowledged, so
+// acknowledged jobs after it count too.
 func (b *Broker) Outstanding(ctx context.Context, job domain.Job) (bool, error) {
 	if err := checkJob(job); err != nil {
 		return false, err

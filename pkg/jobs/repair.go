@@ -33,14 +33,13 @@ func (r Repaired) Lines() []string {
 	return lines
 }
 
-// generationGap is the number of generations skipped above the highest known one when JOBS starts again. Jobs published
-// just before the loss may have had higher generations than the catalog knows, and those may occur in index rows.
+// generationGap is how many generations JOBS skips above the highest known one when it starts again. Jobs published
+// just before the loss may have had generations that the catalog never saw but that occur in index rows.
 const generationGap = 1 << 20
 
 // Repair recreates streams that were deleted or lost with their disk, while other processes keep running. JOBS then
-// starts above the highest generation the catalog knows. The messages are lost, so the owner of the catalog has to
-// publish its unfinished jobs again. Finished jobs are not needed. Workers and event readers find the new streams by
-// themselves.
+// starts above the highest generation the catalog knows. The messages are lost, so the catalog's owner has to publish
+// its unfinished jobs again; finished ones aren't needed. Workers and event readers find the new streams by themselves.
 //
 // Processes that own the catalog call Repair every few seconds, and any number of them may do so at the same time. If
 // all streams exist, Repair changes nothing.
@@ -102,8 +101,8 @@ func firstGeneration(highest uint64) uint64 {
 }
 
 // advance empties a JOBS stream that lags behind the catalog, so that it continues above the catalog's highest
-// generation. Otherwise generations would repeat. `older` reports whether the stream lagged behind. If it did not,
-// `unused` reports whether it has never contained a message.
+// generation and none repeats. `older` reports whether the stream lagged behind; if not, `unused` reports whether it
+// has never contained a message.
 func (b *Broker) advance(ctx context.Context, highest uint64) (older, unused bool, err error) {
 	var stream jetstream.Stream
 	err = b.retry(ctx, func(ctx context.Context) error {

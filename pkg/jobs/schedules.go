@@ -47,7 +47,7 @@ func (b *Broker) setSchedule(ctx context.Context, datastoreID, datasourceID, pat
 	if err := checkIDs(datastoreID, datasourceID); err != nil {
 		return err
 	}
-	// Older servers either store the message without scheduling it or reject a pattern they do not support.
+	// Older servers store the message without scheduling it, or reject a pattern they don't support.
 	if !b.schedules.CachedInfo().Config.AllowMsgSchedules {
 		return ErrNoSchedules
 	}
@@ -67,8 +67,8 @@ func (b *Broker) setSchedule(ctx context.Context, datastoreID, datasourceID, pat
 	return nil
 }
 
-// RemoveSchedule removes a datasource's schedule and, if it has not been read yet, the message saying that a refresh is
-// due. It returns nil if there is no schedule.
+// RemoveSchedule removes a datasource's schedule and any unread message that a refresh is due. It returns nil if there
+// is no schedule.
 func (b *Broker) RemoveSchedule(ctx context.Context, datastoreID, datasourceID string) error {
 	if err := checkIDs(datastoreID, datasourceID); err != nil {
 		return err
@@ -105,9 +105,8 @@ func (b *Broker) Schedules(ctx context.Context, f func(Schedule) error) error {
 	return nil
 }
 
-// schedulesConfig returns the configuration for SCHEDULES. A datasource has at most one schedule and at most one
-// message saying that a refresh is due. If the refresh becomes due again before that message is read, the new message
-// replaces the old one.
+// schedulesConfig returns the configuration for SCHEDULES. A datasource has at most one schedule and one due message.
+// If it becomes due again before that message is read, the new message replaces it.
 func (o Options) schedulesConfig() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:              StreamSchedules,

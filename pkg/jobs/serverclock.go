@@ -53,8 +53,8 @@ func (c *serverClock) now(ctx context.Context) (time.Time, error) {
 	return now, nil
 }
 
-// estimate derives the time from the last answer and also returns that answer's age. `known` is false if there has been
-// no answer yet.
+// estimate derives the time from the last answer and returns it with that answer's age. `known` is false before the
+// first answer.
 func (c *serverClock) estimate() (now time.Time, age time.Duration, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -105,12 +105,12 @@ func (b *Broker) HostSlots(o HostSlotsOptions) *HostSlots {
 
 // Reserve reserves the host's next slot if it starts within maxWait. It waits for the servers' answer, not for the slot
 // to start. If the slot is refused, the result says when to ask again. If the pace has no limits and the host's state
-// was read within the last second, Reserve does not have to ask the servers.
+// was read within the last second, Reserve doesn't ask the servers.
 //
-// A granted slot's Release function does not block and may be called after ctx is done. Other crawlers may see the slot
+// A granted slot's Release function doesn't block and may be called after ctx is done. Other crawlers may see the slot
 // as taken for a moment longer.
 //
-// Reserve fails with ErrUnavailable if NATS does not answer within Options.RetryTimeout or before ctx is done. The
+// Reserve fails with ErrUnavailable if NATS doesn't answer within Options.RetryTimeout or before ctx is done. The
 // caller must then not contact the host. ErrStreamLost is temporary as well; ErrSlotsClosed is not.
 func (t *HostSlots) Reserve(ctx context.Context, host string, pace domain.Pace, maxWait time.Duration) (domain.HostSlot, error) {
 	host = strings.ToLower(host)
@@ -127,9 +127,9 @@ func (t *HostSlots) Reserve(ctx context.Context, host string, pace domain.Pace, 
 	return t.slot(host, a), nil
 }
 
-// Hold keeps all crawlers from contacting the host until the given time, up to MaxHold from now. `until` refers to this
-// machine's clock. Hold never shortens an earlier hold. It fails for the same reasons as Reserve. After a failure, it
-// keeps retrying in the background until the hold would have expired.
+// Hold keeps all crawlers from contacting the host until the given time, at most MaxHold from now. `until` is on this
+// machine's clock. Hold never shortens an earlier hold. It fails for the same reasons as Reserve, but then keeps
+// retrying in the background until the hold would have expired.
 func (t *HostSlots) Hold(ctx context.Context, host string, until time.Time) error {
 	host = strings.ToLower(host)
 	length := min(until.Sub(t.local()), MaxHold)
@@ -163,8 +163,8 @@ func (t *HostSlots) Close() {
 	<-done
 }
 
-// free grants or refuses a slot for a pace without limits, without asking the servers. If the host's state was not read
-// within the last second, it returns false and the caller must ask the servers.
+// free grants or refuses a slot for a pace without limits, without asking the servers. It returns false if the servers
+// must be asked, because the host's state wasn't read within the last second.
 func (t *HostSlots) free(host string, maxWait time.Duration) (domain.HostSlot, bool) {
 	now, _, known := t.clock.estimate()
 	t.mu.Lock()

@@ -146,8 +146,8 @@ func (p promptSlots) Reserve(ctx context.Context, host string, pace domain.Pace,
 	if release := slot.Release; slot.Granted {
 		slot.Release = func() {
 			release()
-			// Requests are processed in order. This one releases a nonexistent slot, so its answer shows that the
-			// previous release is done.
+			// Requests are processed in order, so the answer to this one, which releases a nonexistent slot, shows that
+			// the previous release is done.
 			behind := &slotRequest{kind: releaseSlot, until: p.local().Add(time.Hour), answer: make(chan slotResult, 1)}
 			_, _ = p.request(ctx, strings.ToLower(host), behind)
 		}
@@ -182,7 +182,7 @@ func testSlots(t *testing.T, open func(*testing.T) *Broker) {
 	})
 }
 
-// separateProcesses keeps one fleet's hosts apart from those of other fleets on the same servers.
+// separateProcesses keeps one fleet's hosts apart from other fleets' on the same servers.
 type separateProcesses struct {
 	crawl.HostSlots
 	fleet string
@@ -253,7 +253,7 @@ func crowd(t testing.TB, crawlers []*HostSlots, n int, pace domain.Pace, maxWait
 }
 
 // checkStarts fails if more requests started in any period than the delay allows. It ignores short periods, because a
-// goroutine on a busy machine may read the clock late. It would still notice twice the allowed load.
+// goroutine on a busy machine may read the clock late, but would still notice twice the allowed load.
 func checkStarts(t testing.TB, starts []time.Time, delay time.Duration) {
 	t.Helper()
 	const slack = 500 * time.Millisecond
@@ -297,7 +297,7 @@ func TestClocksThatDifferChangeNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	slot, err := crawlers[2].Reserve(testContext(t), other, domain.Pace{}, 0)
-	// The servers' time is known only to within a round trip.
+	// The servers' time is only known to within a round trip.
 	if err != nil || slot.Granted || slot.Wait < 55*time.Second || slot.Wait > 65*time.Second {
 		t.Errorf("turn of a host that is held for a minute: %+v, %v", slot, err)
 	}

@@ -24,17 +24,16 @@ const (
 	// stateMaxAge is how long this process may use a host's state without rereading it.
 	stateMaxAge = time.Second
 	// writeTries is the maximum number of attempts at a write that conflicts with other crawlers' writes. Each conflict
-	// means that another crawler has succeeded, so many attempts are rarely needed, even with a dozen crawlers at one
-	// host.
+	// means that another crawler succeeded, so even a dozen crawlers at one host rarely need many attempts.
 	writeTries = 12
 	// writePause is the maximum pause between two attempts at a write. Pauses are random and on average grow with each
 	// attempt.
 	writePause = 64 * time.Millisecond
 	// failedPause is the maximum pause before the requests in a failed batch are retried.
 	failedPause = time.Second
-	// maxSlotLateness is how late a slot may start because its write took a long time. A late request could come too
-	// close to the next one, whose slot was scheduled from the planned start. A slot is therefore reserved again if it
-	// is late by more than maxSlotLateness and by more than a quarter of the host's delay.
+	// maxSlotLateness is how late a slot may start because its write took long. The next slot was scheduled from the
+	// planned start, so a late request could come too close to it. A slot is reserved again if it is late by more than
+	// maxSlotLateness and more than a quarter of the host's delay.
 	maxSlotLateness = 50 * time.Millisecond
 	// entryMargin is how much longer an entry lives than its state, to allow for clock differences.
 	entryMargin = 10 * time.Second
@@ -132,8 +131,8 @@ func (t *HostSlots) round(h *slotHost, batch []*slotRequest) (rest []*slotReques
 	return nil, 0
 }
 
-// wanted returns the requests that must still be applied. It drops releases of expired leases, as well as reservations
-// and ended holds no caller is waiting for.
+// wanted returns the requests still worth applying. It drops releases of expired leases, and reservations and ended
+// holds that no caller is waiting for.
 func (t *HostSlots) wanted(batch []*slotRequest, now time.Time) []*slotRequest {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -156,8 +155,7 @@ func (t *HostSlots) wanted(batch []*slotRequest, now time.Time) []*slotRequest {
 }
 
 // attempt applies a batch to the known state, stores the state if it has changed and answers the requests. It returns
-// the requests that have to be applied again. If another crawler has written since the state was read, it fails with
-// errRevision.
+// the requests to apply again. If another crawler has written since the state was read, it fails with errRevision.
 func (t *HostSlots) attempt(h *slotHost, batch []*slotRequest) (again []*slotRequest, err error) {
 	fresh := h.read.IsZero() || time.Since(h.read) >= stateMaxAge
 	if fresh {
@@ -169,8 +167,8 @@ func (t *HostSlots) attempt(h *slotHost, batch []*slotRequest) (again []*slotReq
 	if err != nil {
 		return nil, err
 	}
-	// If all slots are taken in a state read earlier, reread the state, because a slot may have been released since.
-	// Other refusals do not need this, because a slot's start can only become later.
+	// All slots are taken in a state read earlier. Reread it, because one may have been released since. Other refusals
+	// don't need this, because a slot's start can only become later.
 	if !changed && !fresh && isAnyFull(answers) {
 		if err := t.load(h); err != nil {
 			return nil, err
@@ -216,8 +214,8 @@ func (t *HostSlots) apply(h *slotHost, batch []*slotRequest) (next hostState, an
 	return next, answers, changed, nil
 }
 
-// deliver answers the requests in an applied batch. If a slot would start too late, it is reserved again; if it will
-// not be used, it is released. deliver returns the requests for this, which belong to the next batch.
+// deliver answers the requests in an applied batch. A slot that would start too late is reserved again, and one that
+// won't be used is released. deliver returns the requests for this, which go into the next batch.
 func (t *HostSlots) deliver(h *slotHost, batch []*slotRequest, answers []slotResult) (again []*slotRequest) {
 	now, _, _ := t.clock.estimate()
 	t.mu.Lock()
@@ -248,8 +246,8 @@ func (t *HostSlots) deliver(h *slotHost, batch []*slotRequest, answers []slotRes
 	return again
 }
 
-// rejectConflicts handles a batch that conflicted on every attempt. It rejects the requests for a slot and returns the
-// others, which must be retried.
+// rejectConflicts handles a batch that conflicted on every attempt. It rejects the slot requests and returns the others
+// to be retried.
 func rejectConflicts(batch []*slotRequest) (rest []*slotRequest) {
 	for _, r := range batch {
 		if r.kind == reserveSlot {
@@ -338,8 +336,8 @@ func (t *HostSlots) store(h *slotHost, next hostState) error {
 	return nil
 }
 
-// slotsConfig returns the configuration for TURNS. Host states are kept in memory, because crawling a host with a
-// limited pace takes two writes per page. An entry expires when its state no longer has any effect.
+// slotsConfig returns the configuration for TURNS. Host states are kept in memory, because crawling a rate-limited host
+// takes two writes per page. An entry expires when its state no longer has any effect.
 func (o Options) slotsConfig() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:              streamSlots,

@@ -22,9 +22,9 @@ const maxDeadLetterBytes = 768 << 10
 
 // Options configure the streams. The zero value suits a single embedded server.
 type Options struct {
-	// HighestGeneration is the highest generation the catalog knows. A new JOBS stream starts above it. An existing
-	// stream may lag behind, for example if it comes from an older backup. Such a stream is emptied and also continues
-	// above this generation, so that generations never repeat. See Broker.Reset.
+	// HighestGeneration is the highest generation the catalog knows. A new JOBS stream starts above it. An existing one
+	// that lags behind, for example because it comes from an older backup, is emptied and continues above it too, so
+	// that generations never repeat. See Broker.Reset.
 	HighestGeneration uint64
 	Catalog           string // id of the catalog that owns the jobs; "": not checked
 	// Replicas is the number of replicas per stream, from 1 to 5. It cannot exceed the number of servers. Default 1.
@@ -92,8 +92,8 @@ func (o Options) jobsConfig(first uint64) jetstream.StreamConfig {
 		Subjects:    []string{prefixJobs + ".*.*.*"},
 		Retention:   jetstream.LimitsPolicy,
 		Storage:     jetstream.FileStorage,
-		// The default, DiscardOld, would silently drop the oldest jobs. Message schedules require DiscardOld, so they
-		// have their own stream.
+		// The default, DiscardOld, would silently drop the oldest jobs. But message schedules require it, so they have
+		// their own stream.
 		Discard:           jetstream.DiscardNew,
 		MaxMsgsPerSubject: 1,
 		MaxMsgSize:        MaxJobBytes,

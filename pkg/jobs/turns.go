@@ -10,10 +10,9 @@ import (
 
 // fairGate divides a worker's slots fairly among workspaces.
 //
-// The stream delivers jobs in the order they were published, so one workspace's jobs may take all slots while another
-// workspace's job waits behind them. A worker therefore receives a few more jobs than it has slots. If a job gets no
-// slot within a moment, it is returned to the stream and the next one is received. This way, the worker soon sees jobs
-// from all workspaces.
+// The stream delivers jobs in the order they were published, so one workspace's jobs may take all slots while another's
+// job waits behind them. A worker therefore receives a few more jobs than it has slots. A job that gets no slot within
+// a moment goes back to the stream and the next one is received, so the worker soon sees jobs from all workspaces.
 type fairGate struct {
 	slots    *admission.Gate
 	wait     time.Duration // how long a job waits for a slot before it is returned
@@ -39,8 +38,8 @@ func newFairGate(o WorkerOptions) *fairGate {
 	}
 }
 
-// acquireSlot waits a moment for a slot for the job. If none becomes free, it returns the job to the stream and reports
-// false, which does not count as an attempt.
+// acquireSlot waits a moment for a slot for the job. If none becomes free, it reports false and returns the job to the
+// stream, which doesn't count as an attempt.
 func (d *delivery) acquireSlot() (*admission.Slot, bool) {
 	ctx, cancel := context.WithTimeout(d.stopping, d.turns.wait)
 	defer cancel()

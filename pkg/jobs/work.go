@@ -31,18 +31,18 @@ type Handler func(ctx context.Context, job domain.Job) error
 // WorkerOptions configure a worker. All of a lane's workers share AckWait and MaxAckPending. The last worker to start
 // sets them, so all workers should use the same values.
 type WorkerOptions struct {
-	// Concurrency is the maximum number of one workspace's jobs running at a time in this process. One additional job
-	// may run if its workspace has no other job running in this process. Default 2.
+	// Concurrency is how many of one workspace's jobs may run at a time in this process. One additional job may run if
+	// its workspace has no other job running in this process. Default 2.
 	Concurrency int
-	// AckWait is how long a worker may be silent before its jobs are redelivered. In that time, a worker extends its
-	// running jobs' leases three times. AckWait must be longer than a leader election, during which no extension
+	// AckWait is how long a worker may be silent before its jobs are redelivered. A worker extends its running jobs'
+	// leases three times in that period. AckWait must be longer than a leader election, during which no extension
 	// arrives; otherwise jobs run twice. Default 30 s. If workers and server share a process, 5 s is enough.
 	AckWait time.Duration
-	// MaxAckPending is the maximum number of the lane's jobs that may be running or waiting for a retry. Once it is
-	// reached, no new job is delivered. MaxAckPending must be larger than the admission window. Default 1,000.
+	// MaxAckPending is how many of the lane's jobs may be running or waiting for a retry before no more are delivered.
+	// It must be larger than the admission window. Default 1,000.
 	MaxAckPending int
 	// MaxFailures is the number of failed attempts after which a job is abandoned. Default 25, which takes an hour and
-	// three quarters if the delays are left at their defaults.
+	// three quarters with the default delays.
 	MaxFailures int
 	// MaxCrashes is the number of crashes after which a job is abandoned. A run counts as a crash if its worker died.
 	// Default 3.
@@ -125,9 +125,9 @@ var errStopping = errors.New("the worker is stopping")
 // errAbandoned means that a handler failed to return after its context was done.
 var errAbandoned = errors.New("processing did not stop at its time limit")
 
-// Work passes a lane's jobs to the handler until ctx is done. It then accepts no more jobs and lets the running ones
-// continue for Grace before cancelling their contexts. Finally it returns unfinished jobs to the stream and returns
-// nil. It returns an error only if it cannot start.
+// Work passes a lane's jobs to the handler until ctx is done. It then accepts no more jobs, cancels the running ones'
+// contexts after Grace, returns unfinished jobs to the stream and returns nil. It returns an error only if it can't
+// start.
 func (b *Broker) Work(ctx context.Context, lane domain.Lane, o WorkerOptions, h Handler) error {
 	if !validLane(lane) {
 		return fmt.Errorf("%w: lane %q", ErrInvalid, lane)
@@ -187,9 +187,9 @@ type worker struct {
 	held map[uint64]bool // generations being processed
 }
 
-// claim marks a generation as being processed. It returns false if it was already marked. This happens if a busy
-// machine fails to extend a job's lease in time, so that the job is delivered a second time. Running the job twice
-// would make the machine even busier and count as a crash.
+// claim marks a generation as being processed, or returns false if it already is. That happens if a busy machine
+// extends a job's lease too late and the job is redelivered. Running the job twice would make the machine even busier
+// and count as a crash.
 func (w *worker) claim(generation uint64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -223,9 +223,8 @@ func (w *worker) consumer(ctx context.Context) (jetstream.Consumer, error) {
 	return c, nil
 }
 
-// requestHeartbeat is the interval between the server's heartbeats for a pending request. If two heartbeats are
-// missing, the client repeats its request. This is needed when a consumer gets a new leader, which does not know about
-// requests to the old one.
+// requestHeartbeat is the interval between the server's heartbeats for a pending request. If two are missing, the
+// client repeats its request, because a consumer's new leader doesn't know about requests to the old one.
 const requestHeartbeat = 2 * time.Second
 
 // loop runs one of the worker's slots. It requests one job at a time, so that no job sits in a buffer while its lease
@@ -253,7 +252,7 @@ func (w *worker) loop(ctx context.Context) {
 
 // take processes jobs until a request for more fails or ctx is done.
 func (w *worker) take(ctx context.Context) error {
-	// Create the consumer again after every failure, because it may have been deleted along with its stream.
+	// Recreate the consumer after every failure, because it may have been deleted along with its stream.
 	consumer, err := w.consumer(ctx)
 	if err != nil {
 		return err

@@ -88,7 +88,7 @@ func TestWorkHonoursConcurrency(t *testing.T) {
 }
 
 // TestWorkspacesTakeTurns lets one workspace occupy all the slots it may use, with many more jobs waiting. Another
-// workspace's jobs must still run, one after another. All of the first workspace's jobs must run, too.
+// workspace's jobs must still run, one after another, and so must all of the first workspace's.
 func TestWorkspacesTakeTurns(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)

@@ -70,8 +70,7 @@ func TestADamagedSequenceIsDropped(t *testing.T) {
 	}
 }
 
-// NATS neither recovers a consumer with unreadable state nor allows creating it again, so damaged files must be removed
-// first.
+// NATS neither recovers a consumer with unreadable state nor allows creating it again, so its files must go first.
 func TestADamagedConsumerCanBeCreatedAgain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -33,8 +33,8 @@ func (l *logger) begin() {
 	}
 }
 
-// writeFailures are substrings of the server's log messages about failed writes. Nothing else reveals such a failure:
-// the server keeps answering other requests and merely stops acknowledging messages for the affected stream.
+// writeFailures are substrings of the server's log messages about failed writes. The log is the only sign of them: the
+// server keeps answering other requests and just stops acknowledging messages for the affected stream.
 var writeFailures = []string{"Critical write error", "failed to store a msg", "will be DISABLED", "disabling JetStream"}
 
 func (l *logger) notice(text string) {
@@ -65,7 +65,7 @@ func (l *logger) isBroken() bool {
 	return l.hasFailed
 }
 
-// ignoredWarnings are substrings of server warnings that do not concern operators of Sluice.
+// ignoredWarnings are substrings of server warnings of no concern to Sluice's operators.
 var ignoredWarnings = []string{
 	"SyncAlways", // a remark about an intended setting
 	"Plaintext passwords detected",

@@ -57,8 +57,8 @@ type Server struct {
 	srv     *server.Server // nil during a restart; see supervise
 	address string         // listen address; "" if there is none
 
-	// stopped is closed once the server from a failed start has stopped, which may be after startOnce has returned. It
-	// is nil if no start has failed. Start, supervise and Shutdown use it one after the other, never concurrently.
+	// stopped is closed once the server from a failed start has stopped, possibly after startOnce has returned. It is
+	// nil if no start has failed. Start, supervise and Shutdown use it one after the other, never concurrently.
 	stopped         <-chan struct{}
 	supervisors     sync.WaitGroup
 	stopSupervising context.CancelFunc
@@ -116,8 +116,8 @@ func (s *Server) run(ctx context.Context, opts *server.Options) error {
 	return s.startOnce(ctx, opts)
 }
 
-// awaitStopped waits until the server from a failed start has stopped, because otherwise it and the new server would
-// write to the same files.
+// awaitStopped waits until the server from a failed start has stopped, because it and the new one would write to the
+// same files.
 func (s *Server) awaitStopped(ctx context.Context) error {
 	if s.stopped == nil {
 		return nil
@@ -194,9 +194,8 @@ func (s *Server) waitReady(ctx context.Context, srv *server.Server, started <-ch
 	return nil
 }
 
-// end waits for requests in progress, such as the creation of a stream, and then stops the server. If the server shut
-// down while creating a stream, that stream would never be closed and would go on writing to its files even after a
-// restart.
+// end waits for requests in progress, such as the creation of a stream, and then stops the server. A stream still being
+// created at shutdown would never be closed and would go on writing to its files even after a restart.
 func end(srv *server.Server) {
 	for deadline := time.Now().Add(requestsTimeout); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		info, err := srv.Jsz(nil)

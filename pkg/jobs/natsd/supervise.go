@@ -12,7 +12,7 @@ import (
 const (
 	// How often the server is checked and, if broken, restarted.
 	checkInterval = time.Second
-	// Number of bytes the disk must accept before a restart: enough for a message of the maximum size and its overhead.
+	// Number of bytes the disk must accept before a restart, enough for the largest message and its overhead.
 	probeBytes = 2 << 20
 )
 
@@ -35,8 +35,8 @@ func (s *Server) Ready() error {
 // not acknowledge any. After a restart, Broken returns a new channel.
 func (s *Server) Broken() <-chan struct{} { return s.log.writeFailed() }
 
-// supervise restarts the server whenever a write has failed, until ctx is done. The server itself never retries a store
-// after a failed write.
+// supervise restarts the server after each failed write until ctx is done, because the server itself never retries a
+// store.
 func (s *Server) supervise(ctx context.Context) {
 	tick := time.NewTicker(checkInterval)
 	defer tick.Stop()
@@ -68,9 +68,9 @@ func (s *Server) supervise(ctx context.Context) {
 // errReplaced means that the path now leads to a different directory.
 var errReplaced = errors.New("this path now leads to another disk or directory")
 
-// checkDirectory fails with errReplaced if the directory is no longer the one locked by Start. This happens if the
-// directory's disk was unmounted or another disk was mounted over it. A server started there would find no streams and
-// create them on the wrong disk.
+// checkDirectory fails with errReplaced if the directory is no longer the one Start locked, because its disk was
+// unmounted or another one mounted over it. A server started there would find no streams and create them on the wrong
+// disk.
 func (s *Server) checkDirectory() error {
 	held, err := s.lock.Stat()
 	if err != nil {

@@ -105,7 +105,7 @@ func TestAServerRecoversFromAFullDisk(t *testing.T) {
 	}
 }
 
-// If a disk is mounted over the directory or the directory's disk is unmounted, the path leads to another directory.
+// Mounting a disk over the directory or unmounting the directory's own makes the path lead elsewhere.
 func TestAServerDoesNotRestartInAnotherDirectory(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "nats")

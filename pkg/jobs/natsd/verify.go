@@ -93,12 +93,11 @@ func (s *Server) checkStream(dir string) error {
 	return nil
 }
 
-// checkBlocks removes a stream's index if a message's sequence number is damaged. This makes the server compare all
-// messages with their checksums, and drop the damaged message and all later ones in the same block. If the index were
-// kept, the server would trust the damaged number and allocate memory for all sequence numbers up to it until the
-// process is killed.
+// checkBlocks removes a stream's index if a message's sequence number is damaged. The server then compares all messages
+// with their checksums, and drops the damaged message and all later ones in the same block. With the index, it would
+// trust the damaged number and allocate memory for all sequence numbers up to it until the process is killed.
 //
-// The stream of originals is not checked, because its blocks may take up hundreds of gigabytes.
+// The stream of originals isn't checked, because its blocks may take up hundreds of gigabytes.
 func (s *Server) checkBlocks(dir, stream string) error {
 	if strings.HasPrefix(stream, objectsPrefix) {
 		return nil
@@ -135,8 +134,8 @@ const (
 	maxSequenceGap = 1 << 24 // above what a block can hold, and still cheap for the server
 )
 
-// hasPlausibleSequences returns false if a sequence number in a message block is far above the previous one. It accepts
-// a block that ends in the middle of a message, since the server detects that by itself.
+// hasPlausibleSequences returns false if a sequence number in a message block is far above the previous one. A block
+// may end in the middle of a message, because the server detects that by itself.
 func hasPlausibleSequences(path string) (bool, error) {
 	f, err := os.Open(path)
 	if err != nil {

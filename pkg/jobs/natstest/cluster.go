@@ -22,7 +22,7 @@ type Cluster struct {
 func Start(t testing.TB, n int) *Cluster {
 	t.Helper()
 	c := &Cluster{t: t}
-	// Every address in 127.0.0.0/8 belongs to this machine, and a random one per cluster avoids port conflicts.
+	// All of 127.0.0.0/8 belongs to this machine, so a random address per cluster avoids port conflicts.
 	host := fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(250), rand.IntN(250), 1+rand.IntN(250))
 	var routes []string
 	for i := range n {

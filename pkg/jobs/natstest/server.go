@@ -123,7 +123,7 @@ func (s *Server) signal(sig syscall.Signal) {
 	}
 }
 
-// Pause freezes the server, as if its machine were swapping or the network were down: its connections stay open, but it
+// Pause freezes the server, as if its machine were swapping or the network were down. Its connections stay open, but it
 // sends nothing.
 func (s *Server) Pause() { s.send(syscall.SIGSTOP) }
 

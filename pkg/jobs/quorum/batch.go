@@ -63,8 +63,8 @@ func (r Reader) page(ctx context.Context, subject string, from uint64, size int)
 	return []*jetstream.RawStreamMsg{msg}, err
 }
 
-// LastOfEach returns the last message on each matching subject. The given subjects may contain wildcards, but together
-// must match at most 1,000 of the stream's subjects. The messages may come from a lagging server. The stream must allow
+// LastOfEach returns the last message on each matching subject. The subjects may contain wildcards, but must match at
+// most 1,000 of the stream's subjects in total. The messages may come from a lagging server. The stream must allow
 // direct gets.
 func (r Reader) LastOfEach(ctx context.Context, subjects []string) ([]*jetstream.RawStreamMsg, error) {
 	return r.batch(ctx, batchRequest{LastForEach: subjects})

@@ -34,10 +34,9 @@ func (r Reader) At(ctx context.Context, sequence uint64) (*jetstream.RawStreamMs
 	return r.get(ctx, getRequest{Sequence: sequence})
 }
 
-// Sync ensures that earlier answers from the leader were not outdated. It returns once a majority of the servers has
-// confirmed the leader. Without this confirmation, a leader that was cut off may return old data for up to ten seconds.
-// After Sync, a message that was not found does not exist. `unused` must be one of the stream's subjects that never has
-// messages.
+// Sync ensures that earlier answers from the leader weren't outdated, by waiting for a majority of the servers to
+// confirm the leader. A leader that was cut off may return old data for up to ten seconds. After Sync, a message that
+// wasn't found doesn't exist. `unused` must be one of the stream's subjects that never has messages.
 func (r Reader) Sync(ctx context.Context, unused string) error {
 	return Retry(ctx, r.timeout(), func(ctx context.Context) error {
 		stream, err := r.JS.Stream(ctx, r.Stream)

@@ -10,9 +10,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// stuckTimeout is how long Store retries while the server answers that a message with the same id is being stored.
-// After that, the message counts as lost: a server that loses a stream's leadership may forget a message but remember
-// its id, and then refuse that id for the whole duplicate window.
+// stuckTimeout is how long Store retries while the server says that a message with the same id is being stored. After
+// that, the message counts as lost: a server that loses a stream's leadership may forget the message but not its id,
+// and refuse that id for the whole duplicate window.
 const stuckTimeout = 10 * time.Second
 
 // Store writes a message to a stream. The id makes retries idempotent; it must be unique within the stream's duplicate

@@ -32,7 +32,7 @@ func Ensure(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamCon
 	return stream, created, nil
 }
 
-// isTransientCode reports whether a request refused with this code may succeed a moment later.
+// isTransientCode reports whether a request refused with this code may work a moment later.
 func isTransientCode(code jetstream.ErrorCode) bool {
 	return code == codeNoPeers || code == codeStoreNotCreated || code == jetstream.JSErrCodeStreamNotFound
 }
