@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// ShortPerLong is the number of short documents that count as one long document. Short documents mostly wait for
-	// the disk, which can serve several of them in parallel, whereas long documents are CPU-bound.
+	// ShortPerLong is how many short documents count as one long one. Short documents mostly wait for the disk, which
+	// can serve several in parallel, whereas long ones are CPU-bound.
 	ShortPerLong = 4
 	// Maximum text sizes of short, middle and long documents, in bytes. A short document weighs 1, a middle one 2, a
 	// long one ShortPerLong, and anything larger hugeWeight.
@@ -23,7 +23,7 @@ const (
 
 // Admission limits how many documents are in memory at once, weighted by size. The size is known only after reading,
 // since a small file may contain a large document. Workspaces take turns. A workspace with no document in memory may
-// exceed the limit by one long document. A nil Admission sets no limit. It is safe for concurrent use.
+// exceed the limit by one long document. A nil Admission means no limit. It is safe for concurrent use.
 type Admission struct {
 	reading *admission.Gate
 	texts   *admission.Gate
@@ -42,11 +42,11 @@ func NewAdmission(readers, long int) *Admission {
 	}
 }
 
-// read reads a document with the given function and waits until the document is admitted. The caller must call `leave`
-// once it no longer needs the document.
+// read reads a document with the given function and waits until it is admitted. The caller must call `leave` once it no
+// longer needs the document.
 //
-// A document keeps its reading slot while it waits for admission, so only a few documents are in memory at a time. This
-// cannot deadlock because an admitted document never waits for a reading slot.
+// A document keeps its reading slot while it waits, so only a few unadmitted documents are in memory at a time. This
+// can't deadlock, because an admitted document never waits for a reading slot.
 func (r *Admission) read(ctx context.Context, workspace string, read func() (*domain.Document, error)) (doc *domain.Document, leave func(), err error) {
 	if r == nil {
 		doc, err = read()
@@ -67,8 +67,8 @@ func (r *Admission) read(ctx context.Context, workspace string, read func() (*do
 	return doc, room.Leave, nil
 }
 
-// slot waits until a file may be read that is not held in memory, such as an archive. The caller must call `leave`
-// once it has read the file.
+// slot waits for permission to read a file that isn't held in memory, such as an archive. The caller must call `leave`
+// after reading the file.
 func (r *Admission) slot(ctx context.Context, workspace string) (leave func(), err error) {
 	if r == nil {
 		return func() {}, nil

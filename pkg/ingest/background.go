@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Background limits the re-embedding of content that no reader is waiting for, so that it uses only otherwise idle
-// CPUs. Queries and jobs for new content take precedence. If Background is nil, no work counts as background work.
+// Background limits the re-embedding of content that no reader is waiting for, so that it uses only idle CPUs. Queries
+// and jobs for new content take precedence. A nil Background treats no work as background work.
 type Background struct {
 	applies func(from, to domain.Place) bool
 	busy    func() bool
@@ -20,13 +20,13 @@ type Background struct {
 const (
 	// backgroundPoll is how often background work checks whether the process is idle.
 	backgroundPoll = 20 * time.Millisecond
-	// backgroundMaxWait limits how long background work waits for the process to become idle before it embeds its next
-	// few texts. The limit guarantees progress even in a process that never becomes idle.
+	// backgroundMaxWait limits how long background work waits for an idle process before it embeds its next few texts.
+	// That way it makes progress even if the process is never idle.
 	backgroundMaxWait = 250 * time.Millisecond
 )
 
-// NewBackground returns a Background for moves that `applies` accepts. Up to `slots` goroutines do background work at
-// the same time, pausing while `busy` returns true. `busy` may be nil.
+// NewBackground returns a Background for moves that `applies` accepts. Up to `slots` goroutines work in the background
+// at the same time, pausing while `busy` returns true. `busy` may be nil.
 func NewBackground(slots int, applies func(from, to domain.Place) bool, busy func() bool) *Background {
 	return &Background{applies: applies, busy: busy, slots: make(chan struct{}, max(slots, 1))}
 }
@@ -34,8 +34,7 @@ func NewBackground(slots int, applies func(from, to domain.Place) bool, busy fun
 // isFor reports whether a move between two places is background work.
 func (b *Background) isFor(from, to domain.Place) bool { return b != nil && b.applies(from, to) }
 
-// foreground registers a job that takes precedence over background work. The caller must call `end` when the job is
-// done.
+// foreground registers a job that takes precedence over background work. The caller must call `end` after the job.
 func (b *Background) foreground() (end func()) {
 	if b == nil {
 		return func() {}

@@ -38,15 +38,15 @@ type Crawler struct {
 	Measure   Measure
 	Now       func() time.Time
 	// MaxTries is the maximum number of fetch attempts if all errors are temporary. Default 20, which takes about two
-	// hours because the delays grow.
+	// hours with the growing delays.
 	MaxTries int
 	// Access decrypts a workspace's headers for a protected site. It is nil if this process has no key.
 	Access func(workspaceID string, a domain.SiteAccess) (*crawl.Access, error)
 }
 
-// Handle processes one job. Its error is marked by jobs.Permanent if a retry cannot help. If the host has failed or
-// cannot be contacted yet, Handle emits an event with the time of the next attempt and returns jobs.Rescheduled. The
-// job then waits in the catalog, where it does not occupy a slot in the admission window.
+// Handle processes one job. Its error is marked by jobs.Permanent if a retry can't help. If the host failed or must not
+// be contacted yet, Handle emits an event with the time of the next attempt and returns jobs.Rescheduled. The job then
+// waits in the catalog, where it doesn't occupy a slot in the admission window.
 func (c *Crawler) Handle(ctx context.Context, job domain.Job) error {
 	report := reporter{events: c.Events, job: job, now: c.Now}
 	if job.Crawl == nil {
@@ -56,8 +56,8 @@ func (c *Crawler) Handle(ctx context.Context, job domain.Job) error {
 	if job.Type == domain.TypeWebSite {
 		stage, do = "discovering", c.site
 	}
-	// Do not report progress for a site's page: fetching it takes only a moment, and users see the progress of the
-	// whole site.
+	// Don't report progress for a site's page: fetching it takes only a moment, and users see the whole site's
+	// progress.
 	if job.GroupID == "" {
 		if err := report.progress(ctx, domain.EventRunning, stage, 0, 0); err != nil {
 			return err
@@ -70,7 +70,7 @@ func (c *Crawler) Handle(ctx context.Context, job domain.Job) error {
 	return c.classify(ctx, do(ctx, job, report), job, report)
 }
 
-// withAccess returns a context that adds any headers stored for the job's site to the job's requests.
+// withAccess returns a context that adds the headers stored for the job's site, if any, to the job's requests.
 func (c *Crawler) withAccess(ctx context.Context, job domain.Job) (context.Context, error) {
 	sealed := job.Crawl.Access
 	if sealed == nil {
@@ -91,17 +91,17 @@ const (
 	maxStreamWait = time.Second
 	defaultTries  = 20
 	// faultTries is the maximum number of attempts for a page that returns status 500; they take about two minutes.
-	// Usually the page itself is broken, and its site cannot finish before the last attempt.
+	// Usually the page itself is broken, and its site can't finish before the last attempt.
 	faultTries = 8
 	// The delay between attempts doubles from firstRetry to lastRetry.
 	firstRetry, lastRetry = time.Second, 10 * time.Minute
 	// minTries is the minimum number of attempts, even if the host asks for long waits. After that, the total time is
-	// limited to the maximum number of attempts times lastRetry. Without this limit, a host that always answers "retry
-	// tomorrow" would keep its site from ever finishing.
+	// limited to the maximum number of attempts times lastRetry, or a host that always answers "retry tomorrow" would
+	// keep its site from ever finishing.
 	minTries = 3
 )
 
-// classify converts errors from package crawl to events and to package jobs' errors.
+// classify turns errors from package crawl into events and package jobs' errors.
 func (c *Crawler) classify(ctx context.Context, err error, job domain.Job, report reporter) error {
 	var e *crawl.Error
 	switch {
@@ -117,8 +117,8 @@ func (c *Crawler) classify(ctx context.Context, err error, job domain.Job, repor
 		return jobs.Snooze(e.RetryAfter, err)
 	case e.Deferred && e.Err == nil:
 		return c.postpone(ctx, report, postponement{delay: e.RetryAfter, tries: job.Tries, since: job.Since, cause: e})
-	// Either the page or its host has failed. Count both as an attempt. Otherwise, pages on a host that is down could
-	// wait for weeks before failing, because only a few of them are requested between two pauses of the host.
+	// Either the page or its host has failed. Count both as an attempt, because only a few pages are requested between
+	// two pauses of a host. Otherwise pages on a host that is down could take weeks to fail.
 	default:
 		return c.retry(ctx, report, e, err)
 	}
@@ -176,8 +176,8 @@ func (c *Crawler) postpone(ctx context.Context, report reporter, p postponement)
 }
 
 // site emits the addresses of a site's pages in groups, one event per group. The last event also says whether the crawl
-// must follow the pages' links. This is known only at the end of the discovery, so site holds each group back until the
-// next one arrives or the discovery ends. If links must be followed, the discovery has found only the root.
+// must follow the pages' links. That is known only at the end of the discovery, so site holds each group back until the
+// next one arrives or the discovery ends. If links must be followed, only the root was found.
 func (c *Crawler) site(ctx context.Context, job domain.Job, report reporter) error {
 	var held []domain.Link
 	emit := func(follow bool) error {
@@ -227,8 +227,7 @@ func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (er
 		URL: spec.URL, ETag: spec.ETag, LastModified: spec.LastModified, Depth: spec.Depth,
 		Scope: linkScope(spec), WantLinks: spec.Site != nil && spec.Site.Follow, PastPatterns: true,
 	}
-	// An excluded page is requested in two cases: it was found before the settings changed, or it is read only for its
-	// links.
+	// An excluded page is still requested if it was found before the settings changed or is read only for its links.
 	refused := ""
 	if spec.Site != nil {
 		if refused = spec.Site.Refuses(spec.Site.Patterns(), spec.URL, spec.Depth); refused != "" && !spec.Site.ReadsLinksOnly(refused, spec.URL) {
@@ -240,7 +239,7 @@ func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (er
 	}
 	page, err := measureStage(ctx, c.Measure, StageFetch, func(ctx context.Context) (crawl.Page, error) { return c.Web.Fetch(ctx, req) })
 	if e, ok := errors.AsType[*crawl.Error](err); ok && errors.Is(err, crawl.ErrNoText) && job.GroupID != "" && !isRoot(spec) {
-		// The address looked like a page but leads to a file without text. The site is complete without it.
+		// The address looked like a page but leads to a file without text, which the site doesn't need.
 		return report.skip(ctx, e.Message)
 	}
 	if err != nil {
@@ -257,8 +256,7 @@ func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (er
 		return report.skip(ctx, page.URL+" is a sitemap or a feed, not a page.")
 	}
 	// Report the links first: once the page is reported as fetched, its job is done and the site may count as complete.
-	// A page that asks not to be indexed may still link to other pages. If a page forbids following its links,
-	// page.Links is empty.
+	// A noindex page may still link to other pages. For a nofollow page, page.Links is empty.
 	if err := reportLinks(ctx, report, page, req.WantLinks); err != nil {
 		return err
 	}
@@ -286,8 +284,8 @@ func isRoot(spec *domain.CrawlSpec) bool {
 	return spec.Site != nil && domain.SameAddress(spec.URL, spec.Site.Root)
 }
 
-// linkScope returns the scope for a page's links. It accepts links one level deeper than MaxDepth, because only the
-// catalog knows whether a shorter path to the linked page exists.
+// linkScope returns the scope for a page's links. It allows one level more than MaxDepth, because only the catalog
+// knows whether there is a shorter path to the linked page.
 func linkScope(spec *domain.CrawlSpec) *domain.SiteScope {
 	if spec.Site == nil || !spec.Site.Follow || spec.Depth < spec.Site.MaxDepth {
 		return spec.Site
@@ -297,8 +295,8 @@ func linkScope(spec *domain.CrawlSpec) *domain.SiteScope {
 	return &site
 }
 
-// reportLinks reports a page's links. If `stored` is true, it also reports an empty list, because the catalog stores
-// the links of such pages.
+// reportLinks reports a page's links. If `stored` is true, even an empty list is reported, because the catalog stores
+// such pages' links.
 func reportLinks(ctx context.Context, report reporter, page crawl.Page, stored bool) error {
 	refused := leftOut(page.Refused)
 	parts := (len(page.Links) + domain.MaxLinksPerEvent - 1) / domain.MaxLinksPerEvent

@@ -44,8 +44,8 @@ func (i *Ingestor) destinations(ctx context.Context, job domain.Job) ([]*destina
 	var out []*destination
 	byModel := make(map[string]*destination)
 	for _, p := range job.Places {
-		// If this process lacks the model or engine, its settings differ from those of the other processes. The job
-		// waits until the settings are corrected or another process gets the job.
+		// This process lacks the model or engine, so its settings differ from the other processes'. The job waits until
+		// they are corrected or another process gets the job.
 		embedder, err := i.Embedders.Embedder(p.Model)
 		if err != nil {
 			err = fmt.Errorf("the embedding model %q of the datastore is not configured in this process: %w", p.Model, err)
@@ -73,10 +73,10 @@ func (i *Ingestor) destinations(ctx context.Context, job domain.Job) ([]*destina
 	return out, nil
 }
 
-// continueWithout handles the error from a place the job cannot write to. It returns nil if the job should skip this
-// place, and `err` if the job should fail. The first place serves searches and is never skipped. The other one is where
-// the datastore is moving to. It can be skipped, because the move later requests its missing content. Even so, a job's
-// first few attempts fail with any temporary error, so that the job is retried.
+// continueWithout handles the error from a place the job can't write to. It returns nil to skip the place, and `err` to
+// fail the job. The first place serves searches and is never skipped. The other is where the datastore is moving to,
+// and the move later requests content it lacks. Still, any temporary error fails the job's first few attempts, so that
+// the job is retried.
 func (i *Ingestor) continueWithout(ctx context.Context, job domain.Job, place domain.Place, err error) error {
 	if place == job.Places[0] || ctx.Err() != nil || !jobs.IsPermanent(err) && job.Delivery <= optionalFailures {
 		return err
@@ -86,8 +86,8 @@ func (i *Ingestor) continueWithout(ctx context.Context, job domain.Job, place do
 	return nil
 }
 
-// isUnchanged reports whether the job's only place already has the rows the job would write. `equal` says whether,
-// judging by its fingerprint, the previous version should have the same rows.
+// isUnchanged reports whether the job's only place already has the rows the job would write. `equal` says whether the
+// fingerprints promise the same rows as in the previous version.
 func isUnchanged(ctx context.Context, job domain.Job, equal bool, d *destination) (bool, error) {
 	p := job.Previous
 	if !equal || job.Force || job.Move != "" || len(job.Places) != 1 || p == nil || p.Place != job.Places[0] || p.Chunks <= 0 {
@@ -100,9 +100,9 @@ func isUnchanged(ctx context.Context, job domain.Job, equal bool, d *destination
 	return rows == p.Chunks, nil
 }
 
-// findGeneration searches the model's spaces for the one with the most rows from the given generation. It returns that
-// space and the number of those rows. `dimensions` is the length of the model's vectors, or 0 if it is still unknown
-// because a model server reports it only with its first answer.
+// findGeneration returns the model's space that has the most rows from the given generation, with the number of those
+// rows. `dimensions` is the length of the model's vectors, or 0 if still unknown because a model server reports it only
+// with its first answer.
 func findGeneration(ctx context.Context, idx Index, job domain.Job, model string, dimensions int, generation uint64) (space index.Space, rows int64, err error) {
 	spaces, err := idx.Spaces(ctx, job.DatastoreID)
 	if err != nil {

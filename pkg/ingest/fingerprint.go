@@ -53,8 +53,8 @@ func (i *Ingestor) fingerprint(job domain.Job) (string, error) {
 	})
 }
 
-// scanFingerprint returns the fingerprint that a scan job for the same content has. An equal one means that a scan job
-// has already read the content.
+// scanFingerprint returns the fingerprint that a scan job has for this content. If the previous version's is equal, a
+// scan job has already read the content.
 func (i *Ingestor) scanFingerprint(job domain.Job) (string, error) {
 	job.Kind = domain.JobScan
 	return i.fingerprint(job)
@@ -70,10 +70,10 @@ func digest(v any) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// textID returns a hash of the text that a web page's rows are made from; see domain.Event.TextID. If the hash is
-// unchanged, a page keeps its stored properties, so the hash also covers the extraction's version and the document's
-// properties. It does not cover the page's creation and modification times, because many servers change them with each
-// response. For content other than web pages, textID returns "".
+// textID returns a hash of the text behind a web page's rows; see domain.Event.TextID. A page with the same hash keeps
+// its stored properties, so the hash also covers the extraction's version and the document's properties, except for the
+// page's creation and modification times, which many servers change with each response. For content other than web
+// pages, textID returns "".
 func (i *Ingestor) textID(job domain.Job, doc *domain.Document, chunks []domain.Chunk) (string, error) {
 	if job.Type != domain.TypeWebPage {
 		return "", nil

@@ -27,8 +27,8 @@ type Events interface {
 
 // Originals is the store of raw content.
 type Originals interface {
-	// Take returns the content under a key. It may remove the content from a single-reader cache, so only the first
-	// reader should call it. It fails with originals.ErrNotFound if the key does not exist, and with
+	// Take returns the content under a key. Only the first reader should call it, because it may remove the content
+	// from a single-reader cache. It fails with originals.ErrNotFound if the key does not exist, and with
 	// originals.ErrCorrupt if no undamaged copy exists.
 	Take(ctx context.Context, key string) (io.ReadCloser, error)
 }
@@ -38,10 +38,10 @@ type Extractor interface {
 	Extract(ctx context.Context, req extract.Request) (*domain.Document, error)
 }
 
-// Chunker splits a document into chunks. If it fails, a retry would fail as well.
+// Chunker splits a document into chunks. Its errors are permanent.
 type Chunker interface {
 	Chunks(doc *domain.Document) ([]domain.Chunk, error)
-	// Version identifies everything that determines the chunks apart from the document.
+	// Version identifies everything other than the document that determines the chunks.
 	Version() string
 }
 
@@ -97,24 +97,24 @@ func (i *Ingestor) logger() *slog.Logger {
 	return i.Log
 }
 
-// Handle processes one job. Its error is marked by jobs.Permanent if a retry cannot help.
+// Handle processes one job. Its error is marked by jobs.Permanent if a retry can't help.
 //
 // If the job's rows are already in the index, the job ends with domain.EventUnchanged without reading the content. The
-// same happens after the extraction if a web page's text has not changed. Handle copies the same model's vectors from
-// the previous version and from an interrupted run of the same job. It embeds only the remaining texts, each distinct
-// text once.
+// same happens after the extraction if a web page's text hasn't changed. Otherwise, Handle copies the same model's
+// vectors from the previous version and from an interrupted run of the same job, and embeds the remaining texts, each
+// distinct text once.
 //
-// If the job moves content to another model, Handle copies the active rows with new vectors and does not read the
+// If the job moves content to another model, Handle copies the active rows with new vectors and doesn't read the
 // content. This works only if the index has all of these rows.
 //
 // Documents with scanned pages are processed only by jobs of kind domain.JobScan. Any other job ends with
 // domain.EventPostponed, and a scan job follows. If only pictures within a document must be recognised, the job indexes
-// the other text first, so that it does not wait for the pictures; see postpones.
+// the other text first, so that it doesn't wait for the pictures; see postpones.
 //
-// If the file is a ZIP archive, the job ends with domain.EventArchive. The job of an archive stores the files in it and
+// If the file is a ZIP archive, the job ends with domain.EventArchive. The archive's job stores the files in it and
 // reports them in events of type domain.EventDiscovered; see unpack.
 //
-// If a place other than the first cannot be written, Handle drops it after a few attempts. The final event names the
+// If a place other than the first can't be written, Handle drops it after a few attempts. The final event names the
 // places that were written.
 func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	if i.Yield != nil {
@@ -218,15 +218,15 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	return report.emit(ctx, ev)
 }
 
-// postpones reports whether a scan job must read the document because of the pictures in it, instead of indexing the
-// other text first. A move and a repetition must not take the pictures' text away from readers. A web page's text
-// without its pictures cannot be compared with the previous version's.
+// postpones reports whether to leave a document with pictures to a scan job instead of indexing its other text first. A
+// move or repeated job must not take the pictures' text away from readers, and a web page's text without its pictures
+// can't be compared with the previous version's.
 func postpones(job domain.Job, doc *domain.Document, scanFingerprint string) bool {
 	p := job.Previous
 	return len(doc.Unread) > 0 && (job.Move != "" || p != nil && (job.Type == domain.TypeWebPage || p.Fingerprint != "" && p.Fingerprint == scanFingerprint))
 }
 
-// postpone ends a job that a scan job continues.
+// postpone ends a job that a scan job will continue.
 func postpone(ctx context.Context, report reporter, reason error) error {
 	if err := report.emit(ctx, report.event(domain.EventPostponed)); err != nil {
 		return err
@@ -234,8 +234,7 @@ func postpone(ctx context.Context, report reporter, reason error) error {
 	return jobs.Rescheduled(reason)
 }
 
-// languages returns the languages to look for when recognising text on the job's scanned pages. They default to
-// i.Languages.
+// languages returns the languages to expect on the job's scanned pages. They default to i.Languages.
 func (i *Ingestor) languages(job domain.Job) []string {
 	if names := job.Languages.Names(); len(names) > 0 {
 		return names
@@ -263,9 +262,8 @@ func (i *Ingestor) take(ctx context.Context, job domain.Job) (io.ReadCloser, err
 	return body, nil
 }
 
-// document reads the job's original. If the document has pictures whose text must be recognised, document fails with an
-// error of kind extract.Scanned, except in a scan job. If it is an archive, document fails with an error of kind
-// extract.Archive.
+// document reads the job's original. It fails with an error of kind extract.Archive for an archive and, except in a
+// scan job, of kind extract.Scanned if the document has pictures whose text must be recognised.
 func (i *Ingestor) document(ctx context.Context, job domain.Job, progress *progress) (*domain.Document, error) {
 	body, err := i.take(ctx, job)
 	if err != nil {
@@ -293,7 +291,7 @@ func (i *Ingestor) document(ctx context.Context, job domain.Job, progress *progr
 	return doc, nil
 }
 
-// unreadable returns the error for content that cannot be read. `err` contains an *extract.Error. Users see only its
+// unreadable returns the error for content that can't be read. `err` contains an *extract.Error. Users see only its
 // message, because the cause may contain a parser's stack trace.
 func unreadable(err error) error {
 	var final *extract.Error
@@ -307,8 +305,8 @@ func unreadable(err error) error {
 	return jobs.Permanent(&domain.Error{Code: code, Message: final.Message, Err: err})
 }
 
-// damagedOriginal returns the error for a job whose original is damaged on all servers. It is permanent, because a
-// retry would read the same damaged content.
+// damagedOriginal returns the error for an original that is damaged on all servers. It is permanent, because a retry
+// would read the same content.
 func damagedOriginal(err error) error {
 	return jobs.Permanent(&domain.Error{Code: domain.CodeNotFound, Message: "the stored content is damaged; upload it again", Err: err})
 }

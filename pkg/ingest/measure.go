@@ -6,7 +6,7 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// The stages in processing a job.
+// Stages of processing a job.
 const (
 	StageFetch   = "fetch"   // fetching a page, or finding a site's pages
 	StageRead    = "read"    // opening an original
@@ -16,8 +16,8 @@ const (
 	StageIndex   = "index"   // writing rows to the index
 )
 
-// Measure is called at the start of each stage. It returns the stage's context and an `end` function, which is called
-// with the stage's error when the stage ends. A nil Measure measures nothing.
+// Measure is called at the start of each stage. It returns the stage's context and an `end` function to call with the
+// stage's error at the end. A nil Measure measures nothing.
 type Measure func(ctx context.Context, stage string, attributes ...telemetry.Attribute) (inner context.Context, end func(error))
 
 // measureStage runs a stage and measures it.

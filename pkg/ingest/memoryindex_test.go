@@ -103,7 +103,7 @@ func (c *countingEmbedder) vector(text string) []float32 {
 	return v
 }
 
-// library is a datastore that exists in several places and contains one document, which is ingested again and again.
+// library is a datastore in several places with one document that is ingested again and again.
 type library struct {
 	*ingestorFixture
 	indexes    map[domain.Engine]*memoryIndex
@@ -120,8 +120,7 @@ var (
 	elsewhere = domain.Place{Engine: domain.EngineEmbedded, Model: "large"}
 )
 
-// newLibrary returns a library whose document has the given number of paragraphs and has already been ingested into
-// `here`.
+// newLibrary returns a library whose document has this many paragraphs and is already ingested into `here`.
 func newLibrary(t *testing.T, paragraphs, dimensions int) *library {
 	t.Helper()
 	l := &library{

@@ -21,8 +21,8 @@ var update = flag.Bool("update", false, "write golden files anew")
 // pipelineFile records each stage's version and a checksum of its output for fixed input.
 const pipelineFile = "testdata/pipeline.golden"
 
-// TestAChangedStageHasANewVersion fails if a stage's output has changed but its version has not. Otherwise, unchanged
-// content would keep rows written by an older version of the program.
+// TestAChangedStageHasANewVersion fails if a stage's output has changed but its version hasn't. Otherwise, unchanged
+// content would keep the rows from an older version of the program.
 func TestAChangedStageHasANewVersion(t *testing.T) {
 	t.Parallel()
 	extracted, err := filepath.Glob("../extract/testdata/golden/*")

@@ -17,8 +17,8 @@ const (
 	progressInterval = time.Second
 )
 
-// progress reports how far a job has got. Reports begin after progressAfter and end when stop is called. They are
-// informational, so the job continues even if one cannot be sent.
+// progress reports how far a job has got. Reports begin after progressAfter and end with stop. They are informational,
+// so a report that can't be sent doesn't fail the job.
 type progress struct {
 	report reporter
 	log    *slog.Logger

@@ -62,7 +62,7 @@ func TestFragmentsOfRecognisedPagesSayHowConfidentTheRecognitionWas(t *testing.T
 	}
 }
 
-// reportDocument has a picture whose text has not been read.
+// reportDocument has a picture with unread text.
 func reportDocument() *domain.Document {
 	return &domain.Document{Title: "Report", MIMEType: "application/pdf", Unread: []domain.Picture{{Number: 1, Key: "k", Places: 1}}}
 }

@@ -28,18 +28,18 @@ type Unpacking struct {
 }
 
 const (
-	// Maximum size of the paths in one event, in bytes. Each occurs once; encoding as JSON may make it six times longer.
+	// Maximum size of one event's paths in bytes. Each path occurs once, and JSON may make it six times longer.
 	maxEventPaths = 96 << 10
 	stageUnpack   = "unpacking"
 )
 
-// isArchive reports whether a job has failed because its file is an archive that can be unpacked. Web pages and files of
-// archives are not unpacked.
+// isArchive reports whether a job failed because its file is an archive that can be unpacked. Web pages and files from
+// archives aren't unpacked.
 func isArchive(job domain.Job, err error) bool {
 	return job.Type == domain.TypeFile && job.GroupID == "" && job.Move == "" && extract.KindOf(err) == extract.Archive
 }
 
-// reportArchive reports that the job's file is an archive. `err` says why the file cannot be read as a document.
+// reportArchive reports that the job's file is an archive. `err` says why it can't be read as a document.
 func reportArchive(ctx context.Context, report reporter, err error) error {
 	var refused *extract.Error
 	errors.As(err, &refused)
@@ -49,8 +49,8 @@ func reportArchive(ctx context.Context, report reporter, err error) error {
 	return report.emit(ctx, ev)
 }
 
-// unpack stores each file of an archive as an original, and reports these files in groups. Each file then gets a job of
-// its own. The keys of the originals depend only on the job and the content, so that the job may run twice.
+// unpack stores each file in an archive as an original and reports the files in groups, so that each gets its own job.
+// The originals' keys depend only on the job and the content, so the job may run twice.
 func (i *Ingestor) unpack(ctx context.Context, job domain.Job, report reporter) error {
 	progress := startProgress(ctx, report, stageUnpack, i.logger())
 	defer progress.stop()
@@ -97,7 +97,7 @@ func (i *Ingestor) unpack(ctx context.Context, job domain.Job, report reporter) 
 	return report.emit(ctx, ev)
 }
 
-// spool copies the archive to a temporary file, because files in an archive are read in any order.
+// spool copies the archive to a temporary file, because its files are read in any order.
 func (i *Ingestor) spool(ctx context.Context, job domain.Job) (_ *os.File, err error) {
 	body, err := i.take(ctx, job)
 	if err != nil {
@@ -118,7 +118,7 @@ func (i *Ingestor) spool(ctx context.Context, job domain.Job) (_ *os.File, err e
 	return file, nil
 }
 
-// unpacker holds the state while one archive is unpacked.
+// unpacker is the state of unpacking one archive.
 type unpacker struct {
 	*Ingestor
 	job     domain.Job
@@ -130,7 +130,7 @@ type unpacker struct {
 	stored int
 }
 
-// add stores a file, unless its format cannot be read.
+// add stores a file if its format can be read.
 func (u *unpacker) add(ctx context.Context, f archive.File) error {
 	mimeType, sum, err := u.inspect(ctx, f)
 	if ctx.Err() != nil {
@@ -177,7 +177,7 @@ func (u *unpacker) flush(ctx context.Context) error {
 	return u.report.emit(ctx, ev)
 }
 
-// inspect unpacks the file, and returns its type and the hexadecimal SHA-256 of its content.
+// inspect unpacks the file and returns its type and its content's hexadecimal SHA-256.
 func (u *unpacker) inspect(ctx context.Context, f archive.File) (mimeType, sum string, err error) {
 	content, err := f.Open()
 	if err != nil {
@@ -196,7 +196,7 @@ func (u *unpacker) inspect(ctx context.Context, f archive.File) (mimeType, sum s
 	return extract.DetectType(head, f.Path, ""), hex.EncodeToString(digest.Sum(nil)), nil
 }
 
-// refuseType returns the reason why files of a type are left out, or "" if the type can be read.
+// refuseType returns the reason why files of this type are skipped, or "" if they can be read.
 func refuseType(mimeType, name string) string {
 	for _, f := range extract.Formats() {
 		if f.Type == mimeType {

@@ -31,7 +31,7 @@ func archiveJob() domain.Job {
 	return job
 }
 
-// zipOf returns an archive with files, given as names and contents in turn.
+// zipOf returns an archive with the given files, as alternating names and contents.
 func zipOf(t *testing.T, files ...string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -51,7 +51,7 @@ func zipOf(t *testing.T, files ...string) []byte {
 	return b.Bytes()
 }
 
-// fileStore records the files that are put into it.
+// fileStore records the files put into it.
 type fileStore struct {
 	content map[string]string // by key
 	fail    error
@@ -69,7 +69,7 @@ func (s *fileStore) Put(_ context.Context, key string, r io.Reader, o originals.
 	return domain.Original{Key: key, SHA256: "of " + string(content), Size: int64(len(content)), MIMEType: o.MIMEType, Name: o.Name}, nil
 }
 
-// unpack runs the job of an archive, and checks that no temporary file is left.
+// unpack runs an archive's job and checks that no temporary file is left.
 func (p *ingestorFixture) unpack(t *testing.T, data []byte, store *fileStore, job domain.Job) error {
 	t.Helper()
 	p.get = func(string) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }

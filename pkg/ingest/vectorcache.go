@@ -18,14 +18,13 @@ const (
 	// Maximum size of a cache's vectors, in bytes: enough for 10,000 vectors with 384 dimensions, or 1,300 with 3,072.
 	// Further vectors are read again when needed.
 	vectorCacheBytes = 16 << 20
-	// Maximum number of index reads per batch. A batch needs more only if its chunks have moved to scattered positions,
-	// and then it is cheaper to embed the remaining chunks again.
+	// Maximum number of index reads per batch. Only a batch whose chunks moved to scattered positions needs more, and
+	// then it is cheaper to embed its remaining chunks again.
 	maxVectorReads = 16
 	// Two rows are read together if at most this many unneeded rows lie between them.
 	maxVectorGap = 32
-	// optionalFailures is how many attempts may fail because of an engine the job does not need. Later attempts
-	// continue without that engine. Such an engine holds only vectors the job could have copied, or rows in a place
-	// that serves no searches.
+	// optionalFailures is how many attempts may fail because of an engine the job can do without. It holds only vectors
+	// to copy, or rows in a place that serves no searches. Later attempts continue without it.
 	optionalFailures = 2
 )
 
@@ -38,9 +37,9 @@ func hashOf(text string) (h textHash) {
 	return h
 }
 
-// vectorCache provides vectors from a datasource's earlier generation. For each text, it remembers which row has the
-// vector (about 40 bytes per row), so it finds the vector even if the text has moved within the document. It keeps at
-// most vectorCacheBytes of vectors in memory. It is not safe for concurrent use.
+// vectorCache provides vectors from a datasource's earlier generation. It remembers which row has each text's vector
+// (about 40 bytes per row), so it finds the vector even if the text has moved within the document. It keeps at most
+// vectorCacheBytes of vectors in memory. It is not safe for concurrent use.
 type vectorCache struct {
 	job        domain.Job
 	index      Index
@@ -51,7 +50,7 @@ type vectorCache struct {
 }
 
 // openVectorCaches opens up to two caches of existing vectors per destination: one for the active version, if its
-// vectors come from the destination's model, and one for vectors from an interrupted run of the same job.
+// vectors come from the destination's model, and one for an interrupted run of the same job.
 func (i *Ingestor) openVectorCaches(ctx context.Context, job domain.Job, destinations []*destination) error {
 	for _, d := range destinations {
 		if p := job.Previous; p != nil && p.Generation > 0 && p.Chunks > 0 && p.Place.Model == d.model {
@@ -116,9 +115,9 @@ func (s *vectorCache) rows(ctx context.Context, from, limit int) ([]index.Row, e
 	return s.index.Rows(ctx, s.space, s.job.DatasourceID, s.generation, from, limit)
 }
 
-// failed decides what to do about a read error: it returns nil if the job should continue without the cache, and an
-// error otherwise. Errors about damaged rows or invalid requests are permanent, so the job continues at once. Other
-// errors may be temporary, so the job is retried a few times first.
+// failed handles a read error. It returns nil if the job should continue without the cache, as it does at once if rows
+// are damaged or the request is invalid. Other errors may be temporary, so failed returns an error for the first few
+// attempts, and the job is retried.
 func (s *vectorCache) failed(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -130,13 +129,13 @@ func (s *vectorCache) failed(ctx context.Context, err error) error {
 	}
 }
 
-// missingVector is a text in a batch that needs a vector from the index.
+// missingVector is a text in a batch whose vector must be read from the index.
 type missingVector struct {
 	ordinal int // ordinal of its row in the cache's generation
 	place   int // position in the batch
 }
 
-// fill fills in the missing vectors in `out` for cached texts.
+// fill sets the missing vectors in `out` for cached texts.
 func (s *vectorCache) fill(ctx context.Context, texts []string, out [][]float32) error {
 	if len(s.ordinals) == 0 {
 		return nil
@@ -172,7 +171,7 @@ func (s *vectorCache) fill(ctx context.Context, texts []string, out [][]float32)
 	return nil
 }
 
-// run returns how many entries at the start of the list are close enough together to be read in one request.
+// run returns how many entries at the start of the list are close enough together for one read.
 func run(again []missingVector) int {
 	n := 1
 	for n < len(again) && again[n].ordinal-again[n-1].ordinal <= maxVectorGap && again[n].ordinal-again[0].ordinal < vectorPage {

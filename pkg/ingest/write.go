@@ -15,8 +15,8 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// batchRows is the number of chunks embedded and written at a time. It is large enough to fill a model server's batch
-// and a group commit, but small enough for frequent progress reports and Milvus Lite's limit (256 rows).
+// batchRows is the number of chunks embedded and written at a time: enough to fill a model server's batch and a group
+// commit, but few enough for frequent progress reports and Milvus Lite's limit (256 rows).
 const batchRows = 128
 
 // writer embeds and writes a job's chunks.
@@ -36,8 +36,8 @@ type batch struct {
 	vectors [][][]float32  // by destination and chunk; nil for a dropped destination
 }
 
-// write embeds and writes chunks in batches. While one batch is being written, the next is embedded, so that neither
-// the model nor the index waits for the other.
+// write embeds and writes chunks in batches. It embeds the next batch while one is being written, so that neither the
+// model nor the index waits for the other.
 func (w *writer) write(ctx context.Context, chunks []domain.Chunk) error {
 	group, ctx := errgroup.WithContext(ctx)
 	ready := make(chan batch)
@@ -139,7 +139,7 @@ func (e *engine) write(ctx context.Context, m Measure, space index.Space, rows [
 	return err
 }
 
-// written returns the places that have received all chunks.
+// written returns the places that got all chunks.
 func (w *writer) written() (places []domain.Place) {
 	for _, d := range w.destinations {
 		for _, e := range d.engines {
@@ -161,8 +161,7 @@ func EmbeddedText(context, text string) string {
 	return context + "\n" + text
 }
 
-// metadataOf returns a chunk's metadata. If its page or some of its text was recognised in a picture, the metadata
-// includes the confidence of the recognition.
+// metadataOf returns a chunk's metadata, with the confidence of the recognition if any of its text came from a picture.
 func (w *writer) metadataOf(c domain.Chunk) map[string]any {
 	confidence, ok := w.document.Confidence(c.Page, c.Runs, c.Offset, len(c.Text))
 	if !ok {
