@@ -8,8 +8,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// ContainsAnswer reports whether text contains the answer, i.e. the same words and numbers in the same order. It
-// ignores case, white space and punctuation. An answer without words or numbers is never contained.
+// ContainsAnswer reports whether text contains the answer's words and numbers in the same order. It ignores case, white
+// space and punctuation. An answer without words or numbers is never contained.
 func ContainsAnswer(text, answer string) bool {
 	a := normalizeWords(answer)
 	switch {

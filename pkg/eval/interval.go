@@ -12,12 +12,11 @@ type Interval struct {
 	High float64 `json:"high"`
 }
 
-// Number of bootstrap samples, enough to get the interval's bounds accurate to about 2% of its width.
+// Number of bootstrap samples. Enough for bounds accurate to about 2% of the interval's width.
 const resamples = 2000
 
-// Bootstrap returns the mean of the values with its 95% confidence interval: the 2.5th to the 97.5th percentile of the
-// means of samples drawn with replacement. The result is deterministic. If there are no values, Bootstrap returns a
-// zero Interval.
+// Bootstrap returns the mean of the values with its 95% confidence interval, from the 2.5th to the 97.5th percentile of
+// the means of samples drawn with replacement. It is deterministic. With no values, it returns a zero Interval.
 func Bootstrap(values []float64) Interval {
 	return BootstrapMeans([][]float64{values})
 }
@@ -29,8 +28,8 @@ type Difference struct {
 	Worse  int `json:"worse"`
 }
 
-// Compare returns the mean of b minus a with its confidence interval. a and b must hold values for the same questions
-// in the same order. Pairing the values removes the variance from questions that are hard for both rankings.
+// Compare returns the mean of b minus a with its confidence interval. a and b hold values for the same questions in the
+// same order. Pairing them removes the variance from questions that are hard for both rankings.
 func Compare(a, b []float64) Difference {
 	n := min(len(a), len(b))
 	differences := make([]float64, n)
@@ -57,8 +56,8 @@ func mean(values []float64) float64 {
 }
 
 // BootstrapMeans returns the mean of the groups' means with its confidence interval. A group is, for example, the
-// questions from one collection. All groups have the same weight, no matter how many values they hold. Like Bootstrap,
-// BootstrapMeans draws samples with replacement, but separately within each group. It ignores empty groups.
+// questions from one collection. All groups weigh the same, whatever their size. Samples are drawn as in Bootstrap, but
+// separately within each group. Empty groups are ignored.
 func BootstrapMeans(groups [][]float64) Interval {
 	groups = slices.DeleteFunc(slices.Clone(groups), func(g []float64) bool { return len(g) == 0 })
 	if len(groups) == 0 {
@@ -87,8 +86,8 @@ func resampleMean(r *rand.Rand, values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// confidenceInterval returns an Interval with the mean `centre` and bounds that enclose 95% of the means. It sorts
-// `means` in place.
+// confidenceInterval returns an Interval with the mean `centre` whose bounds enclose 95% of the means. It sorts `means`
+// in place.
 func confidenceInterval(means []float64, centre float64) Interval {
 	slices.Sort(means)
 	return Interval{Mean: centre, Low: means[len(means)*25/1000], High: means[len(means)*975/1000-1]}

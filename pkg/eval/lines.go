@@ -28,8 +28,7 @@ func (e *lineError) Error() string { return fmt.Sprintf("%s, line %d: %v", e.fil
 func (e *lineError) Unwrap() error { return e.err }
 
 // eachLine calls `take` with each non-blank line and its 1-based number. It strips carriage returns at line ends and a
-// leading byte order mark, and adds the line number to errors. It fails if the lines are longer than `limit` bytes in
-// total.
+// leading byte order mark, and adds the line number to errors. It fails if the lines exceed `limit` bytes in total.
 func eachLine(r io.Reader, what string, limit int64, take func(n int, line []byte) error) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 0, 64<<10), MaxLine)

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Limits on input files, so that the wrong kind of file is rejected before it exhausts memory.
+// Limits on input files, to reject the wrong kind of file before it exhausts memory.
 const (
 	MaxQuestions  = 100_000
 	MaxJudgements = 5_000_000
@@ -57,10 +57,10 @@ func ReadDocuments(r io.Reader, each func(Document) error) error {
 	})
 }
 
-// ReadQuestions reads questions, one JSON object with _id and text per line. It also reads three fields that BEIR does
-// not have: "relevant" (ids of relevant documents), "answer" (a text that relevant fragments contain, or a list of
-// alternatives) and "filters" (an object). A question without _id uses its line number as id. ReadQuestions returns an
-// error if an id occurs twice or the file contains no questions.
+// ReadQuestions reads questions, one JSON object with _id and text per line. It also reads three fields that BEIR
+// doesn't have: "relevant" (ids of relevant documents), "answer" (a text that relevant fragments contain, or a list of
+// alternatives) and "filters" (an object). The id defaults to the line number. Duplicate ids and files without
+// questions are errors.
 func ReadQuestions(r io.Reader) ([]Question, error) {
 	var questions []Question
 	seen := map[string]int{}

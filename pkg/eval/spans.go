@@ -41,8 +41,7 @@ type Position struct {
 	Start    int
 }
 
-// Answer describes an answer to a question: its length and where it occurs. The answer counts as found if one of its
-// occurrences was returned.
+// Answer is an answer's length and where it occurs. Returning one of the occurrences is enough.
 type Answer struct {
 	Length int
 	Places []Position
@@ -60,9 +59,8 @@ func (a Answer) coveredLength(returned Passages) int {
 }
 
 // Coverage compares the returned text with the relevant answers, which must not overlap. `recall` is the fraction of
-// the relevant text that was returned, and `precision` is the fraction of the returned text that is relevant. If the
-// same relevant text is returned more than once, only one copy counts as relevant. A ratio with a denominator of 0 is
-// 0.
+// the relevant text that was returned, and `precision` is the fraction of the returned text that is relevant. If
+// relevant text is returned more than once, only one copy counts as relevant. A ratio with a denominator of 0 is 0.
 func Coverage(returned Passages, relevant []Answer) (recall, precision float64) {
 	found, wanted, got := 0, 0, 0
 	for _, a := range relevant {

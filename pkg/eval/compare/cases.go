@@ -28,8 +28,8 @@ func (n *Names) Add(d service.Datasource) {
 	}
 }
 
-// find returns the ids of the datasources with the given name. It tries custom ids, ids, names and web addresses in
-// that order and stops at the first kind that matches. If several datasources match, each counts as correct.
+// find returns the ids of the datasources with this name. It tries custom ids, ids, names and web addresses in that
+// order and stops at the first kind that matches. If several datasources match, each counts as correct.
 func (n *Names) find(name string) []string {
 	if n == nil {
 		return nil
@@ -42,8 +42,7 @@ func (n *Names) find(name string) []string {
 	return nil
 }
 
-// Truth holds the expected results for the questions. They come from the question file itself and from separate
-// judgements.
+// Truth holds the questions' expected results, from the question file itself and from separate judgements.
 type Truth struct {
 	Cases   []Case
 	Unknown []string // judged documents not in the datastore, without duplicates, in order of appearance
@@ -53,9 +52,8 @@ type Truth struct {
 // ErrUnknown means that none of the judged documents is in the datastore.
 var ErrUnknown = errors.New("none of the documents in the judgements is in the datastore; name them by custom_id, datasource id, name or web address")
 
-// NewTruth looks up the judged documents in the datastore. `judgements` may be nil, and `names` may be nil if no
-// documents are judged. Documents missing from the datastore still count as relevant; otherwise the metrics would
-// overstate the quality.
+// NewTruth looks up the judged documents in the datastore. `judgements` may be nil, and so may `names` if no documents
+// are judged. Documents missing from the datastore still count as relevant, or the metrics would overstate the quality.
 func NewTruth(questions []eval.Question, judgements eval.Judgements, names *Names) (Truth, error) {
 	var t Truth
 	missing, known := map[string]bool{}, 0

@@ -51,7 +51,7 @@ type Case struct {
 	Question eval.Question
 	// Documents maps each relevant document to its grade, which is above 0. It is empty if documents are not judged.
 	Documents eval.Grades
-	// Of maps datasource ids to keys of Documents. Datasources that it does not contain are not relevant.
+	// Of maps datasource ids to keys of Documents. Any other datasource is irrelevant.
 	Of map[string]string
 }
 
@@ -63,8 +63,8 @@ func (c Case) Filters() *service.Filters {
 	return &service.Filters{JSON: c.Question.Filters}
 }
 
-// TopK returns how many fragments to request to get k documents or passages. Getting k documents takes more than k
-// fragments, because a document may have several.
+// TopK returns how many fragments to request to get k documents or passages. A document may have several fragments, so
+// k documents take more than k.
 func (c Case) TopK(k int) int {
 	if len(c.Documents) > 0 {
 		return min(MaxK, perDocument*k)
@@ -72,8 +72,8 @@ func (c Case) TopK(k int) int {
 	return k
 }
 
-// Hits reports whether the first k documents include a relevant one and the first k fragments include an answer. If the
-// case has no relevant documents or no answers, only the other condition applies.
+// Hits reports whether the first k documents include a relevant one and the first k fragments an answer. A case without
+// relevant documents or without answers only has to meet the other condition.
 func (c Case) Hits(found []service.Fragment, k int) bool {
 	r := c.rank(found, k)
 	return (len(c.Documents) == 0 || eval.Recall(r.documents, c.Documents, k) > 0) &&
@@ -96,8 +96,8 @@ type Options struct {
 	Progress     func(asked, total int) // called after each question, never concurrently; may be nil
 }
 
-// Run runs all cases in all modes. If the service rejects a mode, Run returns an error or, with SkipRejected, lists the
-// mode in the report. When ctx is done, Run returns ctx's error.
+// Run runs all cases in all modes. A mode that the service rejects is an error or, with SkipRejected, is listed in the
+// report. When ctx is done, Run returns ctx's error.
 func Run(ctx context.Context, s Searcher, cases []Case, o Options) (Report, error) {
 	if len(cases) == 0 {
 		return Report{}, errors.New("no question has an expected result: add judgements, or give each question a field \"relevant\" or \"answer\"")
@@ -142,7 +142,7 @@ func Run(ctx context.Context, s Searcher, cases []Case, o Options) (Report, erro
 }
 
 // askAll asks every case's question in one mode and returns the rankings in the order of the cases. It asks the first
-// question alone, because a service that rejects the mode would also reject every other question.
+// question alone, because a service that rejects the mode rejects every question.
 func askAll(ctx context.Context, s Searcher, cases []Case, mode Mode, topK int, o Options, step func()) ([]rankings, error) {
 	answers := make([]rankings, len(cases))
 	ask := func(ctx context.Context, i int) error {
@@ -165,8 +165,8 @@ func askAll(ctx context.Context, s Searcher, cases []Case, mode Mode, topK int, 
 	return answers, group.Wait()
 }
 
-// rankings keeps only what scoring needs from the search results. Keeping the fragments for all questions would take
-// too much memory.
+// rankings keeps only the part of the search results needed for scoring. All questions' fragments would take too much
+// memory.
 type rankings struct{ documents, passages []string } // first items in each ranking; nil if the case has no judgements for it
 
 // rank returns the first k documents and the first k passages of the results.
@@ -199,12 +199,11 @@ func (c Case) documents(found []service.Fragment) []string {
 	return ranking
 }
 
-// answered is the item that Case.passages uses for the first fragment with an answer. No other item in that ranking is
-// relevant.
+// answered stands for the first fragment with an answer in rankings from Case.passages. It is their only relevant item.
 const answered = "answered"
 
-// passages returns a ranking with one item per fragment. The first fragment with an answer becomes the item `answered`;
-// all other items count as irrelevant.
+// passages returns a ranking with one item per fragment. The first fragment with an answer becomes `answered`; all
+// others are irrelevant.
 func (c Case) passages(found []service.Fragment) []string {
 	ranking := make([]string, len(found))
 	has := false

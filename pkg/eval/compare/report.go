@@ -50,7 +50,7 @@ type Difference struct {
 	MRR    eval.Difference `json:"mrr"`
 }
 
-// series contains one mode's metrics, with one value per question in each slice.
+// series contains one mode's metrics. Each slice has one value per question.
 type series struct{ ndcg, recall, mrr []float64 }
 
 func (s *series) add(ranking []string, g eval.Grades, k int) {

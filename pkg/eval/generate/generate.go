@@ -77,8 +77,8 @@ func Run(ctx context.Context, content Content, model Model, o Options) (Result, 
 	return r, m.run(ctx, all.chunks)
 }
 
-// generator sends several chunks to the model concurrently but processes the replies in chunk order, so the questions
-// do not depend on timing.
+// generator sends several chunks to the model concurrently but processes the replies in chunk order, so timing doesn't
+// affect the questions.
 type generator struct {
 	model   Model
 	options Options
@@ -224,8 +224,8 @@ func sampled(ctx context.Context, content Content, datastoreID string, n int) (s
 	return s, nil
 }
 
-// stableName returns the datasource's custom id or, if it has none, its id. Judgements use this name because it stays
-// the same when the document is renamed.
+// stableName returns the datasource's custom id or, failing that, its id. Judgements use this name because renaming the
+// document doesn't change it.
 func stableName(d service.Datasource) string {
 	if d.CustomID != "" {
 		return d.CustomID

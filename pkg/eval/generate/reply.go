@@ -50,15 +50,15 @@ Write one question that somebody would ask who looks for what the passage says a
 Answer with one JSON object and nothing else: {"question": "…", "answer": "…"}
 If the passage says nothing worth asking (a table of contents, a list of links, a legal notice), answer {"question": null}.`
 
-// controlTokens breaks up the tokens that separate messages in chat templates. Some servers interpret them even within
-// a message.
+// controlTokens breaks up chat templates' message separators, because some servers interpret them even within a
+// message.
 var controlTokens = strings.NewReplacer(
 	"<|", "< |", "|>", "| >", "[INST]", "(INST)", "[/INST]", "(/INST)", "<<SYS>>", "< <SYS> >", "<</SYS>>", "< </SYS> >",
 	"<s>", "< s>", "</s>", "< /s>", "<start_of_turn>", "< start_of_turn>", "<end_of_turn>", "< end_of_turn>",
 )
 
-// prompt encloses the passage between two lines that contain its hash. A passage cannot contain its own hash, so it
-// cannot forge the closing line.
+// prompt encloses the passage between two lines with its hash. A passage can't contain its own hash, so it can't forge
+// the closing line.
 func prompt(text string) string {
 	text = controlTokens.Replace(text)
 	sum := sha256.Sum256([]byte(text))

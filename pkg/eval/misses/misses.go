@@ -100,8 +100,8 @@ type Result struct {
 	Misses    []Miss `json:"misses"` // first misses, in question order
 }
 
-// Find asks all questions with the service's defaults and explains the first o.Max misses. A question is a miss if none
-// of its relevant documents is among the first o.K documents or none of its answers is in the first o.K fragments.
+// Find asks all questions with the service's defaults and explains the first o.Max misses. A question is a miss if it
+// has relevant documents but none among the first o.K documents, or answers but none in the first o.K fragments.
 func Find(ctx context.Context, s Service, cases []compare.Case, o Options) (Result, error) {
 	missed := make([]bool, len(cases))
 	group, gctx := errgroup.WithContext(ctx)
@@ -192,8 +192,8 @@ func explain(ctx context.Context, s Service, c compare.Case, o Options) (Miss, e
 	return t.ranking(ctx)
 }
 
-// documentsWith returns the ids of datasources that may contain one of the answers. It searches for each answer's words
-// and puts the datasources that certainly contain the answer first.
+// documentsWith returns the ids of datasources that may contain one of the answers, found by the answers' words.
+// Datasources that certainly contain the answer come first.
 func documentsWith(ctx context.Context, s Service, answers []string, datastoreID string) (ids []string, err error) {
 	for _, answer := range answers {
 		found, err := s.Query(ctx, datastoreID, service.Query{Text: first(answer, maxAnswerQuery), TopK: depth, Mode: string(compare.Lexical)})

@@ -15,7 +15,7 @@ type Suggestion struct {
 }
 
 // Suggest returns the modes and settings whose nDCG is significantly better than hybrid search's for documents or
-// passages, and significantly worse for neither.
+// passages and not significantly worse for either.
 func Suggest(report compare.Report) (all []Suggestion) {
 	better, worse := map[compare.Mode]string{}, map[compare.Mode]bool{}
 	for _, l := range report.Levels {
@@ -96,7 +96,7 @@ func WriteSuggestions(w io.Writer, suggestions []Suggestion) error {
 	return err
 }
 
-// printable shortens long texts and replaces control characters, because they could affect the terminal.
+// printable shortens long texts and replaces control characters, which could affect the terminal.
 func printable(text string) string {
 	return first(strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {

@@ -32,8 +32,8 @@ type target struct {
 
 var errEnough = errors.New("enough")
 
-// content returns the ids of the document's chunks that the search should find: those with an answer, or all chunks if
-// the question has no answers. If there are none, `lost` says why.
+// content returns the ids of the document's chunks that the search should find: those with an answer or, for questions
+// without answers, all of them. If there are none, `lost` says why.
 func (t *tracer) content(ctx context.Context, id string) (lost Miss, chunks map[string]bool, err error) {
 	d, err := t.Datasource(ctx, id)
 	if err != nil {
@@ -81,8 +81,8 @@ func (t *tracer) content(ctx context.Context, id string) (lost Miss, chunks map[
 	return lost, nil, nil
 }
 
-// isTarget returns the id of the expected document that contains the chunk, or "" if the search does not have to find
-// the chunk.
+// isTarget returns the id of the expected document that contains the chunk, or "" if the search doesn't have to find
+// it.
 func (t *tracer) isTarget(chunkID string) string {
 	for _, target := range t.targets {
 		if target.chunks[chunkID] {
@@ -92,8 +92,7 @@ func (t *tracer) isTarget(chunkID string) string {
 	return ""
 }
 
-// ranking finds out at which search step the expected chunks were lost and returns a Miss with that step and the
-// reason.
+// ranking returns a Miss with the search step at which the expected chunks were lost, and the reason.
 func (t *tracer) ranking(ctx context.Context) (Miss, error) {
 	q := service.Query{Text: t.c.Question.Text, TopK: depth, Filters: t.c.Filters()}
 	if q.Filters != nil {
@@ -123,9 +122,9 @@ func (t *tracer) ranking(ctx context.Context) (Miss, error) {
 	return t.legs(ctx, q)
 }
 
-// filtered returns a Miss with a reason if the question's filters exclude all expected documents. Otherwise it returns
-// a zero Miss. It searches only the expected documents, with and without the filters. If only the search without
-// filters finds something, the filters are to blame.
+// filtered returns a Miss with a reason if the question's filters exclude all expected documents, and otherwise a zero
+// Miss. It searches only these documents, with and without the filters. If only the search without filters finds
+// something, the filters are to blame.
 func (t *tracer) filtered(ctx context.Context, q service.Query) (Miss, error) {
 	var ids []string
 	for _, target := range t.targets {
@@ -181,8 +180,8 @@ func place(rank int) string {
 	return fmt.Sprint(rank)
 }
 
-// legs explains why hybrid search returns none of the expected chunks. It repeats the query with lexical search alone
-// and with vector search alone to see where each ranks these chunks.
+// legs explains why hybrid search returns none of the expected chunks. It repeats the query with lexical and vector
+// search alone to see where each ranks them.
 func (t *tracer) legs(ctx context.Context, q service.Query) (Miss, error) {
 	r, datasource, chunk := service.Ranks{}, t.targets[0].datasource, ""
 	for _, leg := range []struct {

@@ -185,8 +185,8 @@ func (s *Service) Datastores(ctx context.Context, each func(Datastore) error) er
 	return forEach(s.first.ListDatastores(ctx), datastoreOf, each)
 }
 
-// Datasources calls `each` for every datasource in the datastore and stops when `each` returns an error. If `status` is
-// not "", it skips datasources with any other status.
+// Datasources calls `each` for every datasource in the datastore and stops when `each` returns an error. It skips
+// datasources with another status than `status`, unless that is "".
 func (s *Service) Datasources(ctx context.Context, datastoreID, status string, each func(Datasource) error) error {
 	return forEach(s.client.ListDatasources(ctx, &client.ListDatasourcesParams{DatastoreId: &datastoreID, Status: set(client.DatasourceStatus(status))}),
 		datasourceOf, each)
@@ -213,8 +213,7 @@ func (s *Service) Chunks(ctx context.Context, datasourceID string, each func(Chu
 	}, each)
 }
 
-// forEach converts each item of a list with `of` and passes the result to `each`. It stops at the first error and
-// returns it.
+// forEach converts each item of a list with `of` and passes it to `each`. It returns the first error.
 func forEach[A, B any](list iter.Seq2[A, error], of func(A) B, each func(B) error) error {
 	for item, err := range list {
 		if err == nil {

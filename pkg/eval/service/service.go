@@ -43,8 +43,8 @@ func open(address, key string, attempts, first int, options ...client.Option) (*
 	return s, nil
 }
 
-// WithoutRetries returns a client of the same service that does not retry, so the caller sees which requests a busy
-// service rejects. The new client keeps up to `connections` idle connections and must be closed separately.
+// WithoutRetries returns a client of the same service that doesn't retry, for callers that count a busy service's
+// rejections. The new client keeps up to `connections` idle connections and must be closed separately.
 func (s *Service) WithoutRetries(connections int) (*Service, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = connections, connections
@@ -57,7 +57,7 @@ func (s *Service) Close() {
 	s.first.Close()
 }
 
-// set returns a pointer to v, or nil if v is zero, so that the service applies its default.
+// set returns a pointer to v, or nil if v is zero, which selects the service's default.
 func set[T comparable](v T) *T {
 	if v == *new(T) {
 		return nil

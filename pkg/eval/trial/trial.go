@@ -1,4 +1,4 @@
-// Package trial measures alternative datastore settings, so that no change is suggested without a measurement. For each
+// Package trial measures alternative datastore settings, so that suggestions are based on measurements. For each
 // setting, it copies the datastore's content to a temporary datastore.
 package trial
 
@@ -63,10 +63,10 @@ type Service interface {
 	Settled(ctx context.Context, datastoreID string) error
 }
 
-// Run copies a datastore's texts to temporary datastores: one with the current settings, and one for each of
-// `settings`. It runs the cases in all of them with hybrid search. In the report, the Hybrid mode stands for the
-// current settings, and every other setting has a mode named after it. Run skips cases with filters, because the copies
-// have no metadata.
+// Run copies a datastore's texts to temporary datastores, one with the current settings and one for each of `settings`,
+// and runs the cases in all of them with hybrid search. In the report, the Hybrid mode stands for the current settings,
+// and every other setting has a mode named after it. Cases with filters are skipped, because the copies have no
+// metadata.
 //
 // Run fails if the datastore is too large to copy. It deletes the copies before it returns, even if ctx is done.
 func Run(ctx context.Context, s Service, store service.Datastore, cases []compare.Case, settings []Setting, o compare.Options) (report compare.Report, err error) {
@@ -105,7 +105,7 @@ func Run(ctx context.Context, s Service, store service.Datastore, cases []compar
 }
 
 // texts returns the text of every searchable document in the datastore, with the datasource's id as custom id. It fails
-// if there is too much text for a trial.
+// if there is too much text.
 func texts(ctx context.Context, s Service, datastoreID string) (all []service.Document, err error) {
 	size := 0
 	err = s.Datasources(ctx, datastoreID, "synched", func(d service.Datasource) error {

@@ -16,8 +16,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fake is a service whose documents have numeric ids. If the chunks are small, a query finds document 1; otherwise it
-// finds document 0.
+// fake is a service whose documents have numeric ids. A query finds document 1 if the chunks are small, and document 0
+// otherwise.
 type fake struct {
 	documents int
 	text      string
