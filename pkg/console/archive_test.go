@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// writeZip writes an archive with a file for each name. The file empty.txt is empty.
+// writeZip writes an archive with a file for each name. empty.txt is empty.
 func writeZip(t *testing.T, path string, names ...string) {
 	t.Helper()
 	f, err := os.Create(path)
@@ -37,7 +37,7 @@ func writeZip(t *testing.T, path string, names ...string) {
 	}
 }
 
-// TestAnArchiveIsShownWithItsFiles uploads an archive, opens it, lists its files, and replaces it.
+// TestAnArchiveIsShownWithItsFiles uploads an archive, opens it, lists its files and replaces it.
 func TestAnArchiveIsShownWithItsFiles(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -21,7 +21,7 @@ import (
 // attacksVariable sets how many random answers to render. It is set by make check-attacks.
 const attacksVariable = "CONSOLE_ATTACKS"
 
-// collector is an address nothing listens on. Tests fail if a page sends a request there.
+// collector is an address nothing listens on. A page that sends a request there fails the test.
 const collector = "http://127.0.0.3:9"
 
 // Markup that runs a script or sends a request unless the page escapes it. The scripts set top.ran.
@@ -47,8 +47,8 @@ var markdowns = []string{
 	`https://example.com/"onclick=top.ran=1`, `[<img src=x onerror=top.ran=1>](https://example.com/)`, `[a](//` + strings.TrimPrefix(collector, "http://") + `/)`, `[a](https://user:` + `pass@example.com/)`,
 }
 
-// harmless is a JavaScript expression that lists forbidden elements and attributes, which run scripts or send requests.
-// It checks the page's main element, its dialogs, their frames and the chat. The result is "" if it finds none.
+// harmless is a JavaScript expression that lists the elements and attributes that could run scripts or send requests.
+// It checks the page's main element, its dialogs, their frames and the chat. "" means that there are none.
 const harmless = `(() => {
 	const faults = window.ran ? ['a script has run'] : [];
 	const look = (root, isFrame) => {
@@ -218,7 +218,7 @@ func attackConsole(t *testing.T, e *embedded, store, conversation string, source
 			t.Errorf("%s shows a mark of direction", hash)
 		}
 	}
-	// The image of the PDF is one large link within the PDF. Clicking it must do nothing.
+	// The PDF's image is one large link within the PDF. Clicking it must do nothing.
 	var pdf struct{ Data []struct{ ID string } }
 	e.call(http.MethodGet, "/datasources?search=.pdf&datastoreId="+store, nil, &pdf)
 	if len(pdf.Data) != 1 {
@@ -313,7 +313,7 @@ func attackMarkdown(t *testing.T, e *embedded) {
 		})()`)
 		c.mustBeHarmless(fmt.Sprintf("random answers (seed %d)", seed))
 	}
-	// Cross-check that the expression finds these forbidden elements.
+	// Cross-check that the expression does find these forbidden elements.
 	for _, wrong := range []string{`{tag: 'a', href: 'javascript:1'}`, `{tag: 'svg'}`, `{tag: 'iframe'}`, `{tag: 'img', src: 'data:,x'}`} {
 		found := value[string](c, `(() => {
 			const {tag, ...attributes} = `+wrong+`, element = document.createElement(tag);

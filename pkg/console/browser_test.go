@@ -81,7 +81,7 @@ func start(t testing.TB, env ...string) *service {
 	return &service{TB: t, base: "http://" + s.Addr()}
 }
 
-// call sends a request and fails the test if the request fails.
+// call sends a request and fails the test if that fails.
 func (s *service) call(method, path string, body, into any) {
 	s.Helper()
 	s.callWith(http.Header{}, method, path, body, into)
@@ -185,8 +185,8 @@ func openWithSite(s *service, pages string) *tab {
 		case *runtime.EventExceptionThrown:
 			fault("an exception: %s %+v", e.ExceptionDetails.Text, e.ExceptionDetails.Exception)
 		case *log.EventEntryAdded:
-			// Ignore rejected requests, which some tests cause on purpose. The browser logs them, and the console
-			// reports them itself.
+			// Ignore rejected requests. Some tests cause them on purpose, and the browser logs them although the
+			// console reports them itself.
 			refused := t.hostile.Load() && strings.Contains(e.Entry.Text, "blocked") &&
 				(strings.Contains(e.Entry.Text, "Content Security Policy") || strings.Contains(e.Entry.Text, "CORS policy"))
 			if e.Entry.Level == "error" && e.Entry.Source != "network" && !refused {
@@ -222,7 +222,7 @@ func openWithSite(s *service, pages string) *tab {
 	if err := chromedp.Do(ctx); err != nil { // the tab lives as long as the context it was first used with
 		t.Fatal(err)
 	}
-	// Other tests' tabs may hide this one, but the page must behave as if it were visible.
+	// Other tests' tabs may hide this one, but the page must still behave as if visible.
 	if _, err := cdp.Call(ctx, chromedp.FromContext(ctx).Target, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -247,8 +247,8 @@ func (t *tab) said() string {
 	return text
 }
 
-// at navigates to a console address and waits for its view. Until the view appears, the previous one is still shown,
-// and its elements may match the same selectors.
+// at navigates to a console address and waits for its view. Until then the previous view is still shown, and its
+// elements may match the same selectors.
 func (t *tab) at(hash string) {
 	t.Helper()
 	t.do("leaving a view", chromedp.Evaluate[chromedp.Void](`[window.viewBefore, window.hashBefore] = [document.querySelector('main')?.firstElementChild, location.hash], undefined`))
@@ -270,11 +270,10 @@ func (t *tab) waitVisible(css string) {
 	})
 }
 
-// The functions below look up an element immediately before each action. The page may update its lists and replace
-// elements at any time, so an element found earlier may be gone.
+// The functions below look up an element right before each action, because the page may replace elements at any time.
 
-// aim scrolls an element into view and returns a point on it, or null if a click there would not reach it. If the next
-// click lands on another element, aim stops that click so that the caller can try again.
+// aim scrolls an element into view and returns a point on it, or null if a click there would not reach it. It blocks
+// the next click if that lands on another element, so that the caller can try again.
 const aim = `(css) => {
 	const element = document.querySelector(css);
 	if (!element) return null;
@@ -298,7 +297,7 @@ const aim = `(css) => {
 	return [x, y];
 }`
 
-// click clicks the first element that matches the selector once it is reachable and enabled.
+// click clicks the first element that matches the selector once it is enabled and nothing covers it.
 func (t *tab) click(css string) {
 	t.Helper()
 	t.eventually("clicking "+css, func() (bool, error) {
@@ -312,8 +311,7 @@ func (t *tab) click(css string) {
 	})
 }
 
-// focusField focuses a field, sets its value unless that is null, moves the caret to the end, and returns the field's
-// value.
+// focusField focuses a field, sets its value unless null, moves the caret to the end, and returns the field's value.
 const focusField = `(css, value) => {
 	const field = document.querySelector(css);
 	if (!field) return null;
@@ -324,8 +322,8 @@ const focusField = `(css, value) => {
 	return field.value;
 }`
 
-// typeText types text at the end of a field. If the text ends with a return, typeText waits for the other characters to
-// appear in the field before pressing it, because the page may replace the field while it is typing.
+// typeText types text at the end of a field. Before pressing a final return, it waits for the other characters to
+// appear, because the page may replace the field during typing.
 func (t *tab) typeText(css, text string) {
 	t.Helper()
 	typed, submit := strings.CutSuffix(text, "\r")
@@ -367,8 +365,8 @@ func (t *tab) chooseFiles(files []string) {
 	})
 }
 
-// eventually repeats a step until it succeeds. It also retries after errors, because the page may have opened another
-// document during the step.
+// eventually repeats a step until it succeeds. It also retries after errors, because the step may have opened another
+// document.
 func (t *tab) eventually(what string, step func() (bool, error)) {
 	t.Helper()
 	deadline := time.NewTimer(stepTimeout)
@@ -393,8 +391,8 @@ func (t *tab) keys(keys string, options ...chromedp.KeyOption) {
 	t.do("pressing keys", chromedp.KeyEvent(keys, options...))
 }
 
-// until waits until an expression is true in the page. It ignores errors in the meantime, because the page may be
-// opening another document.
+// until waits until an expression is true in the page. It ignores errors, because the page may be opening another
+// document.
 func (t *tab) until(expression string) {
 	t.Helper()
 	t.eventually("waiting for "+expression, func() (bool, error) { return evaluate[bool](t, "Boolean("+expression+")") })

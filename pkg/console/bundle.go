@@ -14,7 +14,7 @@ const EmbedPath = "/embed/chat.js"
 // Path to the chat's main module.
 const entry = "embed/chat.js"
 
-// Patterns for imports, exports and comments in the console's modules. bundle leaves all other code unchanged.
+// Patterns for imports, exports and comments in the console's modules. bundle changes nothing else.
 var (
 	importPattern  = regexp.MustCompile(`(?m)^import \{ ([^}]+) \} from '([^']+)';\n`)
 	exportPattern  = regexp.MustCompile(`(?m)^export ((?:async )?(?:function\*?|const|class)) (\w+)`)
@@ -22,8 +22,8 @@ var (
 	nonWordPattern = regexp.MustCompile(`\W`)
 )
 
-// bundle combines a module and its imports into one classic script without comments. A module script would need one
-// request per file and could not find its own script element, because document.currentScript is null in modules.
+// bundle combines a module and its imports into one classic script without comments. A module script would take one
+// request per file and couldn't find its own element, because document.currentScript is null in modules.
 func bundle(sources map[string][]byte, name string) ([]byte, error) {
 	var out bytes.Buffer
 	out.WriteString("(() => {\n'use strict';\n")

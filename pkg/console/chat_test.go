@@ -10,8 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// covered is a JavaScript expression for how many pixels of the last turn are hidden behind the input box. 0 means that
-// the end of the turn is visible.
+// covered is a JavaScript expression for how many pixels of the last turn the input box hides. 0 means none.
 const covered = `Math.ceil([...document.querySelectorAll('.turn')].at(-1).getBoundingClientRect().bottom - document.querySelector('.ask').getBoundingClientRect().top)`
 
 // TestTheChatScrollsWithItsAnswers asks several questions in windows of different sizes.

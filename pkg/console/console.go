@@ -28,9 +28,9 @@ var Icon []byte
 // Prefix is the path prefix for the console's files.
 const Prefix = "/console/"
 
-// Policy is the page's Content-Security-Policy. Scripts and styles may come only from the service itself; inline ones
-// are blocked. Web pages are shown in frames without an address, which inherit this policy. Only the Trusted Types
-// policy "inert" may parse HTML, and its output is never inserted into the page (static/original.js).
+// Policy is the page's Content-Security-Policy. Scripts and styles may come only from the service itself, never inline.
+// Web pages are shown in frames without an address, which inherit this policy. Only the Trusted Types policy "inert"
+// may parse HTML, and its output is never inserted into the page (static/original.js).
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
 	"require-trusted-types-for 'script'; trusted-types inert"
@@ -57,10 +57,10 @@ type console struct {
 }
 
 // placeholder is replaced with the program version in index.html. All other files have the version in their addresses,
-// so browsers can cache them forever and never mix two releases.
+// so browsers can cache them forever without mixing two releases.
 const placeholder = "VERSION"
 
-// load prepares the files on the first request, so that a process whose console is never opened does not compress them.
+// load prepares the files on the first request, so that a process whose console is never opened skips the compression.
 var load = sync.OnceValue(func() *console {
 	c := &console{files: map[string]file{}}
 	sources := map[string][]byte{}

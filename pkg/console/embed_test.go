@@ -60,7 +60,7 @@ func TestTheEmbeddedChatIsOneSmallScript(t *testing.T) {
 // strict is the policy of a security-conscious site that embeds the chat. It allows only the script and its requests.
 const strict = "default-src 'none'; script-src %[1]s; connect-src %[1]s; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// embedded is a service with a public agent, plus a site on another origin that embeds the agent's chat.
+// embedded is a service with a public agent, plus a site on another origin that embeds its chat.
 type embedded struct {
 	*service
 	site  string
@@ -175,7 +175,7 @@ func TestAWebSiteEmbedsTheChat(t *testing.T) {
 		t.Fatalf("the conversations are %+v", list)
 	}
 
-	// If the conversation was deleted on the service, a new one begins.
+	// If the conversation was deleted on the service, a new one starts.
 	e.call(http.MethodDelete, "/conversations/"+list.Data[0].ID, map[string]any{}, nil)
 	c.keys("How much does the kettle hold, again?\r")
 	c.until(inside(".log") + `.querySelectorAll('.sources').length === 3`)
@@ -203,7 +203,7 @@ func TestAPageOfAnotherOriginShowsAnError(t *testing.T) {
 	value[bool](c, `(globalThis.said = [], console.error = (m) => said.push(m), document.querySelector('sluice-chat').open(), true)`)
 	c.keys("How much does the kettle hold?\r")
 	c.until(inside("[role=alert]"))
-	// Unlike a keyboard, Chromium's driver sends Enter's character after the key itself, and the error may arrive in
+	// Unlike a keyboard, Chromium's driver sends Enter's character after the key itself, and the error may come in
 	// between.
 	if text := strings.TrimSpace(value[string](c, inside("textarea")+`.value`)); text != "How much does the kettle hold?" {
 		t.Errorf("the question must be typed again: %q", text)
@@ -297,8 +297,8 @@ func TestTheChatMarksUnsupportedSentences(t *testing.T) {
 const clobbering = `<img name="currentScript" src="/other/embed/chat.js" data-agent="x"><iframe name="baseURI"></iframe><form name="body"></form>` +
 	`<form name="createElement"></form><img name="addEventListener"><object name="documentElement"></object><img name="defaultView"><form id="Document" name="location"></form>`
 
-// TestElementsOfThePageDoNotMisleadTheChat embeds the chat in a page whose elements shadow properties of the document.
-// Once the script has loaded, the page also gets a base address.
+// TestElementsOfThePageDoNotMisleadTheChat embeds the chat in a page whose elements shadow document properties and that
+// gets a base address once the script has loaded.
 func TestElementsOfThePageDoNotMisleadTheChat(t *testing.T) {
 	t.Parallel()
 	e := embed(t, clobbering+tag, nil)
@@ -318,7 +318,7 @@ func TestElementsOfThePageDoNotMisleadTheChat(t *testing.T) {
 	}
 }
 
-// TestTheChatShowsErrors has the service reject a question, fail halfway through an answer, and stop.
+// TestTheChatShowsErrors has the service reject a question, fail halfway through an answer and stop.
 func TestTheChatShowsErrors(t *testing.T) {
 	t.Parallel()
 	asked := make(chan struct{}, 1)
@@ -375,7 +375,7 @@ func TestTheChatShowsErrors(t *testing.T) {
 }
 
 // TestAxeFindsNothingInTheChat checks the chat with axe: closed and open, empty and with an answer, in light and dark
-// mode, and in wide and narrow windows.
+// mode and in wide and narrow windows.
 func TestAxeFindsNothingInTheChat(t *testing.T) {
 	t.Parallel()
 	path := os.Getenv(axeVariable)

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// eventBlocker is a proxy that withholds datasource events. It accepts requests for events but sends none. Each
+// eventBlocker is a proxy that withholds datasource events: it accepts requests for events but sends none. Each
 // accepted request signals `begun` and lasts until `cut` receives a value. While `held` is true, requests for events
 // fail.
 type eventBlocker struct {
@@ -61,7 +61,7 @@ func TestLostEventsAreCaughtUp(t *testing.T) {
 	var store struct{ ID string }
 	s.call(http.MethodPost, "/datastores", map[string]any{"name": "Letters"}, &store)
 	n := 0
-	// add adds texts with idempotency keys, which determine their ids, so the ids say nothing about the order.
+	// add adds texts with idempotency keys. Ids are derived from these, so they say nothing about the order.
 	add := func(names ...string) (ids []string) {
 		for _, name := range names {
 			var made struct{ ID string }
@@ -107,8 +107,8 @@ func TestLostEventsAreCaughtUp(t *testing.T) {
 	c.until(`document.querySelector('.counts').innerText.includes('Searchable: 6')`)
 }
 
-// TestOnlyRetryableUploadsAreSentAgain drops one file that no service would accept and one that the service temporarily
-// has no room for.
+// TestOnlyRetryableUploadsAreSentAgain drops a file that no service would accept and one for which the service
+// temporarily has no room.
 func TestOnlyRetryableUploadsAreSentAgain(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -158,8 +158,8 @@ func TestOnlyRetryableUploadsAreSentAgain(t *testing.T) {
 	}
 }
 
-// TestUnreadableFilesAreNotRetried adds a file whose content makes it fail and a page that fails because of the
-// service's configuration.
+// TestUnreadableFilesAreNotRetried adds a file with unreadable content and a page that fails because of the service's
+// configuration.
 func TestUnreadableFilesAreNotRetried(t *testing.T) {
 	t.Parallel()
 	s := start(t, "SLUICE_ALLOW_PRIVATE_ADDRESSES=false")

@@ -70,7 +70,7 @@ func TestTypingStartsInTheFirstField(t *testing.T) {
 	c.until(`!document.querySelector('dialog [role=alert]')`)
 	c.at("#/datastores/" + store.ID + "/search")
 	c.hasFocus("main input[type=search]", "")
-	// The focus is on Cancel, so that an accidental key press deletes nothing.
+	// The focus is on Cancel, so that a stray key press deletes nothing.
 	c.at("#/datastores/" + store.ID + "/settings")
 	c.waitVisible("main .card > .actions button:last-child")
 	c.click("main .card > .actions button:last-child")

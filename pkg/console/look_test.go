@@ -9,7 +9,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// longSource answers with a citation of a long source, in which the last sentence supports the answer.
+// longSource answers with a citation of a long source whose last sentence supports the answer.
 func longSource(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Access-Control-Allow-Origin", "*")
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -48,7 +48,7 @@ const lowContrasts = `() => {
 	}).join(', ');
 }`
 
-// TestTextOnAnyAccentIsReadable sets accents as the script's attribute does, and as a style sheet of the page does, on a
+// TestTextOnAnyAccentIsReadable sets accents both with the script's attribute and with the page's style sheet, on a
 // page whose policy allows no styles.
 func TestTextOnAnyAccentIsReadable(t *testing.T) {
 	t.Parallel()
@@ -79,7 +79,7 @@ func TestTextOnAnyAccentIsReadable(t *testing.T) {
 	}
 }
 
-// TestACitationShowsTheSentence opens a long source by its citation, and by its title.
+// TestACitationShowsTheSentence opens a long source by its citation and by its title.
 func TestACitationShowsTheSentence(t *testing.T) {
 	t.Parallel()
 	c := askInChat(embed(t, tag, longSource))
@@ -93,7 +93,7 @@ func TestACitationShowsTheSentence(t *testing.T) {
 	c.until(`!` + inside("details") + `.open`)
 	value[bool](c, inside("summary")+`.click() ?? true`)
 	c.until(seen)
-	// The launcher says what it does.
+	// The launcher's label says what it does.
 	for _, want := range []string{"Close the chat", "Open the chat"} {
 		if label := value[string](c, inside(".launcher")+`.ariaLabel`); label != want {
 			t.Errorf("the launcher says %q, want %q", label, want)

@@ -77,7 +77,7 @@ func TestTheDocumentationIsReadByKeyboard(t *testing.T) {
 			t.Errorf("%s: %s", path, wrong)
 		}
 	}
-	// A fragment in the address is not always an element's id.
+	// A fragment isn't always an element's id.
 	for _, hash := range []string{"#x", "#1", "#a/b%zz", "#>", "#listDatastores"} {
 		c.reads("/docs/api" + hash)
 		if text := value[string](c, `document.querySelector('main').textContent`); !strings.Contains(text, "/datastores") {
@@ -98,7 +98,7 @@ func TestTheDocumentationIsReadByKeyboard(t *testing.T) {
 	c.until(`[...document.querySelectorAll('#found a mark')].some((e) => e.textContent === 'OPENAI_BASE_URL')`)
 }
 
-// hiddenFocus is a JavaScript expression that returns the focused element if its focus is invisible, and "" otherwise.
+// hiddenFocus is a JavaScript expression for the focused element if its focus is invisible, and otherwise "".
 const hiddenFocus = `(() => {
 	const e = document.activeElement, style = getComputedStyle(e), {left, right, top, bottom} = e.getClientRects()[0];
 	const within = (from, to, size) => (Math.max(from, 0) + Math.min(to, size)) / 2; // the middle of the part that is in the window
@@ -107,7 +107,7 @@ const hiddenFocus = `(() => {
 	return seen || e === document.body ? '' : e.outerHTML.slice(0, 120) + ' under ' + hit?.outerHTML.slice(0, 80);
 })()`
 
-// headings is a JavaScript expression that describes the first error in the page's heading levels, or returns "".
+// headings is a JavaScript expression that describes the page's first wrong heading level, or "".
 const headings = `(() => {
 	const levels = [...document.querySelectorAll('h1, h2, h3, h4, h5, h6')].map((e) => Number(e.localName[1]));
 	if (levels[0] !== 1 || levels.filter((l) => l === 1).length !== 1) return 'the headings begin with ' + levels.slice(0, 3);

@@ -18,7 +18,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// fullSizeVariable makes these tests use the sizes the console promises to support instead of smaller ones.
+// fullSizeVariable selects the sizes the console promises to support instead of smaller ones.
 const fullSizeVariable = "CONSOLE_MANY"
 
 func scaled(few, all int) int {
@@ -93,8 +93,8 @@ func TestALongListOpensAtOnceAndScrolls(t *testing.T) {
 	c.until(`document.querySelectorAll('.sources .source').length === 1`)
 }
 
-// unreliableProxy simulates a bad network and a busy service: it rejects some uploads and drops the responses to others
-// that were accepted.
+// unreliableProxy simulates a bad network and a busy service: it rejects some uploads and drops the responses to
+// others.
 func unreliableProxy(t *testing.T, base string) (proxy *httptest.Server, refused, lost *atomic.Int64) {
 	t.Helper()
 	to, err := url.Parse(base)

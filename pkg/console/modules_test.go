@@ -12,7 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// module evaluates an expression that uses a console module's exports.
+// module evaluates an expression over a console module's exports.
 func module[T any](t *tab, name, imports, expression string) T {
 	t.Helper()
 	return value[T](t, `(async () => {
@@ -124,7 +124,7 @@ func testMarkdownTime(t *testing.T, c *tab) {
 	}
 }
 
-// renderTime returns how much CPU time the tab's main thread needs to render a text. Other load hardly affects this.
+// renderTime returns the CPU time the tab's main thread needs to render a text. Other load hardly affects this.
 func (c *tab) renderTime(text string) time.Duration {
 	c.Helper()
 	before := c.threadTime()

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/config"
 )
 
-// terminal records what a user sees in the terminal when starting the service.
+// terminal records what the starting service prints for its user.
 type terminal struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -31,8 +31,8 @@ func (t *terminal) String() string {
 	return t.text.String()
 }
 
-// TestANewcomerHasACitedAnswer knows only what the terminal prints and always takes a page's first action. It starts
-// with an empty directory and ends at the passage in the document that supports the answer.
+// TestANewcomerHasACitedAnswer knows only what the terminal prints and always takes a page's first action, from an
+// empty directory to the passage in the document that supports the answer.
 func TestANewcomerHasACitedAnswer(t *testing.T) {
 	t.Parallel()
 	began := time.Now()

@@ -19,7 +19,7 @@ import (
 // axeVariable is the environment variable for the path to axe-core (axe.min.js), which make check-console downloads.
 const axeVariable = "CONSOLE_AXE"
 
-// view is a console view with the steps that bring it into a certain state.
+// view is a console view and how to open it.
 type view struct {
 	hash    string
 	visible string // selector of an element that becomes visible with the view

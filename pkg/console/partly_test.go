@@ -30,7 +30,7 @@ func TestTheListShowsSitesWithFailedPages(t *testing.T) {
 	c.at("#/datastores/" + store.ID)
 	row := `.source:has(a[href="#/datasources/` + site.ID + `"])`
 	c.waitVisible(row)
-	// innerText omits elements that have not been laid out, so the text may appear one frame after the row.
+	// innerText omits elements not laid out yet, so the text may appear one frame after the row.
 	for _, part := range []string{"1 of 5 pages", "Partly searchable", "4 of 5 pages could not be read"} {
 		c.until(`document.querySelector('` + row + `')?.innerText.includes('` + part + `')`)
 	}

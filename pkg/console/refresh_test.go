@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// recordMessages records the messages that the console shows, because they disappear after some seconds.
+// recordMessages records the console's messages, because they disappear after a few seconds.
 func (t *tab) recordMessages() {
 	t.Helper()
 	value[bool](t, `(() => {
@@ -87,7 +87,7 @@ func TestASiteIsRefreshedInItsView(t *testing.T) {
 		t.Errorf("the site's settings are %+v", edited.Config)
 	}
 
-	// A page leads to its site, and the list of a site's pages names the site.
+	// A page links to its site, and the list of a site's pages names the site.
 	c.click("section a[href*='?site=']")
 	c.until(`/Showing only the pages of /.test(document.querySelector('.note')?.innerText)`)
 	c.click(".source .what a")

@@ -19,7 +19,7 @@ func TestSearchSettingsAreEditedAndRestored(t *testing.T) {
 	c.waitVisible(".card textarea")
 	c.until(`(document.querySelector('textarea[placeholder^="car"]').value = 'car, automobile\nlaptop => notebook', true)`)
 	c.click("main form button.main")
-	// What is typed while the settings are being saved stays.
+	// Text typed while the settings are being saved stays.
 	c.until(`(document.querySelector('textarea[placeholder^="["]').value = ' ', true)`)
 	c.until(`document.querySelector('#said').textContent === 'Saved'`)
 	c.click(".pins + .actions button")

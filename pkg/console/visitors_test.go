@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestAVisitorsConversationIsOnlyRead opens a conversation that a website's visitor had, and one from the console.
+// TestAVisitorsConversationIsOnlyRead opens a website visitor's conversation and one from the console.
 func TestAVisitorsConversationIsOnlyRead(t *testing.T) {
 	t.Parallel()
 	s := start(t)
