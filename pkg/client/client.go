@@ -33,12 +33,11 @@ type Option func(*sender)
 func WithHTTP(h *http.Client) Option { return func(s *sender) { s.http = h } }
 
 // WithAttempts sets the maximum number of attempts per request. 1 disables retries and automatic Idempotency-Keys. The
-// default is 6. That many attempts take about eight seconds unless the service asks for longer pauses.
+// default of 6 takes about eight seconds unless the service asks for longer pauses.
 func WithAttempts(n int) Option { return func(s *sender) { s.attempts = max(1, n) } }
 
-// WithIdleTimeout sets how long a request may go without sending or receiving data before it fails with
-// [ErrIdleTimeout]. The default is five minutes. Idle streams do not time out, because the service sends a comment
-// every 15 seconds.
+// WithIdleTimeout sets how long a request may go without transferring data before it fails with [ErrIdleTimeout]. The
+// default is five minutes. Idle streams don't time out, because the service sends a comment every 15 seconds.
 func WithIdleTimeout(d time.Duration) Option { return func(s *sender) { s.idleTimeout = d } }
 
 // WithMaxBody sets the maximum size, in bytes, of a JSON response or a single stream event. The default is 64 MiB.
@@ -75,8 +74,8 @@ func New(baseURL, apiKey string, options ...Option) (*Client, error) {
 	return &Client{endpoints: endpoints, sender: s}, nil
 }
 
-// keepMethod rejects redirects that change the method, such as from http to https for a POST, and redirects that would
-// send the key over an unencrypted connection.
+// keepMethod rejects redirects that change the method, as http to https does for a POST, or that would send the key
+// over an unencrypted connection.
 func keepMethod(next *http.Request, via []*http.Request) error {
 	asked := via[0]
 	if next.Method != asked.Method || len(via) > maxRedirects || asked.URL.Scheme == "https" && next.URL.Scheme != "https" {
@@ -93,7 +92,7 @@ func redacted(u *url.URL, given string) string {
 	return u.Redacted()
 }
 
-// Endpoints returns the generated methods, for operations that have no Client method. Requests are authenticated and
+// Endpoints returns the generated methods, for operations without a Client method. Requests are authenticated and
 // retried as usual, and an error response becomes an [*Error]. The caller must read and close the response body.
 func (c *Client) Endpoints() *Endpoints { return c.endpoints }
 
@@ -109,13 +108,12 @@ const (
 
 // WithIdempotencyKey returns a context that makes a POST use this Idempotency-Key instead of a random one. A key has 1
 // to 200 printable ASCII characters. If the same key and body are sent again within a day, even by another process, the
-// service repeats its first response without executing the request again. If the body differs, it responds with
-// CONFLICT.
+// service repeats its first response without executing the request. If the body differs, it responds with CONFLICT.
 func WithIdempotencyKey(ctx context.Context, key string) context.Context {
 	return context.WithValue(ctx, idempotencyContext, key)
 }
 
-// requestOptions says how a request differs from the default, which is retryable and has a JSON response.
+// requestOptions says how a request differs from the default: retryable, with a JSON response.
 type requestOptions struct {
 	noRetry bool // do not retry if the service may have processed the request
 	read    bool // the request changes nothing, so it doesn't need an Idempotency-Key

@@ -49,7 +49,7 @@ func (c *Client) ListChunks(ctx context.Context, id string) iter.Seq2[Chunk, err
 	})
 }
 
-// Original is a datasource's original content. It is untrusted: do not execute it.
+// Original is a datasource's original content. Don't execute it, because it is untrusted.
 type Original struct {
 	io.ReadCloser        // content; the caller must close it
 	Name          string // file name, or ""
@@ -99,8 +99,8 @@ func (c *Client) PlanSite(ctx context.Context, r SitePlanRequest) (*SitePlan, er
 	return decodeOne[SitePlan](c.endpoints.PlanSite(ctx, r))
 }
 
-// ExportConversations exports conversations with all their messages. Reading fails once ctx is done, and also if the
-// export is interrupted. The caller must close the reader. p may be nil.
+// ExportConversations exports conversations with all their messages. Reading fails if ctx is done or the export is
+// interrupted. The caller must close the reader. p may be nil.
 func (c *Client) ExportConversations(ctx context.Context, p *ExportConversationsParams) (io.ReadCloser, error) {
 	asked := value(p)
 	resp, err := c.endpoints.ExportConversations(withOptions(ctx, requestOptions{stream: true}), &asked)

@@ -69,8 +69,8 @@ func (c *Client) QueryWithFacets(ctx context.Context, id string, q DatastoreQuer
 }
 
 // Facets counts the searchable documents that match the filters, which may be nil. For each metadata key, it returns
-// the number of documents per value, for up to `limit` values, most frequent first. If limit is 0, the server's default
-// applies.
+// the number of documents per value, for up to `limit` values, most frequent first. A limit of 0 means the server's
+// default.
 func (c *Client) Facets(ctx context.Context, id string, filters *Filters, limit int, keys ...string) (*FacetCounts, error) {
 	params := &CountFacetsParams{Keys: strings.Join(keys, ",")}
 	if limit != 0 {
@@ -101,11 +101,11 @@ func (c *Client) ResyncDatastore(ctx context.Context, id string, mode ResyncMode
 	return value(got).Queued, err
 }
 
-// UpsertDocuments adds up to 1,000 texts and returns the ids of their datasources in the same order. A text replaces
-// any existing text with the same custom_id in its metadata. [Client.Settled] waits until the texts are searchable.
+// UpsertDocuments adds up to 1,000 texts and returns their datasources' ids in the same order. A text replaces any
+// existing text with the same custom_id in its metadata. [Client.Settled] waits until the texts are searchable.
 //
-// If the service rejects some of the texts, it still stores the others. The error is then an [*Error] with CodeInvalid
-// whose fields name the rejected texts, and their ids are empty. [Client.UpsertEach] also returns warnings.
+// If the service rejects some texts, it still stores the others. The error is then an [*Error] with CodeInvalid whose
+// fields name the rejected texts, and their ids are empty. [Client.UpsertEach] also returns warnings.
 func (c *Client) UpsertDocuments(ctx context.Context, id string, documents ...Document) (ids []string, err error) {
 	got, err := c.UpsertEach(ctx, id, documents...)
 	if err != nil {

@@ -26,8 +26,7 @@ func decodeOne[T any](resp *http.Response, err error) (*T, error) {
 	return &v, nil
 }
 
-// isOf returns an error if the response's media type is not `kind`. A different type may mean that another server
-// responded.
+// isOf returns an error if the response's media type isn't `kind`, which may mean that another server responded.
 func isOf(resp *http.Response, kind string) error {
 	got, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if kind == "application/json" && strings.HasPrefix(got, "application/vnd.sluice.") && strings.HasSuffix(got, "+json") {

@@ -27,8 +27,8 @@ func block(t *testing.T, heading, language string) string {
 	return code
 }
 
-// The Python example, run with a file and two questions, and text from its output. The second question refers to the
-// first.
+// How to run the Python example with a file and two questions, and text from its output. The second question refers to
+// the first.
 var (
 	pythonExample = []string{
 		"python3", "docs/examples/client.py", "testdata/documents/aurora-x2-manual.pdf",
@@ -39,8 +39,8 @@ var (
 	}
 )
 
-// TestThePythonExampleRepeatsRequests runs the Python example behind a proxy that rejects the first attempt at each
-// request, as a busy service does.
+// TestThePythonExampleRepeatsRequests runs the Python example behind a proxy that, like a busy service, rejects the
+// first attempt at each request.
 func TestThePythonExampleRepeatsRequests(t *testing.T) {
 	t.Parallel()
 	service, err := url.Parse(os.Getenv("SLUICE_URL"))

@@ -67,7 +67,7 @@ func CodeOf(err error) ProblemError {
 	return ""
 }
 
-// errorOf decodes an error response, whose body may come from the service, an OpenAI-compatible API or a proxy.
+// errorOf decodes an error response from the service, an OpenAI-compatible API or a proxy.
 func errorOf(resp *http.Response, body []byte) *Error {
 	e := &Error{Status: resp.StatusCode, RetryAfter: retryAfter(resp.Header), RequestID: resp.Header.Get("X-Request-Id")}
 	var problem Problem
@@ -89,8 +89,7 @@ func errorOf(resp *http.Response, body []byte) *Error {
 	return e
 }
 
-// codesByStatus maps HTTP statuses to the service's codes. It is for errors in OpenAI's format, which carry OpenAI's
-// codes instead.
+// codesByStatus maps HTTP statuses to the service's codes, for errors in OpenAI's format, which carry OpenAI's codes.
 var codesByStatus = map[int]ProblemError{
 	http.StatusBadRequest: CodeInvalid, http.StatusUnauthorized: CodeUnauthorized, http.StatusPaymentRequired: CodeUsageLimit,
 	http.StatusForbidden: CodeUnauthorized, http.StatusNotFound: CodeNotFound, http.StatusRequestEntityTooLarge: CodeTooLarge,
@@ -109,7 +108,7 @@ func retryAfter(h http.Header) time.Duration {
 	return 0
 }
 
-// shortened returns the beginning of another server's response, which may be long.
+// shortened returns the beginning of another server's response, which may be of any length.
 func shortened(s string) string {
 	const limit = 200
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "�")), " ")

@@ -39,7 +39,7 @@ func (w *waits) option() client.Option {
 	})
 }
 
-// lossyServer starts a proxy for the service. If `lose` returns true for a request, the service still executes it, but
+// lossyServer starts a proxy for the service. For requests where `lose` returns true, the service does the work, but
 // the proxy drops the connection instead of responding.
 func lossyServer(t *testing.T, lose func(*http.Request) bool) string {
 	t.Helper()
@@ -362,8 +362,7 @@ func stream(c *client.Client) error {
 	return err
 }
 
-// watch watches a datastore. The error it returns lists the ids of deleted datasources and the error that ended the
-// watch.
+// watch watches a datastore. Its error lists the ids of deleted datasources and the error that ended the watch.
 func watch(c *client.Client) error {
 	changes, err := c.WatchDatastore(context.Background(), "s")
 	if err != nil {

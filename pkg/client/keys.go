@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// CreateKey creates an API key. Its secret is returned only here.
+// CreateKey creates an API key. This is the only time its secret is returned.
 func (c *Client) CreateKey(ctx context.Context, k KeyCreate) (*KeyCreated, error) {
 	return decodeOne[KeyCreated](c.endpoints.CreateKey(ctx, nil, k))
 }

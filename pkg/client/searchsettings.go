@@ -20,7 +20,7 @@ func (c *Client) SearchSettings(ctx context.Context, datastoreID string, version
 }
 
 // UpdateSearchSettings replaces a datastore's search settings. `based` is the version that the change is based on. If
-// that version is no longer in use, the error code is CodeConflict. A negative number skips this check.
+// another version is now in use, the error code is CodeConflict. A negative number skips this check.
 func (c *Client) UpdateSearchSettings(ctx context.Context, datastoreID string, based int64, s SearchSettingsUpdate) (*SearchSettings, error) {
 	var p UpdateSearchSettingsParams
 	if based >= 0 {

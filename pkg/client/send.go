@@ -26,7 +26,7 @@ const (
 // ErrIdleTimeout means that a request transferred no data for the time set by [WithIdleTimeout].
 var ErrIdleTimeout = errors.New("timed out waiting for data from the service")
 
-// errContent means that an upload's content could not be read, or could not be read again for a retry.
+// errContent means that reading an upload's content, or rereading it for a retry, failed.
 var errContent = errors.New("reading the content to upload")
 
 // sender sends the generated code's requests. It adds the key, retries failed requests, and turns error responses into
@@ -93,8 +93,8 @@ func (s *sender) dress(req *http.Request, opts requestOptions) {
 	key, given := req.Context().Value(idempotencyContext).(string)
 	if !given {
 		if s.attempts == 1 || opts.read {
-			// A search, or a request that is never retried, doesn't need a key: the service doesn't have to recognise
-			// its retries, and storing a key takes two commits, which cost more than the search.
+			// A search or a request that is never retried doesn't need a key. The service doesn't have to recognise its
+			// retries, and storing a key takes two commits, which cost more than the search.
 			return
 		}
 		key = uuid.NewString()
@@ -102,8 +102,8 @@ func (s *sender) dress(req *http.Request, opts requestOptions) {
 	req.Header.Set("Idempotency-Key", key)
 }
 
-// attempt performs one attempt. If it returns no error, the response is a success, and its body has been read unless it
-// is a stream.
+// attempt performs one attempt. A nil error means success; the response's body has then been read unless it is a
+// stream.
 func (s *sender) attempt(req *http.Request, opts requestOptions) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
 	moving := &idleTimer{limit: s.idleTimeout, timer: time.AfterFunc(s.idleTimeout, func() { cancel(ErrIdleTimeout) })}
@@ -154,8 +154,8 @@ func (s *sender) connectionError(ctx context.Context, err error) error {
 	return fmt.Errorf("asking %s: %w", s.base, err)
 }
 
-// readAll reads and closes a body. If the body exceeds `limit` bytes, readAll fails if `whole` is set; otherwise it
-// returns only the first `limit` bytes.
+// readAll reads and closes a body. If it exceeds `limit` bytes, readAll fails if `whole` is set, and otherwise returns
+// the first `limit` bytes.
 func readAll(body io.ReadCloser, limit int64, whole bool) ([]byte, error) {
 	defer body.Close()
 	b, err := io.ReadAll(io.LimitReader(body, limit+1))
@@ -174,15 +174,14 @@ func (t *tooLargeError) Error() string {
 	return fmt.Sprintf("it is longer than the limit of %d bytes; request less at once", t.limit)
 }
 
-// isUnsent reports whether a request failed before a connection was established, so the service cannot have received
-// it.
+// isUnsent reports whether a request failed before a connection was established, so the service never received it.
 func isUnsent(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && op.Op == "dial"
 }
 
-// isRetryable reports whether a retry is safe and may succeed. If isRepeatable is false, a retry is safe only when the
-// service cannot have processed the request.
+// isRetryable reports whether a retry is safe and may succeed. Unless isRepeatable, it is safe only if the service
+// can't have processed the request.
 func isRetryable(err error, isRepeatable bool) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
 		switch e.Status {
@@ -208,7 +207,7 @@ func isRetryable(err error, isRepeatable bool) bool {
 }
 
 // backoff returns the pause after an attempt. The pause doubles with each attempt, minus a random amount of up to half,
-// so that clients that failed together do not retry together.
+// so that clients that failed together don't retry together.
 func backoff(attempt int) time.Duration {
 	d := min(firstWait<<min(attempt-1, 10), maxWait)
 	return d - rand.N(d/2)
@@ -220,8 +219,8 @@ type idleTimer struct {
 	timer *time.Timer
 }
 
-// idleTimeoutBody is a body whose reads restart the idle timer. For a request body, the timer also runs between reads,
-// while data is being sent. For a response body, it stops between reads, because the caller is then processing data.
+// idleTimeoutBody is a body whose reads restart the idle timer. For a request body, the timer keeps running between
+// reads, while data is being sent. For a response body, it stops, because the caller is then processing data.
 type idleTimeoutBody struct {
 	io.ReadCloser
 	timer *idleTimer

@@ -95,9 +95,9 @@ type Change struct {
 }
 
 // WatchDatastore streams changes to a datastore's datasources. It returns once the service is watching, so a caller
-// that lists the datasources afterwards misses no change. The iterator can be used only once. It ends when ctx is done
-// or the stream breaks, and the last pair then contains the error: [ErrUnfinished] if the service stopped. To continue,
-// watch again and list the datasources again.
+// that lists the datasources afterwards misses no change. The iterator can be used only once. When ctx is done or the
+// stream breaks, it ends with the error: [ErrUnfinished] if the service stopped. To continue, watch again and list the
+// datasources again.
 func (c *Client) WatchDatastore(ctx context.Context, id string) (iter.Seq2[Change, error], error) {
 	if err := check(id); err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func (c *Client) WatchDatastore(ctx context.Context, id string) (iter.Seq2[Chang
 	}, nil
 }
 
-// Settled waits until no datasource in the datastore is queued or being processed, although some may have failed. It
+// Settled waits until none of the datastore's datasources is queued or being processed. Some may have failed. It
 // reports progress to `each` unless that is nil.
 func (c *Client) Settled(ctx context.Context, datastoreID string, each func(DatasourceCounts)) error {
 	for {
@@ -146,8 +146,8 @@ func (c *Client) Settled(ctx context.Context, datastoreID string, each func(Data
 // countInterval is the minimum time between two counts of a datastore that keeps changing.
 const countInterval = 200 * time.Millisecond
 
-// settled waits until all datasources in the datastore are finished or the stream ends, and reports whether they are
-// finished. Unless `each` is nil, it is called with the counts at the start and after changes.
+// settled waits until all datasources in the datastore are finished (true) or the stream ends (false). Unless nil,
+// `each` is called with the counts at the start and after changes.
 func (c *Client) settled(ctx context.Context, datastoreID string, each func(DatasourceCounts)) (bool, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	changes, err := c.WatchDatastore(ctx, datastoreID)

@@ -18,8 +18,8 @@ import (
 type File struct {
 	// Name is the file name. Its extension helps detect the type.
 	Name string
-	// Content is read from its current position to the end. If it is an io.Seeker, its length is sent and failed attempts
-	// are retried. Otherwise, an attempt that has read from Content is not retried.
+	// Content is read from its current position to the end. An io.Seeker's length is sent and failed attempts are
+	// retried. Otherwise, an attempt that has read from Content isn't retried.
 	Content io.Reader
 	// CustomID is an id chosen by the caller, for use in filters. It may be "".
 	CustomID string
@@ -52,8 +52,8 @@ func (c *Client) UploadFile(ctx context.Context, datastoreID, path string) (*Dat
 }
 
 // ReplaceOriginal gives a datasource a new version of its file. The datasource keeps its custom id and metadata, so
-// File.CustomID and File.Metadata are ignored. It keeps its name if File.Name is "". If the file is an archive, the
-// service reads only files in it that are new or have changed, and deletes files that are missing.
+// File.CustomID and File.Metadata are ignored. It keeps its name if File.Name is "". For an archive, the service reads
+// only new and changed files, and deletes missing ones.
 func (c *Client) ReplaceOriginal(ctx context.Context, id string, f File) (*Datasource, error) {
 	u, err := newUpload("", File{Name: f.Name, Content: f.Content, Progress: f.Progress})
 	if err != nil {
@@ -95,7 +95,7 @@ func newUpload(datastoreID string, f File) (*upload, error) {
 	return u, u.write(datastoreID)
 }
 
-// write builds the form around the content. The form of a new version of a file has no datastore.
+// write builds the form around the content. The form for a new version of a file has no datastore.
 func (u *upload) write(datastoreID string) error {
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
@@ -173,7 +173,7 @@ func (u *upload) release() (wasRead bool) {
 }
 
 // contentLease lets one body read the content until the lease is closed. If the service responds early, the transport
-// may keep reading for a while; closing the lease prevents it from consuming the next attempt's data.
+// may keep reading for a while, but with the lease closed it can't consume the next attempt's data.
 type contentLease struct {
 	upload *upload
 
