@@ -1,10 +1,10 @@
 // Package client is a client for Sluice's HTTP API.
 //
-// 	c, err := client.New("http://127.0.0.1:8080", os.Getenv("SLUICE_API_KEY"))
-// 	store, err := c.CreateDatastore(ctx, client.DatastoreCreate{Name: "Handbook"})
-// 	_, err = c.UploadFile(ctx, store.Id, "manual.pdf")
-// 	err = c.Settled(ctx, store.Id, nil)
-// 	fragments, err := c.QueryDatastore(ctx, store.Id, client.DatastoreQuery{Query: "How long is the warranty?"})
+//	c, err := client.New("http://127.0.0.1:8080", os.Getenv("SLUICE_API_KEY"))
+//	store, err := c.CreateDatastore(ctx, client.DatastoreCreate{Name: "Handbook"})
+//	_, err = c.UploadFile(ctx, store.Id, "manual.pdf")
+//	err = c.Settled(ctx, store.Id, nil)
+//	fragments, err := c.QueryDatastore(ctx, store.Id, client.DatastoreQuery{Query: "How long is the warranty?"})
 //
 // The types and [Endpoints], with one method per operation, are generated from the service's OpenAPI document. Client
 // adds:

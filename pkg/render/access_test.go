@@ -39,7 +39,7 @@ func membersSite(t *testing.T, pages map[string]string) *memberSite {
 	return m
 }
 
-// carried lists the requests with a member's password or cookie, and those without.
+// carried returns the requests with a member's password or cookie, and those without.
 func (m *memberSite) carried() (with, without []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -93,8 +93,8 @@ func checkCarried(t *testing.T, m *memberSite, with, without []string) {
 	}
 }
 
-// newSites starts a protected site and a site with another origin. It returns the protected one. In their pages, SITE
-// and OTHER stand for the two sites' addresses.
+// newSites starts a protected site and one on another origin, and returns the protected one. SITE and OTHER in their
+// pages stand for the two addresses.
 func newSites(t *testing.T, pages, others map[string]string) *memberSite {
 	t.Helper()
 	var m *memberSite

@@ -27,7 +27,7 @@ const (
 var emptyImage = []byte("GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff!\xf9\x04\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x01D\x00;")
 
 // actionFor chooses the action for a request by its type. Methods that change data on a server are refused, except
-// POST, because many pages use it to load their content.
+// POST, which many pages use to load their content.
 func actionFor(kind network.ResourceType, r *network.Request) action {
 	u, err := url.Parse(r.URL)
 	if err != nil {
@@ -83,7 +83,7 @@ func (a action) answer(ctx context.Context, n *traffic, e *fetch.EventRequestPau
 	}
 }
 
-// localHeaders returns the headers for a response that does not come from a server. Every origin may read the response.
+// localHeaders returns the headers for a response that doesn't come from a server. Any origin may read the response.
 func localHeaders(mediaType string, r *network.Request) []*fetch.HeaderEntry {
 	h := []*fetch.HeaderEntry{{Name: "Content-Type", Value: mediaType}}
 	if origin := headerValue(r.Headers, "Origin"); origin != "" {

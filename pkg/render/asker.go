@@ -7,13 +7,13 @@ import (
 	"github.com/sluice/sluice/pkg/crawl"
 )
 
-// requestOrigin returns the requested page's origin if the request is known to come from a document with that origin.
-// If there is any doubt, it returns "".
+// requestOrigin returns the requested page's origin if the request certainly comes from a document with that origin,
+// and otherwise "".
 //
 // The browser reports which frame sends a request, but not which document. During a navigation, the old document can
 // still send requests, and an empty frame has its creator's origin. So once the page itself has shown a document from
-// another origin, the result is "" for every request. If only a frame in the page has shown such a document, the result
-// is "" for requests from frames, unless their Referer header has the page's origin.
+// another origin, the result is "" for every request. If only a frame in the page has, it is "" for requests from
+// frames, unless their Referer header has the page's origin.
 func (n *traffic) requestOrigin(e *fetch.EventRequestPaused) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -11,14 +11,14 @@ import (
 	"github.com/sluice/sluice/pkg/crawl"
 )
 
-// Number of pages after which a local browser is replaced, because each page increases its memory use.
+// Number of pages after which a local browser is replaced. Each page increases its memory use.
 const pagesPerBrowser = 500
 
 // ErrClosed is the cancellation cause for renderings interrupted by Close.
 var ErrClosed = errors.New("the browser is closed")
 
-// Browser renders pages. It is safe for concurrent use. It starts Chromium for the first page and restarts it after it
-// has exited.
+// Browser renders pages. It is safe for concurrent use. It starts Chromium for the first page and again for the next
+// page after Chromium exits.
 type Browser struct {
 	opts   Options
 	tabs   chan struct{} // one token per page being rendered
@@ -33,7 +33,7 @@ type Browser struct {
 	current *instance     // nil if none is running
 }
 
-// New returns a Browser without starting or connecting to Chromium yet. The caller must call Close.
+// New returns a Browser, which neither starts nor connects to Chromium yet. The caller must call Close.
 func New(opts Options) (*Browser, error) {
 	opts = opts.withDefaults()
 	if err := opts.check(); err != nil {
@@ -81,9 +81,9 @@ func (b *Browser) begin(ctx context.Context) (context.Context, func(), error) {
 // UTF-8. The HTML includes open shadow roots and embedded documents, but no noscript elements and no scripts except
 // linked data. All of the page's requests are sent through `via`.
 //
-// Error pages from the server are rendered, too; see crawl.Rendered.Status. Unless ctx or Close ended the rendering,
-// errors are *crawl.Error. If the Permanent field is set, a retry is pointless. If `via` fails for the page itself,
-// Render wraps that error.
+// Error pages from the server are rendered too; see crawl.Rendered.Status. Unless ctx or Close ended the rendering,
+// errors are *crawl.Error; if Permanent is set, don't retry. If `via` fails for the page itself, Render wraps that
+// error.
 func (b *Browser) Render(ctx context.Context, address string, via http.RoundTripper) (crawl.Rendered, error) {
 	u, err := url.Parse(address)
 	if err != nil || !isWeb(u) {
@@ -102,7 +102,7 @@ func (b *Browser) Render(ctx context.Context, address string, via http.RoundTrip
 	}
 	out, lost, err := b.render(ctx, u.String(), via)
 	if lost {
-		// Try once more. The browser exited before the page was requested, so the page is not to blame.
+		// The browser exited before the page was requested, so the page isn't to blame. Try once more.
 		out, _, err = b.render(ctx, u.String(), via)
 	}
 	return out, b.explain(ctx, address, err)
@@ -156,7 +156,7 @@ func (b *Browser) acquire(ctx context.Context) (*instance, error) {
 	return b.current, nil
 }
 
-// release ends a page's use of an instance. If `bad` is true, the instance gets no more pages.
+// release ends a page's use of an instance. A `bad` instance gets no more pages.
 func (b *Browser) release(i *instance, bad bool) {
 	b.lock <- struct{}{}
 	defer func() { <-b.lock }()
@@ -180,13 +180,13 @@ func (b *Browser) retire(i *instance) {
 	}
 }
 
-// browserError is the browser's failure rather than the page's.
+// browserError is a failure of the browser rather than of the page.
 type browserError struct{ err error }
 
 func (e *browserError) Error() string { return fmt.Sprintf("the browser failed: %v", e.err) }
 func (e *browserError) Unwrap() error { return e.err }
 
-// explain converts an error to one the caller can act on.
+// explain turns an error into one the caller can act on.
 func (b *Browser) explain(ctx context.Context, address string, err error) error {
 	if err == nil {
 		return nil

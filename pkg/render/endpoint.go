@@ -20,7 +20,7 @@ const (
 	maxEndpointBytes = 64 << 10
 )
 
-// parseEndpoint parses a running browser's address. Errors do not repeat the address, because it may contain a token.
+// parseEndpoint parses a running browser's address. Errors don't repeat it, because it may contain a token.
 func parseEndpoint(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -37,8 +37,7 @@ func parseEndpoint(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// socketURL returns the WebSocket URL of the browser at the endpoint. If the endpoint is not a WebSocket URL already,
-// it asks the browser for one.
+// socketURL returns the WebSocket URL of the browser at the endpoint, asking the browser for it if necessary.
 func socketURL(ctx context.Context, raw string) (string, error) {
 	u, err := parseEndpoint(raw)
 	if err != nil {
@@ -65,8 +64,7 @@ func socketURL(ctx context.Context, raw string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("asking the browser at %s for its WebSocket: %w", u.Host, err)
 	}
-	// Use only the reported URL's path. Its host is the browser's own name for itself, and this process may be able to
-	// reach the browser only under another name.
+	// Use only the reported URL's path. Its host is the browser's own name for itself, which may not work from here.
 	socket := url.URL{Scheme: "ws", User: u.User, Host: u.Host, Path: path}
 	if secure {
 		socket.Scheme = "wss"

@@ -7,8 +7,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// The browser must not access the network by itself, so its only proxy does not exist: no service listens on the
-// discard port.
+// The browser must not access the network by itself, so its only proxy doesn't exist: nothing listens on the discard
+// port.
 const (
 	unusableProxy = "http://127.0.0.1:9"
 	// proxyLoopback sends requests for loopback addresses to the proxy, too. By default, Chromium connects to them
@@ -16,7 +16,7 @@ const (
 	proxyLoopback = "<-loopback>"
 )
 
-// Window size in pixels. The window is tall so that pages also load content that would otherwise be loaded only on
+// Window size in pixels. The window is tall so that pages also load content that they would otherwise load on
 // scrolling.
 const (
 	windowWidth  = 1280
@@ -65,8 +65,8 @@ var switches = []struct {
 	{"disable-notifications", true},
 	{"disable-file-system", true},
 
-	// Save memory by running a page and its frames in one process. They need no protection from each other, because a
-	// page starts without cookies or storage and can access only public content.
+	// Save memory by running a page and its frames in one process. They don't need protection from each other, because
+	// a page starts without cookies or storage and can access only public content.
 	{"disable-site-isolation-trials", true},
 	{"disable-features", "IsolateOrigins,site-per-process,IsolateSandboxedIframes,SpareRendererForSitePerProcess,Translate,MediaRouter,OptimizationHints,BackForwardCache," +
 		"AcceptCHFrame,DialMediaRouteProvider,InterestFeedContentSuggestions,CertificateTransparencyComponentUpdater"},
@@ -87,13 +87,13 @@ func localOptions(path, dir string, asRoot bool) []chromedp.ExecAllocatorOption 
 		chromedp.UserDataDir(filepath.Join(dir, "profile")),
 		chromedp.WindowSize(windowWidth, windowHeight),
 		chromedp.ModifyCmdFunc(setProcess),
-		// The browser must not inherit this process's environment, which contains secrets. Files in its home and
-		// temporary directories are deleted along with dir.
+		// The browser must not inherit this process's environment, which contains secrets. Its home and temporary
+		// directories are deleted along with dir.
 		chromedp.NoInheritEnv,
 		chromedp.Env("PATH="+os.Getenv("PATH"), "HOME="+dir, "TMPDIR="+dir, "XDG_CONFIG_HOME="+dir, "XDG_CACHE_HOME="+dir,
 			"XDG_RUNTIME_DIR="+dir, "LANG=C.UTF-8", "TZ=UTC", "DBUS_SESSION_BUS_ADDRESS=disabled:"),
-		// Set this flag explicitly, or chromedp chooses its value. Chromium refuses to run as root with its sandbox, so
-		// the sandbox is off only for root.
+		// If this flag isn't set, chromedp chooses its value. Chromium refuses to run as root with its sandbox, so the
+		// sandbox is off only for root.
 		chromedp.Flag("no-sandbox", asRoot),
 	}
 	for _, s := range switches {

@@ -115,7 +115,7 @@ func TestAllRequestsUseTheTransport(t *testing.T) {
 	}
 }
 
-// reach renders a page with the script. The test fails if anything except the page is requested.
+// reach renders a page with the script. The test fails if anything but the page is requested.
 func reach(t *testing.T, b *Browser, script string) {
 	t.Helper()
 	e := listen(t)
@@ -254,8 +254,8 @@ func TestUnrenderablePagesAreReported(t *testing.T) {
 	}
 }
 
-// TestLargeAnswersToPagesAreRefused is not parallel. If other pages kept all CPUs busy, responses would be slow, and a
-// rendering does not wait for slow responses.
+// TestLargeAnswersToPagesAreRefused isn't parallel: if other pages kept all CPUs busy, the responses would be too slow
+// for the rendering to wait for them.
 func TestLargeAnswersToPagesAreRefused(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it is about input and figures, not about goroutines")

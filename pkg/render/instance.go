@@ -29,8 +29,8 @@ type instance struct {
 	retired bool // gets no new pages; the last user stops it
 }
 
-// isAlive reports whether the browser is running and connected. It checks the connection as well as ctx: when a browser
-// dies, the connection is lost at once, but ctx is done only after the process has exited.
+// isAlive reports whether the browser is running and connected. It doesn't rely on ctx alone: when a browser dies, the
+// connection is lost at once, but ctx is done only after the process has exited.
 func (i *instance) isAlive() bool {
 	select {
 	case <-i.browser.LostConnection:

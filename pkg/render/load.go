@@ -20,10 +20,9 @@ import (
 const (
 	pollInterval = 50 * time.Millisecond  // interval between checks whether the page is idle
 	idleTime     = 500 * time.Millisecond // time without requests and changes after which a page counts as idle
-	// A page that has sent no requests for maxBusyTime also counts as idle, because some pages never stop changing.
+	// A page without requests for maxBusyTime also counts as idle, because some pages never stop changing.
 	maxBusyTime = 3 * time.Second
-	// Time limit for one attempt to read the document, including the time to stop its scripts, which may take several
-	// tries.
+	// Time limit for one attempt to read the document, including stopping its scripts, which may take several tries.
 	readTimeout = 3 * time.Second
 	// Minimum total time for attempts to read the document, even if the page has less time left.
 	readGrace = 9 * time.Second
@@ -111,7 +110,7 @@ func (t *tab) navigate(ctx context.Context, address string) error {
 	return nil
 }
 
-// failed returns the error from the latest request for the page or, if there was none, an error with the given reason.
+// failed returns the error from the latest request for the page or, if there was none, one with the given reason.
 func (t *tab) failed(address, reason string) error {
 	if _, err := t.net.outcome(); err != nil {
 		return err
@@ -119,9 +118,9 @@ func (t *tab) failed(address, reason string) error {
 	return &crawl.Error{URL: address, Message: fmt.Sprintf("%s could not be rendered: %s", address, reason)}
 }
 
-// waitIdle waits for the page to become idle. It returns late = true if that did not happen in time. However long the
-// time between two checks, at most pollInterval of it counts as idle: an overloaded browser may be slow to send a
-// page's requests even though the page's scripts have already run.
+// waitIdle waits for the page to become idle, and returns late = true if it did not in time. At most pollInterval of
+// the time between two checks counts as idle, because an overloaded browser may be slow to send requests for scripts
+// that have already run.
 func (t *tab) waitIdle(ctx context.Context, address string) (late bool, err error) {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
@@ -141,8 +140,7 @@ func (t *tab) waitIdle(ctx context.Context, address string) (late bool, err erro
 		}
 		var l pageState
 		if err := t.evaluate(ctx, stateScript+"()", &l); err != nil {
-			// Either the time is up, or the page is navigating and cannot be evaluated yet. The next attempt shows
-			// which.
+			// The time is up, or the page is navigating and can't be evaluated yet. The next attempt will tell.
 			continue
 		}
 		if strings.HasPrefix(l.Address, "chrome-error:") {
@@ -160,9 +158,9 @@ func (t *tab) waitIdle(ctx context.Context, address string) (late bool, err erro
 	}
 }
 
-// readPage reads the document. If `late` is true, the page did not become idle in time. Its scripts may run forever, so
-// they are stopped first. readPage retries until the page's time is up, but for at least readGrace, because an
-// overloaded page responds slowly.
+// readPage reads the document. If `late` is true, the page never became idle and its scripts may run forever, so they
+// are stopped first. An overloaded page responds slowly, so readPage retries until the page's time is up, but for at
+// least readGrace.
 func (t *tab) readPage(ctx, timed context.Context, late bool) (got pageContent, err error) {
 	script := fmt.Sprintf("%s(%d)", readScript, t.opts.MaxHTML)
 	for grace := time.Now().Add(readGrace); ; {
@@ -188,7 +186,7 @@ func (t *tab) stop(ctx context.Context) {
 	_, _ = cdp.Call(ctx, t.session, runtime.TerminateExecution, cdp.Empty{})
 }
 
-// evaluate runs a script in an isolated world of the page, where it sees the document but not the page's changes to
+// evaluate runs a script in an isolated world of the page. There it sees the document, but not the page's changes to
 // JavaScript objects.
 func (t *tab) evaluate(ctx context.Context, script string, into any) error {
 	if t.world == 0 {

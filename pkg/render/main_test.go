@@ -214,8 +214,8 @@ func packed(s string) []byte {
 	return b.Bytes()
 }
 
-// victim is an environment variable. If it contains an address, the test binary renders the page at that address,
-// reports this, and waits to be killed.
+// victim is an environment variable with an address. If set, the test binary renders the page there, reports this, and
+// waits to be killed.
 const victim = "RENDER_TEST_VICTIM"
 
 func liveUntilKilled() {

@@ -19,18 +19,17 @@ type Options struct {
 	URL string
 	// Path is the path to a local Chromium binary. It is started for the first page. See Find.
 	Path string
-	// MaxHTML is the maximum size of a page in bytes. It applies to the page as fetched and again to the page after its
-	// scripts have run. Default: 16 MiB.
+	// MaxHTML is the maximum size of a page in bytes, as fetched and again after its scripts have run. Default: 16 MiB.
 	MaxHTML int64
-	// Timeout limits the time from requesting a page until it is idle. After that, the page's current content is
-	// returned. Starting the browser, waiting for a tab and cleaning up are not included. Default: 30 s.
+	// Timeout limits the time from requesting a page until it is idle. After that, the page is returned as it is.
+	// Starting the browser, waiting for a tab and cleaning up don't count. Default: 30 s.
 	Timeout time.Duration
-	// Concurrency is the maximum number of pages rendered at once; further pages wait. Default: 2.
+	// Concurrency is the maximum number of pages rendered at once; more have to wait. Default: 2.
 	Concurrency int
 	// UserAgent is sent with each request and visible to scripts. Default: crawl.DefaultUserAgent.
 	UserAgent string
-	// TempDir is the directory for a local browser's profile. Default: the system's temporary directory, which is also
-	// used if TempDir's path is longer than about 40 bytes.
+	// TempDir is the directory for a local browser's profile. Default: the system's temporary directory, which also
+	// replaces a TempDir whose path is longer than about 40 bytes.
 	TempDir string
 	// Log receives messages for operators. Default: none.
 	Log *slog.Logger

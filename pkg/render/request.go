@@ -149,7 +149,7 @@ func isConnectionHeader(name string) bool {
 	return strings.HasPrefix(name, "sec-ch-")
 }
 
-// droppedHeaders are response headers that concern the connection or the encoding, or would make the browser store or
+// droppedHeaders are response headers about the connection or the encoding, or that would make the browser store or
 // fetch something.
 var droppedHeaders = map[string]bool{
 	"Connection": true, "Keep-Alive": true, "Proxy-Connection": true, "Transfer-Encoding": true, "Te": true, "Trailer": true,

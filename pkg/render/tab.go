@@ -27,9 +27,8 @@ const (
 	closeTimeout = 5 * time.Second  // for closing a tab; if it takes longer, the browser is replaced
 )
 
-// restrictionScript removes the script features that bypass the proxy. This is a second line of defence, because a
-// remote browser's flags are unknown. It also answers dialogs at once, because a dialog would block the page until
-// dismissed.
+// restrictionScript removes the script features that bypass the proxy, as a second line of defence, because a remote
+// browser's flags are unknown. It also answers dialogs at once, because they would block the page.
 const restrictionScript = `for (const [name, value] of Object.entries({
 	RTCPeerConnection: undefined, webkitRTCPeerConnection: undefined, RTCDataChannel: undefined, WebTransport: undefined,
 	open: () => null, alert: () => {}, confirm: () => false, prompt: () => null, print: () => {},
@@ -119,8 +118,7 @@ func (t *tab) prepare(ctx context.Context) error {
 		method string
 		params any
 	}{
-		// chromedp has enabled these features, but none is needed, and a page could flood this process with their
-		// events.
+		// chromedp has enabled these. None is needed, and a page could flood this process with their events.
 		{runtime.Disable.Method, cdp.Empty{}},
 		{log.Disable.Method, cdp.Empty{}},
 		{css.Disable.Method, cdp.Empty{}},
@@ -159,7 +157,7 @@ func (t *tab) listen(event any) {
 	}
 }
 
-// close closes the tab and terminates its scripts, even if they hang. It reports whether the browser failed to do so.
+// close closes the tab and terminates its scripts, even if they hang. It reports whether the browser failed to do that.
 func (t *tab) close() (bad bool) {
 	t.net.end()
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)

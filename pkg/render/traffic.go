@@ -18,10 +18,9 @@ import (
 )
 
 const (
-	// After this time, a pending request no longer keeps the page from counting as idle, because long-polling requests
-	// never end.
+	// A request pending for this long no longer keeps the page from counting as idle, because long polling never ends.
 	slowRequest = 10 * time.Second
-	// Number of refused requests after which a page is stopped, because it would keep repeating them.
+	// Number of refused requests after which a page is stopped. It would just keep repeating them.
 	maxRefused = 1000
 	// Number of dialogs after which a page is stopped.
 	maxDialogs = 50
@@ -72,15 +71,14 @@ func (n *traffic) open(address string) {
 	n.origin, _ = crawl.Origin(address)
 }
 
-// begin records the page's frame and the session that receives the responses. It must be called before the first
-// request.
+// begin records the page's frame and the session that gets the responses. It must be called before the first request.
 func (n *traffic) begin(session *chromedp.Target, main cdp.FrameID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.session, n.main = session, main
 }
 
-// end cancels requests in progress and waits for them. Later requests get no response.
+// end cancels the requests in progress and waits for them. Later ones get no response.
 func (n *traffic) end() {
 	n.mu.Lock()
 	n.ended = true
@@ -108,9 +106,8 @@ func (n *traffic) handle(e *fetch.EventRequestPaused) {
 	n.runInBackground(func(ctx context.Context) {
 		defer n.finished(e.RequestID)
 		if err := a.answer(ctx, n, e); err != nil && ctx.Err() == nil {
-			// If the page has navigated in the meantime, answering is expected to fail. If it fails for another reason,
-			// the browser gets no response. The page can still become idle, because the request no longer counts as
-			// pending.
+			// This is expected if the page has navigated in the meantime. Otherwise the browser gets no response, but
+			// the page can still become idle, because the request no longer counts as pending.
 			n.opts.Log.DebugContext(ctx, "answering a request of the browser failed", "url", e.Request.URL, "error", err)
 		}
 	})
@@ -221,9 +218,8 @@ func (n *traffic) isPage(e *fetch.EventRequestPaused) bool {
 	return e.ResourceType == network.ResourceTypeDocument && e.FrameID == n.main
 }
 
-// isDownload reports whether a navigation counts as a download. The caller has found that the response is not HTML. If
-// the browser already shows a page, it stays there and the navigation counts as a download. Otherwise the rendering
-// fails.
+// isDownload reports whether a navigation whose response isn't HTML counts as a download. It does if the browser
+// already shows a page, which then stays. Otherwise the rendering fails.
 func (n *traffic) isDownload(e *fetch.EventRequestPaused) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -240,7 +236,7 @@ func (n *traffic) recordOutcome(e *fetch.EventRequestPaused, status int, err err
 	n.status, n.failure = status, err
 }
 
-// subtract reduces the number of bytes the page may still load. It fails if the page has loaded more than maxPageBytes.
+// subtract lowers the number of bytes the page may still load. It fails if the page has loaded more than maxPageBytes.
 func (n *traffic) subtract(bytes int) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
