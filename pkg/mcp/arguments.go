@@ -10,15 +10,15 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Arguments validates a tool call's arguments and returns them in the form expected by the tool. Its error is shown to
-// the caller and must say what to send instead. It must be safe for concurrent use.
+// Arguments validates a tool call's arguments and returns them in the form the tool expects. The caller sees the error,
+// so it must say what to send instead. It must be safe for concurrent use.
 type Arguments func(arguments json.RawMessage) (json.RawMessage, error)
 
-// ArgumentsOf returns the Arguments function for a tool, given the JSON schema for its arguments.
+// ArgumentsOf returns the Arguments function for a tool whose arguments have this JSON schema.
 type ArgumentsOf func(schema json.RawMessage) (Arguments, error)
 
-// checkArguments validates arguments before a tool is called. The SDK validates them, too, but its messages are written
-// for schema authors, not for the models that receive them.
+// checkArguments validates arguments before a tool is called. The SDK does too, but its messages are for schema
+// authors, not for models.
 func checkArguments(checks map[string]Arguments) sdk.Middleware {
 	return func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
@@ -43,7 +43,7 @@ type toolRegistry struct {
 	checks map[string]Arguments
 }
 
-// addTool adds a tool. The schema of its arguments is derived from In; `bound` adds limits that struct tags cannot
+// addTool adds a tool. The schema of its arguments is derived from In; `bound` adds limits that struct tags can't
 // express.
 func addTool[In, Out any](box *toolRegistry, tool *sdk.Tool, bound func(fields map[string]*jsonschema.Schema), handler sdk.ToolHandlerFor[In, Out]) {
 	schema, err := schemaOf[In](bound)
@@ -66,7 +66,7 @@ func newCheck(check ArgumentsOf, schema *jsonschema.Schema) (Arguments, error) {
 }
 
 // schemaOf returns the schema of a tool's arguments. Optional lists have only the type array, without null, because
-// some clients do not support fields with several types.
+// some clients don't support fields with several types.
 func schemaOf[In any](bound func(fields map[string]*jsonschema.Schema)) (*jsonschema.Schema, error) {
 	schema, err := jsonschema.For[In](nil)
 	if err != nil {
@@ -87,7 +87,7 @@ func removeNull(schema *jsonschema.Schema) {
 	}
 }
 
-// text limits the length of a string argument to between 1 and `limit`.
+// text limits a string argument to 1 to `limit` characters.
 func text(schema *jsonschema.Schema, limit int) {
 	schema.MinLength, schema.MaxLength = new(1), &limit
 }

@@ -73,7 +73,7 @@ func addAsk(box *toolRegistry, lib Library) {
 	})
 }
 
-// progress returns a function that sends pieces of an answer as progress notifications, or nil if the caller did not
+// progress returns a function that sends parts of an answer as progress notifications, or nil if the caller didn't
 // request progress.
 func progress(ctx context.Context, req *sdk.CallToolRequest) func(string) error {
 	token := req.Params.GetProgressToken()
@@ -87,8 +87,7 @@ func progress(ctx context.Context, req *sdk.CallToolRequest) func(string) error 
 	}
 }
 
-// agentFor returns id or, if id is empty, the id of the only agent. It returns an error if there are several agents or
-// none.
+// agentFor returns id or, if it is empty, the id of the only agent. Having several agents or none is then an error.
 func agentFor(ctx context.Context, lib Library, id string) (string, error) {
 	const shown = 20
 	if id != "" {

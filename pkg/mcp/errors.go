@@ -12,7 +12,7 @@ import (
 const codeServer = -32000
 
 // protocolError converts an error from the library to a JSON-RPC error, for all methods except tool calls. Tools return
-// errors as results so that models can read them.
+// errors as results, which models can read.
 func protocolError(err error) error {
 	var e *domain.Error
 	if !errors.As(err, &e) {

@@ -60,8 +60,8 @@ func webAddress(d domain.Datasource) string {
 	return d.Config.SourceURL
 }
 
-// describe returns a document's metadata from the caller together with its properties. Properties are set last so that
-// metadata cannot override them.
+// describe returns the metadata that the caller gave a document, plus its properties. Properties come last so that
+// metadata can't override them.
 func describe(d domain.Datasource) map[string]string {
 	out := map[string]string{}
 	for key, value := range d.Metadata {

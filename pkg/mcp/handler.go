@@ -19,7 +19,7 @@ import (
 // lower limit.
 const maxQuestionCharacters = 100_000
 
-// Options configure a Handler. A field left at its zero value has its default.
+// Options configure a Handler. Zero fields mean the defaults.
 type Options struct {
 	Version      string        // the service's version, shown to clients
 	WriteTimeout time.Duration // time limit for sending one piece of an answer; default 30 s
@@ -64,7 +64,7 @@ func NewHandler(lib Library, opts Options) *Handler {
 // cancelled when r's context is done.
 func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, body []byte, askOnly bool) {
 	if first := bytes.TrimLeft(body, " \t\r\n"); len(first) > 0 && first[0] == '[' {
-		// Batches are not supported. Newer versions of the protocol do not have them, and the rate limit would have to
+		// Batches aren't supported. Newer versions of the protocol don't have them, and the rate limit would have to
 		// count each message in a batch.
 		writeMessage(w, http.StatusBadRequest, map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{
 			"code": jsonrpc.CodeInvalidRequest, "message": "batches are not supported; send each message in a separate request",
@@ -82,13 +82,12 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, body []byte, ask
 	next.ServeHTTP(&pacedWriter{ResponseWriter: w, control: http.NewResponseController(w), timeout: h.opts.WriteTimeout}, r)
 }
 
-// requestKey is the key under which a message's context holds the HTTP request's context.
+// requestKey is the context key for a message's HTTP request's context.
 type requestKey struct{}
 
-// answerable cancels the processing of a message when its HTTP request ends, because the answer could not be delivered.
-// The SDK itself does this only in the newest version of the protocol. answerable also rejects subscriptions. It turns
-// panics into error responses, because the SDK runs handlers in its own goroutines, where the HTTP server does not
-// recover panics.
+// answerable stops processing a message when its HTTP request ends, because the answer couldn't be delivered. (The SDK
+// does this only in the newest version of the protocol.) It also rejects subscriptions, and turns panics into error
+// responses, because the HTTP server doesn't recover those in the SDK's own goroutines.
 func (h *Handler) answerable(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (result sdk.Result, err error) {
 		defer func() {
@@ -120,7 +119,7 @@ func writeMessage(w http.ResponseWriter, status int, message map[string]any) {
 	_, _ = w.Write(body) // an error means that the client has disconnected
 }
 
-// pacedWriter sets a deadline for each write, so that clients that do not read are disconnected.
+// pacedWriter sets a deadline for each write, which disconnects clients that don't read.
 type pacedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController

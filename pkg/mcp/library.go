@@ -16,7 +16,7 @@ const (
 	MaxMetadataKeys = 20 // maximum number of keys in a filter
 )
 
-// Library provides the content a caller may see. The caller is identified by the call's context and sees any errors.
+// Library provides the content a caller may see. The call's context identifies the caller, who sees any errors.
 type Library interface {
 	// Search returns at most Results fragments, best first.
 	Search(ctx context.Context, q Search) ([]domain.Fragment, error)

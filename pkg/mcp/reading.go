@@ -12,7 +12,7 @@ const (
 	maxPartBytes = 100_000
 	// Number of chunks read at a time.
 	chunksAtOnce = 100
-	// Number of chunks included before the requested passage of a long document.
+	// Number of chunks included before the requested passage in a long document.
 	chunksBefore = 5
 )
 
@@ -26,8 +26,7 @@ type part struct {
 func (p part) isWhole() bool { return p.from == 0 && p.to >= p.of }
 
 // readDocument reads a datasource's text from the position `where`, up to the size of one answer. If where.around is
-// set, it starts earlier: at the beginning if the whole document fits into one answer, otherwise a few chunks before
-// the position.
+// set, it starts a few chunks earlier, or at the beginning if the whole document fits into one answer.
 func readDocument(ctx context.Context, lib Library, where resource) (domain.Datasource, part, error) {
 	d, err := lib.Datasource(ctx, where.datasourceID)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/bounded"
 )
 
-// Maximum size of the body of a refusal, in bytes.
+// Maximum size of a refusal's body in bytes.
 const maxRefusalBytes = 64 << 10
 
 // refusal is the service's error for a message it rejected, for example because of the key or a limit. The SDK's client
@@ -32,8 +32,8 @@ func (r *refusal) Error() string {
 	return fmt.Sprintf("%s (%d)", text, r.status)
 }
 
-// refusalOf returns the refusal in a response, whose body it reads and closes. If the response is a success, it returns
-// nil and leaves the body alone.
+// refusalOf returns the refusal in a response and reads and closes the body. For a success, it returns nil and leaves
+// the body alone.
 func refusalOf(res *http.Response) error {
 	if res.StatusCode < http.StatusBadRequest {
 		return nil

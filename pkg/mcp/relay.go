@@ -49,8 +49,8 @@ type connection struct {
 	client  *sdk.ServerSession // the relay's client, which receives progress
 }
 
-// forward forwards requests to the service. Requests that the service does not handle, such as the handshake, are left
-// to the SDK.
+// forward forwards requests to the service. It leaves those that the service doesn't handle, such as the handshake, to
+// the SDK.
 func (l *connection) forward(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		ask, known := forwardFunc(req.GetParams())
@@ -71,16 +71,16 @@ func (l *connection) forward(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// isAnswer reports whether an error is the service's answer. If a request did not reach the service, the SDK itself
-// creates the error, with the code `rejected`.
+// isAnswer reports whether an error comes from the service. If a request didn't reach it, the SDK creates the error,
+// with the code `rejected`.
 func isAnswer(err error) bool {
 	const rejected = -32005
 	var answered *jsonrpc.Error
 	return errors.As(err, &answered) && answered.Code != rejected
 }
 
-// forwardFunc returns a function that sends a request with these parameters to the service. If the service does not
-// handle this kind of request, `known` is false.
+// forwardFunc returns a function that sends a request with these parameters to the service. `known` is false if the
+// service doesn't handle this kind of request.
 func forwardFunc(params sdk.Params) (ask func(context.Context, *sdk.ClientSession) (sdk.Result, error), known bool) {
 	switch p := params.(type) {
 	case *sdk.ListToolsParams:
@@ -147,8 +147,8 @@ func (l *connection) drop() {
 	}
 }
 
-// progress forwards progress notifications to the relay's client. They can be passed on as they are, because calls are
-// forwarded with the client's own token.
+// progress forwards progress notifications to the relay's client. They need no conversion, because calls carry the
+// client's own token.
 func (l *connection) progress(ctx context.Context, r *sdk.ProgressNotificationClientRequest) {
 	l.mu.Lock()
 	client := l.client

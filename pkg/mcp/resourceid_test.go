@@ -37,8 +37,8 @@ func TestAddressesOfResourcesSayWhereToRead(t *testing.T) {
 	}
 }
 
-// FuzzParseResource parses arbitrary ids and addresses. Accepted ones must identify a datasource and survive being
-// formatted and parsed again.
+// FuzzParseResource parses arbitrary ids and addresses. Any it accepts must identify a datasource and survive
+// formatting and reparsing.
 func FuzzParseResource(f *testing.F) {
 	for _, seed := range []string{someID, someID + "#1", someID + ":1:2", "sluice://datasources/" + someID + "?from=3", "sluice://datasources/../x", "#", ":"} {
 		f.Add(seed)

@@ -11,7 +11,7 @@ import (
 // Page size for listing resources.
 const resourcesAtOnce = 100
 
-// addResources serves the datasources as resources. It lists them page by page, since there may be millions.
+// addResources serves the datasources as resources, listed page by page because there may be millions.
 func addResources(server *sdk.Server, lib Library) {
 	server.AddResourceTemplate(&sdk.ResourceTemplate{
 		Name:        "datasource",

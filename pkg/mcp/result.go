@@ -11,15 +11,15 @@ import (
 // that they name the server. Versions are dates and can be compared as strings.
 const markedResultsVersion = "2026-07-28"
 
-// isMarked reports whether the result for a request with the given metadata must be marked. Since markedResultsVersion,
-// requests name their protocol version in the metadata.
+// isMarked reports whether the result for a request with this metadata must be marked. Since markedResultsVersion, the
+// metadata names the protocol version.
 func isMarked(meta map[string]any) bool {
 	version, _ := meta[sdk.MetaKeyProtocolVersion].(string)
 	return version >= markedResultsVersion
 }
 
-// emptyResult returns an empty result that, if `marked` is true, states that it is complete. The SDK does not export
-// the field for this and sets it only for its own handlers, so emptyResult sets it by decoding JSON.
+// emptyResult returns an empty result that, if `marked`, says it is complete. The SDK sets the field for this only for
+// its own handlers and doesn't export it, so emptyResult sets it by decoding JSON.
 func emptyResult(marked bool) *sdk.CallToolResult {
 	var result sdk.CallToolResult
 	if marked {
@@ -30,15 +30,14 @@ func emptyResult(marked bool) *sdk.CallToolResult {
 	return &result
 }
 
-// errorResult returns an error as a tool call's result so that models can read it.
+// errorResult returns an error as a tool call's result, which models can read.
 func errorResult(err error, marked bool) *sdk.CallToolResult {
 	result := emptyResult(marked)
 	result.SetError(err)
 	return result
 }
 
-// convertResult converts a call's result to the client's protocol version. If `marked` is true, the result states that
-// it is complete.
+// convertResult converts a call's result to the client's protocol version. If `marked`, the result says it is complete.
 func convertResult(from *sdk.CallToolResult, marked bool) *sdk.CallToolResult {
 	result := emptyResult(marked)
 	result.Meta, result.Content, result.StructuredContent, result.IsError = from.Meta, from.Content, from.StructuredContent, from.IsError
@@ -49,7 +48,7 @@ func identity(version string) *sdk.Implementation {
 	return &sdk.Implementation{Name: "sluice", Title: "Sluice", Version: version}
 }
 
-// Call identifies a tool call so that it can be answered without being processed.
+// Call identifies a tool call, so that it can be answered without being processed.
 type Call struct {
 	id     json.RawMessage
 	marked bool

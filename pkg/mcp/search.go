@@ -32,8 +32,7 @@ type searchFilters struct {
 	Filter  map[string]any   `json:"filter,omitempty" jsonschema:"condition or combination that must not match, with the type not"`
 }
 
-// where parses the filters' condition or combination, or returns nil if there is none. The second result lists any
-// errors.
+// where parses the filters' condition or combination, or returns nil if there is none. It also returns any errors.
 func (f *searchFilters) where() (*filter.Filter, []domain.FieldError) {
 	condition := make(map[string]any)
 	if f.Type != "" {
