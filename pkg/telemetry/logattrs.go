@@ -9,8 +9,8 @@ import (
 type logAttrsKey struct{}
 
 // WithLogAttrs returns a context that adds attributes to its log lines, such as a request's or datasource's id. If a
-// line already has an attribute with the same key, the line's own attribute takes precedence. The added attributes must
-// be ids, because they are not redacted. Only handlers made by RedactingHandler add them.
+// line has its own attribute with the same key, that one wins. The added attributes must be ids, because they aren't
+// redacted. Only handlers made by RedactingHandler add them.
 func WithLogAttrs(ctx context.Context, notes ...slog.Attr) context.Context {
 	return context.WithValue(ctx, logAttrsKey{}, append(slices.Clip(logAttrs(ctx)), notes...))
 }
@@ -21,7 +21,7 @@ func logAttrs(ctx context.Context) []slog.Attr {
 	return notes
 }
 
-// addLogAttrs adds a context's attributes to a record, except for keys the record already has.
+// addLogAttrs adds a context's attributes to a record, except those whose key it already has.
 func (d redactingHandler) addLogAttrs(ctx context.Context, r *slog.Record) {
 	notes := logAttrs(ctx)
 	if len(notes) == 0 {

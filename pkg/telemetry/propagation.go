@@ -7,15 +7,13 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Header is the name of the header that carries the trace context in HTTP requests and NATS messages (W3C Trace
-// Context).
+// Header is the name of the header with the trace context in HTTP requests and NATS messages (W3C Trace Context).
 const Header = "traceparent"
 
-// carriers reads and writes trace contexts in headers. It drops any baggage header from the caller.
+// carriers reads and writes trace contexts in headers. It drops the caller's baggage header.
 var carriers = propagation.TraceContext{}
 
-// Inject returns the context's trace as text, so that another process can continue it. If there is none, Inject returns
-// "".
+// Inject returns the context's trace as text for another process to continue, or "" if there is none.
 func Inject(ctx context.Context) string {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return ""
@@ -25,8 +23,7 @@ func Inject(ctx context.Context) string {
 	return carried[Header]
 }
 
-// Extract returns a context that continues a trace from `carried`, the text returned by Inject. Later spans become part
-// of that trace.
+// Extract returns a context that continues the trace in `carried`, the text from Inject. Later spans become part of it.
 func Extract(ctx context.Context, carried string) context.Context {
 	if carried == "" {
 		return ctx

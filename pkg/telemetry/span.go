@@ -25,7 +25,7 @@ func Number[N int | int64 | uint64](name string, value N) Attribute {
 // Span is a unit of work in a trace. A nil Span is valid and records nothing.
 type Span struct{ span trace.Span }
 
-// Start starts a child span of the context's span. If the context has no span, nothing is traced.
+// Start starts a child of the context's span. If there is none, nothing is traced.
 func Start(ctx context.Context, name string, attributes ...Attribute) (context.Context, *Span) {
 	parent := trace.SpanFromContext(ctx)
 	if !parent.IsRecording() {
@@ -46,7 +46,7 @@ func (s *Span) Set(attributes ...Attribute) {
 	}
 }
 
-// End ends the span. If err is not nil, the span is marked as failed, with the kind of error but without its message.
+// End ends the span. A non-nil err marks it as failed, with the kind of error but without its message.
 func (s *Span) End(err error) {
 	if s == nil {
 		return

@@ -29,8 +29,8 @@ const closeTimeout = 3 * time.Second
 
 // Open starts exporting traces over HTTP if OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT names a
 // destination. The other standard variables configure samplers, batches, headers, certificates and attributes. The
-// returned `stop` function exports the remaining spans, which takes at most three seconds. If there is no destination,
-// Open returns nil Traces, and `stop` does nothing. `process` is the default for OTEL_SERVICE_NAME.
+// returned `stop` function exports the remaining spans, which takes at most three seconds. Without a destination, Open
+// returns nil Traces, and `stop` does nothing. `process` is the default for OTEL_SERVICE_NAME.
 func Open(ctx context.Context, process, version string, getenv func(string) string, log *slog.Logger) (t *Traces, stop func(), err error) {
 	on, err := isEnabled(getenv)
 	if err != nil || !on {
@@ -100,8 +100,7 @@ func (t *Traces) Request(ctx context.Context, header http.Header, name string, a
 	return begin(ctx, t.tracer(), trace.SpanKindServer, name, attributes)
 }
 
-// Continue starts a span in the trace from `carried`, the text returned by Inject. If it is "", Continue starts a new
-// trace.
+// Continue starts a span in the trace in `carried`, the text from Inject, or in a new trace if that is "".
 func (t *Traces) Continue(ctx context.Context, carried, name string, attributes ...Attribute) (context.Context, *Span) {
 	if t == nil {
 		return ctx, nil

@@ -56,8 +56,8 @@ func (m *JobMetrics) Observe(o jobs.Outcome) {
 	}
 }
 
-// Backlogs is a collector that reports the number of waiting jobs and the age of the oldest one, for autoscaling and
-// alerts. It reads both on each scrape.
+// Backlogs is a collector for autoscaling and alerts. On each scrape, it reads the number of waiting jobs and the age
+// of the oldest one.
 type Backlogs struct {
 	broker  *jobs.Broker
 	catalog *catalog.Catalog
@@ -68,7 +68,7 @@ type Backlogs struct {
 	log     *slog.Logger
 }
 
-// scrapeTimeout is the total time limit for the reads in one scrape.
+// scrapeTimeout limits all of a scrape's reads together.
 const scrapeTimeout = 3 * time.Second
 
 // laneOutbox is the lane label's value for jobs that wait in the catalog until the stream has room for them.

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// Names of the spans for model calls. Metrics measure only whole stages; these spans show which call in a stage took
-// the time.
+// Names of the spans for model calls. Metrics cover only whole stages; these spans show which call in a stage took the
+// time.
 const (
 	spanChat   = "chat"
 	spanEmbed  = "embed query"
@@ -58,7 +58,7 @@ func (t tracedQueries) Embedder(model string) (embed.Embedder, error) {
 
 type tracedQuery struct{ embed.Embedder }
 
-// Unwrap returns the wrapped embedder, which may implement other interfaces.
+// Unwrap returns the wrapped embedder, because it may implement other interfaces.
 func (t tracedQuery) Unwrap() embed.Embedder { return t.Embedder }
 
 // Embed implements embed.Embedder.

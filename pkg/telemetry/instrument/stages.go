@@ -1,6 +1,6 @@
 // Package instrument measures a process's components: it times their work, counts outcomes and creates spans. It wraps
-// most components. A few call it themselves, through an interface such as ingest.Measure. Unlike the telemetry package,
-// it may import the components' packages. Only the app package imports it.
+// most components; a few call it through an interface such as ingest.Measure. Unlike the telemetry package, it may
+// import the components' packages. Only the app package imports it.
 package instrument
 
 import (
@@ -58,8 +58,8 @@ func NewStages(r prometheus.Registerer) *Stages {
 		}, []string{"kind"}),
 	}
 	r.MustRegister(s.took, s.failed, s.tokens)
-	// Create the counters at zero. If a counter appeared only with its first failure, a monitoring system would not see
-	// that failure as an increase.
+	// Create the counters at zero. If a counter appeared with its first failure, a monitoring system would not see that
+	// failure as an increase.
 	for _, stage := range allStages {
 		s.took.WithLabelValues(stage)
 		s.failed.WithLabelValues(stage, telemetry.Cause(io.ErrUnexpectedEOF))
@@ -71,8 +71,7 @@ func NewStages(r prometheus.Registerer) *Stages {
 	return s
 }
 
-// Begin starts a stage. The caller must call `end` with the stage's error, or nil. Begin can be used as an
-// ingest.Measure.
+// Begin starts a stage. The caller must call `end` with the stage's error, or nil. Begin is an ingest.Measure.
 func (s *Stages) Begin(ctx context.Context, stage string, attributes ...telemetry.Attribute) (inner context.Context, end func(error)) {
 	began := time.Now()
 	inner, span := telemetry.Start(ctx, stage, attributes...)
@@ -117,7 +116,7 @@ func (t TimedRetriever) Retrieve(ctx context.Context, r retrieve.Request) (found
 	return t.next.Retrieve(ctx, r)
 }
 
-// Facets calls the wrapped retriever and times it like a query.
+// Facets calls the wrapped retriever, timed like a query.
 func (t TimedRetriever) Facets(ctx context.Context, r retrieve.FacetRequest) (found domain.Facets, err error) {
 	ctx, end := t.stages.Begin(ctx, stageRetrieve, telemetry.Number("sluice.datastores", 1), telemetry.Number("sluice.facets", len(r.Keys)))
 	defer func() { end(err) }()
