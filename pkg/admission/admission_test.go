@@ -91,7 +91,7 @@ func TestAWaiterIsRefusedAtItsTimeout(t *testing.T) {
 	})
 }
 
-// TestOverloadServesTheNewestFirst queues a third caller when only two may wait. It replaces the first one.
+// TestOverloadServesTheNewestFirst queues a third caller when only two may wait. It takes the first one's place.
 func TestOverloadServesTheNewestFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

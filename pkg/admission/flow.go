@@ -20,10 +20,9 @@ type flow struct {
 const (
 	// A gate with fewer flows than this doesn't remove idle ones.
 	minSweep = 256
-	// Minimum charge per caller. Otherwise flows with zero-cost callers would not take turns.
+	// Minimum charge per caller. At zero cost, flows would not take turns.
 	minCost = time.Microsecond
-	// Weight given to the old estimate when updating a flow's estimated cost per caller. The latest caller's cost has
-	// weight 1.
+	// Weight of the old estimate when updating a flow's cost per caller. The latest caller's cost has weight 1.
 	estimateWeight = 7
 )
 
@@ -63,8 +62,8 @@ func (g *Gate) flow(name string) *flow {
 	return f
 }
 
-// sweep removes idle flows that owe nothing for earlier callers. If too many flows remain, it removes every idle flow,
-// so the number of callers bounds the number of flows in memory.
+// sweep removes idle flows that owe nothing for earlier callers. If too many remain, it removes every idle flow, so
+// that the number of callers bounds the number of flows in memory.
 func (g *Gate) sweep() {
 	now := time.Now()
 	for name, f := range g.flows {
@@ -96,7 +95,7 @@ func (g *Gate) mayTake(f *flow, weight int) bool {
 	return Allows(f.held, free, g.opts.Share) && (f.held == 0 || free-weight >= g.opts.Spare)
 }
 
-// Allows reports whether a flow already holding `held` slots may take another while `free` slots are free. See
+// Allows reports whether a flow that holds `held` slots may take another while `free` slots are free. See
 // Options.Share.
 func Allows(held, free int, share float64) bool {
 	const rounding = 1e-9 // exceeds the rounding error for a share such as 25/7
@@ -153,7 +152,7 @@ func (g *Gate) next() (*flow, int) {
 	return nil, 0
 }
 
-// admit gives the flow `weight` slots and charges it in advance for a caller's estimated cost.
+// admit gives the flow `weight` slots and charges it a caller's estimated cost in advance.
 func (g *Gate) admit(f *flow, weight int) *Slot {
 	g.clock = f.start(g.clock)
 	g.used += weight
@@ -168,7 +167,7 @@ func (g *Gate) charge(f *flow, cost time.Duration) {
 	g.latest = max(g.latest, f.used)
 }
 
-// settle corrects a flow's charge: it replaces the estimated cost with the actual cost.
+// settle replaces the estimated cost in a flow's charge with the actual cost.
 func (g *Gate) settle(f *flow, estimate, cost time.Duration, weight int) {
 	cost = max(cost, minCost)
 	f.used += (cost - estimate) * time.Duration(weight)

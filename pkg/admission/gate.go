@@ -24,8 +24,8 @@ type Options struct {
 	Waiting int // maximum queue length; beyond it, a caller from the longest flow queue is refused; -1 means no maximum
 
 	// Time-outs for waiting callers: Burst for those that arrive in a burst, OverloadTimeout for those that arrive
-	// during sustained load. If OverloadTimeout is 0, callers wait until their context is done and each flow is served
-	// first in, first out.
+	// during sustained load. If OverloadTimeout is 0, callers wait until their context is done, and each flow is first
+	// in, first out.
 	OverloadTimeout, Burst time.Duration
 	// Interval is how long a flow's queue may be non-empty before its load no longer counts as a burst. 0 means all
 	// load counts as sustained.
@@ -89,8 +89,8 @@ func New(o Options) *Gate {
 	return &Gate{opts: o, flows: map[string]*flow{}, sweepAt: minSweep}
 }
 
-// Enter waits until the gate admits a caller from the flow. It returns the caller's slot and true; the caller must call
-// Leave on the slot exactly once. Enter returns false if the gate refuses the caller, its time-out expires or ctx is
+// Enter waits until the gate admits a caller from the flow. It returns true and the caller's slot, on which the caller
+// must call Leave exactly once. Enter returns false if the gate refuses the caller, its time-out expires or ctx is
 // done.
 func (g *Gate) Enter(ctx context.Context, flow string) (*Slot, bool) {
 	return g.EnterWeighted(ctx, flow, 1)
