@@ -2,8 +2,8 @@ package manual
 
 import "html/template"
 
-// layout is the frame of every page. The navigation comes after the text, so narrow windows and screen readers start
-// with the content. Wide windows show it at the side.
+// layout is the frame of every page. The navigation comes after the text, so that narrow windows and screen readers
+// start with the content. Wide windows show it at the side.
 var layout = template.Must(template.New("page").Parse(`<!doctype html>
 <html lang="en">
 <head>

@@ -26,15 +26,15 @@ const Root = "/docs"
 // Reference is the path of the API reference, which is not one of this package's pages.
 const Reference = Root + "/api"
 
-// Icon is the path of the service's icon. The API reference uses it, too.
+// Icon is the path of the service's icon, which the API reference uses too.
 const Icon = Root + "/icon.svg"
 
 // Policy is the pages' Content-Security-Policy. It allows only styles, scripts and images from the service itself.
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; " +
 	"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// picturePolicy is the Content-Security-Policy for SVG images. It takes effect when a user opens an image directly. It
-// allows the image's own styles but no scripts.
+// picturePolicy is the Content-Security-Policy for SVG images opened directly. It allows an image's own styles but no
+// scripts.
 const picturePolicy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
 
 //go:embed static/manual.css

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// frontPage is the front page's file name. That page's headings and lists of links become the navigation.
+// frontPage is the front page's file name. Its headings and lists of links become the navigation.
 const frontPage = "README.md"
 
 // page is a Markdown file.
@@ -31,7 +31,7 @@ type heading struct {
 	id    string
 }
 
-// section is a heading and the pages linked from the list below it.
+// section is a heading and the pages linked in the list below it.
 type section struct {
 	Title string
 	Links []link
@@ -73,7 +73,7 @@ func readPages(source fs.FS) (*pages, error) {
 	return &all, nil
 }
 
-// navigate builds the navigation from the front page. Pages not linked there come last, except for those in
+// navigate builds the navigation from the front page. Pages it doesn't link come last, except for those in
 // subdirectories, which are left out.
 func (a *pages) navigate() {
 	named := map[string]bool{Root: true}

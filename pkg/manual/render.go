@@ -19,8 +19,8 @@ import (
 // repository is the base address of files outside the documentation.
 const repository = "https://github.com/sluice/sluice/blob/main/"
 
-// markdown parses and renders Markdown. It drops any HTML in the source and writes no inline styles, because the
-// Content Security Policy would block them.
+// markdown parses and renders Markdown. It drops any HTML in the source and writes no inline styles, which the Content
+// Security Policy would block.
 var markdown = goldmark.New(goldmark.WithExtensions(
 	extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)), extension.Strikethrough, extension.Linkify))
 
@@ -96,8 +96,8 @@ func render(files fs.FS, source string, content []byte) (page, error) {
 	return p, nil
 }
 
-// scrollableParts makes tables and code blocks scrollable, also by keyboard. Replacing plain strings is safe: since <
-// is escaped in a page's text, only tags match.
+// scrollableParts makes tables and code blocks scrollable, also by keyboard. Replacing strings is safe, because < is
+// escaped in a page's text, so only tags match.
 var scrollableParts = strings.NewReplacer(
 	"<table>", `<div class="wide" role="group" aria-label="Table" tabindex="0"><table>`, "</table>", "</table></div>",
 	"<th></th>", "<td></td>", // an empty cell is not a heading
@@ -183,7 +183,7 @@ func plainText(n ast.Node, content []byte) string {
 	return strings.TrimSpace(b.String())
 }
 
-// anchor returns a heading's id. It is the same as on GitHub, so links work in both places.
+// anchor returns a heading's id. It is the same as on GitHub, so that links work in both places.
 func anchor(heading string, seen map[string]int) string {
 	id := strings.Map(func(r rune) rune {
 		switch {

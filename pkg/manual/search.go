@@ -30,18 +30,15 @@ const (
 	b             = 0.75
 	headingWeight = 4
 	titleWeight   = 2
-	// Factor for the score of a passage that contains the whole query verbatim. It favours exact names, such as those
-	// of settings.
+	// Factor for a passage that contains the whole query verbatim. It favours exact names, such as those of settings.
 	verbatimFactor = 2
 	// Factor for the beginning of the page whose address ends in the query, such as embed.
 	addressFactor = 4
-	// Factor for the scores of decision records and history. It is below 1 because most readers want to know how to use
-	// the program.
+	// Factor for decision records and history. It is below 1 because most readers want to know how to use the program.
 	decisionFactor = 0.6
 )
 
-// passageLength is the target length of a passage in bytes. Once a passage is this long, the section's next block
-// starts a new one.
+// passageLength is the length in bytes beyond which a section's next block starts a new passage.
 const passageLength = 800
 
 // passage is a sequence of blocks in a page's section.
@@ -58,8 +55,8 @@ type Hit struct {
 	Page string `json:"page"`
 	Text string `json:"text,omitempty"` // heading; absent: the page itself
 	At   string `json:"at"`
-	// Excerpt is the part of the passage with the most query words. It is split at these words, which are the elements
-	// with odd indexes.
+	// Excerpt is the part of the passage with the most query words. It is split at these words, so they are the
+	// elements with odd indexes.
 	Excerpt []string `json:"excerpt,omitempty"`
 }
 
@@ -198,7 +195,7 @@ func (s *searcher) wordsOf(query string) [][]string {
 // excerptLength is the approximate length of an excerpt in bytes.
 const excerptLength = 160
 
-// excerpt returns the part of a text with the most distinct terms. It is split so that each matching word is a separate
+// excerpt returns the part of a text with the most distinct terms, split so that each matching word is a separate
 // element.
 func excerpt(text string, terms map[string]bool, analyzer *analysis.Analyzer) []string {
 	type span struct {

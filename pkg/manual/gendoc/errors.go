@@ -44,7 +44,7 @@ If accepted content turns out to be unreadable, the datasource gets the status `
 Temporary causes, such as a model server that is down, are retried for hours. Meanwhile the status is ` + "`pending`" + `, and ` + "`error`" + ` has the cause. ` + "`POST /datasources/{id}/resync`" + ` retries at once. [Troubleshooting](troubleshooting.md) lists common causes.
 `
 
-// errorCodes writes the page about error codes, including the meaning and remedy of each.
+// errorCodes writes the page about error codes, with the meaning and remedy of each.
 func errorCodes(b *bytes.Buffer, _ string) error {
 	b.WriteString(errorsHead)
 	for _, e := range problem.Docs() {
