@@ -1,6 +1,6 @@
 // Package loadtest sends load to a running service over its HTTP API and measures latencies. If a rate is set, requests
-// start on schedule even if responses are slow (an open loop). Latency is measured from the time a request was due, so
-// it includes the time spent waiting behind slow responses. See Gil Tene, "How NOT to Measure Latency".
+// start on schedule even if responses are slow (an open loop). Latency counts from the time a request was due, so it
+// includes waiting behind slow responses. See Gil Tene, "How NOT to Measure Latency".
 package loadtest
 
 import (
@@ -27,9 +27,9 @@ type Load struct {
 	// Clients is the maximum number of simultaneous requests. If a rate is set, due requests wait for a free client,
 	// and the wait counts as latency.
 	Clients int
-	// Warmup is how long to send requests before the measurement starts. For is how long to measure.
+	// Warmup is how long to send requests before measuring. For is how long to measure.
 	Warmup, For time.Duration
-	// Grace is how long to wait for responses after the last request. Requests still unanswered then count as failed.
+	// Grace is how long to wait for responses after the last request. Unanswered requests then count as failed.
 	Grace time.Duration
 	// Requests is the maximum number of requests, including the warm-up; 0 means no limit.
 	Requests int
@@ -106,7 +106,7 @@ func (r *run) open(sending, answering context.Context, begun time.Time) {
 		select {
 		case free <- struct{}{}:
 		case <-sending.Done():
-			// Count the requests that were due but found no free client.
+			// Count the requests that came due but found no free client.
 			r.recordUnsent(due, time.Now(), r.load.Rate)
 			return
 		}
@@ -143,7 +143,7 @@ func (r *run) send(ctx context.Context, n int, due time.Time) {
 	r.record(due, time.Now(), err)
 }
 
-// drain waits for outstanding responses. After Load.Grace, it calls giveUp to cancel any remaining requests.
+// drain waits for outstanding responses. After Load.Grace, it cancels the remaining requests with giveUp.
 func (r *run) drain(ctx, sending context.Context, giveUp func()) {
 	answered := make(chan struct{})
 	go func() { r.requests.Wait(); close(answered) }()

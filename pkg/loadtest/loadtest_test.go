@@ -48,7 +48,7 @@ func about(got, want float64) bool { return got >= want*.998 && got <= want*1.00
 func TestAnOpenLoopCountsFromWhenARequestWasDue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		// The first response takes a second. During that time, nine more requests become due. They are answered right
+		// The first response takes a second, during which nine more requests come due. They are answered right
 		// afterwards.
 		r, err := Run(t.Context(), Load{Rate: 10, Clients: 1, For: 2 * time.Second, Requests: 10, Grace: time.Second}, lasting(time.Second, 0))
 		if err != nil {

@@ -90,7 +90,7 @@ func (r *recorder) record(due, at time.Time, err error) {
 	}
 }
 
-// recordUnsent counts requests that were due between `from` and `to` but found no free client.
+// recordUnsent counts requests that came due between `from` and `to` but found no free client.
 func (r *recorder) recordUnsent(from, to time.Time, rate float64) {
 	if from.Before(r.from) {
 		from = r.from
@@ -110,7 +110,7 @@ func shorten(text string) string {
 	return text
 }
 
-// describe returns a short description of the error. The report groups failures by it.
+// describe returns a short description of the error, by which the report groups failures.
 func describe(err error) string {
 	var refused *client.Error
 	switch {

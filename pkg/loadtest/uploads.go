@@ -32,8 +32,7 @@ type Uploads struct {
 // result is the outcome of processing a datasource. err is nil if it succeeded.
 type result struct{ err error }
 
-// NewUploads returns an Uploads for the datastore, which it starts watching. `item` returns item number n, counted from
-// 0.
+// NewUploads returns an Uploads for the datastore and starts watching it. `item` returns item number n, counted from 0.
 func NewUploads(ctx context.Context, s *service.Service, datastoreID string, item func(n int) Item) (*Uploads, error) {
 	ctx, stop := context.WithCancel(ctx)
 	follow, err := s.Watch(ctx, datastoreID)
@@ -89,8 +88,8 @@ func (u *Uploads) end(err error) {
 	}
 }
 
-// Request uploads item number n and returns once it is searchable. It records two times in `take`: when the service
-// accepted the item and when the item became searchable.
+// Request uploads item number n and returns once it is searchable. It records in `take` when the service accepted the
+// item and when it became searchable.
 func (u *Uploads) Request(ctx context.Context, n int, take *Times) error {
 	id, err := u.send(ctx, n)
 	if err != nil {
