@@ -57,7 +57,7 @@ type Account struct {
 	wait func(ctx context.Context, d time.Duration) error
 }
 
-// New returns a client. It sends no request.
+// New returns a client without sending a request.
 func New(c Config) (*Account, error) {
 	base, err := url.Parse(cmp.Or(c.URL, DefaultURL))
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
@@ -138,7 +138,7 @@ func (e *Unreadable) Error() string { return e.err.Error() }
 func (e *Unreadable) Unwrap() error { return e.err }
 
 // ConcernsObject reports whether an error concerns only the requested object, such as a file, so that other objects may
-// still be readable. It returns false if the server cannot be reached, is overloaded or rejects the key.
+// still be readable. It returns false if the server can't be reached, is overloaded or rejects the key.
 func ConcernsObject(err error) bool {
 	if _, ok := errors.AsType[*Unreadable](err); ok {
 		return true
@@ -177,8 +177,8 @@ func (a *Account) File(ctx context.Context, id string) (File, error) {
 	return f, a.get(ctx, &f, nil, "files", id)
 }
 
-// Download writes a file's content to a new file at the path. OpenAI does not return the content of files with some
-// purposes, such as assistants; Download then fails with an Error.
+// Download writes a file's content to a new file at the path. It fails with an Error for files with some purposes, such
+// as assistants, whose content OpenAI doesn't return.
 func (a *Account) Download(ctx context.Context, id, path string) error {
 	return a.try(ctx, nil, func(body io.Reader) error {
 		f, err := os.Create(path)
@@ -197,8 +197,7 @@ func (a *Account) Download(ctx context.Context, id, path string) error {
 	}, "files", id, "content")
 }
 
-// Text returns the text of a file in a vector store. The server sends the text in chunks that may overlap, and Text
-// joins them again.
+// Text returns the text of a file in a vector store, joined from the server's chunks, which may overlap.
 func (a *Account) Text(ctx context.Context, storeID, fileID string) (string, error) {
 	var chunks []string
 	for page := ""; ; {
@@ -226,8 +225,8 @@ func (a *Account) Text(ctx context.Context, storeID, fileID string) (string, err
 	}
 }
 
-// pages yields all objects in a list, page by page. `id` returns an object's id. Each page starts after the last id of
-// the previous one.
+// pages yields all objects in a list, page by page. `id` returns an object's id. Each page starts after the previous
+// one's last id.
 func pages[T any](ctx context.Context, a *Account, id func(T) string, path ...string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		query := url.Values{"limit": {fmt.Sprint(pageSize)}, "order": {"asc"}}
@@ -270,13 +269,13 @@ func (a *Account) get(ctx context.Context, into any, query url.Values, path ...s
 	}, path...)
 }
 
-// interrupted is the error for a response that was cut off. The request may be repeated.
+// interrupted is the error for a response that was cut off. Retrying is safe.
 type interrupted struct{ err error }
 
 func (e *interrupted) Error() string { return "the response was interrupted: " + e.err.Error() }
 func (e *interrupted) Unwrap() error { return e.err }
 
-// try sends a request and passes the response to `read`. After temporary errors, it repeats the request.
+// try sends a request and passes the response to `read`. It retries after temporary errors.
 func (a *Account) try(ctx context.Context, query url.Values, read func(body io.Reader) error, path ...string) error {
 	segments := make([]string, len(path))
 	for i, segment := range path {
@@ -299,8 +298,7 @@ func (a *Account) try(ctx context.Context, query url.Values, read func(body io.R
 	}
 }
 
-// send sends a request once. If it fails, `after` says how long to wait before sending it again, or is -1 if it would
-// fail again.
+// send sends a request once. On failure, `after` is how long to wait before a retry, or -1 if that would fail again.
 func (a *Account) send(ctx context.Context, address string, read func(body io.Reader) error) (after time.Duration, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {

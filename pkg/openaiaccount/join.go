@@ -2,15 +2,15 @@ package openaiaccount
 
 import "strings"
 
-// Bounds on the overlap of two chunks, in bytes. A shorter overlap may be a coincidence, and longer ones are not
-// expected: OpenAI's chunks have at most 4,096 tokens and overlap by at most half of that.
+// Bounds on the overlap of two chunks, in bytes. A shorter overlap may be a coincidence. A longer one isn't expected:
+// OpenAI's chunks have at most 4,096 tokens and overlap by at most half of that.
 const (
 	minOverlap = 20
 	maxOverlap = 32 << 10
 )
 
-// join joins chunks into one text. If the end of a chunk is repeated at the beginning of the next one, it appears only
-// once. Chunks that do not overlap are separated by an empty line.
+// join joins chunks into one text. Overlaps appear only once, and chunks that don't overlap are separated by an empty
+// line.
 func join(chunks []string) string {
 	var text strings.Builder
 	before := ""
