@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Cache compiles search settings and caches the results. It never has to invalidate an entry, because callers ask for a
-// specific version and versions do not change.
+// Cache compiles search settings and caches the results. It never invalidates an entry, because callers ask for a
+// specific version and versions don't change.
 type Cache struct {
 	read func(ctx context.Context, datastoreID string, version int64) ([]byte, error)
 
@@ -55,7 +55,7 @@ func (c *Cache) Settings(ctx context.Context, datastoreID string, version int64)
 	return compiled, nil
 }
 
-// keep caches an entry for a datastore, unless a newer version is already cached. If the cache is full, it evicts other
+// keep caches an entry for a datastore unless a newer version is cached. If the cache is full, it evicts other
 // datastores' settings, chosen arbitrarily.
 func (c *Cache) keep(datastoreID string, entry cached) {
 	c.mu.Lock()

@@ -13,8 +13,8 @@ type Datasources interface {
 	ResolveFilters(ctx context.Context, datastoreIDs []string, f domain.Filters) ([]string, error)
 }
 
-// Resolve looks up documents in a datastore. For each document, it returns the ids of the matching datasources, or nil
-// if there are none.
+// Resolve looks up documents in a datastore. For each one, it returns the ids of the matching datasources, or nil if
+// there are none.
 func Resolve(ctx context.Context, c Datasources, datastoreID string, documents []Document) ([][]string, error) {
 	var ids, customIDs []string
 	for _, d := range documents {
@@ -56,8 +56,8 @@ func Resolve(ctx context.Context, c Datasources, datastoreID string, documents [
 	return out, nil
 }
 
-// Missing returns a warning for each document that the pins name but the datastore does not have. A warning's field is
-// the document's path in the settings, such as pins[0].documents[1].
+// Missing returns a warning for each pinned document that the datastore doesn't have. A warning's field is the
+// document's path in the settings, such as pins[0].documents[1].
 func (s Settings) Missing(ctx context.Context, c Datasources, datastoreID string) ([]domain.FieldError, error) {
 	var documents []Document
 	var fields []string

@@ -1,6 +1,5 @@
 // Package searchsettings holds the settings that control the search in a datastore: synonyms, stop words, boosts and
-// pinned documents. See docs/retrieval.md. Settings are stored as JSON in numbered versions and compiled when a query
-// needs them.
+// pinned documents. See docs/retrieval.md. Settings are stored as JSON in numbered versions and compiled on demand.
 package searchsettings
 
 import (
@@ -258,8 +257,8 @@ func (s Settings) Compile() (*Compiled, error) {
 	return out, nil
 }
 
-// Pinned returns the documents that pins put first for the given queries, in order, and the documents they hide. Both
-// lists are nil if no pin matches. c may be nil.
+// Pinned returns the documents that pins put first for the given queries, in order, and the documents they hide. If no
+// pin matches, both are nil. c may be nil.
 func (c *Compiled) Pinned(queries ...string) (first, blocked []Document) {
 	if c == nil || len(c.pins) == 0 {
 		return nil, nil

@@ -10,14 +10,14 @@ import (
 )
 
 // Rule is a synonym rule: a query that contains one of the texts in From also finds rows with one of the texts in To.
-// If To is nil, the texts in From are synonyms of each other.
+// If To is nil, the texts in From are each other's synonyms.
 type Rule struct{ From, To []string }
 
 // arrow separates the two sides of a one-way rule.
 const arrow = "=>"
 
 // ParseRule reads a rule in Solr's format. In "a, b", the texts are synonyms of each other; "a => b, c" works only in
-// the direction of the arrow. A backslash makes the next character part of a text.
+// the arrow's direction. A backslash makes the next character part of a text.
 func ParseRule(line string) (Rule, error) {
 	sides, err := splitRule(line)
 	switch {
@@ -45,7 +45,7 @@ func ParseRule(line string) (Rule, error) {
 	return rule, nil
 }
 
-// splitRule splits a rule at each "=>" and returns the texts on each side. Empty texts are omitted.
+// splitRule splits a rule at each "=>" and returns each side's texts, without empty ones.
 func splitRule(line string) (sides [][]string, err error) {
 	var texts []string
 	var text strings.Builder
