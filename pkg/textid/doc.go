@@ -1,7 +1,7 @@
 // Package textid determines whether the texts of web pages are equal or similar.
 //
 // Web servers put values into pages that change with each request: nonces, CSRF tokens, the time, view counters.
-// RemoveVolatile removes them from the text, so that its Hash stays the same from request to request.
+// RemoveVolatile removes them from the text, so that its Hash stays the same.
 //
 // A Sketch is a MinHash of the text's shingles (Broder, "On the resemblance and containment of documents", 1997). The
 // share of equal values in two sketches estimates the share of shingles that the texts have in common. To save time,

@@ -14,7 +14,7 @@ const (
 	// maxShingles bounds the work for one text.
 	maxShingles = 200_000
 	// minSimilarity is the share of shingles that similar texts must have in common. A page and its print version reach
-	// this share; two pages with the same template do not.
+	// it; two pages with the same template don't.
 	minSimilarity = 0.8
 )
 
@@ -33,8 +33,8 @@ func hashStable(title, steady string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Identify returns a Hash of a page's title and text, and a Sketch computed from `own`: the part of the text not shared
-// with other pages, or the whole text.
+// Identify returns a Hash of a page's title and text, and a Sketch of `own`: the part of the text not shared with other
+// pages, or the whole text.
 func Identify(title, text, own string) (hash string, sketch []byte) {
 	steady := RemoveVolatile(text)
 	hash = hashStable(title, steady)

@@ -24,7 +24,7 @@ const (
 	epoch             = `1\d{9}(?:\d{3})?(?:\.\d+)?`
 	// second is a date with a time of day, a time of day with seconds, or a Unix time.
 	second = `(?:` + date + dateTimeSeparator + clock + `|` + clock + `,? (?:on )?` + date + `|` + weekdays + ` ` + months + ` +\d{1,2} ` + exact + ` \d{4}|` + exact + `|` + epoch + `)`
-	// instant is like second, except that the time of day after a date must include seconds.
+	// instant is like second, but a time of day after a date must include seconds.
 	instant   = `(?:` + date + dateTimeSeparator + exact + `|` + exact + `(?:,? (?:on )?` + date + `)?|` + weekdays + ` ` + months + ` +\d{1,2} ` + exact + ` \d{4}|` + epoch + `)`
 	moment    = `(?:` + second + `|` + date + `|` + clock + `)`
 	wordEnd   = `(?:\b|$)`
@@ -44,12 +44,12 @@ type volatilePattern struct {
 	notBefore  *regexp.Regexp // a match is kept if this expression matches the text after it; may be nil
 }
 
-// perUnit matches text such as the "per month" in "10,000 views per month". If such text follows a number of views, the
-// number belongs to an offer and is content rather than a counter.
+// perUnit matches what follows the number in "10,000 views per month". Such a number belongs to an offer, so it is
+// content rather than a counter.
 var perUnit = regexp.MustCompile(`^\s*(?:per\b|/|€|\$|%|an? \pL|each\b|every\b|pro\b|par\b|por\b|im monat|included|for\b)`)
 
 // strictPatterns lists the patterns for text that changes with every response. A time matches only after words about
-// the server or its page. Times after "Time:", "printed", "as of" or "last updated" stay, because they may be content.
+// the server or its page. It stays after "Time:", "printed", "as of" or "last updated", because it may be content.
 var strictPatterns = []volatilePattern{
 	// Matches "Page generated at 13:04" and "Server time: 13:04".
 	{anyOf: []string{"page", "response", "seite", "página", "server"},
@@ -89,13 +89,13 @@ var lenientPatterns = slices.Concat(strictPatterns, []volatilePattern{
 
 // RemoveVolatile returns the text in lower case, with single spaces, and without the parts that a server changes in
 // every response: the time at which the page was generated, durations, ages ("3 minutes ago"), counters, tokens and
-// request ids. All other dates, times and numbers stay, because a change in them is a change in content. Use
-// RemoveVolatile to compare two pages.
+// request ids. All other dates, times and numbers stay, because a change in them is a change in content. Use it to
+// compare two pages.
 func RemoveVolatile(text string) string { return removeMatches(text, lenientPatterns) }
 
-// RemoveVolatileStrict removes less than RemoveVolatile: ages and visit counters stay, because they may be facts. Use
-// it to compare a page with an earlier version of itself. RemoveVolatile could make a changed page look unchanged, so
-// that the page would not be indexed again.
+// RemoveVolatileStrict keeps ages and visit counters, unlike RemoveVolatile, because they may be facts. Use it to
+// compare a page with an earlier version of itself: with RemoveVolatile, a changed page could look unchanged and would
+// not be indexed again.
 func RemoveVolatileStrict(text string) string { return removeMatches(text, strictPatterns) }
 
 func removeMatches(text string, parts []volatilePattern) string {
