@@ -38,9 +38,8 @@ const (
 	maxProduct = 100
 )
 
-// Boost is a rule that gives each document a factor between 1 and Factor, and Apply changes the document's score by
-// this factor. The factor depends on the document's values for the metadata key Key; a document without any has the
-// factor 1.
+// Boost is a rule that gives each document a factor between 1 and Factor, by which Apply changes the document's score.
+// The factor depends on the document's values for the metadata key Key. Without any, it is 1.
 type Boost struct {
 	Type   Type
 	Key    string // metadata key, as in filters
@@ -97,9 +96,8 @@ func (b Boost) Scorer(now time.Time) Scorer {
 	return s
 }
 
-// FactorFor returns the factor for a document with these values for the boost's metadata key. If there are several, the
-// one that gets the largest share of the boost counts. If the boost cannot use one of the values, the error is a
-// TypeError.
+// FactorFor returns the factor for a document with these values for the boost's metadata key. Of several values, the
+// one with the largest share of the boost counts. If the boost can't use one of the values, the error is a TypeError.
 func (s Scorer) FactorFor(values []filter.Value) (float64, error) {
 	var share float64
 	for _, v := range values {
@@ -141,13 +139,13 @@ func (s Scorer) share(v filter.Value) (float64, bool) {
 	return 0, true
 }
 
-// TypeError means that a boost cannot use one of a document's values.
+// TypeError means that a boost can't use one of a document's values.
 type TypeError struct {
 	Boost Boost
 	Value filter.Value
 }
 
-// Error implements error. The message has no subject, because callers prefix it with the name of the boost's field.
+// Error implements error. The message has no subject; callers prefix the boost's field.
 func (e *TypeError) Error() string {
 	uses := map[Type]string{
 		Recency: "a recency boost needs dates such as 2026-01-31",

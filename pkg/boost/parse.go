@@ -13,8 +13,8 @@ import (
 	"github.com/sluice/sluice/pkg/filter"
 )
 
-// Parse reads boosts from decoded JSON, which must be an array of objects. `field` is that array's name in the request
-// and prefixes every field path in the errors. Parse returns nil for null and if there are errors.
+// Parse reads boosts from decoded JSON, which must be an array of objects. `field` is the array's name in the request
+// and prefixes every field path in the errors. Parse returns nil for null, or if there are errors.
 func Parse(v any, field string) ([]Boost, []domain.FieldError) {
 	if v == nil {
 		return nil, nil
@@ -58,7 +58,7 @@ func (p *parser) fault(field, format string, args ...any) {
 	p.faults = append(p.faults, domain.FieldError{Field: field, Message: fmt.Sprintf(format, args...)})
 }
 
-// boost reads one boost. If it records an error in p, the caller must discard the result.
+// boost reads one boost. After recording an error in p, its result is invalid.
 func (p *parser) boost(v any, field string) (b Boost) {
 	object, ok := v.(map[string]any)
 	if !ok {
