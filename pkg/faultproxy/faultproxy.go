@@ -1,5 +1,5 @@
-// Package faultproxy implements a TCP proxy that simulates faults. Tests put it between the service and a server the
-// service depends on, to check how requests behave while that server is down, silent, slow or flapping.
+// Package faultproxy implements a TCP proxy that simulates faults. Tests put it between the service and a server it
+// depends on, to see how requests behave while that server is down, silent, slow or flapping.
 //
 // It works with any protocol over TCP, such as those of NATS, PostgreSQL, Milvus and model servers.
 package faultproxy
@@ -50,10 +50,10 @@ func Slow(latency time.Duration, rate int) Mode {
 	return Mode{kind: slow, latency: latency, rate: rate}
 }
 
-// CutAfter resets each connection after the given number of further bytes, counted over both directions.
+// CutAfter resets each connection after that many more bytes, counted over both directions.
 func CutAfter(bytes int64) Mode { return Mode{kind: cut, after: bytes} }
 
-// Flap alternates between Refuse and Pass, starting with Refuse. The phases last `down` and `up`, respectively.
+// Flap alternates between Refuse for `down` and Pass for `up`, starting with Refuse.
 func Flap(up, down time.Duration) Mode { return Mode{kind: refuse, up: up, down: down} }
 
 // Proxy forwards connections to a server. It is safe for concurrent use.
@@ -245,8 +245,8 @@ func (p *Proxy) pipe(l *link, to, from net.Conn) {
 	}
 }
 
-// delay waits as long as the mode requires for n bytes and returns how many of them may pass. `last` is true if the
-// mode then ends the connection. `allowed` is -1 if the connection ends before any byte may pass.
+// delay waits as long as the mode requires for n bytes and returns how many of them may pass, or -1 if the connection
+// ends before the first. `last` is true if the mode then ends the connection.
 func (p *Proxy) delay(l *link, n int) (allowed int, last bool) {
 	for {
 		p.mu.Lock()
@@ -286,7 +286,7 @@ func (p *Proxy) delay(l *link, n int) (allowed int, last bool) {
 	}
 }
 
-// reset resets the connection like a crashing server: it sends no further data, and the peer notices at once.
+// reset resets the connection like a crashing server: no more data is sent, and the peer notices at once.
 func (l *link) reset() {
 	l.end()
 	if tcp, ok := l.client.(*net.TCPConn); ok {

@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// testTimeout bounds waits that would otherwise never end if a test fails. Passing tests never wait this long.
+// testTimeout bounds waits that would never end in a failing test. Passing tests never wait this long.
 const testTimeout = time.Minute
 
 // newEcho starts a proxy in front of a server that echoes everything it receives.
