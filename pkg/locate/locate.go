@@ -1,7 +1,7 @@
 // Package locate finds the rectangles that passages occupy on PDF pages, for citations and query results.
 //
-// The rectangles are not stored. On demand, a child process reads the original again, but only the pages around the
-// passages. See ADR 52.
+// The rectangles aren't stored. On demand, a child process rereads the pages around the passages in the original. See
+// ADR 52.
 package locate
 
 import (
@@ -45,13 +45,13 @@ type Locator struct {
 	Languages []string      // of scanned pages; empty: those installed for a page's script
 
 	// Slots limits how many originals are read at a time, because each is first copied to a temporary file. Workspaces
-	// share the slots fairly. A nil gate sets no limit.
+	// share the slots fairly. A nil gate means no limit.
 	Slots *admission.Gate
 	Log   *slog.Logger // default slog.Default()
 }
 
 // DefaultTimeout is the default time limit for one call. Most calls take less than a tenth of a second, but large
-// originals have to be transferred first, and text on scanned pages recognised.
+// originals must be transferred first and scanned pages recognised.
 const DefaultTimeout = 10 * time.Second
 
 // maxFiles is the maximum number of originals read in parallel by one call.
@@ -69,8 +69,8 @@ var errBusy = errors.New("too many other files are being read")
 // typePDF is the MIME type of the only format with positions.
 const typePDF = "application/pdf"
 
-// Locate returns the rectangles of each span in each passage. A span has none if the format is not PDF or its text is
-// not found, for example because the original was replaced. Errors are only logged, because results are usable without
+// Locate returns the rectangles of each span in each passage. A span has none if the format isn't PDF or its text isn't
+// found, for example because the original was replaced. Errors are only logged, because results are usable without
 // rectangles.
 func (l *Locator) Locate(ctx context.Context, workspaceID string, passages []Passage) [][][]domain.PageRectangle {
 	out := make([][][]domain.PageRectangle, len(passages))

@@ -13,7 +13,7 @@ type Answer struct {
 }
 
 // LocateSpans fills in Page and Rectangles for every span whose source is a PDF. It reads each PDF only once for all
-// answers. Like Locate, it skips spans it cannot find.
+// answers. Like Locate, it skips spans it can't find.
 func (l *Locator) LocateSpans(ctx context.Context, workspaceID string, answers ...Answer) {
 	var passages []Passage
 	var spans [][]*domain.SourceSpan // for each passage
