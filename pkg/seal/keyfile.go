@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/durable"
 )
 
-// KeyFile reads a data directory's key from its file. If the file does not exist, KeyFile creates it with a new key.
+// KeyFile reads a data directory's key from its file, which it creates with a new key if necessary.
 func KeyFile(path string) (string, error) {
 	kept, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -38,8 +38,8 @@ func newKeyFile(path string) (string, error) {
 	return key, nil
 }
 
-// writeKeyFile writes the key to disk under a temporary name and then renames the file. This way, the key file is
-// either complete or missing after a power failure.
+// writeKeyFile writes the key to disk under a temporary name and then renames the file, so that the key file is either
+// complete or missing after a power failure.
 func writeKeyFile(path, key string) error {
 	unfinished := path + ".new"
 	if err := os.Remove(unfinished); err != nil && !errors.Is(err, os.ErrNotExist) {

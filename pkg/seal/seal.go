@@ -1,5 +1,5 @@
 // Package seal encrypts the request headers of protected sites. The catalog, job stream and backups contain only
-// encrypted headers; the api and crawler processes have the key and can decrypt them.
+// encrypted headers; only the api and crawler processes have the key.
 package seal
 
 import (
@@ -68,7 +68,7 @@ func (b *Box) Seal(workspaceID, origin string, headers map[string]string) (*doma
 	return &domain.SiteAccess{Origin: origin, Names: slices.Sorted(maps.Keys(headers)), Sealed: sealed}, nil
 }
 
-// Open decrypts headers. If they were not sealed with this key for this workspace and origin, it fails with ErrSealed.
+// Open decrypts headers. Unless they were sealed with this key for this workspace and origin, it fails with ErrSealed.
 func (b *Box) Open(workspaceID string, a domain.SiteAccess) (map[string]string, error) {
 	with, err := additionalData(workspaceID, a.Origin)
 	if err != nil {
