@@ -21,8 +21,8 @@ type Event struct {
 }
 
 // Events reads server-sent events until the stream ends. If reading fails, the last element is the error:
-// bounded.ErrTooLarge for an event of more than MaxEvent bytes, otherwise body's own error. Events without data are
-// skipped. So is text after the last line break, because it is an incomplete event.
+// bounded.ErrTooLarge for an event of more than MaxEvent bytes, otherwise body's own error. It skips events without
+// data, and an incomplete event after the last line break.
 func Events(body io.Reader) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		noted := &errorRecorder{r: body}

@@ -100,7 +100,7 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// FuzzEvents checks that neither the split of the body into reads nor the kind of line ending affects the events.
+// FuzzEvents checks that neither the sizes of reads nor the kind of line ending affects the events.
 func FuzzEvents(f *testing.F) {
 	for _, body := range []string{
 		"data: a\n\ndata: b\n\n", "event: x\r\ndata: {\"a\":1}\r\n\r\n", "data: a\rdata: b\r\r: wait\r\r", "\ufeffdata: [DONE]", "\n\n\ndata\n\n", "id:\x00\ndata:\n\n", "retry: 9\n\n",

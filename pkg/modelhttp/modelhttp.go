@@ -1,5 +1,5 @@
-// Package modelhttp is the HTTP client for model servers: JSON requests, Retry-After headers and event streams. It does
-// not retry, because only its callers know which requests may be repeated.
+// Package modelhttp is the HTTP client for model servers: JSON requests, Retry-After headers and event streams. It
+// doesn't retry, because only its callers know which requests are safe to repeat.
 package modelhttp
 
 import (
@@ -60,8 +60,8 @@ func NoRedirects(*http.Request, []*http.Request) error { return http.ErrUseLastR
 
 const maxRedirects = 10
 
-// SameOrigin is a CheckRedirect that follows redirects to the same scheme, host and port. It returns other redirects as
-// responses, because texts and keys are meant only for the configured server.
+// SameOrigin is a CheckRedirect that follows redirects to the same scheme, host and port. It returns any other redirect
+// as the response, because texts and keys are meant only for the configured server.
 func SameOrigin(req *http.Request, via []*http.Request) error {
 	if first := via[0].URL; req.URL.Scheme != first.Scheme || req.URL.Host != first.Host || len(via) >= maxRedirects {
 		return http.ErrUseLastResponse
@@ -73,8 +73,8 @@ func SameOrigin(req *http.Request, via []*http.Request) error {
 const maxWait = 24 * time.Hour
 
 // RetryAfter returns how long a response asks the client to wait: milliseconds in OpenAI's Retry-After-Ms, otherwise
-// seconds or a date in Retry-After (RFC 9110, section 10.2.3). If the response does not ask for a wait, or for more
-// than a day, ok is false.
+// seconds or a date in Retry-After (RFC 9110, section 10.2.3). ok is false if it asks for no wait, or for more than a
+// day.
 func RetryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
 	if wait, ok := waitOf(h.Get("Retry-After-Ms"), time.Millisecond); ok {
 		return wait, true
