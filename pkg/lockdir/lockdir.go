@@ -17,7 +17,7 @@ import (
 
 const (
 	lockName = "lock"
-	// Directories younger than this are kept, because another process may have just created one and not locked it yet.
+	// Younger directories are kept, because another process may have just created one and not locked it yet.
 	minAge       = time.Minute
 	removeRounds = 50 // maximum number of removal attempts, because a dying process may still be writing
 	removePause  = 20 * time.Millisecond
@@ -31,7 +31,7 @@ type Dir struct {
 
 // Make creates a directory in `parent`, or in the system's temporary directory if `parent` is "". The name is the
 // pattern with its last "*" replaced by a random string. Make also removes directories with the same pattern left
-// behind by exited processes. It ignores errors in doing so, because the next call tries again.
+// behind by exited processes. It ignores errors there, because the next call tries again.
 func Make(parent, pattern string) (*Dir, error) {
 	parent = cmp.Or(parent, os.TempDir())
 	removeAbandoned(parent, pattern)
