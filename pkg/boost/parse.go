@@ -58,7 +58,7 @@ func (p *parser) fault(field, format string, args ...any) {
 	p.faults = append(p.faults, domain.FieldError{Field: field, Message: fmt.Sprintf(format, args...)})
 }
 
-// boost reads one boost. After recording an error in p, its result is invalid.
+// boost reads one boost. If it records an error in p, its result is invalid.
 func (p *parser) boost(v any, field string) (b Boost) {
 	object, ok := v.(map[string]any)
 	if !ok {

@@ -13,7 +13,7 @@ import (
 )
 
 // Jobs returns a handler that traces each run of a job as a span, in the trace of the request that created the job.
-// Events published during a run belong to its span. Log lines about failed runs have the trace id.
+// Events published during a run belong to its span. Failed runs are logged with the trace id.
 func Jobs(traces *telemetry.Traces, log *slog.Logger, next jobs.Handler) jobs.Handler {
 	next = withJobAttrs(next)
 	if traces == nil {
