@@ -10,7 +10,6 @@ import (
 	"strings"
 )
 
-// decodeOne decodes a JSON response.
 func decodeOne[T any](resp *http.Response, err error) (*T, error) {
 	if err != nil {
 		return nil, err
@@ -94,7 +93,6 @@ func value[T any](p *T) T {
 // pageSize is the service's maximum page size.
 const pageSize = 200
 
-// page is a page of a list.
 type page[T any] struct {
 	Data       []T     `json:"data"`
 	NextCursor *string `json:"nextCursor"`

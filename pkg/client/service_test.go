@@ -117,7 +117,6 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// open returns a client for the service.
 func open(t *testing.T, options ...client.Option) *client.Client {
 	t.Helper()
 	return openAt(t, os.Getenv("SLUICE_URL"), testKey, options...)

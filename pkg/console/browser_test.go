@@ -414,7 +414,6 @@ func evaluate[T any](t *tab, expression string) (T, error) {
 	return chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 }
 
-// signIn signs in as a user would.
 func (t *tab) signIn() {
 	t.Helper()
 	t.at("#/")

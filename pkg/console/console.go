@@ -43,7 +43,6 @@ var types = map[string]string{
 	".svg":  "image/svg+xml",
 }
 
-// file is one of the console's files.
 type file struct {
 	kind   string
 	plain  []byte

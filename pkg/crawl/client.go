@@ -40,7 +40,6 @@ func newClient(opts Options) *client {
 	return c
 }
 
-// close closes all idle connections.
 func (c *client) close() {
 	c.transport.CloseIdleConnections()
 	c.outer.CloseIdleConnections()

@@ -9,7 +9,6 @@ import (
 	"github.com/sluice/sluice/pkg/textid"
 )
 
-// fetchedText fetches one of a site's pages.
 func fetchedText(t *testing.T, c *Crawler, base, path string) Page {
 	t.Helper()
 	p, err := c.Fetch(t.Context(), PageRequest{URL: base + path, Depth: 1, Scope: &domain.SiteScope{Root: base + "/", MaxDepth: 3}})

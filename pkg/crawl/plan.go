@@ -137,7 +137,6 @@ type plan struct {
 	summary     PlanSummary
 }
 
-// planned is an address in the plan.
 type planned struct {
 	link   domain.Link
 	from   string

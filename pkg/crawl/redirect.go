@@ -9,7 +9,6 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Maximum number of redirects that a fetch follows.
 const maxRedirects = 10
 
 // redirectChain holds the redirects that a fetch has followed.

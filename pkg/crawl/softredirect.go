@@ -60,7 +60,6 @@ func parseRefresh(content string) (refresh, bool) {
 	return refresh{delay: delay, target: strings.TrimSpace(after)}, true
 }
 
-// softRedirects holds the redirects found on a page.
 type softRedirects struct {
 	refresh  refresh // from a meta element
 	noScript refresh // from a meta element for browsers without scripts

@@ -173,7 +173,6 @@ func (h *hop) forColly(req *http.Request, res *http.Response) (*http.Response, e
 	return &out, nil
 }
 
-// release closes the body, if any.
 func (h *hop) release() error { return h.body.Close() }
 
 // location returns a redirect's target, or "" for other responses.

@@ -193,7 +193,6 @@ func (l *label) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// object is a JSON object.
 type object json.RawMessage
 
 func (o *object) UnmarshalJSON(b []byte) error {

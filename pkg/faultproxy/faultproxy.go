@@ -14,7 +14,6 @@ import (
 	"time"
 )
 
-// kind says which fault a Mode simulates.
 type kind int
 
 const (
@@ -80,7 +79,6 @@ type link struct {
 	left int64 // bytes that may still pass before the connection is reset
 }
 
-// Timeout for connecting to the server.
 const dialTimeout = 5 * time.Second
 
 // Start listens on a loopback port and forwards connections to the address `to` until Close is called.

@@ -168,7 +168,6 @@ func (l *library) must(t *testing.T, job domain.Job) {
 	}
 }
 
-// reset clears the recorded events and all counts.
 func (l *library) reset() {
 	l.log.events, l.originals = nil, 0
 	for _, s := range l.indexes {

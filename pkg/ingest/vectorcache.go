@@ -28,7 +28,6 @@ const (
 	optionalFailures = 2
 )
 
-// textHash identifies an embedded text.
 type textHash [16]byte
 
 func hashOf(text string) (h textHash) {

@@ -19,7 +19,6 @@ import (
 // commit, but few enough for frequent progress reports and Milvus Lite's limit (256 rows).
 const batchRows = 128
 
-// writer embeds and writes a job's chunks.
 type writer struct {
 	*Ingestor
 	job          domain.Job

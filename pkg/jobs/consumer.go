@@ -140,7 +140,6 @@ func (b *Broker) keepCheckpoints(ctx context.Context) {
 	}
 }
 
-// checkpointAll stores a checkpoint for every consumer.
 func (b *Broker) checkpointAll(ctx context.Context) error {
 	consumers := map[string]string{ConsumerCatalog: StreamEvents, ConsumerRefresh: StreamSchedules}
 	for _, lane := range domain.Lanes() {

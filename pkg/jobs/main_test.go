@@ -127,7 +127,6 @@ func receive[T any](t testing.TB, ch <-chan T, what string) T {
 	panic("unreachable")
 }
 
-// signalled waits until a channel is closed.
 func signalled(t testing.TB, ch <-chan struct{}, what string) {
 	t.Helper()
 	select {

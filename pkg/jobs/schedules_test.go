@@ -45,7 +45,6 @@ func schedules(t testing.TB, b *Broker) []Schedule {
 	return all
 }
 
-// dueMessage holds the arguments of a DueHandler call.
 type dueMessage struct {
 	datastoreID, datasourceID string
 	at                        time.Time

@@ -59,7 +59,6 @@ func (s hostState) timeToLive(now time.Time) time.Duration {
 	return max(last.Sub(now), 0)
 }
 
-// reservation is the result of reserving a slot.
 type reservation struct {
 	granted bool
 	start   time.Time     // start of a granted slot

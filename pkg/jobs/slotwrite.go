@@ -69,7 +69,6 @@ type slotRequest struct {
 	abandoned bool            // the caller has stopped waiting; guarded by HostSlots.mu
 }
 
-// slotResult is the result of a slot request.
 type slotResult struct {
 	reservation
 	id  string

@@ -83,7 +83,6 @@ func dueSubject(datastoreID, datasourceID string) string {
 	return strings.Join([]string{prefixDue, datastoreID, datasourceID}, ".")
 }
 
-// parseSubject parses a JOBS subject.
 func parseSubject(subject string) (target, error) {
 	parts := strings.Split(subject, ".")
 	if len(parts) != 4 || parts[0] != prefixJobs {

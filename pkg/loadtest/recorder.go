@@ -21,7 +21,6 @@ const (
 	digits   = 3
 )
 
-// Maximum number of distinct failures listed in a report.
 const maxFailures = 20
 
 // recorder collects a load test's measurements from `from` to `until`. Requests due before `from` belong to the warm-up

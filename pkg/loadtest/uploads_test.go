@@ -125,7 +125,6 @@ func TestUploadsFailWithoutEvents(t *testing.T) {
 	}
 }
 
-// loadStore uploads n items, one after another.
 func loadStore(t *testing.T, s *store, n int, item func(int) Item) Report {
 	t.Helper()
 	server := httptest.NewServer(s)

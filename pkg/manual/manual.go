@@ -43,7 +43,6 @@ var style []byte
 //go:embed static/manual.js
 var script []byte
 
-// types maps file extensions to media types.
 var types = map[string]string{
 	"":      "text/html; charset=utf-8",
 	".css":  "text/css; charset=utf-8",

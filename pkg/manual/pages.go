@@ -12,7 +12,6 @@ import (
 // frontPage is the front page's file name. Its headings and lists of links become the navigation.
 const frontPage = "README.md"
 
-// page is a Markdown file.
 type page struct {
 	source   string // path in the directory
 	at       string // request path
@@ -128,7 +127,6 @@ func (a *pages) view(p page) view {
 	return v
 }
 
-// searcher returns a searcher for the passages on all pages.
 func (a *pages) searcher() *searcher {
 	all := []passage{{page: "API reference", at: Reference, factor: 1, text: "Every endpoint with its fields, bounds, answers and status codes."}}
 	for _, p := range a.list {

@@ -161,7 +161,6 @@ func blockText(n ast.Node, content []byte) string {
 	return plainText(n, content)
 }
 
-// plainText returns a node's text.
 func plainText(n ast.Node, content []byte) string {
 	var b strings.Builder
 	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {

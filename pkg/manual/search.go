@@ -17,7 +17,6 @@ import (
 // Search is the search path: GET Search?q=words returns up to maxHits hits as JSON.
 const Search = Root + "/search.json"
 
-// Limits on a search.
 const (
 	maxHits     = 12
 	maxQuery    = 100 // maximum length of a query in bytes; the rest is ignored

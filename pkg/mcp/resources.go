@@ -8,7 +8,6 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Page size for listing resources.
 const resourcesAtOnce = 100
 
 // addResources serves the datasources as resources, listed page by page because there may be millions.

@@ -95,7 +95,6 @@ func TestEventsAreBounded(t *testing.T) {
 	}
 }
 
-// zeros is an endless body.
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }

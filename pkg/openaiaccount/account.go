@@ -252,7 +252,6 @@ func pages[T any](ctx context.Context, a *Account, id func(T) string, path ...st
 	}
 }
 
-// get requests a JSON object.
 func (a *Account) get(ctx context.Context, into any, query url.Values, path ...string) error {
 	return a.try(ctx, query, func(body io.Reader) error {
 		text, err := bounded.ReadAll(body, maxResponse)

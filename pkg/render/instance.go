@@ -17,7 +17,6 @@ import (
 // Timeout for starting a browser, up to its first response.
 const startTimeout = 30 * time.Second
 
-// instance is a running browser.
 type instance struct {
 	ctx     context.Context // chromedp's context; ends when the browser exits or the connection is lost
 	end     func()          // terminates the browser and waits for it

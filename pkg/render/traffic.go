@@ -26,7 +26,6 @@ const (
 	maxDialogs = 50
 )
 
-// traffic handles a page's requests.
 type traffic struct {
 	opts      Options
 	transport http.RoundTripper
@@ -186,7 +185,6 @@ func (n *traffic) idleFor() time.Duration {
 	return now.Sub(n.last)
 }
 
-// dialog counts a dialog shown by the page.
 func (n *traffic) dialog() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -246,7 +244,6 @@ func (n *traffic) subtract(bytes int) error {
 	return nil
 }
 
-// tooLarge returns the error for a page over the size limit.
 func tooLarge(address string, limit int64) *crawl.Error {
 	return permanent(address, "%s is too large to be rendered: the limit is %d bytes", address, limit)
 }

@@ -26,10 +26,8 @@ func KeyFile(path string) (string, error) {
 	return key, nil
 }
 
-// keyLostAdvice says what to do if the key is lost.
 const keyLostAdvice = "restore it from a backup, or remove it and send the headers of protected sites again"
 
-// newKeyFile creates the file with a new key.
 func newKeyFile(path string) (string, error) {
 	key := NewKey()
 	if err := writeKeyFile(path, key); err != nil {

@@ -128,7 +128,6 @@ func status(code int) func(*exchange) {
 	return func(x *exchange) { http.Error(x.w, http.StatusText(code), code) }
 }
 
-// redirect returns a handler that responds with a redirect.
 func redirect(code int, to string) func(*exchange) {
 	return func(x *exchange) {
 		x.site.mu.Lock()
@@ -169,7 +168,6 @@ func first(n int, bad func(*exchange)) func(*exchange) {
 	}
 }
 
-// slow responds after a delay.
 func slow(x *exchange) {
 	if sleep.For(x.r.Context(), x.site.opts.Slow) == nil {
 		x.send("text/html; charset=utf-8", []byte(x.body))

@@ -29,7 +29,6 @@ var kinds = []string{"plain.xml", "packed.xml.gz", "packed-on-the-way.xml", "lis
 // Number of entries in a feed.
 const newest = 20
 
-// entry is a sitemap entry.
 type entry struct {
 	loc string
 	mod time.Time
@@ -62,7 +61,6 @@ func (s *Site) latest() []entry {
 	return out[max(0, len(out)-newest):]
 }
 
-// sitemap responds with the requested sitemap.
 func (s *Site) sitemap(w *statusRecorder, r *http.Request) {
 	w.Header().Set("Content-Type", "application/xml")
 	name := strings.TrimPrefix(r.URL.Path, "/maps/")

@@ -110,7 +110,6 @@ func (a *Allow) addHost(entry string) error {
 	return nil
 }
 
-// contains reports whether the address is in the list.
 func (a Allow) contains(ip netip.Addr) bool {
 	return slices.ContainsFunc(a.prefixes, func(p netip.Prefix) bool { return p.Contains(ip) })
 }

@@ -19,7 +19,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// searcher implements Searcher with a function.
 type searcher func(ctx context.Context, q service.Query) ([]service.Fragment, error)
 
 func (s searcher) Query(ctx context.Context, _ string, q service.Query) ([]service.Fragment, error) {

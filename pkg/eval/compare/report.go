@@ -103,7 +103,6 @@ func (r *Report) level(name string, modes []Mode, of map[Mode]*series) {
 	r.Levels = append(r.Levels, l)
 }
 
-// questions formats a number of questions.
 func questions(n int) string {
 	if n == 1 {
 		return "1 question"

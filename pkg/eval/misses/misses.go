@@ -219,7 +219,6 @@ func boolean(b bool) int {
 	return 0
 }
 
-// first returns the first n characters of a text.
 func first(text string, n int) string {
 	for i := range text {
 		if n--; n < 0 {

@@ -25,7 +25,6 @@ import (
 // file size limit, which simulates a full disk, applies to the whole process.
 const fullVariable = "NATSD_TEST_FULL"
 
-// testTimeout guards against a hang.
 const testTimeout = time.Minute
 
 func TestAServerRecoversFromAFullDisk(t *testing.T) {
@@ -139,7 +138,6 @@ func TestAServerDoesNotRestartInAnotherDirectory(t *testing.T) {
 	until(t, "it does not restart in its own directory", func() bool { return s.Ready() == nil })
 }
 
-// lines receives the lines of a log.
 type lines chan string
 
 func (l lines) Write(line []byte) (int, error) {

@@ -145,7 +145,6 @@ func (s *Server) send(sig syscall.Signal) {
 // envServer is the environment variable with a server's configuration. If it is set, the test binary runs that server.
 const envServer = "SLUICE_TEST_NATS_SERVER"
 
-// config is a server's configuration.
 type config struct {
 	Name        string   `json:"name"`
 	Host        string   `json:"host"`
