@@ -96,7 +96,7 @@ func (b Boost) Scorer(now time.Time) Scorer {
 	return s
 }
 
-// FactorFor returns the factor for a document with these values for the boost's metadata key. Of several values, the
+// FactorFor returns the factor for a document with these values for the boost's metadata key. If there are several, the
 // one with the largest share of the boost counts. If the boost can't use one of the values, the error is a TypeError.
 func (s Scorer) FactorFor(values []filter.Value) (float64, error) {
 	var share float64

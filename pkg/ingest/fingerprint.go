@@ -71,9 +71,9 @@ func digest(v any) (string, error) {
 }
 
 // textID returns a hash of the text behind a web page's rows; see domain.Event.TextID. A page with the same hash keeps
-// its stored properties, so the hash also covers the extraction's version and the document's properties, except for the
-// page's creation and modification times, which many servers change with each response. For content other than web
-// pages, textID returns "".
+// its stored properties, so the hash also covers the extraction's version and the document's properties. The page's
+// creation and modification times are left out, because many servers change them with each response. For content other
+// than web pages, textID returns "".
 func (i *Ingestor) textID(job domain.Job, doc *domain.Document, chunks []domain.Chunk) (string, error) {
 	if job.Type != domain.TypeWebPage {
 		return "", nil

@@ -15,9 +15,9 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// attemptCounts counts the runs of one job, identified by its generation. The server's own delivery count won't do: it
-// includes deliveries lost in transit, and it is stored up to 100 ms late, so a job that kills its process at once
-// would always seem to be on its first run.
+// attemptCounts counts the runs of one job, identified by its generation. The server's own delivery count won't do. It
+// includes deliveries lost in transit. It is also stored up to 100 ms late, so every run of a job that kills its
+// process at once would look like the first.
 type attemptCounts struct {
 	Starts    int    `json:"starts"`               // runs started; written before each run
 	Failures  int    `json:"failures,omitempty"`   // runs that ended with an error

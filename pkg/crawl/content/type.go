@@ -66,7 +66,7 @@ func Declared(header string) Type {
 }
 
 // Effective determines a body's type from the declared type, the first bytes and the file names. The declaration wins
-// unless it is generic or clearly contradicts the bytes. Of several names, the first with a known extension counts.
+// unless it is generic or clearly contradicts the bytes. The first name with a known extension counts.
 func Effective(header string, head []byte, names ...string) Type {
 	t := Declared(header)
 	sniffed, _, _ := strings.Cut(http.DetectContentType(head), ";")
