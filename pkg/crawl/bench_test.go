@@ -34,7 +34,7 @@ func pageServer(b *testing.B) string {
 	})).URL
 }
 
-// BenchmarkFetch fetches pages at full speed. What it takes beyond BenchmarkPlainColly is the cost of limits, the
+// BenchmarkFetch fetches pages at full speed. The difference from BenchmarkPlainColly is the cost of limits, the
 // address guard, robots.txt and slots.
 func BenchmarkFetch(b *testing.B) {
 	root := pageServer(b)

@@ -59,8 +59,8 @@ func Decode(r io.Reader, encoding, media string) (io.Reader, error) {
 	return r, nil
 }
 
-// isText reports whether a media type is text, so that a body that begins like gzip must be compressed. XML doesn't
-// count: compressed sitemaps are often declared as XML, and sitemap.Read decompresses them itself.
+// isText reports whether a media type is text. A body of such a type that begins like gzip must be compressed. XML
+// doesn't count: compressed sitemaps are often declared as XML, and sitemap.Read decompresses them itself.
 func isText(media string) bool {
 	return strings.HasPrefix(media, "text/") && media != "text/xml" || media == "application/xhtml+xml" || media == "application/json"
 }

@@ -66,7 +66,7 @@ func Declared(header string) Type {
 }
 
 // Effective determines a body's type from the declared type, the first bytes and the file names. The declaration wins
-// unless it is generic or clearly contradicts the bytes. The first name with a known extension counts.
+// unless it is generic or clearly contradicts the bytes. Among the names, the first with a known extension counts.
 func Effective(header string, head []byte, names ...string) Type {
 	t := Declared(header)
 	sniffed, _, _ := strings.Cut(http.DetectContentType(head), ";")
@@ -99,7 +99,8 @@ func isDownload(media string) bool {
 	return false
 }
 
-// byName returns the media type of the first name whose format, by its extension, `matches` accepts, or `otherwise`.
+// byName looks up the names' formats by extension and returns the media type of the first one that `matches` accepts,
+// or `otherwise`.
 func byName(matches func(*format.Format) bool, names []string, otherwise string) string {
 	for _, name := range names {
 		if f := extract.Named(name); f != nil && matches(f) {

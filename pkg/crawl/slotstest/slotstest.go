@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Open returns n crawlers' HostSlots, which share their slots with each other but with no other call. They use the
+// Open returns HostSlots for n crawlers, which share their slots. Different calls share nothing. The slots use the
 // clock `now`, which moves only when a test advances it.
 type Open func(t *testing.T, now func() time.Time, n int) []crawl.HostSlots
 
