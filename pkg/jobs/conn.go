@@ -33,8 +33,8 @@ type ConnectOptions struct {
 	CertFile  string // path to a PEM file with the client certificate, if the servers require one; needs KeyFile
 	KeyFile   string
 	Name      string // shown in server monitoring; default "sluice"
-	// StartTimeout is how long Connect keeps trying to reach a server, since it may start after its clients. Default 1
-	// min.
+	// StartTimeout is how long Connect keeps trying to reach a server, since servers may start after their clients.
+	// Default 1 min.
 	StartTimeout time.Duration
 	// RequestTimeout is the timeout for requests whose context has no deadline. Default 10 s.
 	RequestTimeout time.Duration
