@@ -12,13 +12,13 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// shingleWords is the number of words in a shingle, i.e. a sequence of words that is looked up as a unit. Shorter
-// sequences would too often match by chance.
+// shingleWords is the number of words in a shingle, a word sequence looked up as a unit. Shorter ones match by chance
+// too often.
 const shingleWords = 4
 
-// extractIndex looks up a page's text in the extract, i.e. the output of an article extractor. Extractors find the main
-// content but lose its structure: heading levels, tables, code, lists. So the extract is used only to determine which
-// blocks of the page are content, and the content itself is read from the page.
+// extractIndex looks up a page's text in an article extractor's output (the extract). Extractors find the main content
+// but lose headings, tables, code and lists. So the extract only tells which of the page's blocks are content; their
+// text comes from the page itself.
 type extractIndex struct {
 	grams map[[shingleWords]string]int
 	lines map[string]bool // whole blocks with fewer than 2*shingleWords words
@@ -99,8 +99,8 @@ func wordsOf(s string) []string {
 	return words
 }
 
-// choose reports, for each block of a page, whether it is content. Every block in the extract is. If the extractor lost
-// a block between two kept blocks, isPartOfContent decides.
+// choose reports, for each block of a page, whether it is content: all blocks in the extract are, and isPartOfContent
+// decides on lost blocks between two kept ones.
 func (x *extractIndex) choose(blocks []block, t *pageTree) []bool {
 	keep := lists.Map(blocks, func(b block) bool { return x.contains(b.Text) })
 	x.dropRepeats(blocks, keep)
@@ -126,8 +126,8 @@ func (x *extractIndex) choose(blocks []block, t *pageTree) []bool {
 	return keep
 }
 
-// dropRepeats drops blocks outside the main element that repeat its text. For example, a list of recent pages may have
-// a teaser for this page.
+// dropRepeats drops blocks that repeat the main element's text elsewhere, such as this page's teaser in a list of
+// recent pages.
 func (x *extractIndex) dropRepeats(blocks []block, keep []bool) {
 	center := centerOf(blocks, keep)
 	told := map[[shingleWords]string]int{}
@@ -189,8 +189,8 @@ func centerOf(blocks []block, keep []bool) *html.Node {
 	return nil
 }
 
-// deepestWithMost returns the deepest element in n's subtree that contains at least three quarters of `total`. n itself
-// must contain that much.
+// deepestWithMost returns the deepest element in n's subtree with at least three quarters of `total`. n itself must
+// qualify.
 func deepestWithMost(n *html.Node, letters map[*html.Node]int, total int) *html.Node {
 	for c := n.FirstChild; c != nil; {
 		if letters[c]*4 >= total*3 {
@@ -211,8 +211,8 @@ func isWithin(n, outer *html.Node) bool {
 	return false
 }
 
-// isPartOfContent reports whether a block that the extractor lost belongs to the content. Code, table rows, quotations
-// and list items belong to it if there are kept blocks in the same part of the page.
+// isPartOfContent reports whether to keep a block that the extractor lost. Code, table rows, quotations and list items
+// stay if other blocks in the same part of the page were kept.
 func isPartOfContent(b block, parents map[*html.Node]int, t *pageTree) bool {
 	n := b.node
 	switch b.Kind {

@@ -17,22 +17,21 @@ import (
 const (
 	// maxAnchorBytes is the maximum length of an anchor. It is limited because every chunk stores one.
 	maxAnchorBytes = 256
-	// maxWrappers is the maximum number of elements around a heading whose ids are considered. DocBook puts three elements
-	// between a section and its title.
+	// maxWrappers is the number of elements around a heading whose ids are considered. DocBook puts three between a
+	// section and its title.
 	maxWrappers = 8
-	// maxMarks is the maximum number of links before a heading whose ids are considered, counting only links without text.
+	// maxMarks is the number of text-less links before a heading whose ids are considered.
 	maxMarks = 8
-	// maxHeadingNodes is the maximum number of nodes in a heading whose ids are considered.
+	// maxHeadingNodes is the number of nodes in a heading whose ids are considered.
 	maxHeadingNodes = 64
 )
 
-// headingAnchors returns the URL fragments of a page's headings and of the terms in its definition lists. A fragment
-// makes a browser scroll to the heading or term.
+// headingAnchors returns the URL fragments that lead to a page's headings and to the terms in its definition lists.
 //
-// The best fragment for a heading is an id that the heading's own permalink points to. Next come, in this order, the
-// ids of the heading, of an element in it, of an adjacent link without text, and of a section that begins with the
-// heading. For a term, only the ids of the term and of elements in it are used. If several elements have the same id,
-// it belongs to the first one, as in browsers.
+// The best fragment for a heading is the target of its own permalink. Next come the ids of the heading, of an element
+// in it, of an adjacent link without text, and of a section that begins with the heading, in this order. A term can
+// only have its own id or that of an element in it. A duplicate id belongs to the first element that has it, as in
+// browsers.
 func headingAnchors(doc *html.Node) map[*html.Node]string {
 	a := anchorScan{owner: map[string]*html.Node{}, found: map[*html.Node][]anchorChoice{}}
 	for n := range doc.Descendants() {
@@ -151,8 +150,8 @@ func (a *anchorScan) walk(n *html.Node) {
 	}
 }
 
-// addMark adds a mark, i.e. a link or span with an id but no text. It drops earlier marks that text separates from the
-// new one.
+// addMark adds a mark, i.e. a link or span with an id but no text. Earlier marks are dropped if there is text in
+// between.
 func (a *anchorScan) addMark(mark anchorChoice) {
 	a.marks = slices.DeleteFunc(a.marks, func(m anchorChoice) bool { return m.text != mark.text })
 	if len(a.marks) == maxMarks {
@@ -219,7 +218,7 @@ func (a *anchorScan) sections(level int) (choices []anchorChoice) {
 		}
 		e.section = &section{level: level}
 		if id := a.id(e.node); id != "" {
-			// The element around the page's title is often part of the layout: <div id="content">.
+			// The element around the page title is often layout: <div id="content">.
 			layout := e.node.DataAtom == atom.Main || level == 1 && !namedSection(e.node)
 			choices = append(choices, anchorChoice{id: id, at: e.at, section: e.section, linked: layout})
 		}

@@ -22,9 +22,9 @@ const (
 	maxBylineLetters = 120 // maximum size of a line with the author or date
 )
 
-// article chooses the blocks of a page that declares itself an article. It starts with the element marked as the
-// article's body or, if there is none, with the blocks that the go-readability library selects. It then removes asides,
-// bylines and links to other articles. It returns nil if too little of the page would be left.
+// article chooses the content blocks of a page that declares itself an article. It starts with the element marked as
+// the article body or, failing that, with go-readability's selection, and removes asides, bylines and links to other
+// articles. It returns nil if too little would be left.
 func (p *reader) article(page string, blocks []block, main []bool, t *pageTree, region *html.Node, self string) []bool {
 	keep := make([]bool, len(blocks))
 	if body := t.articleBody(region); body != nil {
@@ -86,8 +86,8 @@ func (p *reader) readable(page string, blocks []block, t *pageTree) []bool {
 	return indexExtract(article.Node).choose(blocks, t)
 }
 
-// articleBody returns the element with itemprop="articleBody". It returns nil if the page has none or several, or if
-// the element holds less than a third of the region's prose.
+// articleBody returns the element with itemprop="articleBody", or nil if there is none, several, or one with less than
+// a third of the region's prose.
 func (t *pageTree) articleBody(region *html.Node) *html.Node {
 	var found *html.Node
 	const limit = 50
@@ -136,14 +136,14 @@ var remarkWords = wordset.Of(`comment comments commentlist disqus respond replie
 // hasNameWith reports whether an element's id or one of its classes contains one of the words.
 func hasNameWith(n *html.Node, words map[string]bool) bool { return matchesHint(n, weight{}, words) }
 
-// asideWords are names for boxes that appear between an article's paragraphs but do not belong to its text.
+// asideWords are class and id words for boxes among an article's paragraphs that aren't part of its text.
 var asideWords = wordset.Of(`related recommended recommendations recommendation trending popular promo promoted similar upsell suggested sponsored outbrain
 	taboola newsletter subscribe subscription signup share sharing social follow comment comments disqus respond author bio tags tag ad ads advert
 	advertisement advertising widget sidebar breadcrumb breadcrumbs footer nav navigation pagination pager teaser teasers more most byline meta
 	metadata timestamp dateline cookie consent gdpr paywall modal popup player caption credit copyright toolbar rating vote helpful feedback gallery slideshow`)
 
-// inAside reports whether a block is in an aside of an article. An aside either has a tag, class or id that marks it as
-// such, or consists mostly of links. An element with at least a third of the article's prose is never an aside.
+// inAside reports whether a block is in an aside: an element whose tag, class or id says so, or that is mostly links.
+// An element with at least a third of the article's prose is never an aside.
 func (t *pageTree) inAside(n, body *html.Node, limit int, known map[*html.Node]bool) bool {
 	if n == body || n == nil {
 		return false
@@ -166,8 +166,7 @@ func (t *pageTree) inAside(n, body *html.Node, limit int, known map[*html.Node]b
 	return aside
 }
 
-// isMetadataLine reports whether a block is metadata rather than article text: the date, the author, the page's own
-// address or a link to another article.
+// isMetadataLine reports whether a block is a date, an author, the page's own address or a link to another article.
 func (t *pageTree) isMetadataLine(b block, self string) bool {
 	if b.Kind != domain.BlockParagraph || format.CountLetters(b.Text) >= maxBylineLetters {
 		return false
@@ -213,8 +212,8 @@ func dropBareHeadings(blocks []block, keep []bool) {
 	}
 }
 
-// dropLabels drops short lines before an article's first sentence and after its last one, such as the author, the date
-// and link labels.
+// dropLabels drops short lines such as the author, date and link labels before an article's first sentence and after
+// its last one.
 func dropLabels(blocks []block, keep []bool) {
 	label := func(b block) bool {
 		return b.Kind == domain.BlockParagraph && format.CountLetters(b.Text) < labelLetters && !strings.ContainsAny(b.Text, ".!?…。！？؟।:")

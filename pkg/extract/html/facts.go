@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/charset"
 )
 
-// nodeFacts are properties of an element's visible text, computed without building that text. They are computed once
-// per element, so that deep nesting does not multiply the cost.
+// nodeFacts describes an element's visible text without building it. Each element's facts are computed once, so that
+// deep nesting does not multiply the cost.
 type nodeFacts struct {
 	bytes, words int  // total size of the words in bytes, and the number of words
 	open, closed bool // no space before the first word; no space after the last one
@@ -21,7 +21,7 @@ type nodeFacts struct {
 // size returns the length in bytes of the text that nodeText would return.
 func (f nodeFacts) size() int { return f.bytes + max(f.words-1, 0) }
 
-// add updates f for text appended to the text it describes. `next` holds the facts for the appended text.
+// add updates f for text with the facts `next` appended.
 func (f *nodeFacts) add(next nodeFacts) {
 	if next.bytes == 0 && next.open { // empty
 		return

@@ -50,7 +50,7 @@ func TestPages(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("found %d pages, error %v", len(files), err)
 	}
-	// Texts from around the content, which must not be in the result.
+	// Boilerplate that must not be in the result.
 	surroundings := []string{
 		"Accept all", "Skip to", "Edit this page", "Subscribe to", "ll rights reserved", "Copy", "Share", "cookie", "Log in", "Previous", "Jump to",
 		"You may also like", "Related", "Most read", "Breaking", "[edit]", "[source]", "¶", "§", "Powered by", "Permanent link", "Categories",

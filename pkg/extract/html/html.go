@@ -21,12 +21,12 @@ const (
 	maxWeighedNodes = 500_000 // larger pages are read whole, except for elements such as nav and footer
 	maxPageNodes    = 2_000_000
 
-	// minArticleText is a number of bytes of visible text. An article with less text is read whole, because there is
-	// little to leave out, and an article extractor would only guess and lose its structure.
+	// minArticleText is in bytes of visible text. Shorter articles are read whole: there is little to leave out, and an
+	// article extractor would only guess and lose their structure.
 	minArticleText = 1000
 )
 
-// read reads a page's main content, or all text if it cannot separate the main content from navigation and boilerplate.
+// read reads a page's main content, or all text if it can't tell the main content from navigation and boilerplate.
 func read(in *format.Parser) error {
 	p := &reader{Parser: in}
 	if err := p.page(); err != nil {

@@ -66,7 +66,7 @@ func (w *walker) address(n *html.Node) string {
 	return u.String()
 }
 
-// linksIn returns the links in an element whose text was read with inline.
+// linksIn returns the links in an element already read with inline.
 func (w *walker) linksIn(n *html.Node) []domain.BlockLink {
 	var b strings.Builder
 	var links []domain.BlockLink
@@ -117,9 +117,8 @@ func (w *walker) inlineTo(b *strings.Builder, n *html.Node, links *[]domain.Bloc
 	}
 }
 
-// part writes a space between element n and the element before it if the source has none, for example between a name
-// and a date that only styles separate. It writes no space if text directly precedes or follows the two elements,
-// because then they are parts of a word.
+// part writes a space before element n if only styles separate it from the previous element, such as a date from a
+// name. It writes none if text directly adjoins either element, because then they are parts of a word.
 func (w *walker) part(b *strings.Builder, n *html.Node) {
 	prev := n.PrevSibling
 	if prev == nil || prev.Type != html.ElementNode || isText(prev.PrevSibling) || isText(n.NextSibling) {
@@ -153,7 +152,7 @@ func firstRune(n *html.Node) rune {
 	return 0
 }
 
-// rubyText returns annotated text: first the whole base text, then the reading in parentheses. Readings after each
+// rubyText returns annotated text: the whole base text, then the reading in parentheses, because readings after each
 // character would split words.
 func rubyText(n *html.Node) string {
 	var base, reading strings.Builder
@@ -211,8 +210,8 @@ func simplifyTeX(s string) string {
 	return s
 }
 
-// decoration reports whether an element in the content carries no information, such as a heading's permalink, a button,
-// a note marker or a second rendering of a formula.
+// decoration reports whether an element in the content carries no information: a permalink, a button, a note marker or
+// a second rendering of a formula.
 func (w *walker) decoration(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Button:

@@ -50,7 +50,7 @@ func (l *linkedData) read(script string) {
 	l.collect(v, 0)
 }
 
-// visit walks the entities in a graph and reads the metadata of the entity most likely to be the page's subject.
+// visit walks a graph and reads the metadata of the entity that is most likely the page's subject.
 func (l *linkedData) visit(v any, depth int) {
 	if l.nodes++; depth > maxLinkedDepth || l.nodes > maxLinkedNodes {
 		return
@@ -84,7 +84,7 @@ func (l *linkedData) visit(v any, depth int) {
 	}
 }
 
-// subjectRank ranks entity types by how likely they are to be a page's subject. Types that never are have rank 0.
+// subjectRank ranks entity types by how likely they are to be a page's subject. Rank 0 means never.
 func subjectRank(t string) int {
 	switch {
 	case strings.HasSuffix(t, "Article") || strings.HasSuffix(t, "BlogPosting") || strings.HasSuffix(t, "Posting"), t == "Report", t == "Review":

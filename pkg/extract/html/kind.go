@@ -15,8 +15,7 @@ var generators = []string{
 	"mediawiki", "dokuwiki", "xwiki", "moinmoin", "pukiwiki", "discourse", "phpbb", "vbulletin", "xenforo", "nodebb", "flarum", "mybb", "smf", "invision",
 }
 
-// mainPartClasses lists the classes and ids that themes of documentation, wiki, forum and shop software use for a
-// page's main part.
+// mainPartClasses are the classes and ids of the main part in themes for documentation, wikis, forums and shops.
 var mainPartClasses = []string{
 	"theme-doc-markdown", "rst-content", "documentwrapper", "md-content", "vp-doc", "rustdoc", "contents-wrapper", "markdown-section", "mw-parser-output",
 	"mw-content-text", "bodyContent", "topic-body", "crawler-post", "postbody", "viewtopic", "js-post-body", "s-prose", "postcontent", "message-body",

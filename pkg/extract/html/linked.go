@@ -21,11 +21,11 @@ const (
 	maxLinkedBlocks   = 2000
 )
 
-// notSubjects are schema.org types that describe the site rather than a page's subject.
+// notSubjects are schema.org types that never are a page's subject.
 var notSubjects = wordset.Of(`Organization NewsMediaOrganization Corporation WebSite BreadcrumbList SearchAction Person ImageObject SiteNavigationElement
 	WPHeader WPFooter WPSideBar ReadAction EntryPoint ListItem`)
 
-// collect records a page's possible subjects.
+// collect records the entities that the page may be about.
 func (l *linkedData) collect(v any, depth int) {
 	if depth > maxLinkedDepth || len(l.subjects) >= maxLinkedSubjects {
 		return
@@ -52,7 +52,7 @@ type linkedWriter struct {
 	err    error
 }
 
-// linkedBlocks converts a page's linked data to blocks. `subjects` lists the entities the page is about.
+// linkedBlocks converts linked data to blocks. `subjects` are the entities the page is about.
 func (p *reader) linkedBlocks(doc *html.Node, base *url.URL, subjects []map[string]any) ([]block, error) {
 	w := &linkedWriter{node: doc, texts: func(s string) ([]block, error) { return p.fragmentBlocks(doc, base, []string{s}) }}
 	for _, s := range subjects {
@@ -61,13 +61,13 @@ func (p *reader) linkedBlocks(doc *html.Node, base *url.URL, subjects []map[stri
 	return w.blocks, w.err
 }
 
-// Each entity is written in this order: name, texts, other properties alphabetically.
+// Order within an entity: name, texts, other properties alphabetically.
 var (
 	linkedNames = []string{"headline", "name", "title"}
 	linkedTexts = []string{"description", "abstract", "articleBody", "text", "reviewBody"}
 )
 
-// linkedDetails are properties of no use to readers.
+// linkedDetails are properties that don't help readers.
 var linkedDetails = wordset.Of(`image logo url sameAs thumbnail thumbnailUrl contentUrl embedUrl mainEntityOfPage isPartOf potentialAction publisher
 	encodingFormat inLanguage position breadcrumb primaryImageOfPage identifier gtin gtin8 gtin12 gtin13 gtin14 width height`)
 

@@ -8,11 +8,11 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// mainContent emits a page's main content. It returns false if there was nothing to emit. `page` is the page's source,
-// or "" if the page is too large for the article extractor.
+// mainContent emits a page's main content. It returns false if there is none. `page` is the page's source, or "" if it
+// is too large for the article extractor.
 //
-// Content is everything in the page's main region except menus and the like; see surroundings. If the page declares
-// itself an article, the article extractor selects blocks from this content.
+// Content is everything in the page's main region except the surroundings. If the page declares itself an article, the
+// article extractor then selects blocks from it.
 func (p *reader) mainContent(doc *html.Node, page string, f *pageFacts, visible int) (bool, error) {
 	t := weigh(doc)
 	region := t.region(doc)
@@ -96,7 +96,7 @@ func inRegion(blocks []block, region *html.Node) []bool {
 	return keep
 }
 
-// keepHeadingBefore keeps the last heading before the main region unless it belongs to another part of the page.
+// keepHeadingBefore keeps the last heading before the main region if both are in the same part of the page.
 func keepHeadingBefore(blocks []block, keep []bool, region *html.Node) {
 	for i := slices.Index(keep, true) - 1; i >= 0; i-- {
 		if b := blocks[i]; b.Kind == domain.BlockHeading {

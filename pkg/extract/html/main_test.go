@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// TestSmallPagesKeepTheirStructure reads pages with too little text for article extractors.
+// These pages have too little text for article extractors.
 func TestSmallPagesKeepTheirStructure(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -98,8 +98,8 @@ func TestSmallPagesKeepTheirStructure(t *testing.T) {
 	}
 }
 
-// TestPagesOfEveryLengthAreReadOnce makes a page longer step by step, beyond the length at which main content
-// extraction starts. At every length, each paragraph must be in the result exactly once.
+// TestPagesOfEveryLengthAreReadOnce grows a page beyond the length at which main content extraction starts. At every
+// length, each paragraph must appear exactly once.
 func TestPagesOfEveryLengthAreReadOnce(t *testing.T) {
 	t.Parallel()
 	var page strings.Builder

@@ -28,8 +28,7 @@ type pageFacts struct {
 	ld     linkedData
 }
 
-// maxFacts is the maximum number of values for each kind of metadata, because a page can repeat an attribute any number
-// of times.
+// maxFacts limits the number of values per kind of metadata, because a page can repeat an attribute endlessly.
 const maxFacts = 50
 
 func (p *reader) pageFacts(doc *html.Node) *pageFacts {
@@ -73,7 +72,7 @@ func (p *reader) pageFacts(doc *html.Node) *pageFacts {
 	return f
 }
 
-// inBanner reports whether a heading is in the banner shared by all pages of a site.
+// inBanner reports whether a heading is in the site-wide banner.
 func inBanner(n *html.Node) bool {
 	for ; n != nil; n = n.Parent {
 		if attr(n, "role") == "banner" {
@@ -104,8 +103,7 @@ func (f *pageFacts) meta(n *html.Node) {
 	}
 }
 
-// microdata records the schema.org attributes that describe the page, ignoring those of people and things that the page
-// mentions.
+// microdata records the schema.org attributes of the page itself, not of people and things mentioned on it.
 func (f *pageFacts) microdata(n *html.Node) {
 	if t := attr(n, "itemtype"); t != "" && len(f.types) < maxFacts {
 		f.types[t[strings.LastIndexByte(t, '/')+1:]] = true
@@ -316,9 +314,9 @@ func pageTitle(f *pageFacts, site, host string) string {
 	return site
 }
 
-// withoutSite removes the site's name from a title. If one part of the title is the main heading h1, it returns just
-// that part. Otherwise it removes the first or last part if that names the site. `site` is the site's name according to
-// the page, and `host` is the host in the page's address.
+// withoutSite removes the site's name from a title. If the main heading h1 is one part of the title, it returns just
+// that part. Otherwise it drops the first or last part if that names the site. `site` is the name that the page gives,
+// and `host` is the host in its address.
 func withoutSite(title, h1, site, host string) string {
 	title = format.OneLine(title)
 	if title == "" || strings.EqualFold(title, h1) {

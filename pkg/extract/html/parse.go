@@ -9,7 +9,7 @@ import (
 )
 
 // parseHTML builds a page's tree. It removes aria-hidden from elements that sighted users can see, so that later steps
-// can simply skip all elements that still have it.
+// can skip whatever still has it.
 func parseHTML(page string) (*html.Node, error) {
 	doc, err := html.Parse(strings.NewReader(page))
 	if err != nil {
@@ -21,8 +21,8 @@ func parseHTML(page string) (*html.Node, error) {
 }
 
 // showHidden removes aria-hidden from the body, the main element and divs with paragraphs, because sighted users see
-// their content. For example, a page may hide them from screen readers while a dialog is open. showHidden reports
-// whether the element contains a paragraph.
+// them. Pages hide these from screen readers while a dialog is open, for example. showHidden reports whether n contains
+// a paragraph.
 func showHidden(n *html.Node) bool {
 	paragraph := false
 	for c := n.FirstChild; c != nil; c = c.NextSibling {

@@ -14,9 +14,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// pictureText returns the text recognised in a picture that the page contains as a data: URL. Other pictures are not
-// fetched. A page may be walked several times, so the reader keeps the result. `alt` is the description that is written
-// in addition.
+// pictureText returns the text recognised in a picture embedded as a data: URL. Other pictures aren't fetched. The
+// result is cached because a page may be walked several times. `alt` is the description, which is written as well.
 func (w *walker) pictureText(img *html.Node, alt string) []domain.Block {
 	if blocks, done := w.p.pictured[img]; done {
 		return blocks
@@ -38,7 +37,7 @@ func (w *walker) pictureText(img *html.Node, alt string) []domain.Block {
 	return blocks
 }
 
-// dataPicture returns the picture in a data: URL (RFC 2397), or a picture without a key if the URL contains none.
+// dataPicture decodes a data: URL (RFC 2397). The result has no key if the URL holds no picture.
 func dataPicture(address string) format.Picture {
 	head, data, found := strings.Cut(strings.TrimSpace(address), ",")
 	head = strings.ToLower(head)
@@ -59,8 +58,8 @@ func dataPicture(address string) format.Picture {
 	}
 }
 
-// keepPictures adds the text of pictures to an article's blocks if the block before or after it is one of them. The
-// article extractor does not know that text.
+// keepPictures keeps text from a picture if the block before or after it is kept. The article extractor does not know
+// that text.
 func keepPictures(blocks []block, main, keep []bool) {
 	for i, b := range blocks {
 		if b.Confidence > 0 && main[i] && (i > 0 && keep[i-1] || i+1 < len(keep) && keep[i+1]) {

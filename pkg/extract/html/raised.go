@@ -5,8 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// Maximum length in bytes of a text in which superscripts are converted, and of a superscript. They are limited because
-// each conversion copies the text.
+// Maximum lengths in bytes of a superscript, and of the text around it. Each conversion copies the text.
 const (
 	maxRaisedText = 8 << 10
 	maxRaised     = 12
@@ -18,9 +17,9 @@ var raisedForms = map[rune]rune{
 	'b': 'ᵇ', 'c': 'ᶜ', 'f': 'ᶠ', 'g': 'ᵍ', 'i': 'ⁱ', 'j': 'ʲ', 'k': 'ᵏ', 'l': 'ˡ', 'm': 'ᵐ', 'n': 'ⁿ', 'p': 'ᵖ', 's': 'ˢ', 't': 'ᵗ', 'u': 'ᵘ', 'v': 'ᵛ', 'w': 'ʷ', 'x': 'ˣ', 'y': 'ʸ', 'z': 'ᶻ',
 }
 
-// raise converts a superscript after a digit so that it does not look like part of the number. For example, 12.5 with
-// the exponent or note 2 becomes "12.5²", and 1,234 with the note (2) becomes "1,234 (2)". The superscript starts at
-// offset `from` in b. Other superscripts, such as ordinal endings, stay as they are.
+// raise sets a superscript after a digit apart from the number: 12.5 with exponent or note 2 becomes "12.5²", and 1,234
+// with note (2) becomes "1,234 (2)". The superscript starts at offset `from` in b. Others, such as ordinal endings,
+// stay as they are.
 func raise(b *strings.Builder, from int) {
 	text := b.String()
 	if from <= 0 || len(text) <= from || len(text) > maxRaisedText || len(text)-from > maxRaised {

@@ -42,8 +42,7 @@ func wantText(t *testing.T, page string, words ...string) {
 	}
 }
 
-// TestASectionIsNotDroppedForItsName reads sections whose ids and classes are names that themes use for boilerplate
-// around the content.
+// TestASectionIsNotDroppedForItsName gives content sections the ids and classes that themes use for boilerplate.
 func TestASectionIsNotDroppedForItsName(t *testing.T) {
 	t.Parallel()
 	for _, name := range strings.Fields(`cookies cookie-banner gdpr pagination breadcrumbs sharing social-links newsletter signup login navbar navigation
@@ -136,7 +135,7 @@ func TestPermanentlyHiddenContentIsNotRead(t *testing.T) {
 	}
 }
 
-// TestBoilerplateIsRecognisedByStructure reads pages without main or nav elements and without telling ids or classes.
+// These pages have no main or nav elements and no telling ids or classes.
 func TestBoilerplateIsRecognisedByStructure(t *testing.T) {
 	t.Parallel()
 	menu := `<div class=x1><ul><li><a href=/1>Flood one</a><li><a href=/2>Flood two</a><li><a href=/3>Flood three</a><li><a href=/4>Flood four</a></ul></div>`

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// pageTree holds the weights of a page's elements, i.e. how much text each one has and how much of it is in links.
+// pageTree holds the weights of a page's elements: how much text each has, and how much of it is in links.
 type pageTree struct {
 	weights  map[*html.Node]weight
 	total    clearWeight         // weight of the whole page
@@ -33,10 +33,10 @@ type weight struct {
 	clear           clearWeight
 }
 
-// maxHeadingLetters is the maximum length, in letters, of headings to compare with table of contents entries.
+// maxHeadingLetters is the maximum length, in letters, of headings that are compared with table of contents entries.
 const maxHeadingLetters = 500
 
-// clearWeight is like weight but excludes text inside elements such as nav and footer.
+// clearWeight is like weight but without text inside nav, footer and the like.
 type clearWeight struct{ letters, linked, headings int }
 
 func (w clearWeight) prose() int { return w.letters - w.linked }
@@ -129,12 +129,11 @@ func weigh(doc *html.Node) *pageTree {
 	return t
 }
 
-// note adds the properties of element n itself, excluding its children, to w. `alone` is true if the page has only one
-// h1.
+// note adds n's own properties to w, without its children's. `alone` is true if the page has only one h1.
 func (w *weight) note(n *html.Node, alone bool) {
 	switch {
 	case n.DataAtom == atom.H1:
-		// An h1 that links to another page usually contains the site's name. It is a title only if it is the only h1, is
+		// An h1 that links to another page is usually the site's name. It's a title only if it is the only h1, is
 		// marked as the title, or has most of its text outside the link.
 		if alone || isPageTitle(n) || w.prose()*2 > w.letters || strings.HasPrefix(firstHref(n), "#") {
 			w.titles++
@@ -234,7 +233,7 @@ func (t *pageTree) commonParent(mains []*html.Node) *html.Node {
 	return common
 }
 
-// hasMainHeading reports whether an element contains the page's main headings or nearly all of its text.
+// hasMainHeading reports whether an element contains all of the page's main headings or nearly all of its prose.
 func (t *pageTree) hasMainHeading(n, doc *html.Node) bool {
 	if isReaderComment(n) {
 		return false
@@ -243,7 +242,7 @@ func (t *pageTree) hasMainHeading(n, doc *html.Node) bool {
 	return all.titles > 0 && w.titles == all.titles || w.clear.prose()*5 >= t.total.prose()*4
 }
 
-// hasHalf reports whether an element holds at least half of the page's prose or, on a page of links, half of its text.
+// hasHalf reports whether an element holds at least half of the page's prose or, if it's a page of links, of its text.
 func (t *pageTree) hasHalf(n *html.Node) bool {
 	w := t.weights[n].clear
 	if w.prose()*2 >= t.total.prose() && w.prose() >= shellLetters {

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// Limits on the lengths of labels and hidden text, in letters, and on the number of controls.
+// Limits on labels, hidden text (both in letters) and the number of controls.
 const (
 	maxLabelLetters = 200 // maximum length of a label that opens a panel
 	maxControls     = 20_000
@@ -21,7 +21,7 @@ const (
 	minHiddenText   = 40 // minimum length of a panel opened by a single-word button
 )
 
-// reveal shows content that a page hides until a reader opens it: answers below questions, tab panels, dialogs in the
+// reveal shows content that stays hidden until a reader opens it: answers below questions, tab panels, dialogs in the
 // content, noscript elements and declarative shadow trees. Menus, forms, consent banners and modal windows stay hidden.
 func reveal(doc *html.Node) {
 	attachShadows(doc)
@@ -33,8 +33,7 @@ func reveal(doc *html.Node) {
 	r.walk(doc)
 }
 
-// showPage shows hidden elements that contain nearly all of the page's text. In browsers, scripts show them once the
-// page has loaded.
+// showPage shows hidden elements with nearly all of the page's text. In browsers, a script shows them after loading.
 func (r *revealer) showPage(doc *html.Node) {
 	all := r.measured[doc]
 	for n := doc; n != nil; {
@@ -59,7 +58,7 @@ type revealer struct {
 	rows     map[string]int        // hidden elements per rowKey
 }
 
-// panelWeight measures an element's content, including hidden content.
+// panelWeight measures an element's content, hidden or not.
 type panelWeight struct {
 	letters, linked int
 	buttons, fields int
@@ -107,8 +106,7 @@ func (r *revealer) measure(doc *html.Node) {
 
 var quotedName = regexp.MustCompile(`['"#]([A-Za-z][\w:.-]{0,99})['"]`)
 
-// survey records which control opens which element and counts hidden elements by rowKey. It ignores controls in menus
-// and banners.
+// survey records which control opens which element and counts hidden elements by rowKey. It skips menus and banners.
 func (r *revealer) survey(n *html.Node) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		if c.Type != html.ElementNode || isSurrounding(c) && !isButton(c) {
@@ -167,7 +165,7 @@ func rowKey(n *html.Node) string {
 	return kindOfElement(n.Parent) + ">" + kindOfElement(prev) + "+" + kindOfElement(n)
 }
 
-// maxKindBytes is the length, in bytes, to which tags and classes in a rowKey are truncated.
+// maxKindBytes is the length in bytes to which a rowKey's tags and classes are truncated.
 const maxKindBytes = 100
 
 func kindOfElement(n *html.Node) string {
@@ -302,8 +300,7 @@ func (r *revealer) canOpen(n *html.Node) bool {
 // panelWords are words in the classes and ids of elements that open when the text before them is clicked.
 var panelWords = wordset.Of(`accordion answer faq expand expandable expander collapse collapsible collapsed toggle spoiler panel tab reveal details disclosure`)
 
-// labelBefore returns the element before n. If n is its parent's first element, it returns the element before the
-// parent, going up at most three levels.
+// labelBefore returns the element before n. If n is the first child, it tries n's parent, and so on, for three levels.
 func labelBefore(n *html.Node) *html.Node {
 	const levels = 3
 	for range levels {
@@ -367,8 +364,8 @@ func (r *revealer) isMoreControl(n *html.Node) bool {
 	return false
 }
 
-// isDescription reports whether a button contains several words of text in block elements. For example, some API
-// references put the description of a response into a button.
+// isDescription reports whether a button contains several words in block elements. Some API references put a response's
+// description into a button.
 func (r *revealer) isDescription(button *html.Node) bool {
 	const words = 3
 	for c := range button.Descendants() {
@@ -379,8 +376,8 @@ func (r *revealer) isDescription(button *html.Node) bool {
 	return false
 }
 
-// hasVisibleSibling reports whether an element has a visible sibling of the same kind. If so, a reader can probably
-// open the element: in a set of tabs, for example, only one panel is visible at a time.
+// hasVisibleSibling reports whether an element has a visible sibling of the same kind. If so, readers can probably open
+// the element too, like the panels in a set of tabs, of which one is visible at a time.
 func hasVisibleSibling(n *html.Node) bool {
 	if attr(n, "class") == "" || n.DataAtom == atom.Li || n.DataAtom == atom.Tr {
 		return false

@@ -14,15 +14,14 @@ import (
 )
 
 const (
-	// shellLetters is the minimum number of letters on a page with content. A page with fewer letters may be a shell for
-	// scripts to fill.
+	// A page with fewer than shellLetters letters may be a shell that scripts fill in.
 	shellLetters = 100
-	// maxScriptTexts is the maximum number of texts to read from the data in a page's scripts.
+	// maxScriptTexts is the maximum number of texts to read from the JSON in a page's scripts.
 	maxScriptTexts = 2000
 )
 
-// scriptBlocks reads a page with hardly any visible text from its linked data or from its scripts' JSON. `shown` is the
-// number of visible letters. scriptBlocks returns nil if neither source has much more text than the page shows.
+// scriptBlocks reads a page with hardly any visible text from its linked data or its scripts' JSON. It returns nil if
+// neither has much more text than the `shown` visible letters.
 func (p *reader) scriptBlocks(doc *html.Node, f *pageFacts, shown int) ([]block, error) {
 	base := p.pageBase(doc)
 	linked, err := p.linkedBlocks(doc, base, f.ld.subjects)

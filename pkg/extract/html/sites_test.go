@@ -31,9 +31,8 @@ const (
 	sampledPages   = 100
 )
 
-// docSite is a documentation site as installed by its package. The `main` and `drop` functions find its content by its
-// theme's markup, independently of the extractor: `main` recognises the element with the content, and `drop` recognises
-// the elements in it that are not content.
+// docSite is a documentation site as installed by its package. `main` recognises the element with the content, and
+// `drop` the elements in it that aren't content. Both go by the theme's markup, independently of the extractor.
 type docSite struct {
 	name  string
 	files string // pattern for folders with pages, below the sites' directory
@@ -70,7 +69,7 @@ var docSites = []docSite{
 	},
 }
 
-// siteBlock is a text that no block boundary divides.
+// siteBlock is a run of text without block boundaries.
 type siteBlock struct {
 	words   []string
 	heading bool
@@ -128,7 +127,7 @@ func siteWords(s string) []string {
 	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !charset.WordRune(r) })
 }
 
-// siteText is a page's extracted text, prepared for searching.
+// siteText indexes a page's extracted text for searching.
 type siteText struct {
 	all   string
 	grams map[[pages.Gram]string]bool
@@ -148,7 +147,7 @@ func newSiteText(text string) siteText {
 	return t
 }
 
-// has reports whether a block was extracted completely. A few words may be missing, such as the number of a note.
+// has reports whether a block was extracted completely, except for a few words such as a note's number.
 func (t siteText) has(words []string) bool {
 	if strings.Contains(t.all, " "+strings.Join(words, " ")+" ") {
 		return true
@@ -193,7 +192,7 @@ type siteResult struct {
 	missing                 []string
 }
 
-// measurePageOf extracts one page and compares the result with the page's main region.
+// measurePageOf extracts a page and compares the result with its main region.
 func (s docSite) measurePageOf(t *testing.T, path string) (siteResult, bool) {
 	r := siteResult{page: path}
 	data, err := os.ReadFile(path)
@@ -322,7 +321,7 @@ func (s docSite) pages(t *testing.T, root string) []string {
 	return pages
 }
 
-// measure measures pages on all processors.
+// measure measures pages on all CPUs.
 func (s docSite) measure(t *testing.T, pages []string) []siteResult {
 	results := make([]siteResult, len(pages))
 	measured := make([]bool, len(pages))
@@ -349,7 +348,7 @@ func (s docSite) measure(t *testing.T, pages []string) []siteResult {
 	return kept
 }
 
-// everyNth returns `count` of the results, evenly spread.
+// everyNth picks `count` results, evenly spread.
 func everyNth(results []siteResult, count int) []siteResult {
 	chosen := make([]siteResult, 0, count)
 	for i := range count {
@@ -366,8 +365,7 @@ func meanF1(results []siteResult) float64 {
 	return sum / float64(max(1, len(results)))
 }
 
-// TestTheRecallGateDetectsLosses checks the measurement itself, with an extracted text that lacks a section and
-// contains a menu.
+// TestTheRecallGateDetectsLosses tests the measurement itself: the extracted text lacks a section and contains a menu.
 func TestTheRecallGateDetectsLosses(t *testing.T) {
 	t.Parallel()
 	page := `<body><div class=menu>Home Download</div><div role=main><h1>Guide<a class=headerlink>#</a></h1><p>Open the <b>valve</b> first.</p>` +

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// surroundings returns the elements around a page's content, recognised by tag, role or structure. A name alone is
-// never enough: "cookies" may be the id of either a section or a banner.
+// surroundings returns the elements around a page's content. It goes by tag, role or structure, never by name alone:
+// "cookies" may be the id of a section as well as of a banner.
 func (t *pageTree) surroundings(doc, region *html.Node) map[*html.Node]bool {
 	drop := map[*html.Node]bool{}
 	root, beside := t.content(region)
@@ -22,9 +22,8 @@ func (t *pageTree) surroundings(doc, region *html.Node) map[*html.Node]bool {
 	return drop
 }
 
-// content finds a page's content. Starting from the region, it descends as long as one child contains the headings and
-// most of the prose, and returns the element where it stops. It also returns the siblings of the elements on the way
-// and says whether each comes before or after the content.
+// content finds a page's content. It descends from the region as long as one child has the headings and most of the
+// prose. It also returns the siblings passed on the way, and whether each is before or after the content.
 func (t *pageTree) content(region *html.Node) (*html.Node, map[*html.Node]side) {
 	beside := map[*html.Node]side{}
 	n := region
@@ -56,8 +55,8 @@ func (t *pageTree) content(region *html.Node) (*html.Node, map[*html.Node]side) 
 	}
 }
 
-// containsHeadings reports whether `child` contains all main headings in `parent`. If there are none, `child` must
-// contain all headings and nearly all of the prose in `parent`.
+// containsHeadings reports whether `child` has all of the main headings in `parent` or, if there are none, all headings
+// and nearly all of the prose.
 func (t *pageTree) containsHeadings(child, parent *html.Node) bool {
 	switch child.DataAtom {
 	case atom.P, atom.Pre, atom.Ul, atom.Ol, atom.Dl, atom.Li, atom.Blockquote, atom.Figure, atom.Details,
@@ -103,7 +102,7 @@ func (s *boilerplateFinder) walk(n *html.Node, inRoot bool, at side) {
 			s.drop[c] = true
 			continue
 		}
-		// Keep a long list of links after the content whole, because it may be the purpose of the page.
+		// A long list of links after the content may be the purpose of the page, so keep it whole.
 		if s.siblings[c] == afterContent && s.t.weights[c].linkDensity() >= 50 && container(c) {
 			by = noSide
 		}
@@ -111,8 +110,8 @@ func (s *boilerplateFinder) walk(n *html.Node, inRoot bool, at side) {
 	}
 }
 
-// isBoilerplate judges by an element's structure whether it is boilerplate around the content. `at` is the element's
-// position relative to the content.
+// isBoilerplate judges by an element's structure whether it is boilerplate. `at` says where the element is relative to
+// the content.
 func (s *boilerplateFinder) isBoilerplate(n *html.Node, inRoot bool, at side) bool {
 	if !container(n) && (n.DataAtom != atom.Td || at == noSide) {
 		return false
@@ -157,8 +156,7 @@ func container(n *html.Node) bool {
 	return false
 }
 
-// isLargePart reports whether an element contains more than two fifths of the page's text and more than a fifth of its
-// prose.
+// isLargePart reports whether an element has more than two fifths of the page's text and a fifth of its prose.
 func (t *pageTree) isLargePart(w weight) bool {
 	return w.letters*5 > t.total.letters*2 && w.prose()*5 > t.total.prose()
 }
@@ -174,9 +172,9 @@ func (s *boilerplateFinder) isBoilerplateOutside(n *html.Node, w weight, at side
 	return at == beforeContent || w.letters*2 < s.t.weights[s.root].prose()
 }
 
-// isBoilerplateInside reports whether an element between sections of the content is boilerplate, such as a pager or a
-// row of share buttons. Such an element is small, has one of the hintWords in its class or id, and contains hardly
-// anything but links, buttons and fields.
+// isBoilerplateInside reports whether an element between sections of the content is boilerplate, such as a pager or
+// share buttons: it's small, its class or id contains a hintWord, and it holds hardly anything but links, buttons and
+// fields.
 func (s *boilerplateFinder) isBoilerplateInside(n *html.Node, w weight) bool {
 	if n.DataAtom == atom.P || n.DataAtom == atom.Table || n.DataAtom == atom.Span && (w.prose() > 0 || textElement(n.Parent)) || !matchesHint(n, weight{headings: 1}, hintWords) {
 		return false
@@ -192,7 +190,7 @@ func (s *boilerplateFinder) isBoilerplateInside(n *html.Node, w weight) bool {
 	return w.controls > 0 && w.prose() < 60
 }
 
-// hasHeadingID reports whether a section's id comes from its heading.
+// hasHeadingID reports whether a section's id is derived from its heading.
 func hasHeadingID(n *html.Node) bool {
 	h := firstHeading(n)
 	id := lettersOf(attr(n, "id"))
@@ -222,8 +220,8 @@ func (t *pageTree) contents(n *html.Node, w weight) bool {
 	return is
 }
 
-// maxContents is the maximum number of links in a table of contents. It bounds the running time, because a list inside
-// nested elements is read again for each of them.
+// maxContents is the maximum number of links in a table of contents. It bounds the running time, because each element
+// around a list reads the list again.
 const maxContents = 3000
 
 func (t *pageTree) isContents(n *html.Node, w weight) bool {
@@ -236,7 +234,7 @@ func (t *pageTree) isContents(n *html.Node, w weight) bool {
 		return false
 	}
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		// If one child holds both the list and its label, text in the other children is content.
+		// If one child holds the list and its label, text in the other children is content.
 		part := t.weights[c]
 		if part.links == w.links && part.letters == w.letters && container(c) {
 			return t.contents(c, part) // n only wraps this child
@@ -308,12 +306,11 @@ func (s *boilerplateFinder) dropLeadingLists(root *html.Node) {
 	walk(root)
 }
 
-// pageTheme is the set of classes that a page's theme uses for boilerplate around the content.
+// pageTheme is the set of boilerplate classes in a page's theme.
 type pageTheme map[string]bool
 
-// themes describes the themes of documentation, wikis and forums. The marks (classes, ids and generators) identify a
-// theme. The parts are the classes that the theme uses for boilerplate around the content. They are ignored on pages
-// without any of the marks.
+// themes lists the themes of documentation, wikis and forums. `marks` are the classes, ids and generators that identify
+// a theme. `parts` are its boilerplate classes, which are ignored on pages without any of the marks.
 var themes = []struct {
 	marks []string
 	parts map[string]bool
@@ -336,7 +333,7 @@ var themes = []struct {
 	{[]string{"asciidoctor", "asciidoc"}, wordset.Of(`footer-text`)},
 }
 
-// themeOf recognises a page's themes and returns the classes that they use for boilerplate around the content.
+// themeOf recognises a page's themes and returns their boilerplate classes.
 func themeOf(doc *html.Node) pageTheme {
 	found := map[string]bool{}
 	var generator string
@@ -369,10 +366,10 @@ func themeOf(doc *html.Node) pageTheme {
 	return parts
 }
 
-// plainWords are theme classes that are also common words. They count only if the element consists mostly of links.
+// plainWords are theme classes that are also ordinary words. They count only on elements that are mostly links.
 var plainWords = wordset.Of(`related summary tabs toc navbar headerbar`)
 
-// part reports whether the theme's classes mark an element as boilerplate around the content.
+// part reports whether the theme's classes mark an element as boilerplate.
 func (t pageTheme) part(n *html.Node, w weight) bool {
 	if len(t) == 0 || n.DataAtom == atom.Section {
 		return false
@@ -395,8 +392,8 @@ func (t pageTheme) part(n *html.Node, w weight) bool {
 	return false
 }
 
-// hintWords are words in the names of elements around the content. They are ignored if the element contains much other
-// than links, buttons and fields.
+// hintWords are words in names of boilerplate. They are ignored if the element holds much besides links, buttons and
+// fields.
 var hintWords = wordset.Of(`breadcrumb breadcrumbs cookie cookies consent gdpr ccpa onetrust newsletter sharing share social socials sharebar sharethis
 	sharedaddy addthis addtoany sponsored advert adverts advertisement advertising adsbygoogle outbrain taboola pagination paginator pager skiplink
 	skip editsection backtotop back2top toctitle disqus signup signin login masthead megamenu navbar offcanvas jumpbox related recommended
@@ -407,12 +404,12 @@ var hintWords = wordset.Of(`breadcrumb breadcrumbs cookie cookies consent gdpr c
 // otherPages are names for lists of suggested pages.
 var otherPages = wordset.Of(`related recommended recommendations recommendation trending popular similar upsell suggested sponsored outbrain taboola also`)
 
-// maxNameBytes is the maximum number of bytes to read from a class or id attribute. An element's names are read again
-// for every element in it, so long names would be slow.
+// maxNameBytes is the maximum number of bytes to read from a class or id attribute. Names are read again for every
+// element inside, so long ones would be slow.
 const maxNameBytes = 2000
 
-// matchesHint reports whether an element's class or id contains one of the words. It ignores ids of elements with
-// headings, which usually come from the headings.
+// matchesHint reports whether an element's class or id contains one of the words. If the element has headings, its id
+// usually comes from them and is ignored.
 func matchesHint(n *html.Node, w weight, words map[string]bool) bool {
 	name := format.Cut(attr(n, "class"), maxNameBytes)
 	if w.headings == 0 {

@@ -34,7 +34,7 @@ type gridRow struct {
 	thead bool
 }
 
-// table emits a table's rows, or the cells of a layout table as ordinary content.
+// table emits a table's rows, or a layout table's cells as ordinary content.
 func (w *walker) table(t *html.Node) {
 	if codeTable(t) {
 		w.code(t)
@@ -92,8 +92,7 @@ func tableElements(table *html.Node) func(yield func(*html.Node) bool) {
 	}
 }
 
-// skipped reports whether to omit an element in a table because the element itself, or one around it within the table,
-// is skipped.
+// skipped reports whether to omit an element in a table because it, or an element around it in the table, is skipped.
 func (w *walker) skipped(n, table *html.Node) bool {
 	for ; n != nil && n != table; n = n.Parent {
 		if isInvisible(n) || isLineNumber(n) || w.skip != nil && w.skip(n) {
@@ -201,7 +200,7 @@ func (w *walker) vertical(rows []gridRow) []gridRow {
 	return rows
 }
 
-// labelCells returns the texts of the cells in `rows`, adding a colon to each th that labels the td next to it.
+// labelCells returns the rows' cell texts, with a colon after each th that labels the td next to it.
 func labelCells(rows []gridRow) [][]string {
 	cells := make([][]string, len(rows))
 	for i, r := range rows {
@@ -237,7 +236,7 @@ func (w *walker) emitPairs(rows []gridRow) {
 	}
 }
 
-// mergeHeads merges the header rows into one, prefixing each column's name with the name of its column group.
+// mergeHeads merges several header rows into one, prefixing column names with their group's name.
 func mergeHeads(rows []gridRow) []gridRow {
 	heads := 0
 	for heads < len(rows) && (rows[heads].thead || allHeads(rows[heads]) && (heads == 0 || spansInto(rows[heads-1], rows[heads]))) {
@@ -284,7 +283,6 @@ func allHeads(r gridRow) bool {
 	return heads > 1
 }
 
-// emitRows writes a table with or without a header row.
 func (w *walker) emitRows(rows []gridRow) {
 	kept := make([]gridRow, 0, len(rows))
 	texts := make([][]string, 0, len(rows))
@@ -327,7 +325,7 @@ func (w *walker) emitRows(rows []gridRow) {
 	}
 }
 
-// narrow is like texts, but a cell that spans several columns has its text only in the first one.
+// narrow is like texts, but leaves a wide cell's text in its first column only.
 func (r gridRow) narrow(texts []string) []string {
 	out := slices.Clone(texts)
 	for i := 1; i < len(out); i++ {
@@ -338,8 +336,8 @@ func (r gridRow) narrow(texts []string) []string {
 	return out
 }
 
-// withoutRepeats returns the texts of a row's cells. The text of a cell that spans several columns with the same name
-// appears only once. `texts` repeats such a text in each column; `narrow` does not.
+// withoutRepeats returns a row's cell texts, but repeats a wide cell's text only in columns with different names.
+// `texts` has the text in each column, `narrow` only in the first.
 func withoutRepeats(names, texts, narrow []string) []string {
 	out := texts
 	for i := 1; i < min(len(names), len(texts)); i++ {
@@ -353,9 +351,8 @@ func withoutRepeats(names, texts, narrow []string) []string {
 	return out
 }
 
-// texts returns the texts of a row's cells up to the last non-empty one. A cell that spans several rows appears in each
-// of them, because each row must make sense on its own. If `once` is true, it appears only in the row where the page
-// shows it.
+// texts returns a row's cell texts up to the last non-empty one. A cell that spans several rows appears in each of
+// them, because a row must make sense on its own. If `once` is true, it appears only in its first row.
 func (r gridRow) texts(once bool) []string {
 	texts, single := make([]string, len(r.cells)), r.isSingleCell()
 	if single {
@@ -372,8 +369,8 @@ func (r gridRow) texts(once bool) []string {
 	return texts
 }
 
-// isSingleCell reports whether one cell spans the whole row. Such a cell is a heading for the rows below it and is
-// written only once.
+// isSingleCell reports whether one cell spans the whole row. It is a heading for the rows below and is written only
+// once.
 func (r gridRow) isSingleCell() bool {
 	for i, c := range r.cells {
 		if i > 0 && (c.first || c.text != "" && c.text != r.cells[0].text) {

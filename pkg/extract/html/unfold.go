@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// maxNoticeLetters is the maximum length, in letters, of a noscript element that just asks for JavaScript.
+// maxNoticeLetters is the maximum length, in letters, of a noscript element that just asks users to enable JavaScript.
 const maxNoticeLetters = 400
 
 // attachShadows replaces declarative shadow tree templates with their content and moves each host element's children

@@ -11,8 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// walker converts an HTML tree to blocks. Recursion is safe, because golang.org/x/net's parser limits trees to a depth
-// of 512.
+// walker converts an HTML tree to blocks. It may recurse, because golang.org/x/net's parser limits the depth to 512.
 type walker struct {
 	p        *reader
 	base     *url.URL              // base for relative addresses; nil if unknown
@@ -42,7 +41,7 @@ type block struct {
 	named        string // in table rows, the text with column names; "" if that is the same
 }
 
-// domainBlock returns the block to emit. A table row's text includes the column names unless `plain` is true.
+// domainBlock returns the block to emit. Table rows include column names unless `plain` is set.
 func (b block) domainBlock(plain bool) domain.Block {
 	if !plain && b.named != "" {
 		b.Text = b.named
@@ -76,7 +75,7 @@ func (w *walker) flush() {
 	w.emit(b, w.at)
 }
 
-// emitRow emits a table row, both as shown on the page and with column names.
+// emitRow emits a table row: the text as shown, and the text with column names.
 func (w *walker) emitRow(r gridRow, plain, named string) {
 	if strings.TrimSpace(plain) == "" && !w.p.Src.PlainRows {
 		plain = named
@@ -112,8 +111,7 @@ func (w *walker) block(n *html.Node) {
 	w.within(n)
 }
 
-// within emits an element's content. The resulting blocks, including any text collected before, are recorded as read
-// from this element.
+// within emits an element's content. The resulting blocks, and text collected before, count as read from that element.
 func (w *walker) within(n *html.Node) {
 	was := w.at
 	w.at = n
@@ -204,8 +202,7 @@ func (w *walker) node(n *html.Node) {
 	}
 }
 
-// specialElement reads the elements that walker.node does not handle, some of which have a role or class that requires
-// special treatment.
+// specialElement reads the elements that walker.node does not handle. For some, the role or class matters.
 func (w *walker) specialElement(n *html.Node) {
 	switch role := attr(n, "role"); {
 	case role == "heading" && isBlockElement(n.DataAtom):
@@ -233,7 +230,7 @@ func (w *walker) specialElement(n *html.Node) {
 	w.children(n)
 }
 
-// hidden reads a formula's source from an invisible element. The page's scripts draw the visible formula from it.
+// hidden reads a formula's source from the invisible script element that the visible formula is drawn from.
 func (w *walker) hidden(n *html.Node) {
 	if n.DataAtom == atom.Script && strings.HasPrefix(attr(n, "type"), "math/tex") && n.FirstChild != nil {
 		writeInline(&w.buf, " "+n.FirstChild.Data+" ")
@@ -262,8 +259,8 @@ func (w *walker) term(n *html.Node) {
 	w.within(n)
 }
 
-// enter records the anchor of a term in a definition list. A term without an anchor gets the anchor of the term
-// directly before it or, if there is none, of the outer term whose definition contains this list.
+// enter records the anchor of a term in a definition list. A term without one shares the anchor of the term directly
+// before it, or else of the outer term whose definition contains this list.
 func (w *walker) enter(n *html.Node) {
 	if n.DataAtom != atom.Dt {
 		return
@@ -288,8 +285,7 @@ func (w *walker) image(n *html.Node) {
 	}
 }
 
-// imageDescription returns a picture's description, or "" if there is none or the text next to the picture already
-// contains it.
+// imageDescription returns a picture's description, or "" if there is none or the text nearby already contains it.
 func (w *walker) imageDescription(img *html.Node) string {
 	alt := format.OneLine(attr(img, "alt"))
 	if !w.readAlts || !isInformativeAlt(alt) {
@@ -353,8 +349,7 @@ func isInformativeAlt(alt string) bool {
 	return len(words) > 1 || strings.ContainsFunc(alt, func(r rune) bool { return r > 0x2e80 })
 }
 
-// titles emits only the main headings in a header element, because many pages have their title there. It skips
-// everything else in the header.
+// titles emits only the h1 headings in a header element, because many pages have their title there.
 func (w *walker) titles(header *html.Node) {
 	if header.DataAtom != atom.Header {
 		return
@@ -385,8 +380,7 @@ func firstHeading(n *html.Node) *html.Node {
 	return nil
 }
 
-// isInvisible reports whether an element's text is invisible to readers or is not content, like the options of a select
-// element.
+// isInvisible reports whether an element's text is invisible or not content, like a select element's options.
 func isInvisible(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Head, atom.Title, atom.Svg, atom.Iframe,

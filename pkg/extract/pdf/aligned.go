@@ -46,8 +46,8 @@ type alignedBlock struct {
 	at       [][]int // by row: the column of each cell
 }
 
-// takeAligned recognises a table at the start of `lines` by its alignment alone. It returns the table and the lines
-// below it, or nil and all lines if there is no table.
+// takeAligned finds a table at the start of `lines` by column alignment alone. It returns the table and the lines below
+// it, or nil and all lines if there is no table.
 func (l *layout) takeAligned(lines []pdftext.Line) (*pageTable, []pdftext.Line) {
 	rows := l.alignedRows(lines)
 	b := findAligned(rows)
@@ -104,12 +104,12 @@ func (l *layout) takeAligned(lines []pdftext.Line) (*pageTable, []pdftext.Line) 
 	return t, lines[used:]
 }
 
-// hasInterleavedRows reports whether lines from other rows are between a row's lines.
+// hasInterleavedRows reports whether the lines of different rows are interleaved.
 func hasInterleavedRows(rows []alignedCells) bool {
 	return slices.ContainsFunc(rows, func(r alignedCells) bool { return slices.Max(r.lines)-slices.Min(r.lines) >= len(r.lines) })
 }
 
-// hasOverlappingLines reports whether any row has several lines that overlap horizontally.
+// hasOverlappingLines reports whether two lines in the same row overlap horizontally.
 func hasOverlappingLines(rows []alignedCells, lines []pdftext.Line) bool {
 	return slices.ContainsFunc(rows, func(r alignedCells) bool {
 		end := math.Inf(-1)
@@ -179,8 +179,7 @@ func partAligned(line pdftext.Line) (cells []pdftext.Cell, split bool) {
 	return cells, split
 }
 
-// findAligned returns the block that extends furthest down the page, or nil if there is none. Rows above the block may
-// be a header.
+// findAligned returns the block that reaches furthest down the page, or nil. Rows above it may be headers.
 func findAligned(rows []alignedCells) *alignedBlock {
 	head := rows[:min(len(rows), maxAlignedHead+2)]
 	if !slices.ContainsFunc(head, func(r alignedCells) bool { return len(r.cells) > 1 }) {
@@ -203,8 +202,8 @@ func holdsValue(r alignedCells) bool {
 	return slices.ContainsFunc(r.cells, func(c pdftext.Cell) bool { return isValue(c.Text) && !table.IsYear(c.Text) })
 }
 
-// growAligned extends a block downwards from one row as long as each cell fits into one column. It returns nil if the
-// rows are not aligned.
+// growAligned extends a block row by row, starting at one row, as long as each cell fits into a single column. It
+// returns nil if the rows are not aligned.
 func growAligned(rows []alignedCells, from int) *alignedBlock {
 	b := &alignedBlock{from: from, to: from}
 	several, size := 0, rows[from].size
@@ -273,8 +272,8 @@ func (b *alignedBlock) grown(r alignedCells) []column {
 	return columns
 }
 
-// isAligned reports whether the cells in every column share a left edge, a right edge or a centre. In each column, up
-// to a fifth of the cells may be out of line, plus one more, such as a header.
+// isAligned reports whether every column's cells share a left edge, right edge or centre. It tolerates one outlier per
+// column (such as a header) plus a fifth of the cells.
 func (b *alignedBlock) isAligned(rows []alignedCells) bool {
 	places := make([][3][]float64, len(b.columns))
 	for i, at := range b.at {
@@ -302,9 +301,8 @@ func (b *alignedBlock) isAligned(rows []alignedCells) bool {
 	return true
 }
 
-// headerRows returns how many rows at the top name columns. These are all rows above the block, and the block's first
-// rows if they are bold or contain no values. A single row that fills every column but is not bold does not count:
-// table.Writer decides whether it is a header.
+// headerRows returns the number of header rows: all rows above the block, plus its leading rows if they are bold or
+// contain no values. A lone row that fills every column but isn't bold is left to table.Writer to judge.
 func (b *alignedBlock) headerRows(rows []alignedCells) int {
 	head, bold := b.from, b.from
 	named := map[int]bool{}

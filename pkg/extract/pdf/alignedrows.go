@@ -61,13 +61,13 @@ func (b *alignedBlock) body(rows []alignedCells, head int) *alignedBody {
 	return body
 }
 
-// isClose reports whether two rows on the page are closer together than the table's rows usually are.
+// isClose reports whether rows i and j are closer together than usual for this table.
 func (b *alignedBody) isClose(i, j int) bool {
 	return j < len(b.rows) && b.rows[i].y-b.rows[j].y < samePitch*b.pitch
 }
 
-// join turns lines into rows. It joins the lines of multi-line cells and repeats a row name in every row it spans. Row
-// names are in the leftmost column or, in right-to-left text, in the rightmost.
+// join turns lines into table rows. It merges multi-line cells and repeats a row name in every row it spans. Row names
+// are in the first column, which is the rightmost in right-to-left text.
 func (b *alignedBody) join(rtl bool) []joinedRow {
 	first, second := 0, 1
 	if rtl {
@@ -136,7 +136,7 @@ func (j *joinedRow) add(r alignedCells, at []int) {
 	j.lines = append(j.lines, r.lines...)
 }
 
-// cellOf returns the text of the cell with a row's name: the first cell or, in right-to-left text, the last.
+// cellOf returns the row's name, which is in its first cell (the last one in right-to-left text).
 func cellOf(r alignedCells, first int, rtl bool) string {
 	if rtl && first > 0 {
 		return r.cells[len(r.cells)-1].Text
@@ -144,14 +144,14 @@ func cellOf(r alignedCells, first int, rtl bool) string {
 	return r.cells[0].Text
 }
 
-// spanName is a row name with its row index. The index of a name between rows n and n+1 is n+0.5.
+// spanName is a row name and the index of its row. A name between rows n and n+1 has index n+0.5.
 type spanName struct {
 	at  float64
 	row alignedCells
 }
 
-// spansOf returns the first and last row that each name spans. The names must all be in the first of their rows, or all
-// in the middle of them; otherwise spansOf returns nil.
+// spansOf returns the first and last row of each name's span. Either every name is on the first row of its span, or
+// every name is centred in it. For any other arrangement, spansOf returns nil.
 func spansOf(names []spanName, rows int) [][2]int {
 	if len(names) == 0 {
 		return nil

@@ -8,8 +8,8 @@ const (
 	maxPDFiumCalls = 2_000_000
 	// maxFailures is the number of consecutive pages with mostly unknown characters after which PDFium is used less often.
 	maxFailures = 32
-	// retryInterval reduces the use of PDFium after maxFailures pages: of the pages that pdftext cannot decode, only one
-	// in retryInterval is then passed to PDFium. Some still are, because PDFium may be able to read later pages.
+	// After maxFailures pages, PDFium is tried only on every retryInterval-th page that pdftext cannot decode, in case
+	// it can read a later one.
 	retryInterval = 16
 )
 
@@ -29,9 +29,9 @@ const (
 	skipCallLimit            // the limit on calls to PDFium has been reached
 )
 
-// next decides whether the next page that pdftext could not decode is passed to PDFium. `calls` is the number of
-// sandbox calls so far. `alternative` says whether pdftext has a result too. If it has none, the page is passed to
-// PDFium as long as there are calls left, even if PDFium did not help with the previous pages.
+// next decides whether PDFium should read the next page that pdftext could not decode. `calls` is the number of sandbox
+// calls so far. If pdftext has no result for the page (`alternative` is false), PDFium gets it as long as calls are
+// left, even if PDFium did not help with earlier pages.
 func (b *pdfiumBudget) next(calls int, alternative bool) skipReason {
 	if calls >= maxPDFiumCalls {
 		return skipCallLimit
@@ -48,7 +48,7 @@ func (b *pdfiumBudget) next(calls int, alternative bool) skipReason {
 // exhausted reports whether PDFium did not help with the last maxFailures pages.
 func (b *pdfiumBudget) exhausted() bool { return b.failures >= maxFailures }
 
-// record records what PDFium found on a page. It ignores pages without characters.
+// record counts pages on which PDFium failed. It ignores pages without characters.
 func (b *pdfiumBudget) record(text pdfiumPage) {
 	switch {
 	case text.chars == 0:

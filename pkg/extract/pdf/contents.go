@@ -23,8 +23,8 @@ var (
 // leaderText replaces the dots.
 const leaderText = " … "
 
-// joinContents joins each table of contents entry into one cell: its title, an ellipsis (leaderText) instead of the
-// dots, and its page number. Programs write the dots in many ways, sometimes as separate lines.
+// joinContents joins each table of contents entry into one cell: title, leaderText, page number. Programs write the
+// leader dots in many ways, sometimes as separate lines.
 func joinContents(lines []pdftext.Line) []pdftext.Line {
 	if !slices.ContainsFunc(lines, func(l pdftext.Line) bool {
 		return strings.ContainsAny(l.Text(), ".·•‧․_…⋯") && leader.MatchString(l.Text())
@@ -51,8 +51,8 @@ func joinContents(lines []pdftext.Line) []pdftext.Line {
 // onlyLeader reports whether a string consists only of dots and spaces.
 func onlyLeader(s string) bool { return s != "" && strings.Trim(s, ".·•‧․_…⋯ ") == "" }
 
-// contentsCells joins the cells of a table of contents line into one cell per entry. A line may have two entries side
-// by side. For other lines, contentsCells returns nil.
+// contentsCells joins a table of contents line's cells into one cell per entry. Two entries may be side by side. It
+// returns nil for other lines.
 func contentsCells(cells []pdftext.Cell) []pdftext.Cell {
 	var entries []pdftext.Cell
 	open := -1
@@ -91,11 +91,11 @@ func endsWithPageNumber(s string) bool {
 	return len(rest) < len(s) && (rest == "" || strings.HasSuffix(rest, " ") || onlyLeader(rest[len(rest)-1:]))
 }
 
-// isContents reports whether a line is a table of contents entry, or the last line of one.
+// isContents reports whether a line is, or ends, a table of contents entry.
 func isContents(text string) bool { return contentsEnd.MatchString(text) }
 
-// numbersOn reports whether the section number at the start of `text` continues the one at the start of `before`: "5.1"
-// after "5.", "5.2" after "5.1.3", "6" after "5.2".
+// numbersOn reports whether the section number in `text` can follow the one in `before`, as in "5." → "5.1", "5.1.3" →
+// "5.2", or "5.2" → "6".
 func numbersOn(text, before string) bool {
 	a, b := numbering.FindStringSubmatch(before), numbering.FindStringSubmatch(text)
 	if a == nil || b == nil {

@@ -114,13 +114,13 @@ func wordCounts(lines []pdftext.Line) map[string]int {
 // oneLetterWords are letters that are words in common languages.
 const oneLetterWords = "AIOÀÁÉÓYEUАВИКОСУЯΟΗ"
 
-// afterOneLetter are words that often follow "A" or "I" at the start of a text and do not form a word when joined to
-// it.
+// afterOneLetter are words that often follow "A" or "I" at the start of a text. Prefixing the letter to them does not
+// yield another word.
 var afterOneLetter = wordset.Of("was am have had do did can could will would should think know remember first never new few man woman good great small " +
 	"little very lot young old big large single couple group team recent major number year century day week world good-bye")
 
-// isWordBefore reports whether an initial is a word of its own, like the "A" in "A new day". It checks whether the page
-// also contains the text's first word with or without the initial.
+// isWordBefore reports whether an initial is a word of its own, like the "A" in "A new day". The page's other words
+// help to decide: do they contain the first word with or without the initial?
 func isWordBefore(initial, text string, words map[string]int) bool {
 	letter, _ := utf8.DecodeLastRuneInString(initial)
 	rest := text

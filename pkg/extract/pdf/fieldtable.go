@@ -14,8 +14,8 @@ func withFields(p page) []pdftext.Line {
 	})
 }
 
-// fieldsInTables reports, for each field, whether it is in a table of fields. In such a table, the first row names the
-// field's column, and the field's row has at least two fields and no other text after its first cell.
+// fieldsInTables reports, for each field, whether it belongs to a table of fields: its column has a name in the first
+// row, and its row has at least two fields and no text outside the first cell.
 func fieldsInTables(grids []grid, lines []pdftext.Line, fields []pdftext.Field) []bool {
 	in := make([]bool, len(fields))
 	for g := range grids {
@@ -58,7 +58,7 @@ func fieldsInTables(grids []grid, lines []pdftext.Line, fields []pdftext.Field) 
 	return in
 }
 
-// columnIn returns the index of the column at x. `xs` holds the column borders in ascending order.
+// columnIn returns the index of the column that contains x. `xs` holds the column borders in ascending order.
 func columnIn(xs []float64, x float64) int {
 	at, _ := slices.BinarySearch(xs, x)
 	return min(max(at-1, 0), len(xs)-2)

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// content returns a page's lines without headers and footers that are also on earlier pages.
+// content returns a page's lines without the headers and footers repeated from earlier pages.
 func (l *layout) content(lines []pdftext.Line) []pdftext.Line {
 	now := map[string]float64{}
 	drop := map[standing]bool{}
@@ -60,7 +60,7 @@ func furnitureLines(lines []pdftext.Line) []pdftext.Line {
 	return found
 }
 
-// standing identifies a line on a page by its position and text.
+// standing is a line's position and text.
 type standing struct {
 	x, y float64
 	text string
@@ -68,8 +68,8 @@ type standing struct {
 
 func standingOf(l pdftext.Line) standing { return standing{l.Cells[0].X0, l.Y, l.Text()} }
 
-// running reports whether a line was at the same height on at least two recent pages, like a chapter's running title.
-// `masked` is the line's text with its numbers masked, and `y` is its height.
+// running reports whether the line was at the same height `y` on at least two recent pages, like a chapter's running
+// title. `masked` is its text with numbers masked.
 func (l *layout) running(masked string, y float64) bool {
 	n := 0
 	for _, page := range l.recent {
@@ -89,8 +89,8 @@ type numberedLine struct {
 	numbers []int
 }
 
-// countsPages reports whether the numbers in two otherwise equal lines differ as page numbers do. Any other change,
-// such as a new invoice number, is new information.
+// countsPages reports whether two otherwise equal lines differ only by page numbers. A change in any other number, such
+// as an invoice number, is new information.
 func countsPages(a, b numberedLine) bool {
 	if len(a.numbers) != len(b.numbers) {
 		return false
@@ -117,7 +117,7 @@ func numbersOf(s string) []int {
 // sameHeight is the maximum vertical shift of a repeated line between pages, in points.
 const sameHeight = 4
 
-// isFurniture reports whether repeated text consists of words or is a page number. Otherwise it may be numbers in a
+// isFurniture reports whether a repeated line has words or looks like a page number. Other numbers may belong to a
 // table that continues on the next page.
 func isFurniture(masked string) bool {
 	return format.CountLetters(masked) > 0 || strings.Count(masked, "#") <= 2 && len(masked) <= 12
@@ -139,8 +139,8 @@ func edgeLines(lines []pdftext.Line) []pdftext.Line {
 	return append(upright[:2:2], upright[len(upright)-2:]...)
 }
 
-// maskNumbers replaces every number with one character, so that lines with different page numbers become equal. A line
-// with just a Roman numeral also counts as a number.
+// maskNumbers replaces each number with one character, so that lines that differ only in page number become equal. A
+// line that is just a Roman numeral counts as a number.
 func maskNumbers(s string) string {
 	if len(s) <= 8 && s != "" && strings.Trim(s, "ivxlcIVXLC") == "" {
 		return "#"

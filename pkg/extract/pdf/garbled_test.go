@@ -59,7 +59,7 @@ func mappedPDF(lines []string, to func(rune) rune) []byte {
 
 func rightMap(c rune) rune { return c }
 
-// shiftedMap returns a function that maps each printable character except the space to the one `by` codes later.
+// shiftedMap returns a function that shifts each printable character except the space by `by` codes, wrapping around.
 func shiftedMap(by rune) func(rune) rune {
 	return func(c rune) rune {
 		if c == ' ' {

@@ -13,8 +13,8 @@ type placed struct {
 	table *pageTable
 }
 
-// takeGrids finds grids whose lines form a table and replaces these lines with the table, at the position of the first
-// line. It starts with inner grids in order to recognise tables in cells of other tables.
+// takeGrids replaces the lines in each grid that forms a table with that table, at the first line's position. Inner
+// grids come first, so that tables nested in cells are recognised.
 func (l *layout) takeGrids(lines []pdftext.Line) []placed {
 	items := make([]placed, len(lines))
 	for i, line := range lines {
@@ -42,7 +42,7 @@ func (l *layout) takeGrids(lines []pdftext.Line) []placed {
 	return items
 }
 
-// maxReaching is the maximum number of grids per page to try as tables with names that span several columns or rows.
+// maxReaching is the maximum number of grids per page to try with takeReaching.
 const maxReaching = 20
 
 // takeGrid replaces the lines inside a grid with a table, if they form one.
@@ -83,9 +83,8 @@ func (l *layout) takeGrid(g *grid, items []placed) []placed {
 	return slices.Insert(rest, first, placed{table: table})
 }
 
-// takeReaching replaces the lines between a grid's rules, and the header lines above them, with a table. It does so
-// only for tables with names that span several columns or rows, because the rules alone do not show which ones they
-// span.
+// takeReaching replaces the lines between a grid's rules, and the header lines above them, with a table. It handles
+// only tables whose names span several columns or rows, because the rules alone do not show the spans.
 func (l *layout) takeReaching(g *grid, items []placed) []placed {
 	const header = 8 // maximum number of header lines above the first rule
 	first, last := -1, -1
@@ -116,8 +115,8 @@ func (l *layout) takeReaching(g *grid, items []placed) []placed {
 	return items
 }
 
-// framesPage reports whether a few horizontal rules enclose most lines on a page with many lines. Such rules are often
-// below a running title and above a footer.
+// framesPage reports whether a few horizontal rules enclose most of a full page. Such rules often just separate the
+// running title and the footer.
 func (g *grid) framesPage(inside, all int) bool {
 	const maxRules, manyLines = 4, 20
 	return g.parts == nil && len(g.ys) <= maxRules && inside > manyLines && inside*5 > all*3

@@ -38,9 +38,9 @@ func TestCellsThatNoRulePartsAreJoined(t *testing.T) {
 	}
 }
 
-// GridPage returns a page of rules, filled boxes and words described by the input. Each item takes three bytes: two for
-// its position, and a third whose lowest bits select the kind. `words` omits words that overlap others, because they
-// cannot be read.
+// GridPage returns a page of rules, filled boxes and words encoded in the input. Each item takes three bytes: two for
+// its position, and a third whose lowest bits select the kind. Overlapping words are drawn but unreadable, so `words`
+// omits them.
 func GridPage(data []byte) (drawn pdftext.Drawn, lines []pdftext.Line, words []string) {
 	const step, glyph, size = 4, 5, 8
 	var b pdftext.Builder

@@ -78,7 +78,6 @@ func (t *gridText) boldCells(lines ...[]pdftext.Cell) []bool {
 	return bold
 }
 
-// wideLines returns how many lines in a row have text in several columns.
 func (t *gridText) wideLines(r int) int {
 	n := 0
 	for _, cells := range t.cells[r] {
@@ -184,7 +183,7 @@ func (t *gridText) keyColumn(r int) int {
 	return -1
 }
 
-// keyedRows starts a row at each line with text in the key column.
+// keyedRows starts a table row at each line with text in the key column.
 func (l *layout) keyedRows(t *gridText, r, key int) []table.Row {
 	var rows []table.Row
 	for i, row := range l.lineRows(t, r, nil) {
@@ -253,7 +252,6 @@ func (l *layout) lineRows(t *gridText, r int, columns []column) []table.Row {
 	return rows
 }
 
-// spans returns the grid's columns.
 func (g *grid) spans() []column {
 	columns := make([]column, g.columns())
 	for k := range columns {

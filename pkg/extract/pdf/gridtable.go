@@ -165,8 +165,8 @@ func (t *pageTable) dropEmptyColumns() {
 	}
 }
 
-// names reports whether the first row with several cells can name the columns. Either every column has a name, except
-// perhaps the first, or merged cells show which columns a name covers.
+// names reports whether the first row with several cells can name the columns: either every column except perhaps the
+// first has a name, or the row has merged cells, which show the columns that a name covers.
 func (t *pageTable) names() bool {
 	for _, r := range t.rows {
 		if table.Filled(r.Cells) < 2 {

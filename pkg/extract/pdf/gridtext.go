@@ -72,8 +72,8 @@ func (t *gridText) part() {
 	}
 }
 
-// partLine splits a line at the given columns' borders. If the borders come only from the text's positions, a title
-// over several columns goes into the first of them.
+// partLine splits a line at the columns' borders. If those come only from the positions of text, a title over several
+// columns goes into the first one.
 func (t *gridText) partLine(line pdftext.Line, cuts []float64, columns []int) []pdftext.Cell {
 	cells, texts := make([]pdftext.Cell, t.columns()), make([][]byte, t.columns())
 	put := func(at int, c pdftext.Cell) {

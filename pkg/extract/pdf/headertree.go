@@ -102,11 +102,11 @@ func (h *headerTree) addRow(r alignedCells) bool {
 	return true
 }
 
-// place assigns a row's cells to the nodes they name, at the lowest total cost. It returns the first and last node of
-// each cell, or nil if the cells cannot name the nodes.
+// place assigns a row's cells to the nodes they name, at the lowest total cost. It returns each cell's first and last
+// node, or nil if there is no valid assignment.
 func (h *headerTree) place(r alignedCells) [][2]int {
-	// A cell can group the names directly below it at no extra cost if they extend down to the header's bottom edge.
-	// `below` is the baseline of such names, and `lowest` is the lowest baseline of all names.
+	// A cell groups the names directly below it for free if those names reach the header's bottom edge. `below` is such
+	// names' baseline; `lowest` is the lowest baseline of any name.
 	lowest, below := math.Inf(1), math.Inf(-1)
 	for _, n := range h.nodes {
 		if !math.IsInf(n.low, -1) {
@@ -163,8 +163,7 @@ func (h *headerTree) place(r alignedCells) [][2]int {
 	return h.evenRuns(runs)
 }
 
-// cost returns the cost of a cell as the common name for the nodes `from` to `to`. It is infinite if the cell cannot
-// name them.
+// cost returns the cost of using a cell as the common name for nodes `from` to `to`, or infinity if that is impossible.
 func (h *headerTree) cost(r alignedCells, c pdftext.Cell, from, to int, isBelow func(headerNode) bool) float64 {
 	first, last := h.nodes[from], h.nodes[to]
 	if from == to {
@@ -204,9 +203,9 @@ func (h *headerTree) cost(r alignedCells, c pdftext.Cell, from, to int, isBelow 
 	return cost + off
 }
 
-// evenRuns corrects the last group of columns in a row of names (the first group in right-to-left text). If names start
-// at the left edge of their columns, nothing shows where the last group ends. If the last group is longer than the
-// others, which all have the same length, evenRuns shortens it to that length.
+// evenRuns corrects the last group of columns (the first in right-to-left text). If names are left-aligned, nothing
+// shows where that group ends. If all other groups have the same length and this one is longer, it's cut to that
+// length.
 func (h *headerTree) evenRuns(runs [][2]int) [][2]int {
 	groups := slices.Clone(runs)
 	groups = slices.DeleteFunc(groups, func(r [2]int) bool { return r[0] == r[1] })

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// appendLine appends a line to `text`, which it may modify in place. It puts a space between the two unless the script
-// has no spaces between words. If `text` ends in a hyphen that divides a word, appendLine removes the hyphen and adds
-// no space. It keeps a compound's hyphen, such as the one in "state-of-the-".
+// appendLine appends a line to `text`, which it may modify in place. It inserts a space unless the script has no spaces
+// between words. A hyphen that divides a word at the end of `text` is dropped and no space added, but the hyphen of a
+// compound such as "state-of-the-" stays.
 func appendLine(text []byte, line string) []byte {
 	if len(text) == 0 || line == "" {
 		return append(text, line...)
@@ -33,7 +33,7 @@ func appendLine(text []byte, line string) []byte {
 	return append(text, line...)
 }
 
-// hyphenated reports whether the last word in `text` already contains a hyphen, as in a compound of several words.
+// hyphenated reports whether the last word in `text` contains an inner hyphen, as compounds do.
 func hyphenated(text []byte) bool {
 	word := text[bytes.LastIndexAny(text, " \t\n")+1:]
 	at := bytes.IndexAny(word, "-‐")

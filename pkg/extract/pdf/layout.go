@@ -185,15 +185,15 @@ func (l *layout) continues(line pdftext.Line, kind domain.BlockKind, leading flo
 	return true
 }
 
-// endsEntry reports whether a line is the last line of a multi-line table of contents entry.
+// endsEntry reports whether `line` ends a multi-line table of contents entry.
 func (l *layout) endsEntry(line, last pdftext.Line, leading float64) bool {
 	text := line.Text()
 	gap := (last.Y - line.Y) / max(line.Size, 1)
 	return isContents(text) && !startsItem(text) && numbering.FindString(text) == "" && numbering.MatchString(l.para[0].Text()) && gap > 0 && gap <= leading*widerLeading
 }
 
-// isScriptDistance reports whether two lines are so close vertically that one is a superscript or fraction next to the
-// other.
+// isScriptDistance reports whether two lines are close enough vertically for one to be the other's superscript or part
+// of a fraction.
 func (l *layout) isScriptDistance(a, b pdftext.Line) bool {
 	return math.Abs(a.Y-b.Y) < 0.8*max(a.Size, b.Size)
 }

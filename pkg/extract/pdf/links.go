@@ -53,7 +53,7 @@ func timeText(t time.Time) string {
 	return t.Format(time.RFC3339)
 }
 
-// maxPageLinks is the maximum number of links per page to match with lines.
+// maxPageLinks limits how many links per page are matched with lines.
 const maxPageLinks = 1000
 
 // links returns the links on page i, counted from 0.

@@ -67,8 +67,8 @@ type locator struct {
 	unread map[int]bool // scanned pages with passages, whose text has not been recognised
 }
 
-// locate finds the spans of one passage. It searches the passage's page and, if something is missing, the pages around
-// it.
+// locate finds the spans of one passage. It searches the passage's page first, then neighbouring pages if anything is
+// missing.
 func (l *locator) locate(passage format.Passage) ([][]domain.PageRectangle, error) {
 	rectangles, shares := make([][]domain.PageRectangle, len(passage.Spans)), make([]float64, len(passage.Spans))
 	spans := lists.Map(passage.Spans, func(s [2]int) pdfmatch.Span { return pdfmatch.Span{Start: s[0], End: s[1]} })
@@ -94,8 +94,8 @@ func (l *locator) locate(passage format.Passage) ([][]domain.PageRectangle, erro
 	return rectangles, nil
 }
 
-// text returns the text of the pages `from` to `to`, inclusive, counted from 1. Page `wanted` is added to l.unread if its
-// text must be recognised first.
+// text returns the text of pages `from` to `to` (1-based, inclusive). If page `wanted` needs OCR first, text adds it to
+// l.unread.
 func (l *locator) text(from, to, wanted int) (*pdfmatch.Text, error) {
 	var all []pdfmatch.Glyph
 	for number := max(from, 1); number <= min(to, l.pages); number++ {
@@ -116,8 +116,8 @@ func (l *locator) text(from, to, wanted int) (*pdfmatch.Text, error) {
 	return pdfmatch.NewText(all), nil
 }
 
-// read reads a page's glyphs in reading order, with the same reader as extraction. `scanned` means that the page's text
-// must be recognised first.
+// read returns a page's glyphs in reading order, using the same reader as extraction. `scanned` means the page needs
+// OCR first.
 func (l *locator) read(number int) (glyphs []pdfmatch.Glyph, scanned bool, err error) {
 	if err := l.p.Ctx.Err(); err != nil {
 		return nil, false, err

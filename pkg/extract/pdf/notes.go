@@ -13,8 +13,8 @@ const (
 	smallerNote  = 0.25 // minimum difference in size between a note and the text above, in points
 )
 
-// startsApart reports whether a line is the first line of a caption or footnote, or the first line after one. Its
-// distance and indentation may be the same as in the paragraph before it, so other evidence must separate the two.
+// startsApart reports whether a line starts a caption or footnote, or is the first line after one. Spacing and
+// indentation may not change there, so it relies on other evidence.
 func startsApart(para []pdftext.Line, line pdftext.Line, wide bool) bool {
 	last, text := para[len(para)-1], line.Text()
 	ended := endsSentence(last.Text())
@@ -55,8 +55,8 @@ func isCaption(s string) bool {
 	return rest == "" || strings.ContainsRune(":.|–—：．", first)
 }
 
-// startsNote returns the mark at the start of a footnote, which is a number without a full stop or a symbol. For other
-// lines, it returns "".
+// startsNote returns the mark at the start of a footnote: a symbol, or a number without a full stop. It returns "" for
+// other lines.
 func startsNote(s string) string {
 	n := len(s) - len(strings.TrimLeft(s, "0123456789"))
 	const longestNumber = 3
@@ -72,8 +72,8 @@ func startsNote(s string) string {
 	return s[:n]
 }
 
-// isNextNoteMark reports whether note mark b may follow note mark a. This is the case if b is the next number, if a and
-// b are different symbols, or if one is a number and the other a symbol.
+// isNextNoteMark reports whether note mark b may follow a: b is the next number or a different symbol, or one is a
+// number and the other a symbol.
 func isNextNoteMark(a, b string) bool {
 	if a == "" || b == "" {
 		return false

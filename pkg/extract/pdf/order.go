@@ -28,8 +28,7 @@ func readingOrder(lines []pdftext.Line) []pdftext.Line {
 	return append(main, turned...)
 }
 
-// scattered reports whether the lines' order is implausible, i.e. whether many lines are above the preceding line in
-// the file and in the same column.
+// scattered reports whether the lines' order is implausible: many are above the line before them in the same column.
 func scattered(lines []pdftext.Line) bool {
 	const atLeast = 6
 	if len(lines) < atLeast {
@@ -45,7 +44,7 @@ func scattered(lines []pdftext.Line) bool {
 	return back*3 >= len(lines)
 }
 
-// extent returns a line's horizontal range.
+// extent returns the line's left and right ends.
 func extent(l pdftext.Line) (from, to float64) {
 	from, to = math.Inf(1), math.Inf(-1)
 	for _, c := range l.Cells {
@@ -88,8 +87,8 @@ func sortByPosition(lines []pdftext.Line, depth int) []pdftext.Line {
 	return lines
 }
 
-// cutColumns splits lines at the widest gap from top to bottom. Both sides must be columns of text rather than columns
-// of a table.
+// cutColumns splits lines at the widest gap that runs from top to bottom, if both sides are columns of text and not
+// columns of a table.
 func cutColumns(lines []pdftext.Line) (left, right []pdftext.Line) {
 	sorted := slices.Clone(lines)
 	slices.SortStableFunc(sorted, func(a, b pdftext.Line) int {

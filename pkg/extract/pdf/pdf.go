@@ -1,5 +1,5 @@
-// Package pdf reads PDF files. It reads pages with package pdftext, or with PDFium if pdftext cannot decode them. It
-// then recognises their layout: reading order, headings, tables, headers and footers, forms and links.
+// Package pdf reads PDF files. It reads pages with package pdftext, or with PDFium if pdftext cannot decode them. From
+// the pages' layout it recovers reading order, headings, tables, headers and footers, forms and links.
 package pdf
 
 import (
@@ -20,15 +20,15 @@ var Format = format.Format{
 	Name: "a PDF", Label: "PDF", Sniff: isPDF, Read: read, Locate: locate, Scan: scanPicture, Scanned: readScanned,
 }
 
-// isPDF reports whether the first 1,024 bytes contain a PDF header and not just text about PDF. Other data may precede
-// the header, because PDF viewers accept such files.
+// isPDF reports whether the first 1,024 bytes contain a PDF header and not just text about PDF. PDF viewers accept
+// other data before the header.
 func isPDF(head []byte, _ string) bool {
 	at := bytes.Index(head[:min(len(head), 1024)], []byte("%PDF-"))
 	return at == 0 || at > 0 && (!utf8.Valid(head[:at]) || format.CountLetters(string(head[:at])) == 0 || head[at-1] == '\n' || head[at-1] == '\r')
 }
 
-// read reads a PDF file page by page, so that memory does not grow with the number of pages. It first collects
-// properties of the whole document, such as the body text's font size, from a sample of its pages.
+// read reads a PDF file page by page, so memory use does not depend on the number of pages. It first samples pages to
+// learn properties of the whole document, such as the body text's font size.
 func read(p *format.Parser) error {
 	data, err := p.Src.Bytes()
 	if err != nil {
@@ -65,8 +65,7 @@ func read(p *format.Parser) error {
 	return s.finish()
 }
 
-// finish records which readers were used, warns about unreadable pages, and returns an error if there is no text at
-// all.
+// finish records the readers used, warns about unreadable pages, and returns an error if there is no text.
 func (s *source) finish() error {
 	p := s.p
 	if s.letters == 0 {
@@ -151,8 +150,8 @@ func haveClause(n int) string {
 	return fmt.Sprintf("its %d pages have", n)
 }
 
-// damagedPDF returns the error for a damaged file. Its message is one line for users, in which `what` names the damage.
-// `cause` is the PDF reader's error, for logs.
+// damagedPDF returns the error for a damaged file: a one-line message for users that says `what` is damaged, and the
+// PDF reader's error for logs.
 func damagedPDF(what string, cause error) *format.Error {
 	return &format.Error{Kind: format.Damaged, Err: cause, Message: "the PDF is damaged: " + what + "; export it again, or upload the document in another format"}
 }

@@ -26,13 +26,13 @@ import (
 // pdfiumPages is the sandbox's maximum memory in WebAssembly pages of 64 KiB: 256 MiB.
 const pdfiumPages = 4096
 
-// pdfiumGC is the heap growth, in percent, that triggers a garbage collection while PDFium has a file open. Every
-// sandbox call leaves 10 KiB of garbage, so frequent collections save much memory. They cost little, because the live
-// heap is cheap to scan.
+// Heap growth, in percent, that triggers a garbage collection while PDFium has a file open. Every sandbox call leaves
+// 10 KiB of garbage, so frequent collections save much memory, and they are cheap because the live heap is quick to
+// scan.
 const pdfiumGC = 20
 
-// pdfiumRuntime is this process's compiled PDFium. Compiling takes seconds, so it happens at most once, and only if a
-// file needs PDFium.
+// pdfiumRuntime is this process's compiled PDFium. It is compiled once, and only if a file needs it, because that takes
+// seconds.
 var pdfiumRuntime struct {
 	once sync.Once
 	pool pdfium.Pool
@@ -62,9 +62,9 @@ func startPDFium(cacheDir string) (pdfium.Pool, error) {
 	return r.pool, nil
 }
 
-// lockCompilation keeps other processes from compiling PDFium into the folder until `done` is called. Otherwise all
-// child processes that need PDFium at the same time would spend seconds compiling it. With the lock, one process
-// compiles PDFium, and the others use the result. If locking fails, it only costs extra work.
+// lockCompilation keeps other processes from compiling PDFium into the folder until `done` is called. One process
+// compiles it, and the others use the result. Otherwise, all child processes that need PDFium at the same time would
+// spend seconds compiling it. A failed lock only costs extra work.
 func lockCompilation(cacheDir string) (done func()) {
 	if cacheDir == "" {
 		return func() {}
@@ -87,8 +87,8 @@ type pdfiumReader struct {
 	stopWatch func() bool // stops the function that kills the instance when the context is done
 }
 
-// openPDFium opens a file in PDFium, which reads it directly from memory. It returns an Encrypted *Error if the file
-// needs a password.
+// openPDFium opens a file in PDFium, which reads it straight from memory. It returns an Encrypted *Error if a password
+// is needed.
 func openPDFium(p *format.Parser, data []byte) (_ *pdfiumReader, err error) {
 	defer recoverPDFium(&err)
 	pool, err := startPDFium(p.Lim.CacheDir)
@@ -127,8 +127,7 @@ func openPDFium(p *format.Parser, data []byte) (_ *pdfiumReader, err error) {
 	return r, nil
 }
 
-// close closes the sandbox instance and returns it to the pool. After a trap, closing fails, and the pool drops the
-// instance.
+// close returns the sandbox instance to the pool. Closing fails after a trap; the pool then drops the instance.
 func (r *pdfiumReader) close() {
 	var err error
 	defer recoverPDFium(&err)

@@ -19,8 +19,7 @@ import (
 // maxPDFiumChars is the maximum number of characters to request from PDFium per page.
 const maxPDFiumChars = 500_000
 
-// Bounds for splitting words whose characters differ in height: the minimum difference in points, and the maximum word
-// length.
+// Bounds for splitting words at changes in character height: minimum difference in points, maximum word length.
 const (
 	uneven        = 0.5
 	maxUnevenWord = 64
@@ -35,8 +34,8 @@ type pdfiumPage struct {
 	unknown pdfgarbled.Unknown // undecoded characters in words
 }
 
-// page reads page i, counted from 0. It builds lines from the positions of PDFium's words, so that these pages go
-// through the same layout analysis as other pages.
+// page reads page i, counted from 0. It builds lines from word positions, so that the page goes through the same layout
+// analysis as any other.
 func (r *pdfiumReader) page(ctx context.Context, i int, hidden []pdftext.Box) (read pdfiumPage, err error) {
 	defer recoverPDFium(&err)
 	loaded, err := r.instance.FPDFText_LoadPage(&requests.FPDFText_LoadPage{Page: r.pageAt(i)})
@@ -84,9 +83,8 @@ func (r *pdfiumReader) page(ctx context.Context, i int, hidden []pdftext.Box) (r
 	return read, nil
 }
 
-// pdfiumWords passes a page's words to a Builder, each as one glyph. A sandbox call costs as much as laying out a line.
-// So pdfiumWords requests only the positions of a word's first and last characters, and requests the common properties
-// of a run of words only once.
+// pdfiumWords passes a page's words to a Builder, each as one glyph. A sandbox call costs as much as laying out a line,
+// so it requests positions only for a word's first and last characters, and a run's common properties only once.
 type pdfiumWords struct {
 	r      *pdfiumReader
 	text   references.FPDF_TEXTPAGE
@@ -140,7 +138,7 @@ const (
 	pdfiumNoncharacter = 0xfffe
 )
 
-// endsWord reports whether r ends a word, i.e. is a blank or a hyphen that divides the word.
+// endsWord reports whether r ends a word: a blank, or a hyphen that divides the word.
 func endsWord(r rune) bool { return isBlank(r) || r == pdfiumHyphen || r == pdfiumNoncharacter }
 
 func isBlank(r rune) bool { return r == 0 || unicode.IsSpace(r) }
@@ -190,13 +188,12 @@ func lastLetter(units []rune) int {
 	return end
 }
 
-// differInSize reports whether two characters differ in height or size.
 func differInSize(a, b structs.FPDF_FS_RECTF) bool {
 	return math.Abs(float64(a.Top-b.Top)) > uneven || math.Abs(float64(a.Bottom-b.Bottom)) > uneven
 }
 
-// parts splits a word whose characters differ in height, such as a number with its exponent, and passes the parts to
-// the Builder. If all characters have the same height, it does nothing and returns false.
+// parts splits a word where its characters' height changes, such as a number with an exponent, and passes the parts to
+// the Builder. It returns false and does nothing if all have the same height.
 func (c *pdfiumWords) parts(units []rune, n int, first structs.FPDF_FS_RECTF) bool {
 	last, from := first, 0
 	for i := 1; i < len(units); i++ {
@@ -249,8 +246,8 @@ func wordText(units []rune) string {
 	return b.String()
 }
 
-// startRun requests the properties shared by a run's characters. It returns false if the run has no position or no
-// plausible size.
+// startRun requests the properties that a run's characters share. It returns false if the run has no position or an
+// implausible size.
 func (c *pdfiumWords) startRun(n int, b structs.FPDF_FS_RECTF) bool {
 	i := c.r.instance
 	c.r.calls += 4 // for origin, matrix, size and font
@@ -281,8 +278,8 @@ func (c *pdfiumWords) startRun(n int, b structs.FPDF_FS_RECTF) bool {
 	return c.size > 0 && c.size < 1e5
 }
 
-// span returns the start and end of a word on its baseline. PDFium's boxes are parallel to the page edges, so span
-// calculates the end of a rotated word from the word's direction.
+// span returns the start and end of a word on its baseline. PDFium's boxes are axis-aligned, so the end of a rotated
+// word is computed from its direction.
 func (c *pdfiumWords) span(first, last structs.FPDF_FS_RECTF) (from, to [2]float64) {
 	left, right := float64(min(first.Left, last.Left)), float64(max(first.Right, last.Right))
 	bottom, top := float64(min(first.Bottom, last.Bottom)), float64(max(first.Top, last.Top))

@@ -17,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Bounds on the picture of a page, in pixels, and in bytes as PNG. An A4 page's picture has 1,130 × 1,600 pixels.
+// Limits on a page's picture: pixels, and bytes as PNG. For an A4 page it has 1,130 × 1,600 pixels.
 const (
 	maxPictureWidth  = 1600
 	maxPictureHeight = 1600
@@ -75,7 +75,7 @@ func (r *pdfiumReader) picture(i int) (_ []byte, err error) {
 		return nil, fmt.Errorf("drawing the page: %w", err)
 	}
 	defer drawn.CleanupFunc()
-	// PDFium leaves the background transparent on pages with transparency, so draw the picture on white paper.
+	// PDFium leaves the background transparent on pages with transparency, so paint it white first.
 	paper := image.NewRGBA(drawn.Result.RenderedImage.Bounds())
 	draw.Draw(paper, paper.Bounds(), image.White, image.Point{}, draw.Src)
 	draw.Draw(paper, paper.Bounds(), drawn.Result.RenderedImage, drawn.Result.RenderedImage.Bounds().Min, draw.Over)

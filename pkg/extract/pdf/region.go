@@ -6,8 +6,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// trimmed returns the grid without empty rows at its top and bottom, which appear if a picture touches the table. It
-// also removes borders that no rule uses any more. It returns nil if what remains is too small for a table.
+// trimmed returns the grid without empty rows at the top and bottom, which appear if a picture touches the table, and
+// without borders that are no longer on any rule. It returns nil if the remainder is too small for a table.
 func (g *grid) trimmed(lines []pdftext.Line) *grid {
 	first, last := g.rows(), -1
 	for _, line := range lines {
@@ -57,8 +57,8 @@ type region struct {
 	rowSpan, columnSpan int
 }
 
-// regions returns the table cells by joining grid cells that no rule separates. `ok` is false if a region is not a
-// rectangle, because the rules then belong to a drawing.
+// regions joins grid cells with no rule between them into table cells. `ok` is false if one isn't a rectangle, because
+// then the rules belong to a drawing.
 func (g *grid) regions() (all []region, ok bool) {
 	columns := g.columns()
 	seen := make([]bool, g.rows()*columns)
@@ -103,9 +103,9 @@ func (g *grid) regions() (all []region, ok bool) {
 	return all, true
 }
 
-// split splits a region at vertical rules that end inside it, such as the rules below a name that spans several
-// columns. It first splits each grid row at the row's own rules. It then joins a part with the one below if both have
-// the same columns and no rule separates them. A region without such rules stays whole.
+// split splits a region at vertical rules that end inside it, such as those below a name that spans several columns. It
+// splits each grid row at the row's own rules, then merges parts with the same columns if no rule separates them. A
+// region without such rules stays whole.
 func (g *grid) split(c region) []region {
 	var all []region
 	above := make([]int, c.columnSpan) // by column: the part that began there in the row above, from 1; 0 if none

@@ -8,9 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// withColumns adds columns to a grid that has rules only between its rows, and returns the new grid. The column borders
-// are in the vertical white space between the words of all lines. withColumns returns nil if there are fewer than two
-// columns.
+// withColumns returns a copy of a grid that has rules only between rows, with columns added. Their borders are in the
+// vertical white space that runs through all lines. It returns nil if there are fewer than two columns.
 func (g *grid) withColumns(lines []pdftext.Line) *grid {
 	t := g.textOf(lines)
 	body := t.bodyLines()
@@ -52,10 +51,9 @@ func (g *grid) withColumns(lines []pdftext.Line) *grid {
 	return out
 }
 
-// maxRivers is the maximum number of vertical strips of white space to examine in a table.
+// maxRivers is the maximum number of rivers (vertical strips of white space) to examine in a table.
 const maxRivers = 500
 
-// lineWords returns the words in each line.
 func lineWords(lines []pdftext.Line) [][]pdftext.Cell {
 	words := make([][]pdftext.Cell, len(lines))
 	for i, line := range lines {
@@ -66,8 +64,8 @@ func lineWords(lines []pdftext.Line) [][]pdftext.Cell {
 	return words
 }
 
-// hasGapAt reports whether most lines have a gap at position `at` that is wider than a space between words. Smaller
-// gaps also occur by chance.
+// hasGapAt reports whether most lines have a gap at `at` that is clearly wider than a space. Narrower gaps also line up
+// by chance.
 func hasGapAt(lines []pdftext.Line, words [][]pdftext.Cell, at float64) bool {
 	const room = 0.5 // minimum width of the gap, as a multiple of the font size
 	n := 0
@@ -87,8 +85,8 @@ func hasGapAt(lines []pdftext.Line, words [][]pdftext.Cell, at float64) bool {
 	return n*3 >= len(lines)*2
 }
 
-// bodyLines returns the lines that define the columns. It omits titles between rows and all header lines except the
-// last, because their names may span several columns.
+// bodyLines returns the lines that define the columns: without titles between rows, and without header lines except the
+// last, because names higher up may span several columns.
 func (t *gridText) bodyLines() []pdftext.Line {
 	var body []pdftext.Line
 	header, several := true, 0
@@ -110,9 +108,9 @@ func (t *gridText) bodyLines() []pdftext.Line {
 	return body
 }
 
-// hasHeader reports whether a table without rules between its columns has a header. The header is the first row with
-// text. It must have only a few lines, name at least two columns and contain no list markers. The rows below it must
-// not be prose in columns.
+// hasHeader reports whether the first row with text is a header, for tables without vertical rules. The header must
+// have few lines, name at least two columns and contain no list markers, and the rows below it must not be prose in
+// columns.
 func (t *gridText) hasHeader() bool {
 	const headerLines = 3
 	header := -1
@@ -145,8 +143,8 @@ func (t *gridText) hasHeader() bool {
 	return names >= 2 && (len(t.ys) > 5 || proseColumns(lines) == nil)
 }
 
-// keepNamed removes the left border of each column without a header word, because such a border is just white space
-// that happens to run through all rows. The first column needs no header word, because it may hold row names.
+// keepNamed removes the left border of each column without a header word: it's just white space that happens to run
+// through all rows. The first column may hold row names, so it needs no header word.
 func (t *gridText) keepNamed(g *grid) {
 	names := lineWords(t.bands[slices.IndexFunc(t.bands, func(band []pdftext.Line) bool { return len(band) > 0 })])
 	for k := g.columns() - 1; k > 0; k-- {
@@ -156,7 +154,7 @@ func (t *gridText) keepNamed(g *grid) {
 	}
 }
 
-// keepFilled removes the borders of columns that have text on only a few lines. `body` holds each line's words.
+// keepFilled removes the borders of columns that are empty on most lines. `body` holds each line's words.
 func (g *grid) keepFilled(body [][]pdftext.Cell) {
 	const fewest = 2
 	for k := g.columns() - 1; k > 0; k-- {
@@ -172,7 +170,7 @@ func (g *grid) keepFilled(body [][]pdftext.Cell) {
 	}
 }
 
-// inColumn reports whether the middle of one of the words is in column k. Cell.Cut uses the middle too.
+// inColumn reports whether any word is in column k. Like Cell.Cut, it goes by the word's middle.
 func (g *grid) inColumn(k int, words []pdftext.Cell) bool {
 	return slices.ContainsFunc(words, func(w pdftext.Cell) bool {
 		middle := (w.X0 + w.X1) / 2
@@ -180,8 +178,8 @@ func (g *grid) inColumn(k int, words []pdftext.Cell) bool {
 	})
 }
 
-// spansColumns reports whether a cell is a title over several columns. At the borders it crosses, such a cell has no
-// gap wider than a space between words.
+// spansColumns reports whether a cell is a title over several columns, i.e. has only ordinary spaces at the borders it
+// crosses.
 func spansColumns(c pdftext.Cell, borders []float64, size float64) bool {
 	const room = 0.5 // maximum width of a space between words, as a multiple of the font size
 	words := c.Words()
@@ -201,8 +199,8 @@ func spansColumns(c pdftext.Cell, borders []float64, size float64) bool {
 	return crosses
 }
 
-// framesText reports whether a few rules just frame a page's text and do not form a table. Such text has headings or
-// lists between the rules.
+// framesText reports whether a few rules just frame a page's text, with headings or lists between them, and don't form
+// a table.
 func (l *layout) framesText(t *gridText) bool {
 	marks, all := 0, 0
 	for _, band := range t.bands {
@@ -218,8 +216,8 @@ func (l *layout) framesText(t *gridText) bool {
 	return marks*4 > all
 }
 
-// addHeaderRow adds a row at the top of a grid if there is a header line just above the first rule. This line must have
-// a name above each column, except perhaps the first.
+// addHeaderRow adds a row at the top of a grid if there is a header line just above the first rule, with a name above
+// each column except perhaps the first.
 func (g *grid) addHeaderRow(items []placed) {
 	var inside []pdftext.Line
 	for _, item := range items {

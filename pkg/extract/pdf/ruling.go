@@ -18,14 +18,14 @@ const (
 	closing      = 0.6       // minimum fraction of a cell's side that a rule must cover to separate two cells
 )
 
-// grid holds the borders of a table's cells, which come from its ruled lines. `turn` is the direction of the text
-// lines. The borders' x coordinates run along the lines of text, and the y coordinates across them.
+// grid holds the borders of a table's cells, taken from its rules. `turn` is the text direction. x runs along the lines
+// of text, y across them.
 type grid struct {
 	turn int
 	xs   []float64 // column borders, ascending
 	ys   []float64 // row borders, descending
-	// parts[r][k] is true if a rule separates cells k and k+1 in row r. below[r][k] is true if a rule separates cell k in
-	// row r from the next row. Both are nil if all rules are horizontal; the columns must then be found from the text.
+	// parts[r][k]: a rule separates cells k and k+1 in row r. below[r][k]: a rule separates cell k in row r from the
+	// next row. Both are nil if all rules are horizontal; the columns must then be found from the text.
 	parts, below [][]bool
 }
 
@@ -37,12 +37,11 @@ func (g *grid) right() float64  { return g.xs[len(g.xs)-1] }
 func (g *grid) top() float64    { return g.ys[0] }
 func (g *grid) bottom() float64 { return g.ys[len(g.ys)-1] }
 
-// rule is a horizontal line: its y coordinate and the x coordinates of its ends. For vertical rules, the axes are
-// swapped.
+// rule is a horizontal line: its y, and the x of its ends. For vertical rules, the axes are swapped.
 type rule struct{ at, from, to float64 }
 
-// gridsOf finds possible table grids in a page's drawings. Whether a grid is a table depends on the text in it, which
-// is checked later.
+// gridsOf finds possible table grids in a page's drawings. Only the text inside shows whether a grid is a table, so
+// that is checked later.
 func gridsOf(d pdftext.Drawn, turn int) []grid {
 	across, down := rulesOf(d, turn)
 	const fewest = 3 // minimum number of rules in a table
@@ -66,9 +65,8 @@ func gridsOf(d pdftext.Drawn, turn int) []grid {
 	return grids
 }
 
-// rulesOf returns a page's rules, with the segments of each rule joined. `turn` is the direction of the text lines, to
-// which the resulting coordinates are relative. The sides of filled rectangles are rules too, because backgrounds can
-// separate rows and cells.
+// rulesOf returns a page's rules, each joined from its segments, in coordinates relative to the text direction `turn`.
+// The sides of filled rectangles count as rules, because backgrounds can separate rows and cells.
 func rulesOf(d pdftext.Drawn, turn int) (across, down []rule) {
 	add := func(b pdftext.Box) {
 		x0, x1, y0, y1 := alongLine(b, turn)
@@ -116,7 +114,7 @@ func joinRules(rules []rule) []rule {
 	return slices.DeleteFunc(joined, func(r rule) bool { return r.to-r.from < shortestRule })
 }
 
-// ruleSet holds rules that touch each other.
+// ruleSet is a set of rules that touch each other.
 type ruleSet struct{ across, down []rule }
 
 // connected groups rules that meet, either directly or through other rules.
@@ -174,7 +172,7 @@ func lattice(across, down []rule) (grid, bool) {
 	for _, v := range down {
 		xs = append(xs, v.at)
 	}
-	// The ends of the rules are the edges of a table without a frame.
+	// If the table has no frame, the ends of its rules are its edges.
 	for _, h := range across {
 		xs = append(xs, h.from, h.to)
 	}
@@ -219,7 +217,7 @@ func lattice(across, down []rule) (grid, bool) {
 	return g, true
 }
 
-// borders returns the positions sorted, with nearly equal ones merged.
+// borders sorts the positions and merges nearly equal ones.
 func borders(at []float64) []float64 {
 	slices.Sort(at)
 	var out []float64
@@ -245,7 +243,7 @@ func nearest(places []float64, at float64) int {
 	return best
 }
 
-// covers reports whether a rule runs along most of the cell side from `from` to `to`.
+// covers reports whether a rule runs along most of the cell side between `from` and `to`.
 func covers(r rule, from, to float64) bool {
 	return min(r.to, to)-max(r.from, from) >= closing*(to-from)
 }

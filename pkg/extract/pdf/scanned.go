@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/scan"
 )
 
-// Bounds for deciding whether to recognise a page's text in its picture.
+// Thresholds for deciding whether a page needs OCR.
 const (
 	minPicture   = 0.1  // minimum share of the page covered by pictures if the page has no text
 	maxCaption   = 80   // maximum number of letters in a stamp or running title on a scanned page
@@ -55,7 +55,7 @@ func needOf(p page) scanNeed {
 	return needNone
 }
 
-// scannedPages collects the pages that need OCR, and the results.
+// scannedPages tracks which pages need OCR, and the OCR results.
 type scannedPages struct {
 	wanted     []int // pages to recognise, by number
 	layered    []int // pages with a text layer over a picture
@@ -72,7 +72,7 @@ type scannedPages struct {
 	skipped    []int // pages skipped because of the limit
 }
 
-// recognised replaces the text of page i, counted from 0, with the text recognised in its picture if that is better.
+// recognised replaces page i's text (counted from 0) with the OCR text if that is better.
 func (s *source) recognised(i int, p page) page {
 	p.substituted = !p.unknown.IsSignificant() && pdfgarbled.HasSubstitutedLetters(p.lines)
 	p.need = needOf(p)
@@ -221,7 +221,7 @@ const (
 	sameSize = 0.22 // deviation from a page's usual letter size that may be a measurement error
 )
 
-// scannedLines returns a recognised page's lines. `width` and `height` are the page size in points.
+// scannedLines returns an OCR page's lines. `width` and `height` are the page size in points.
 func scannedLines(p scan.Page, width, height float64) []pdftext.Line {
 	perPixel := width / float64(p.Width)
 	round := func(size float64) float64 { return max(math.Round(size/sizeStep)*sizeStep, sizeStep) }

@@ -75,10 +75,10 @@ func (c *scannedPages) route() string {
 	return ", ocr for " + pageNumbers(c.recognised)
 }
 
-// mean returns the mean confidence of all recognised letters.
+// mean returns the mean confidence, weighted by letters.
 func (c *scannedPages) mean() float64 { return c.confidence / float64(max(c.letters, 1)) }
 
-// noText returns the error for a file without any text, either as such or recognised in its pages' pictures.
+// noText returns the error for a file without text, even after OCR.
 func (c *scannedPages) noText(pages int) error {
 	if len(c.failed) > 0 && len(c.textless) == 0 {
 		return format.Errorf(format.Resources, "the file has no text: %s scanned, and %s; upload a file with a text layer", pagesClause(pages), c.failure)
@@ -107,7 +107,7 @@ func scanPicture(p *format.Parser, number, turn int) (*image.Gray, error) {
 	return format.Turned(g, turn), nil
 }
 
-// gray draws page i, counted from 0, in shades of grey. It uses the resolution for OCR, or a lower one if the picture
+// gray renders page i, counted from 0, in greyscale. It uses the resolution for OCR, or a lower one if the picture
 // would become too large.
 func (r *pdfiumReader) gray(i int) (_ *image.Gray, err error) {
 	defer recoverPDFium(&err)
@@ -139,7 +139,7 @@ func (r *pdfiumReader) gray(i int) (_ *image.Gray, err error) {
 		row := rgba.Pix[y*rgba.Stride:]
 		for x := range g.Rect.Dx() {
 			red, green, blue, alpha := uint32(row[4*x]), uint32(row[4*x+1]), uint32(row[4*x+2]), uint32(row[4*x+3])
-			// PDFium leaves the background transparent on pages with transparency, so draw the page on white paper.
+			// PDFium leaves the background transparent on pages with transparency, so paint it white first.
 			g.Pix[y*g.Stride+x] = uint8(min((299*red+587*green+114*blue)/1000+255-alpha, 255))
 		}
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// source reads a file's pages with one of two readers. The first is package pdftext, which understands fonts, table
-// cells and form fields. The second is PDFium, compiled to WebAssembly and confined to a sandbox. PDFium reads files
-// that pdftext cannot open, and pages whose text pdftext seems to have decoded wrongly.
+// source reads a file's pages with one of two readers: package pdftext, which understands fonts, table cells and form
+// fields, or PDFium, which is compiled to WebAssembly and sandboxed. PDFium reads files that pdftext cannot open and
+// pages whose text pdftext seems to have decoded wrongly.
 type source struct {
 	p     *format.Parser
 	data  []byte
@@ -25,7 +25,7 @@ type source struct {
 	budget    pdfiumBudget
 	pageCache map[int]page
 
-	// Results of reading, with page numbers from 1.
+	// Results. Page numbers start at 1.
 	letters          int
 	why              string // the first reason for using PDFium
 	byPDFium         []int
@@ -128,7 +128,7 @@ func (s *source) page(i int) (page, error) {
 	return s.recognised(i, page), err
 }
 
-// readOwn reads page i with pdftext. It also returns any doubt about the text.
+// readOwn reads page i with pdftext and returns any doubt about its text.
 func (s *source) readOwn(i int) (page, doubt) {
 	if s.own == nil {
 		return page{}, doubt{why: "open"}
@@ -146,7 +146,7 @@ func (s *source) readOwn(i int) (page, doubt) {
 	return page, doubtOf(before, s.own.Stats, page, s.poor)
 }
 
-// readBetter passes a page to PDFium if pdftext's text may be wrong, and returns the better result.
+// readBetter has PDFium read a page whose pdftext result is doubtful, and returns the better of the two.
 func (s *source) readBetter(i int, page page, d doubt) (page, error) {
 	if d.why == "" {
 		return page, nil
@@ -182,7 +182,7 @@ func (s *source) readBetter(i int, page page, d doubt) (page, error) {
 	return page, nil
 }
 
-// withoutPDFium returns the page as read by pdftext, for pages that PDFium did not read or could not improve.
+// withoutPDFium returns pdftext's version of a page that PDFium did not read or could not improve.
 func (page page) withoutPDFium(why skipReason, d doubt) page {
 	page.skipped = why
 	if d.why == "open" {
@@ -194,7 +194,6 @@ func (page page) withoutPDFium(why skipReason, d doubt) page {
 	return page
 }
 
-// account records the result of reading a page.
 func (s *source) account(i int, page page) {
 	s.letters += page.letters
 	if page.byPDFium != "" {
@@ -228,7 +227,7 @@ type doubt struct {
 	margin   int    // keep pdftext's result if it has at least margin/10 of the letters that PDFium finds
 }
 
-// doubtOf returns the first sign of wrong decoding on a page.
+// doubtOf returns the first sign that a page was decoded wrongly.
 func doubtOf(before, after pdftext.Stats, page page, poor bool) doubt {
 	glyphs := after.Glyphs - before.Glyphs
 	undecoded, odd := after.Undecoded-before.Undecoded, after.Odd-before.Odd

@@ -29,8 +29,7 @@ type tally struct {
 	pages int
 }
 
-// survey determines the document's properties from a sample of its pages, which consists of runs of consecutive pages
-// throughout the document.
+// survey determines the document's properties from runs of consecutive pages sampled throughout it.
 func (s *source) survey() (*survey, error) {
 	sample := samplePages(s.pages)
 	type read struct {
@@ -89,7 +88,7 @@ func samplePages(n int) []int {
 	return sample
 }
 
-// Headers and footers are looked for only on pages with more lines than this.
+// Pages with at most this many lines aren't searched for headers and footers.
 const maxPlainLines = 6
 
 func (v *survey) add(lines []pdftext.Line) {

@@ -51,7 +51,7 @@ func sameRow(a, b pdftext.Line) bool {
 	return max(a.Y-b.Y, b.Y-a.Y) < 0.3*min(a.Size, b.Size) && from >= end
 }
 
-// continuesCell reports whether a line with a single cell may continue a cell in the row above.
+// continuesCell reports whether l, if it has a single cell, may continue a cell in the row above.
 func continuesCell(above, l pdftext.Line) bool {
 	if len(l.Cells) != 1 || above.Y-l.Y > 1.5*l.Size || above.Size-l.Size > 0.5 || l.Size-above.Size > 0.5 {
 		return false
@@ -138,8 +138,8 @@ func (l *layout) rowsOf(lines []pdftext.Line, columns []column, rtl bool) []tabl
 	return rows
 }
 
-// rowPitch returns the distance between a table's rows. Lines inside a cell are closer together. If all distances are
-// equal, each line is a row.
+// rowPitch returns the usual distance between a table's rows. Lines within a cell are closer together. If all distances
+// are equal, each line is a row.
 func rowPitch(lines []pdftext.Line) float64 {
 	var gaps []float64
 	for i := 1; i < len(lines); i++ {
@@ -160,15 +160,15 @@ type openTable struct {
 	header  []string
 }
 
-// matchesColumns reports whether `columns` match the open table's columns. All of them may be shifted together, as
-// between left and right pages.
+// matchesColumns reports whether `columns` match the open table's. The whole table may be shifted, as between left and
+// right pages.
 func (t *openTable) matchesColumns(columns []column, size float64) bool {
 	if t == nil || len(columns) != len(t.columns) || len(columns) == 0 {
 		return false
 	}
 	shift := columns[0].from - t.columns[0].from
 	for i, c := range columns {
-		// Columns may be left- or right-aligned, so only one of the edges has to stay the same.
+		// Columns may be left- or right-aligned, so only one edge has to match.
 		left, right := c.from-t.columns[i].from-shift, c.to-t.columns[i].to-shift
 		if min(max(left, -left), max(right, -right)) > size {
 			return false
@@ -195,7 +195,7 @@ func (l *layout) table(lines []pdftext.Line) error {
 	return l.emitTable(t)
 }
 
-// pageTable is a table found on a page, with what is known about its columns and header.
+// pageTable is a table found on a page.
 type pageTable struct {
 	rows     []table.Row // at least one
 	columns  []column    // nil if unknown
@@ -205,8 +205,8 @@ type pageTable struct {
 	spanning bool        // names span several columns or rows
 }
 
-// emitTable emits a table's rows. It names columns only if the names are certain, because readers would misunderstand a
-// value with the wrong name.
+// emitTable emits a table's rows. It names columns only if it's certain of the names, because a value under the wrong
+// name is misleading.
 func (l *layout) emitTable(t *pageTable) error {
 	w := &table.Writer{Out: l.p.Out, Page: l.number, IsHeader: t.header}
 	before := l.open
@@ -244,8 +244,8 @@ func rightToLeft(lines []pdftext.Line) bool {
 	return n*2 > len(lines)
 }
 
-// proseColumns recognises lines that run across two to four columns of prose and returns their parts column by column.
-// Such lines look like a table, but their cells are long and fill the columns. For a table, it returns nil.
+// proseColumns splits lines that run across two to four columns of prose and returns them column by column. They look
+// like table rows, but their cells are long and fill the columns. It returns nil for a table.
 func proseColumns(table []pdftext.Line) []pdftext.Line {
 	columns := columnsOf(table)
 	if len(columns) < 2 || len(columns) > 4 || len(table) < 4 {

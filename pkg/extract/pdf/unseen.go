@@ -30,7 +30,7 @@ func (u *unseenPages) add(number int, page pdftext.Unseen) {
 	u.sum.Clipped += page.Clipped
 }
 
-// warn adds warnings about pages with invisible text, saying whether the text was read.
+// warn warns about pages with invisible text and says whether it was read.
 func (u *unseenPages) warn(out *format.Sink) {
 	if len(u.hidden) > 0 {
 		out.Warn(pageNumbers(u.hidden) + ": text in hidden layers was skipped")

@@ -75,7 +75,7 @@ func TestPDFiumDoesNotShowHiddenLayers(t *testing.T) {
 	}
 }
 
-// withStates returns a page with a graphics state M, which blends new paint with what is below.
+// withStates returns a page with a graphics state M that multiplies new paint with what is below.
 func withStates(content string) []byte {
 	objects := extracttest.PageObjects(content)
 	objects[2] = strings.Replace(objects[2], "<< /Font", "<< /ExtGState<</M<</BM/Multiply>>>> /Font", 1)

@@ -72,7 +72,7 @@ func (in *interpreter) appearance(a pdf.Value) error {
 	return in.form(ap, newResources(in.doc, pdf.Value{}), 1)
 }
 
-// inherited returns a field's entry. If the field lacks it, the entry comes from the nearest parent that has it.
+// inherited returns a field's entry, or the nearest parent's if the field has none.
 func inherited(field pdf.Value, key string) pdf.Value {
 	for range maxDepth {
 		if v := field.Key(key); v.Kind() != pdf.Null {
@@ -85,7 +85,7 @@ func inherited(field pdf.Value, key string) pdf.Value {
 	return pdf.Value{}
 }
 
-// freeText adds the text of an annotation without an appearance, line by line from the top of its rectangle.
+// freeText adds the text of an annotation without an appearance, starting at the top of its rectangle.
 func (in *interpreter) freeText(text string, a pdf.Value) {
 	r, ok := rectOf(a.Key("Rect"))
 	if !ok || strings.TrimSpace(text) == "" {

@@ -8,7 +8,7 @@ type pageBox struct {
 	width, height float64 // in points; 0 if unknown
 }
 
-// box finds a page's visible part: its crop box inside its media box, turned upright.
+// box returns a page's visible part (its crop box within its media box), turned upright.
 func (d *Document) box(p pageRef) pageBox {
 	seen := p.above.forChildren(p.value())
 	media, ok := rectOf(seen.mediaBox)
@@ -24,8 +24,7 @@ func (d *Document) box(p pageRef) pageBox {
 	return boxOf(media, seen.rotate.Int64())
 }
 
-// boxOf returns a page's pageBox. `media` is the page's visible part, and `rotate` is the angle in degrees by which
-// viewers turn it clockwise.
+// boxOf returns a pageBox. `media` is the page's visible part, and `rotate` is its clockwise rotation in degrees.
 func boxOf(media rect, rotate int64) pageBox {
 	b := pageBox{width: media.x1 - media.x0, height: media.y1 - media.y0}
 	switch turn := (rotate%360 + 360) % 360; turn {
@@ -43,8 +42,7 @@ func boxOf(media rect, rotate int64) pageBox {
 	return b
 }
 
-// outside reports whether a glyph of the given font size that extends from `from` to `to` is outside the page's visible
-// part.
+// outside reports whether a glyph of the given font size between `from` and `to` is outside the page's visible part.
 func (b pageBox) outside(from, to [2]float64, size float64) bool {
 	if b.width == 0 {
 		return false
@@ -57,7 +55,7 @@ func (b pageBox) outside(from, to [2]float64, size float64) bool {
 // rect is an upright rectangle.
 type rect struct{ x0, y0, x1, y1 float64 }
 
-// rectOf reads a rectangle from two opposite corners. `ok` is false if the rectangle has no area.
+// rectOf reads a rectangle from two opposite corners. `ok` is false if its area is zero.
 func rectOf(v pdf.Value) (r rect, ok bool) {
 	if v.Len() != 4 {
 		return rect{}, false

@@ -77,7 +77,7 @@ func (in *interpreter) field(a pdf.Value) (f Field, ok bool) {
 	return f, true
 }
 
-// fieldText returns a field's string, truncated to maxFieldText bytes and with white space collapsed.
+// fieldText returns a field's string with white space collapsed, truncated to maxFieldText bytes.
 func fieldText(v pdf.Value) string {
 	var s string
 	switch v.Kind() {
@@ -90,7 +90,7 @@ func fieldText(v pdf.Value) string {
 	return strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
 }
 
-// displayedValue returns the displayed value of a text field or choice. An option's label may differ from its value.
+// displayedValue returns a text field's or choice's value as displayed. An option's label may differ from its value.
 func displayedValue(v, options pdf.Value) string {
 	if v.Kind() != pdf.Array {
 		return optionText(fieldText(v), options)

@@ -2,8 +2,8 @@ package pdftext
 
 import "math"
 
-// Assumed height above and depth below a glyph's baseline, as multiples of its font size. In nearly all fonts, this
-// covers accents on capitals and the descenders of letters such as g.
+// Assumed height above and depth below the baseline, as multiples of the font size. They cover accented capitals and
+// descenders in nearly all fonts.
 const (
 	ascent  = 0.92
 	descent = 0.25
@@ -16,8 +16,8 @@ type Glyph struct {
 	Box  Box    // its area in the line's coordinates
 }
 
-// Glyphs lists a line's glyphs in reading order. The glyphs' boxes contain their visible shapes but are not exact,
-// because they are derived from the font size.
+// Glyphs lists a line's glyphs in reading order. Their boxes are derived from the font size, so they enclose the
+// visible shapes but are not exact.
 func (l Line) Glyphs() []Glyph {
 	var out []Glyph
 	for i, c := range l.Cells {
@@ -75,8 +75,8 @@ const (
 // Frame returns the frame of page i, counted from 0.
 func (d *Document) Frame(i int) Frame { return Frame{d.box(d.pages[i])} }
 
-// FrameOf returns the frame of a page with the given visible part, in the file's coordinates, and the given clockwise
-// rotation in degrees.
+// FrameOf returns the frame of a page with the given visible part, in the file's coordinates, and clockwise rotation in
+// degrees.
 func FrameOf(visible Box, rotate int) Frame {
 	return Frame{boxOf(rect{visible.X0, visible.Y0, visible.X1, visible.Y1}, int64(rotate))}
 }
@@ -89,7 +89,7 @@ func (f Frame) Size() (width, height float64) {
 	return f.box.width, f.box.height
 }
 
-// Upright converts a box from the file's coordinates to the visible page's, which a Line uses.
+// Upright converts a box from the file's coordinates to those of the visible page, which Line uses too.
 func (f Frame) Upright(b Box) Box {
 	r := rect{b.X0, b.Y0, b.X1, b.Y1}.transform(f.box.toPage)
 	return Box{r.x0, r.y0, r.x1, r.y1}

@@ -147,8 +147,8 @@ func (in *interpreter) form(v pdf.Value, outer *resources, depth int) error {
 	return err
 }
 
-// drawing handles a form XObject without text. It records that the form paints its whole bounding box, which may cover
-// text or be its background.
+// drawing handles a form XObject without text: it paints its whole bounding box, which may cover text or be its
+// background.
 func (in *interpreter) drawing(v pdf.Value) {
 	box, ok := rectOf(v.Key("BBox"))
 	if !ok {
@@ -340,7 +340,7 @@ func (in *interpreter) show(s string) {
 	if f == nil || in.budget < 0 {
 		return
 	}
-	// The glyphs in a string differ only in position. Each glyph starts where the previous one ends.
+	// A string's glyphs differ only in position. Each starts where the previous one ends.
 	m := (matrix{st.size * st.scale, 0, 0, st.size, 0, st.rise}).mul(in.tm).mul(st.ctm)
 	look := in.styleOf(m)
 	before := [2]float64{m[4], m[5]}

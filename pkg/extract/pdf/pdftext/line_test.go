@@ -6,13 +6,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// shownGlyph is a glyph with its position on a baseline. Its font size is 10 points.
+// shownGlyph is a 10-point glyph at a position on a baseline.
 type shownGlyph struct {
 	text   string
 	x0, x1 float64
 }
 
-// spaced returns letters that are 5 points wide and start `step` points apart. A "|" adds `space` points.
+// spaced returns 5-point-wide letters that start `step` points apart. A "|" adds `space` points.
 func spaced(text string, step, space float64) (glyphs []shownGlyph) {
 	x := 0.0
 	for _, r := range text {

@@ -18,7 +18,7 @@ type Cell struct {
 // Middle returns a cell's centre along its line.
 func (c Cell) Middle() float64 { return (c.X0 + c.X1) / 2 }
 
-// spot is the position of one of a cell's glyphs, both in the cell's text and along the line.
+// spot is a glyph's position, both in the cell's text and along the line.
 type spot struct {
 	at     int32 // byte offset in the text
 	x0, x1 float32
@@ -26,8 +26,7 @@ type spot struct {
 	elevation
 }
 
-// elevation is a glyph's height and size relative to most glyphs in its line. It is only two bytes long, so that it
-// fits into unused bytes of spot.
+// elevation is a glyph's height and size relative to the rest of its line. Its two bytes fit into spot's padding.
 type elevation struct {
 	rise  int8 // distance above the line's baseline, in 1/elevationSteps of its font size
 	scale int8 // the glyph's size minus the line's, in 1/elevationSteps of the line's font size
@@ -59,9 +58,9 @@ func (c Cell) Bold() bool {
 	return n*2 > len(c.spots)
 }
 
-// Between returns the text of the glyphs whose middle is between two positions along the line, without white space at
-// its ends. A cell not created by this package has no glyph positions. For such a cell, Between returns the whole text
-// if most of the cell is between the two positions, or "" otherwise.
+// Between returns the text of the glyphs whose middle is between two positions along the line, with surrounding white
+// space trimmed. If the cell has no glyph positions because another package created it, Between returns its whole text
+// if most of the cell is in that range, and "" otherwise.
 func (c Cell) Between(x0, x1 float64) string {
 	if c.spots == nil {
 		from, to := min(c.X0, c.X1), max(c.X0, c.X1)
@@ -95,8 +94,8 @@ type unit struct {
 	elevation
 }
 
-// joinUnits joins a cell's glyphs, which are in visual order from left to right, into text in reading order. It
-// collapses white space. It also returns each glyph's position in the text and on the line.
+// joinUnits joins a cell's glyphs, given in visual order from left to right, into text in reading order. It collapses
+// white space and also returns each glyph's position in the text and on the line.
 func joinUnits(units []unit, rtl bool) (string, []spot) {
 	if rtl {
 		units = logicalOrder(slices.Clone(units))

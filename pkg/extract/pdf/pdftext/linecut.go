@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// word is a section of a cell's text that a column border never splits: adjacent letters, or one letter in a script
+// word is a stretch of a cell's text that column borders never split: adjacent letters, or one letter in a script
 // without spaces.
 type word struct {
 	from, to int    // byte range in the text
@@ -19,8 +19,8 @@ type word struct {
 
 func (w word) middle() float64 { return (w.x0 + w.x1) / 2 }
 
-// maxGlyphGap is the maximum gap between two glyphs in a word, as a multiple of the cell's usual glyph width. It is
-// small, because words in neighbouring table cells can be closer together than words in running text.
+// maxGlyphGap is the maximum gap between glyphs in a word, as a multiple of the cell's usual glyph width. It is small
+// because words in neighbouring table cells can be closer together than words in running text.
 const maxGlyphGap = 0.15
 
 // words splits a cell's text into words. A cell not created by this package is one word.
@@ -54,7 +54,7 @@ func (c Cell) words() []word {
 	return words
 }
 
-// Pitch returns the width that all of the cell's characters share, as in monospaced fonts, or 0 if the widths differ.
+// Pitch returns the common width of all the cell's characters, as in monospaced fonts, or 0 if widths differ.
 func (c Cell) Pitch() float64 {
 	const fewest, equal = 4, 0.03 // minimum number of letters; maximum difference as a fraction of the width
 	letters, pitch := 0, 0.0
@@ -81,7 +81,7 @@ func (c Cell) Pitch() float64 {
 	return pitch
 }
 
-// Words returns the sections of a cell that are never split further, with their positions.
+// Words returns a cell's words, which are never split further, with their positions.
 func (c Cell) Words() []Cell {
 	words := c.words()
 	cells := make([]Cell, len(words))
@@ -91,8 +91,8 @@ func (c Cell) Words() []Cell {
 	return cells
 }
 
-// Cut splits a cell at ascending positions along the line. It returns one cell more than there are positions. Cells
-// without words are empty. A word is never split: it goes to the cell that contains its middle.
+// Cut splits a cell at ascending positions along the line, into one cell more than there are positions. Cells may be
+// empty. A word is never split: it goes to the cell that contains its middle.
 func (c Cell) Cut(at ...float64) []Cell {
 	parts, texts := make([]Cell, len(at)+1), make([][]byte, len(at)+1)
 	for _, w := range c.words() {
@@ -146,7 +146,7 @@ func (c Cell) Prefixed(text string) Cell {
 	return joined
 }
 
-// Before joins c and the next cell into one, with a space between their texts.
+// Before joins c and the cell after it, with a space between their texts.
 func (c Cell) Before(next Cell) Cell {
 	shift := int32(len(c.Text) + 1)
 	joined := Cell{Text: c.Text + " " + next.Text, X0: c.X0, X1: next.X1}

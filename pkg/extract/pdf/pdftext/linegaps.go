@@ -73,13 +73,13 @@ func (c *cellMaker) cellsOf(pieces []piece, rtl bool) []Cell {
 	return cells
 }
 
-// partsWords reports whether the gap between glyphs a and b is a space between words. `gap` is its width in points, and
-// `word` is the usual minimum width of such a space as a multiple of the font size.
+// partsWords reports whether the gap between glyphs a and b is a space. `gap` is its width in points, and `word` is the
+// usual minimum width of a space as a multiple of the font size.
 func partsWords(a, b piece, gap, word float64) bool {
 	shift := math.Abs(a.base-b.base) > 0.1*max(a.size, b.size)
 	if shift || math.Abs(a.size-b.size) > 0.25*max(a.size, b.size) {
-		// A raised number before a letter, such as a note number, is a word of its own even without a gap. Between a word and
-		// any other superscript or subscript, a small gap is not a space.
+		// A raised number before a letter is usually a note number: a word of its own even without a gap. Next to any
+		// other superscript or subscript, a small gap is not a space.
 		if a.base > b.base && a.size < 0.85*b.size && isDigits(a.text) && startsLetter(b.text) {
 			return true
 		}
@@ -145,8 +145,8 @@ func (c *cellMaker) wordGapOf(pieces []piece) float64 {
 	return tightGap(gaps)
 }
 
-// letterGaps appends the distances between adjacent letters of the same font size, as multiples of that size, to
-// `gaps`. It also returns the number of blanks between the pieces.
+// letterGaps appends the gaps between adjacent letters of the same font size to `gaps`, as multiples of that size. It
+// also returns the number of blanks between the pieces.
 func letterGaps(gaps []float64, pieces []piece, isLetter func(string) bool) (_ []float64, spaces int) {
 	for i, p := range pieces {
 		if p.blank {
@@ -167,9 +167,8 @@ func letterGaps(gaps []float64, pieces []piece, isLetter func(string) bool) (_ [
 	return gaps, spaces
 }
 
-// tightGap returns the minimum gap between words on a line whose words are closer together than usual. It sorts the
-// gaps and returns the middle of the largest step from one gap to the next, or wordGap if that would yield an
-// implausible number of words.
+// tightGap returns the minimum gap between words on an unusually tight line: the middle of the largest step between
+// consecutive sorted gaps, or wordGap if that would yield an implausible number of words.
 func tightGap(gaps []float64) float64 {
 	n := len(gaps)
 	if wide := n - sortedIndex(gaps, wordGap); wide*9 > n {

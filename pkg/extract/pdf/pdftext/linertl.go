@@ -78,7 +78,7 @@ func visualOrder(pieces []piece) []piece {
 	return letters
 }
 
-// logicalOrder reverses a right-to-left line. Numbers and Latin words keep their order.
+// logicalOrder reverses a right-to-left line but keeps the order of numbers and Latin words.
 func logicalOrder(units []unit) []unit {
 	slices.Reverse(units)
 	for i := 0; i < len(units); {
@@ -121,7 +121,7 @@ func turnWords(units []unit) {
 	}
 }
 
-// isLeftToRight reports whether a unit starts with a digit or its first letter is read from left to right.
+// isLeftToRight reports whether a unit starts with a digit, or its first letter is from a left-to-right script.
 func isLeftToRight(unit string) bool {
 	r, _ := utf8.DecodeRuneInString(unit)
 	return unicode.IsDigit(r) || directionOf(unit) == leftToRight
@@ -140,9 +140,9 @@ func joinsLatin(units []unit, i, j int) bool {
 
 var mirrored = map[string]string{"(": ")", ")": "(", "[": "]", "]": "[", "{": "}", "}": "{", "<": ">", ">": "<", "«": "»", "»": "«"}
 
-// mirrorBrackets corrects brackets in a right-to-left line if the file stores them by shape rather than by meaning. If
-// they are stored by meaning, an opening bracket has white space before it and text after it. If this is inconclusive,
-// the first bracket must be an opening one.
+// mirrorBrackets corrects brackets in a right-to-left line if the file stores them by shape, not by meaning. Stored by
+// meaning, an opening bracket has white space before it and text after it. If that is inconclusive, the first bracket
+// must be an opening one.
 func mirrorBrackets(units []unit) {
 	const opening, closing = "([{«", ")]}»"
 	right := 0 // brackets that face their content minus those that do not

@@ -22,9 +22,9 @@ type Line struct {
 	Bold  bool    // most glyphs are bold
 	Y     float64 // the baseline's height, perpendicular to the writing direction, in points
 	Turn  int     // writing direction in quarter turns; 0 is left to right
-	// Artifact means that the file marks the line as an artifact, such as a running title or page number.
+	// Artifact is set if the file marks the line as an artifact, such as a running title or page number.
 	Artifact bool
-	// Filled means that the line contains form field values. This package leaves it unset.
+	// Filled is set if the line contains form field values. This package never sets it.
 	Filled bool
 
 	dx, dy   float32 // writing direction, of length 1; both are 0 if it is Turn's direction
@@ -141,7 +141,7 @@ func isNear(a, b [2]float64, d float64) bool {
 	return math.Abs(a[0]-b[0]) <= d && math.Abs(a[1]-b[1]) <= d
 }
 
-// isOutsideLine reports whether a glyph does not belong to the open line.
+// isOutsideLine reports whether a glyph starts another line.
 func (b *lineBuilder) isOutsideLine(p piece, way direction) bool {
 	size := max(p.size, b.common)
 	if math.Abs(p.base-b.base) > shiftLine*size && !b.isSuperOrSubscript(p) {
@@ -165,13 +165,13 @@ func (b *lineBuilder) isOutsideLine(p piece, way direction) bool {
 // isSuperOrSubscript reports whether a small glyph above or below the open line is a superscript or subscript. It must
 // directly follow the line's last glyph.
 func (b *lineBuilder) isSuperOrSubscript(p piece) bool {
-	// Multiples of the line's font size, except fewest: the minimum number of glyphs of that size.
+	// Multiples of the line's font size, except `fewest`, a number of glyphs.
 	const small, smallest, maxRaisedGap, fewest = 0.8, 0.4, 0.3, 2
 	return b.most >= fewest && p.size <= small*b.common && p.size >= smallest*b.common &&
 		math.Abs(p.base-b.base) < maxRise*b.common && math.Abs(p.x0-b.end) < maxRaisedGap*b.common
 }
 
-// setArtifact says whether the next glyphs belong to artifacts, such as running titles and page numbers.
+// setArtifact says whether the next glyphs belong to artifacts such as running titles.
 func (b *lineBuilder) setArtifact(is bool) {
 	b.breakLine()
 	b.artifact = is
@@ -267,8 +267,8 @@ func (b *lineBuilder) finish() []Line {
 // Builder builds lines from positioned glyphs that another reader provides. The zero value is ready to use.
 type Builder struct{ b lineBuilder }
 
-// Glyph adds a glyph that runs from one point to another, in points from the page's lower left corner. dx and dy are
-// the writing direction as a vector of length 1. `text` is "" if the character is unknown.
+// Glyph adds a glyph between two points, in points from the page's lower left corner. dx and dy are the writing
+// direction as a unit vector. `text` is "" if the character is unknown.
 func (b *Builder) Glyph(text string, size, dx, dy float64, from, to [2]float64, bold bool) {
 	if shown := pdffont.Readable(text); shown != "" || text == "" { // otherwise the character is invisible
 		b.b.glyph(shown, size, dx, dy, from, to, bold)

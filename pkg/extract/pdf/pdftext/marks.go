@@ -18,8 +18,8 @@ type mark struct {
 	artifact bool
 }
 
-// beginMark opens a marked-content sequence. If it has replacement text, for example for a ligature or divided word,
-// that text is used instead of the glyphs' text.
+// beginMark opens a marked-content sequence. Its replacement text, if any (as for ligatures and divided words), is used
+// instead of the glyphs' text.
 func (in *interpreter) beginMark(args []pdfobject.Token, properties bool) {
 	m := mark{}
 	tag := str(args, 0)
@@ -83,8 +83,7 @@ func (in *interpreter) endMark() {
 	}
 }
 
-// endMarks closes the innermost marks until only `left` are open. It is needed because a content stream may end without
-// closing its own marks.
+// endMarks closes open marks, innermost first, down to `left`. A content stream may end without closing its own.
 func (in *interpreter) endMarks(left int) {
 	for len(in.marks) > left {
 		in.endMark()
