@@ -2,10 +2,10 @@ package extract
 
 import "github.com/sluice/sluice/pkg/extract/format"
 
-// Error means that a document cannot be read and that retrying would not help.
+// Error means that a document cannot be read, and retrying would not help.
 type Error = format.Error
 
-// Kind is the reason why a document cannot be read. Every kind is permanent: retrying would not help.
+// Kind is the reason why a document cannot be read. No kind is worth a retry.
 type Kind = format.Kind
 
 // Passage is a passage from a document's text to be located on its pages.
@@ -28,7 +28,7 @@ const (
 )
 
 // KindOf returns the kind of the first *Error in err's chain, or "" if there is none. An error without a kind may be
-// temporary, for example because a child process failed to start.
+// temporary: a child process failed to start, for example.
 func KindOf(err error) Kind { return format.KindOf(err) }
 
 // DefaultLimits returns the limits that apply if the caller sets none.

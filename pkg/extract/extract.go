@@ -22,42 +22,41 @@ import (
 	"github.com/sluice/sluice/pkg/extract/tesseract"
 )
 
-// clockFactor is the ratio of a document's wall-clock limit to its CPU time limit.
+// A document's wall-clock limit is clockFactor times its CPU time limit.
 const clockFactor = 3
 
-// Limits for an Extractor that draws pages. They allow for compiling PDFium first if its compiled code is not in the
-// cache folder yet, because that takes more time and memory than drawing a page.
+// Limits for an Extractor that draws pages. They leave room for compiling PDFium if the cache folder doesn't have its
+// code yet, which takes more time and memory than drawing.
 const (
 	DrawMemory  = 1 << 30          // bytes
 	DrawTimeout = 20 * time.Second // CPU time
 )
 
-// PictureTime is the default of Options.PictureTime.
+// Default for Options.PictureTime.
 const PictureTime = 10 * time.Minute
 
 // Options configure an Extractor. Zero fields get their defaults.
 type Options struct {
 	// Concurrency is the maximum number of child processes, each of which reads one document at a time. If there are
-	// several, one is reserved for workspaces that use none of the others, so a workspace with many documents cannot block
-	// all other workspaces. Default: the number of processors, but at most 4, plus 1.
+	// several, one is reserved for workspaces not using any other, so a workspace with many documents can't block the
+	// rest. Default: the number of processors, but at most 4, plus 1.
 	Concurrency int
-	// Direct is the maximum size, in bytes, of plain text and CSV files that are read in this process. Their readers are
-	// simple and take linear time, so these files don't have to wait for a child. With the default of 0, every file is
-	// read in a child.
+	// Direct is the maximum size, in bytes, of plain text and CSV files to read in this process instead of waiting for
+	// a child. Their readers are simple and run in linear time. With the default of 0, every file is read in a child.
 	Direct int64
 	// MaxMemory is the maximum memory for reading one document, in bytes. Default 2 GiB.
 	MaxMemory int64
 	// Timeout is the maximum CPU time for reading a large document; see cpuLimit. The wall-clock limit is clockFactor
-	// times as long, so valid documents do not fail on a busy machine. Default 2 minutes.
+	// times that, so that valid documents don't fail on a busy machine. Default 2 minutes.
 	Timeout time.Duration
 	// MaxText is the maximum size of a document's text, in bytes. Default 64 MiB.
 	MaxText int64
 	// MaxInput is the maximum size of a document, in bytes. Default 256 MiB.
 	MaxInput int64
-	// CacheDir is the folder for PDFium's compiled code. All children share it, and it survives restarts. Default: a
-	// folder in the user's cache directory.
+	// CacheDir is the folder for PDFium's compiled code. All children share it, and it should survive restarts.
+	// Default: a folder in the user's cache directory.
 	CacheDir string
-	// TempDir is the folder for documents while they are being read. Files left there by a killed process are not removed.
+	// TempDir is the folder for documents being read. Files that a killed process leaves there are not removed.
 	// Default: the system's folder for temporary files.
 	TempDir string
 	// IdleAfter is how long a child may be idle before it is stopped. Default 30 seconds.
@@ -95,7 +94,7 @@ func (o Options) withDefaults() Options {
 			o.CacheDir = dir + "/sluice"
 		}
 	}
-	// A child has its own working directory, so relative paths must be resolved here.
+	// A child has its own working directory, so resolve relative paths here.
 	for _, dir := range []*string{&o.CacheDir, &o.TempDir} {
 		if abs, err := filepath.Abs(*dir); err == nil && *dir != "" {
 			*dir = abs
@@ -119,15 +118,15 @@ func (o Options) withDefaults() Options {
 }
 
 const (
-	// smallFileTime is the CPU time that any file may take. It includes the several seconds that compiling PDFium takes in
-	// a new data directory.
+	// smallFileTime is the CPU time that any file may take. It covers compiling PDFium in a new data directory, which
+	// takes several seconds.
 	smallFileTime = 15 * time.Second
-	// largeFile is the minimum size, in bytes, of a file that may use the full CPU time limit.
+	// Files of at least largeFile bytes may use the full CPU time limit.
 	largeFile = 2 << 20
 )
 
-// cpuLimit returns the maximum CPU time for reading a file of the given size. A small file that takes long is hostile
-// or damaged, and would only keep a child process from reading other files.
+// cpuLimit returns the CPU time limit for a file of the given size. A small file that takes long is hostile or damaged
+// and would only block a child.
 func (o Options) cpuLimit(size int64) time.Duration {
 	least := min(smallFileTime, o.Timeout)
 	share := float64(min(size, largeFile)) / largeFile
@@ -142,19 +141,18 @@ type Request struct {
 	Name      string    // file name, a hint for the format; "" if unknown
 	Declared  string    // MIME type declared by the sender, with parameters; "" if unknown
 	URL       string    // address of the page; "" if none
-	// Key identifies the document's content for Locate; "" if there is no such key.
+	// Key identifies the document's content for Locate. It may be empty.
 	Key string
 	// PlainRows writes table rows as tab-separated cells instead of "column: value; …".
 	PlainRows bool
-	// Languages are the languages of scanned pages in Tesseract's notation, such as eng or deu. If empty, the installed
-	// languages for each page's script are tried.
+	// Languages are the languages of scanned pages in Tesseract's notation, such as eng or deu. If empty, the languages
+	// installed for each page's script are tried.
 	Languages []string
-	// Defer makes Extract fail with an error of kind Scanned if text must be recognised in pictures, which takes seconds
-	// per page. If the pictures are within a document that also has other text, Extract returns that text, and the
-	// document's Unread lists the pictures. Defer has no effect if Tesseract is not installed.
+	// Defer makes Extract fail with an error of kind Scanned instead of spending seconds per page on OCR. If only
+	// pictures within a document need OCR, Extract returns the remaining text and lists the pictures in the document's
+	// Unread. Defer has no effect if Tesseract is not installed.
 	Defer bool
-	// Progress, if set, is called before text is recognised on the next page, with the number of pages done and the
-	// total.
+	// Progress, if set, is called before OCR of each page with the number of pages done and the total.
 	Progress func(done, total int)
 }
 
@@ -185,7 +183,7 @@ type idleWorker struct {
 // errClosed is returned for requests after Close.
 var errClosed = errors.New("the extractor is closed")
 
-// New returns an Extractor. It starts child processes when documents need them, and Close stops them.
+// New returns an Extractor. It starts child processes on demand; Close stops them.
 func New(o Options) *Extractor {
 	o = o.withDefaults()
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -200,10 +198,9 @@ func New(o Options) *Extractor {
 	}
 }
 
-// Extract reads one document. If no child is free, it waits; workspaces with waiting documents are served in turn. If
-// pages are scanned, their text is recognised first (see recognition). An *Error means that the document cannot be read
-// and that retrying would not help. Any other error comes from the child process or the context, so a retry may
-// succeed.
+// Extract reads one document. If no child is free, it waits, and waiting workspaces take turns. Scanned pages go
+// through OCR first (see recognition). An *Error means that the document cannot be read, and retrying would not help.
+// Other errors come from the child process or the context, so a retry may succeed.
 func (x *Extractor) Extract(ctx context.Context, req Request) (*domain.Document, error) {
 	ctx, req, done, err := x.begin(ctx, req)
 	if err != nil {
@@ -213,8 +210,7 @@ func (x *Extractor) Extract(ctx context.Context, req Request) (*domain.Document,
 	return x.extract(ctx, req)
 }
 
-// Draw draws a page of a PDF and returns it as a PNG picture. Pages are counted from 1. Draw waits and fails like
-// Extract.
+// Draw renders a page of a PDF as a PNG picture. Pages are counted from 1. It waits and fails like Extract.
 func (x *Extractor) Draw(ctx context.Context, req Request, page int) ([]byte, error) {
 	if page < 1 {
 		return nil, format.Errorf(format.NoPage, "there is no page %d; pages are counted from 1", page)
@@ -223,10 +219,10 @@ func (x *Extractor) Draw(ctx context.Context, req Request, page int) ([]byte, er
 	return answer.Picture, err
 }
 
-// Locate finds passages from a document's text on its pages. For each passage and each of its spans, the result holds
-// rectangles, usually one per line, or none if the text is not found. Locate reads only the pages around the passages.
-// If Request.Key is set, it recognises the text of scanned pages, and keeps it for later calls. It waits and fails like
-// Extract. For formats without positions, it fails with an Unsupported error.
+// Locate finds passages from a document's text on its pages. For each span of each passage, it returns rectangles,
+// usually one per line, or none if the text is not found. Only pages around the passages are read. If Request.Key is
+// set, scanned pages go through OCR, and their text is kept for later calls. Locate waits and fails like Extract. It
+// returns an Unsupported error for formats without positions.
 func (x *Extractor) Locate(ctx context.Context, req Request, passages []Passage) ([][][]domain.PageRectangle, error) {
 	if len(passages) == 0 {
 		return nil, nil
@@ -237,8 +233,7 @@ func (x *Extractor) Locate(ctx context.Context, req Request, passages []Passage)
 	return x.locate(ctx, req, passages)
 }
 
-// task tells a child what to do with a document: draw page `page` or locate `passages`. If neither is set, the child
-// reads the document.
+// task tells a child to draw `page`, to locate `passages` or, if neither is set, to read the document.
 type task struct {
 	page       int
 	passages   []Passage
@@ -246,12 +241,10 @@ type task struct {
 	recognised string // file with recognised pages; "" if there are none
 }
 
-// reads reports whether the child reads the document.
 func (t task) reads() bool { return t.page == 0 && t.passages == nil }
 
-// begin registers a request, so that Close waits for it. If the document is a stream, begin first writes it to a file.
-// Closing the Extractor cancels the returned context. The caller must call the returned function when the request is
-// done.
+// begin registers a request, so that Close waits for it. It spools a stream to a file first. Closing the Extractor
+// cancels the returned context. The caller must call the returned function when the request is done.
 func (x *Extractor) begin(ctx context.Context, req Request) (context.Context, Request, func(), error) {
 	x.mu.Lock()
 	if x.closed {
@@ -291,7 +284,7 @@ func (x *Extractor) ask(ctx context.Context, req Request, t task) (none sandbox.
 	return x.askNext(ctx, req, t)
 }
 
-// askNext waits for the turn of the request's workspace and then passes the request to a child.
+// askNext waits until it's the workspace's turn and then passes the request to a child.
 func (x *Extractor) askNext(ctx context.Context, req Request, t task) (none sandbox.Answer, err error) {
 	f, size, err := openDocument(req.Path)
 	if err != nil {
@@ -322,7 +315,7 @@ func (x *Extractor) request(req Request, t task, size int64) sandbox.Request {
 	}
 }
 
-// isSimple reports whether the file is plain text or CSV. Like Parse, it judges by the first bytes.
+// isSimple reports whether the file is plain text or CSV. Like Parse, it goes by the first bytes.
 func isSimple(f *os.File, req Request) bool {
 	head := make([]byte, format.HeadBytes)
 	n, err := f.ReadAt(head, 0)
@@ -368,7 +361,7 @@ func (x *Extractor) askChild(ctx context.Context, f *os.File, child sandbox.Requ
 	}
 }
 
-// openDocument opens a regular file. It rejects pipes and other special files, because opening or reading them could
+// openDocument opens a regular file. Pipes and other special files are rejected, because opening or reading them could
 // block forever.
 func openDocument(path string) (f *os.File, size int64, err error) {
 	info, err := os.Stat(path)
@@ -387,7 +380,7 @@ func openDocument(path string) (f *os.File, size int64, err error) {
 	return f, info.Size(), nil
 }
 
-// logMissingRights logs once which restrictions on children the system does not support.
+// logMissingRights logs, once, the child restrictions that the system does not support.
 func (x *Extractor) logMissingRights(w *sandbox.Worker) {
 	if len(w.Missing) > 0 {
 		x.reportMissing.Do(func() {
@@ -453,7 +446,7 @@ func (x *Extractor) release(w *sandbox.Worker) {
 	x.mu.Unlock()
 }
 
-// retire stops a child that has been idle for IdleAfter, unless a document has taken it since.
+// retire stops a child that has been idle for IdleAfter, unless it has been taken since.
 func (x *Extractor) retire(iw *idleWorker) {
 	x.mu.Lock()
 	found := false
@@ -474,7 +467,7 @@ func (x *Extractor) retire(iw *idleWorker) {
 	}
 }
 
-// Close stops all children and waits for them. Documents being read fail. Close may be called twice.
+// Close stops all children and waits for them. Documents being read fail. It's safe to call twice.
 func (x *Extractor) Close() error {
 	x.cancel(errClosed)
 	x.mu.Lock()

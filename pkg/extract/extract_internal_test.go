@@ -35,7 +35,7 @@ func NewTestExtractor(t *testing.T, o Options) *Extractor {
 	return x
 }
 
-// NeverRead returns a request for a document that a child of these tests never finishes reading.
+// NeverRead returns a request that a child in these tests never finishes.
 func NeverRead() Request {
 	return Request{Reader: strings.NewReader(MisbehavePrefix + "wait"), Name: "slow.txt"}
 }
@@ -155,7 +155,7 @@ func TestSmallFilesGetLittleTime(t *testing.T) {
 	}
 }
 
-// TestSimpleFilesNeedNoChild keeps all children busy. Plain text and small CSV files must still be read.
+// TestSimpleFilesNeedNoChild keeps all children busy: plain text and small CSV files must still be read.
 func TestSimpleFilesNeedNoChild(t *testing.T) {
 	t.Parallel()
 	x := NewTestExtractor(t, Options{Concurrency: 2, Direct: 1000})
@@ -181,8 +181,8 @@ func TestSimpleFilesNeedNoChild(t *testing.T) {
 	}
 }
 
-// TestAChildIsKeptForOtherWorkspaces lets one workspace use as many children as it may. Its next document must wait,
-// but another workspace's document must be read.
+// TestAChildIsKeptForOtherWorkspaces has one workspace use as many children as it may. Its next document must wait, but
+// another workspace's document must be read.
 func TestAChildIsKeptForOtherWorkspaces(t *testing.T) {
 	t.Parallel()
 	x := NewTestExtractor(t, Options{Concurrency: 3})

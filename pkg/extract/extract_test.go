@@ -46,7 +46,7 @@ func TestCloseEndsDocumentsThatAreBeingRead(t *testing.T) {
 	document, w := io.Pipe()
 	result := make(chan error, 1)
 	go func() {
-		// The document comes through a pipe, which shows the test when it is being read.
+		// The pipe shows the test when the document is being read.
 		_, err := x.Extract(context.Background(), extract.Request{Reader: document, Name: "slow.txt"})
 		result <- err
 	}()
@@ -67,8 +67,7 @@ func TestCloseEndsDocumentsThatAreBeingRead(t *testing.T) {
 	}
 }
 
-// TestPDFsWithoutContentAreRefusedEarly checks that the files are refused without compiling PDFium, which would leave
-// its code in the cache folder.
+// TestPDFsWithoutContentAreRefusedEarly checks that PDFium isn't compiled, which would leave code in the cache folder.
 func TestPDFsWithoutContentAreRefusedEarly(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -100,7 +99,7 @@ func TestPDFsWithoutContentAreRefusedEarly(t *testing.T) {
 }
 
 // TestPDFiumIsReleased reads two files that PDFium cannot open. There is only one PDFium instance, so if the first file
-// did not release it, the second would wait for a minute and then fail.
+// didn't release it, the second would fail after waiting for a minute.
 func TestPDFiumIsReleased(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -28,8 +28,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/zip"
 )
 
-// formats is the registry of formats, in the order of detection: text formats recognised by content come before those
-// recognised only by name.
+// formats is the registry, in detection order: text formats recognised by content come before those recognised by name
+// only.
 var formats = format.NewRegistry(
 	pdf.Format,
 	image.PNG,
@@ -70,20 +70,19 @@ func Named(name string) *format.Format { return formats.Named(name) }
 func Declared(mimeType string) *format.Format { return formats.Declared(mimeType) }
 
 // DetectType returns a document's MIME type. It examines the first bytes (about 4 KiB), the file name or address, and
-// the type declared by the sender, each of which may be empty. The result may be a type that cannot be read; Formats
-// lists the readable ones.
+// the type declared by the sender; each may be empty. The type isn't necessarily readable; see Formats.
 func DetectType(head []byte, name, declared string) string {
 	return formats.Detect(head, name, declared)
 }
 
-// Stream reads a document in this process and passes on each block as soon as it is read. The returned document has no
-// blocks. Stream handles errors and panics like Parse.
+// Stream reads a document in this process and emits each block as soon as it is read. The returned document has no
+// blocks. Errors and panics are handled as in Parse.
 func Stream(ctx context.Context, src format.Source, lim format.Limits, emit func(domain.Block) error) (*domain.Document, error) {
 	return formats.Parse(ctx, src, lim, emit)
 }
 
 // Parse reads a document in this process and keeps all its blocks in memory. It returns an *Error if the document
-// cannot be read or a parser panics. It does not survive fatal runtime errors, such as running out of memory, so use an
+// cannot be read or a parser panics. It does not survive fatal runtime errors such as running out of memory: use an
 // Extractor for untrusted content.
 func Parse(ctx context.Context, src format.Source, lim format.Limits) (*domain.Document, error) {
 	var blocks []domain.Block
@@ -103,7 +102,7 @@ func Locate(ctx context.Context, src format.Source, lim format.Limits, passages 
 	return formats.Locate(ctx, src, lim, passages)
 }
 
-// RunChildIfAsked does nothing unless an Extractor started this process as a child. In a child, it reads documents and
+// RunChildIfAsked does nothing unless an Extractor started this process as a child. In a child, it serves documents and
 // never returns. It must be the first call in every main and TestMain.
 func RunChildIfAsked() { sandbox.RunIfAsked(ChildTasks()) }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/sandbox"
 )
 
-// AskChild makes a child do something that no parser should do and returns the child's answer.
+// AskChild makes a child do something that no parser should do, and returns its answer.
 func AskChild(t *testing.T, x *Extractor, what string) (string, error) {
 	t.Helper()
 	doc, err := x.Extract(t.Context(), Request{Reader: strings.NewReader(MisbehavePrefix + what), Name: "a.txt"})
@@ -29,7 +29,7 @@ func AskChild(t *testing.T, x *Extractor, what string) (string, error) {
 	return strings.Join(text, "\n"), nil
 }
 
-// RequireRestrictions skips a test if children cannot give up all their rights on this system or in this build.
+// RequireRestrictions skips a test if children can't drop all their rights on this system or in this build.
 func RequireRestrictions(t *testing.T, x *Extractor) {
 	t.Helper()
 	w, err := x.take()
@@ -45,7 +45,7 @@ func RequireRestrictions(t *testing.T, x *Extractor) {
 
 func TestAChildInheritsNothing(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sk-secret")
-	// A supervisor may pass on file descriptors without the close-on-exec flag, like this copy.
+	// A supervisor may leak descriptors without close-on-exec, like this one.
 	fd, err := unix.Open("/etc/passwd", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -17,9 +17,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// TestHostileDocuments reads hostile files in child processes, with the service's limits. Each file must fail with the
-// given kind or yield the expected text. No file may exceed a child's time or memory, and no text may come from outside
-// the file.
+// TestHostileDocuments reads hostile files in child processes, with the service's limits. Each must fail with the given
+// kind or yield the expected text, within a child's time and memory. No text may come from outside the file.
 func TestHostileDocuments(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -122,8 +121,8 @@ func documentWith(t testing.TB, others map[string]string) []byte {
 	return extracttest.Zip(t, parts, 1)
 }
 
-// overlappingZip returns a container whose directory lists one packed part thousands of times, like David Fifield's zip
-// bombs (https://www.usenix.org/conference/woot19/presentation/fifield). The file is small but unpacks to gigabytes.
+// overlappingZip returns a small container that unpacks to gigabytes: its directory lists one packed part thousands of
+// times, like David Fifield's zip bombs (https://www.usenix.org/conference/woot19/presentation/fifield).
 func overlappingZip(t testing.TB) []byte {
 	t.Helper()
 	body := bytes.Repeat([]byte("<w:p/>"), 1<<17)
@@ -166,8 +165,7 @@ func overlappingZip(t testing.TB) []byte {
 	return b.Bytes()
 }
 
-// falseSizeZip returns a container whose directory says that a part has a thousand bytes, although it unpacks to a
-// gigabyte.
+// falseSizeZip returns a container whose directory declares a thousand bytes for a part that unpacks to a gigabyte.
 func falseSizeZip(t testing.TB) []byte {
 	data := extracttest.Zip(t, map[string]string{"word/document.xml": strings.Repeat("<w:p/>", 1<<17)}, 800)
 	at := bytes.LastIndex(data, []byte("PK\x01\x02"))
@@ -343,7 +341,7 @@ func nestedArrays(testing.TB) []byte {
 	return extracttest.PDF(zooCatalog, zooPages, zooPage, extracttest.Stream("", zooHello+strings.Repeat("[", 100_000)+" TJ "), strings.Repeat("[", 100_000))
 }
 
-// formsThatFanOut returns a page that would draw 2^40 forms: each of its 40 forms draws the next one twice.
+// formsThatFanOut returns a page that would draw 2^40 forms: each of 40 forms draws the next one twice.
 func formsThatFanOut(testing.TB) []byte {
 	objects := []string{zooCatalog, zooPages, zooPage, extracttest.Stream("", zooHello+"/X Do")}
 	for n := range 40 {

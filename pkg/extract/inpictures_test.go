@@ -47,8 +47,8 @@ type withPictures struct {
 	write func(t *testing.T, alt string, pictures ...string) []byte
 }
 
-// documentsWithPictures write the text "Before the pictures stands this." in front of the pictures, and "After the
-// pictures stands that." behind them.
+// Each document has the text "Before the pictures stands this." before the pictures and "After the pictures stands
+// that." after them.
 var documentsWithPictures = []withPictures{
 	{"a.docx", func(t *testing.T, alt string, pictures ...string) []byte {
 		t.Helper()
@@ -95,8 +95,8 @@ var documentsWithPictures = []withPictures{
 	}},
 }
 
-// openDocument returns an OpenDocument file with pictures between two texts. `around` is the format for what is around
-// a frame.
+// openDocument returns an OpenDocument file with pictures between two texts. `around` is a format string for the text
+// around a frame.
 func openDocument(t *testing.T, kind, around, before, after, alt string, pictures []string) []byte {
 	t.Helper()
 	parts := []extracttest.Part{{"mimetype", "application/vnd.oasis.opendocument." + kind}}
@@ -323,7 +323,7 @@ func TestTextInAttachedPicturesIsRead(t *testing.T) {
 	}
 }
 
-// TestDamagedPicturesDoNoHarm prepares damaged pictures, and pictures in damaged documents, for text recognition.
+// TestDamagedPicturesDoNoHarm prepares damaged pictures, and pictures in damaged documents, for OCR.
 func TestDamagedPicturesDoNoHarm(t *testing.T) {
 	t.Parallel()
 	picture := screenshot(t, "The feed pumps hold the pressure")

@@ -19,7 +19,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/sandbox"
 )
 
-// programMarker is the environment variable that makes this test binary act as a program started by sandbox.Run.
+// programMarker is the environment variable that turns this test binary into a program started by sandbox.Run.
 const programMarker = "EXTRACT_TEST_PROGRAM"
 
 // programIfAsked does nothing unless TestAProgramHasFewRights started this process.
@@ -88,7 +88,6 @@ func TestAProgramHasFewRights(t *testing.T) {
 	}
 }
 
-// hasLandlock reports whether this system can restrict which files a process may open.
 func hasLandlock() bool {
 	_, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	return errno == 0

@@ -17,12 +17,12 @@ import (
 	"github.com/sluice/sluice/pkg/extract/sandbox"
 )
 
-// MisbehavePrefix is the start of a document that asks a child to do something that no parser should do. The name of
-// the action follows, with its argument after a space.
+// MisbehavePrefix starts a document that asks a child to do something that no parser should do. The action's name
+// follows, then a space and its argument.
 const MisbehavePrefix = "!misbehave "
 
-// misbehave does what a document with MisbehavePrefix asks for and returns the outcome as the document's text. It
-// parses all other documents.
+// misbehave does what a document with MisbehavePrefix asks for and returns the outcome as text. It parses all other
+// documents.
 func misbehave(ctx context.Context, src format.Source, lim format.Limits, emit func(domain.Block) error) (*domain.Document, error) {
 	head := make([]byte, 4096)
 	n, err := src.Data.ReadAt(head, 0)
@@ -79,7 +79,7 @@ func misbehave(ctx context.Context, src format.Source, lim format.Limits, emit f
 	return &domain.Document{MIMEType: format.TypeText}, nil
 }
 
-// try does something that needs a certain right. It returns "done" or the error.
+// try does something that requires a right. It returns "done" or the error.
 func try(what, with string) string {
 	var err error
 	switch what {
@@ -123,7 +123,7 @@ func recurse(n int) int {
 	return recurse(n+1) + int(pad[0]) //nolint:staticcheck // without an end, until the stack's bound
 }
 
-// panicking is a source that panics at the second read.
+// panicking is a source that panics on the second read.
 type panicking struct{ reads int }
 
 // ReadAt implements io.ReaderAt.
@@ -134,7 +134,7 @@ func (p *panicking) ReadAt(b []byte, _ int64) (int, error) {
 	return copy(b, "some text"), io.EOF
 }
 
-// openedFiles keeps the files created by descriptors from being garbage collected, which would close them.
+// openedFiles keeps the files made by descriptors reachable, because garbage collection would close them.
 var openedFiles []*os.File
 
 // descriptors lists the process's open file descriptors below maxOpenedFiles.

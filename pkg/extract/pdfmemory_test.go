@@ -71,7 +71,7 @@ func packedBookPDF(pages, fonts int) []byte {
 	return b.Bytes()
 }
 
-// TestMemoryDoesNotGrowWithPages has a child read books with many pages and checks the child's peak memory.
+// TestMemoryDoesNotGrowWithPages checks a child's peak memory after reading books with many pages.
 func TestMemoryDoesNotGrowWithPages(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -119,8 +119,8 @@ func TestMemoryDoesNotGrowWithPages(t *testing.T) {
 	}
 }
 
-// peakMemory returns a running process's peak memory in KiB. After the process has exited, the system's figure would
-// include the memory of the process that started it.
+// peakMemory returns a running process's peak memory in KiB. Once the process has exited, the system's figure would
+// include its parent's memory.
 func peakMemory(t *testing.T, pid int) (kib int) {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

@@ -18,9 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/tesseract"
 )
 
-// maxScanRounds is how many times a document may request OCR. The first round covers pages without text and samples of
-// pages with a text layer. If the samples' text layers do not match the pictures, a second round covers all other
-// pages.
+// maxScanRounds is how often a document may request OCR. The first round covers pages without text and samples of pages
+// with a text layer. If the samples don't match the pictures, a second round covers all other pages.
 const maxScanRounds = 2
 
 // Recognition describes the OCR program.
@@ -43,9 +42,9 @@ func (x *Extractor) Recognises() (Recognition, error) {
 	return Recognition{version, languages}, err
 }
 
-// extract reads a document and, if necessary, recognises the text on its scanned pages or in its pictures. The child
-// that reads the document reports these pages. Their text is recognised page by page, without occupying a child. Then
-// another child reads the document again, together with the recognised pages.
+// extract reads a document, with OCR if necessary. The child that reads the document reports the pages and pictures
+// that need it. They go through OCR one by one, without occupying a child. Then another child reads the document again,
+// with the recognised pages.
 func (x *Extractor) extract(ctx context.Context, req Request) (*domain.Document, error) {
 	scans := format.Scans{Report: true, Limit: x.opts.MaxScans, Pictures: x.opts.MaxPictures}
 	if missing := x.ocr.Missing(); missing != "" {
@@ -79,8 +78,8 @@ func (x *Extractor) extract(ctx context.Context, req Request) (*domain.Document,
 	return r.finish(answer.Document, err)
 }
 
-// withPictures recognises the text in a document's pictures, which doc.Unread lists, and reads the document again with
-// that text. If the caller defers recognition, withPictures returns the document, unless it has no other text.
+// withPictures runs OCR on the pictures in doc.Unread and reads the document again with their text. If the caller
+// defers OCR, it returns doc, or an error if that has no text.
 func (x *Extractor) withPictures(ctx context.Context, req Request, doc *domain.Document) (*domain.Document, error) {
 	if req.Defer && len(doc.Blocks) > 0 {
 		return doc, nil
@@ -117,7 +116,7 @@ func pagesOf(err error) []int {
 	return nil
 }
 
-// recognition recognises the text on a document's scanned pages.
+// recognition runs OCR on a document's scanned pages.
 type recognition struct {
 	x         *Extractor
 	req       Request
@@ -136,13 +135,13 @@ func (x *Extractor) newRecognition(req Request, installed []string) (*recognitio
 	return &recognition{x: x, req: req, installed: installed, out: file}, nil
 }
 
-// close removes the recognised pages.
+// close removes the file of recognised pages.
 func (r *recognition) close() {
 	_ = r.out.Close()
 	_ = os.Remove(r.out.Name())
 }
 
-// finish adds a warning about missing languages to a document read with the recognised pages.
+// finish adds a warning about OCR languages that are not installed.
 func (r *recognition) finish(doc *domain.Document, err error) (*domain.Document, error) {
 	if err == nil && len(r.missing) > 0 {
 		doc.Warnings = append(doc.Warnings, fmt.Sprintf("the text was recognised without the languages %s, which are not installed on the machine that reads documents", strings.Join(r.missing, ", ")))
@@ -150,8 +149,8 @@ func (r *recognition) finish(doc *domain.Document, err error) (*domain.Document,
 	return doc, err
 }
 
-// pictures recognises the text in a document's pictures. It is like pages, but pictures without text are common, and
-// all pictures together may take Options.PictureTime. Waiting for a turn does not count.
+// pictures is like pages, but for a document's pictures. Many of them have no text. All together may take
+// Options.PictureTime, not counting waits.
 func (r *recognition) pictures(ctx context.Context, pictures []domain.Picture) error {
 	r.inPicture = true
 	pictures = slices.DeleteFunc(pictures, func(p domain.Picture) bool { // an attacker may control the child that found them
@@ -177,9 +176,8 @@ func (r *recognition) pictures(ctx context.Context, pictures []domain.Picture) e
 	return nil
 }
 
-// pages recognises the text on the given pages. Workspaces take turns page by page, so a long document does not hold up
-// other workspaces. A page for which recognition fails is recorded as failed. An error means that the document cannot
-// be read now.
+// pages runs OCR on the given pages. Workspaces take turns page by page, so a long document does not hold up others.
+// Pages whose OCR fails are recorded as failed. An error means that the document cannot be read now.
 func (r *recognition) pages(ctx context.Context, numbers []int) error {
 	numbers = numbers[:min(len(numbers), r.x.opts.MaxScans-r.done)]
 	total := r.done + len(numbers)
@@ -201,8 +199,7 @@ func (r *recognition) write(page scan.Page, number int) error {
 	return scan.Write(r.out, page)
 }
 
-// next waits for its turn and then recognises the text on one of `total` pages. It returns how long that took without
-// the wait.
+// next waits for its turn and then runs OCR on one of `total` pages. `took` excludes the wait.
 func (r *recognition) next(ctx context.Context, number, total int) (page scan.Page, took time.Duration, err error) {
 	if r.req.Progress != nil {
 		r.req.Progress(r.done, total)
@@ -227,7 +224,7 @@ func (r *recognition) next(ctx context.Context, number, total int) (page scan.Pa
 	return page, took, nil
 }
 
-// failure tells users why a page's text could not be recognised.
+// failure tells users why OCR failed for a page.
 func failure(err error) string {
 	switch e, _ := errors.AsType[*format.Error](err); {
 	case e != nil:
@@ -238,12 +235,12 @@ func failure(err error) string {
 	return "recognising its text failed"
 }
 
-// minSure is the minimum mean confidence for accepting the first result for a page. A lower confidence may mean that
-// the page is turned or in another script.
+// minSure is the minimum mean confidence for accepting a page's first result. Below it, the page may be rotated or in
+// another script.
 const minSure = 0.75
 
-// page recognises the text on one page. If the result is doubtful, page tries again with the orientation and script
-// that the program detects, and returns the better result.
+// page runs OCR on one page. If the result is doubtful, it tries again with the orientation and script that the program
+// detects, and returns the better result.
 func (r *recognition) page(ctx context.Context, number int) (scan.Page, error) {
 	picture, angle, err := r.picture(ctx, number, 0)
 	if err != nil {
@@ -292,8 +289,8 @@ func (r *recognition) page(ctx context.Context, number int) (scan.Page, error) {
 	return second, nil
 }
 
-// picture has a child process make the picture of a page. Unlike Extract, it does not wait for a free child. The number
-// of such children is still limited, because every page waits for its turn to be recognised.
+// picture has a child render a page for OCR. It doesn't wait for a free child, as Extract does. The number of such
+// children is bounded anyway, because pages wait for their turn.
 func (r *recognition) picture(ctx context.Context, number, turn int) (picture *os.File, angle float64, err error) {
 	f, size, err := openDocument(r.req.Path)
 	if err != nil {
@@ -306,11 +303,11 @@ func (r *recognition) picture(ctx context.Context, number, turn int) (picture *o
 	return answer.Scan, answer.ScanAngle(), err
 }
 
-// maxLocatedScans is the maximum number of scanned pages whose text is recognised to locate passages. The caller waits.
+// maxLocatedScans limits how many scanned pages go through OCR to locate passages, because the caller is waiting.
 const maxLocatedScans = 2
 
-// locate finds passages in a document. If they are on scanned pages, it first recognises the text of up to
-// maxLocatedScans pages, unless the pages are still known from an earlier call.
+// locate finds passages in a document. If they are on scanned pages, up to maxLocatedScans of those go through OCR,
+// unless they're known from an earlier call.
 func (x *Extractor) locate(ctx context.Context, req Request, passages []Passage) ([][][]domain.PageRectangle, error) {
 	ctx, req, done, err := x.begin(ctx, req)
 	if err != nil {
@@ -354,7 +351,7 @@ func (x *Extractor) locate(ctx context.Context, req Request, passages []Passage)
 	return answer.Rectangles, err
 }
 
-// maxKnownPages is the number of recognised pages to keep. A page takes about 100 KB.
+// maxKnownPages is the number of recognised pages to keep, at about 100 KB each.
 const maxKnownPages = 200
 
 // knownPages keeps the most recently recognised pages. It is safe for concurrent use.

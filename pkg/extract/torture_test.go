@@ -15,8 +15,8 @@ import (
 )
 
 // TestDamagedDocumentsDoNoHarm has children read truncated and damaged copies of the sample documents. Each must yield
-// text or an error with a cause. No parser may panic, no child may die, and no temporary files may remain. "make
-// torture-extract" tries more copies.
+// text or an error with a cause, without panics, dead children or leftover temporary files. "make torture-extract"
+// tries more copies.
 func TestDamagedDocumentsDoNoHarm(t *testing.T) {
 	t.Parallel()
 	damage := extracttest.Damage{Seed: 7, Truncations: 6, Flips: 2, Numbers: 2, Inside: 3} // make torture-extract does more

@@ -26,8 +26,7 @@ const (
 )
 
 const (
-	// TypeOLE is the type of Word, Excel and PowerPoint files in the binary formats used before 2007, and of encrypted
-	// newer files.
+	// TypeOLE is the type of Word, Excel and PowerPoint files from before 2007, and of encrypted newer ones.
 	TypeOLE = "application/x-ole-storage"
 	// typeUnknown is the type of binary data whose format is unknown.
 	typeUnknown = "application/octet-stream"
@@ -36,9 +35,9 @@ const (
 var oleMagic = []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
 
 // Detect returns a document's MIME type, without parameters. It examines the first bytes (about 4 KiB), the file name
-// or address, and the type declared by the sender, each of which may be empty. The bytes determine the family: PDF,
-// container, picture or text. Within a family, the type follows from the name or, if the name is not conclusive, from
-// the declared type. The result may be a type that cannot be read.
+// or address, and the type declared by the sender; each may be empty. The bytes determine the family: PDF, container,
+// picture or text. Within a family, the name decides or, if it is inconclusive, the declared type. The type isn't
+// necessarily readable.
 func (r *Registry) Detect(head []byte, name, declared string) string {
 	named := r.Named(name)
 	if named == nil {
@@ -78,8 +77,8 @@ func (r *Registry) Detect(head []byte, name, declared string) string {
 	return r.textType(head, named)
 }
 
-// textType returns the type of a text document. It tries formats with a Sniff function in order, and chooses among the
-// others by name.
+// textType returns the type of a text document. It tries formats with a Sniff function in order and goes by name for
+// the others.
 func (r *Registry) textType(head []byte, named *Format) string {
 	if wide, skip := charset.Wide(head); wide != "" {
 		text, _ := charset.DecodeWith(head[skip:len(head)-(len(head)-skip)%4], wide)
@@ -122,7 +121,7 @@ func (r *Registry) Declared(declared string) *Format {
 	return nil
 }
 
-// zipType returns a zip file's type, based on the part names in its first bytes.
+// zipType returns a zip file's type, judging by part names in its first bytes.
 func (r *Registry) zipType(head []byte, named *Format) string {
 	for i := range r.formats {
 		if f := &r.formats[i]; f.Packed && f.Sniff != nil && f.Sniff(head, "") {
@@ -135,8 +134,8 @@ func (r *Registry) zipType(head []byte, named *Format) string {
 	return TypeZip
 }
 
-// looksBinary reports whether the bytes cannot be text in any encoding. namedText is set if the file has a text
-// format's extension; such a file may contain more zero bytes.
+// looksBinary reports whether the bytes can't be text in any encoding. namedText is set if the file has a text format's
+// extension; more zero bytes are then allowed.
 func looksBinary(head []byte, namedText bool) bool {
 	control, zeros := 0, 0
 	for _, b := range head {
@@ -150,8 +149,7 @@ func looksBinary(head []byte, namedText bool) bool {
 	if control*50 > len(head) {
 		return true
 	}
-	// A text may contain a few zero bytes, because programs leave them when they crash while writing, or pad fields with
-	// them.
+	// Text may contain a few zero bytes, left by programs that crash while writing or pad fields.
 	if namedText {
 		if zeros*4 > len(head) {
 			return true
@@ -163,7 +161,7 @@ func looksBinary(head []byte, namedText bool) bool {
 	return !strings.HasPrefix(sniffed, "text/") && sniffed != "application/octet-stream" && !utf8.Valid(head)
 }
 
-// PageStart returns the first 2 KiB of a text in lower case, without the byte order mark and leading white space.
+// PageStart returns a text's first 2 KiB in lower case, without the byte order mark and leading white space.
 func PageStart(head []byte) []byte {
 	return bytes.ToLower(bytes.TrimLeft(bytes.TrimPrefix(head[:min(len(head), 2048)], []byte("\xef\xbb\xbf")), " \t\r\n"))
 }

@@ -10,8 +10,8 @@ import (
 // maxEmbedding is the maximum nesting depth of embedded files.
 const maxEmbedding = 3
 
-// Embedded reads a file inside the document. A heading with the file's name and the given level precedes its blocks. A
-// file that cannot be read is skipped with a warning, in which `what` describes the file.
+// Embedded reads a file inside the document, under a heading of the given level with the file's name. An unreadable
+// file is skipped with a warning; `what` describes it there.
 func (p *Parser) Embedded(content []byte, name, declared string, level int, what string) error {
 	kind := p.Formats.Detect(content[:min(len(content), 4096)], name, declared)
 	switch {

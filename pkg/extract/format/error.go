@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Kind is the reason why a document cannot be read. Every kind is permanent: retrying would not help.
+// Kind is the reason why a document cannot be read. No kind is worth a retry.
 type Kind string
 
 // The kinds of failure.
@@ -22,8 +22,8 @@ const (
 	Scanned     Kind = "scanned"     // Error.Pages need text recognition first; see Scans.Report
 )
 
-// Error means that a document cannot be read and that retrying would not help. Message is one line for the person who
-// uploaded the document. Err is the parser's error, for logs.
+// Error means that a document cannot be read, and retrying would not help. Message is one line for the person who
+// uploaded it. Err is the parser's error, for logs.
 type Error struct {
 	Kind    Kind   `json:"kind"`
 	Message string `json:"message"`
@@ -43,7 +43,7 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // KindOf returns the kind of the first *Error in err's chain, or "" if there is none. An error without a kind may be
-// temporary, for example because a child process failed to start.
+// temporary: a child process failed to start, for example.
 func KindOf(err error) Kind {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind
@@ -56,8 +56,8 @@ func Errorf(kind Kind, format string, args ...any) *Error {
 	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...)}
 }
 
-// NotA returns the error for a file that claims to be in a format but cannot be read as such. `format` is the format's
-// name, and `err` is its parser's error.
+// NotA returns the error for a file that claims to be in a format but isn't readable as such. `err` is the parser's
+// error.
 func NotA(format string, err error) *Error {
 	article := "a "
 	if strings.ContainsRune("aeiouAEIOU", rune(format[0])) {

@@ -5,17 +5,16 @@ import "github.com/sluice/sluice/pkg/domain"
 const (
 	// minListLinks is the minimum number of links in a link list.
 	minListLinks = 5
-	// minLinkedPercent is the minimum percentage of a list's letters that are in links, not counting headings. Indexes and
-	// tables of contents have 80% or more. Articles have up to 40%, as do reference pages that link every name.
+	// minLinkedPercent is the minimum percentage of a list's letters in links, not counting headings. Indexes and
+	// tables of contents have 80% or more. Articles have up to 40%, and so do reference pages that link every name.
 	minLinkedPercent = 60
-	// minListingPercent is the minimum percentage of a source listing's letters that are in code.
+	// minListingPercent is the minimum percentage of a source listing's letters in code.
 	minListingPercent = 80
-	// docsLink is the text of links that Sphinx puts into source listings, from a definition to its documentation.
+	// docsLink is the text of Sphinx's links from a definition in a source listing to its documentation.
 	docsLink = "[docs]"
 )
 
-// linkCount counts a document's letters (letters), the letters in links (linked) and in code (code), the links (links),
-// and the links whose text is docsLink (back).
+// linkCount counts letters overall, in links (linked) and in code, and links overall and to documentation (back).
 type linkCount struct{ letters, linked, links, code, back int }
 
 // add counts a block's links and letters, except in headings.
@@ -41,8 +40,8 @@ func (c *linkCount) add(b domain.Block) {
 	c.links += len(b.Links)
 }
 
-// isList reports whether the document is a list of links, or a source listing that links to its documentation. In both
-// cases, the real content is on the linked pages.
+// isList reports whether the document is a list of links, or a source listing that links to its documentation. Either
+// way, the real content is on the linked pages.
 func (c *linkCount) isList() bool {
 	if c.back > 0 && c.code*100 >= c.letters*minListingPercent {
 		return true

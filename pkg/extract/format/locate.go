@@ -20,8 +20,8 @@ const (
 	maxPassageSpans = 1000    // total number of their spans
 )
 
-// CheckPassages returns an error if there are too many passages or spans, a passage has no page, or a span extends
-// beyond its passage's text.
+// CheckPassages returns an error if there are too many passages or spans, a passage has no page, or a span is out of
+// range.
 func CheckPassages(passages []Passage) error {
 	text, spans := 0, 0
 	for _, p := range passages {

@@ -30,16 +30,16 @@ type Source struct {
 
 // Scans controls how readers handle pages that need OCR.
 type Scans struct {
-	// Report makes a reader fail with an error of kind Scanned that lists the pages not yet in Pages. If Report is not
-	// set, these pages are read without OCR.
+	// Report makes a reader fail with an error of kind Scanned that lists the pages missing from Pages. Otherwise these
+	// pages are read without OCR.
 	Report bool `json:"report,omitempty"`
-	// Hint tells users what to do about pages whose text was not recognised. It is "" if OCR is not set up.
+	// Hint tells users what to do about pages without recognised text. It is "" if OCR is not set up.
 	Hint string `json:"hint,omitempty"`
 	// Limit is the maximum number of pages for OCR, or 0 if OCR is not set up.
 	Limit int `json:"limit,omitempty"`
-	// Pictures is the maximum number of pictures within a document for OCR, or 0 if their text is not read.
+	// Pictures is the maximum number of pictures per document for OCR. 0 means their text is not read.
 	Pictures int `json:"pictures,omitempty"`
-	// Pages holds the recognised pages, or a document's recognised pictures, by number.
+	// Pages holds OCR results by number: pages, or pictures within a document.
 	Pages map[int]scan.Page `json:"-"`
 }
 
@@ -59,7 +59,7 @@ func (s Source) Bytes() ([]byte, error) {
 	return buf[:n], nil
 }
 
-// readHead returns the first HeadBytes of a document. It fails if the document is too large.
+// readHead returns a document's first HeadBytes. It fails if the document is too large.
 func readHead(src Source, lim Limits) ([]byte, error) {
 	if src.Size > lim.MaxInput {
 		return nil, Errorf(TooLarge, "the file has %s; the limit is %s", SizeText(src.Size), SizeText(lim.MaxInput))
@@ -113,7 +113,7 @@ func (r *Registry) Parse(ctx context.Context, src Source, lim Limits, emit func(
 		case fault != nil:
 			return nil, fmt.Errorf("reading the file: %w", *fault)
 		}
-		// All other causes have been ruled out, so the content must be damaged.
+		// Everything else has been ruled out, so the content is damaged.
 		return nil, &Error{Kind: Damaged, Err: err, Message: "the file is damaged: it cannot be read as " + r.name(p.Doc.MIMEType)}
 	}
 	p.pictures.finish(p)
@@ -124,8 +124,7 @@ func (r *Registry) Parse(ctx context.Context, src Source, lim Limits, emit func(
 	default:
 		return nil, Errorf(NoText, "the file contains no text")
 	}
-	// If a document has at most one page and a single level-1 heading, that heading is its title. Otherwise the heading
-	// covers only part of the document.
+	// In a document of at most one page, the only level-1 heading is the title. In a longer one, it covers only a part.
 	if f := r.byType(p.Doc.MIMEType); f.TitleFromHeading && p.Doc.Title == "" && p.Out.topHeadings == 1 && p.Doc.Pages <= 1 {
 		p.Doc.Title = p.Out.firstHeading
 	}
@@ -138,8 +137,8 @@ func (r *Registry) Parse(ctx context.Context, src Source, lim Limits, emit func(
 // ErrPanic is in an error's chain if a parser panicked.
 var ErrPanic = errors.New("panic")
 
-// faultReader remembers errors from reading the file itself, so that they are not mistaken for damage to the document.
-// It is safe for concurrent use.
+// faultReader remembers I/O errors, so that they aren't mistaken for damage to the document. It is safe for concurrent
+// use.
 type faultReader struct {
 	io.ReaderAt
 	fault atomic.Pointer[error]
@@ -148,14 +147,14 @@ type faultReader struct {
 // ReadAt implements io.ReaderAt.
 func (r *faultReader) ReadAt(b []byte, at int64) (int, error) {
 	n, err := r.ReaderAt.ReadAt(b, at)
-	// Negative offsets come from damaged content, so the file system is not to blame for their errors.
+	// Negative offsets come from damaged content, not from I/O faults.
 	if err != nil && !errors.Is(err, io.EOF) && at >= 0 {
 		r.fault.Store(&err)
 	}
 	return n, err
 }
 
-// Parser is the state while reading one document.
+// Parser holds the state of reading one document.
 type Parser struct {
 	Ctx context.Context
 	Src Source
@@ -172,7 +171,7 @@ type Parser struct {
 // ReadAs reads the source as a document of the given type.
 func (p *Parser) ReadAs(mimeType string) error { return p.Formats.byType(mimeType).Read(p) }
 
-// Piece reads a section of the document with another text format's reader, such as the HTML in a mail.
+// Piece reads a section of the document, such as HTML in a mail, with another text format's reader.
 func (p *Parser) Piece(mimeType string, text io.Reader) error {
 	return p.Formats.byType(mimeType).Piece(p, text)
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/scan"
 )
 
-// Bounds on pictures in documents, for recognising their text. Smaller pictures are icons or lines.
+// Limits on pictures in documents for OCR. Smaller ones are icons or lines.
 const (
 	MaxPictureBytes  = 16 << 20   // size of a picture's file
 	MaxPicturePixels = 64_000_000 // pixels; decoding takes up to eight bytes per pixel
@@ -31,14 +31,14 @@ const (
 
 // Picture is a picture within a document, such as a screenshot in a report.
 type Picture struct {
-	// Key is the same for equal pictures and differs for different ones. It has at most MaxPictureKey bytes.
+	// Key is at most MaxPictureKey bytes long and equal only for equal pictures.
 	Key  string
 	Size int64  // bytes
 	Alt  string // the description that is read in addition to the picture; "" if none
 	Open func() (io.ReadCloser, error)
 }
 
-// pictures keeps track of the pictures in a document and in the files embedded in it.
+// pictures tracks the pictures in a document and its embedded files.
 type pictures struct {
 	scans   Scans
 	numbers map[string]int       // by key
@@ -66,14 +66,14 @@ func newPictures(scans Scans) *pictures {
 	return c
 }
 
-// errFound ends the reading of a document once the wanted picture has been copied.
+// errFound stops reading once the wanted picture has been copied.
 var errFound = errors.New("the picture was found")
 
-// Picture returns the text that was recognised in a picture as blocks, or none. If text recognition comes later, it
-// records the picture instead. Readers call it when they reach the picture. They must stop if it returns an error.
+// Picture returns a picture's recognised text as blocks, or none. If OCR comes later, it records the picture instead.
+// Readers call it when they reach the picture, and must stop if it returns an error.
 //
-// Equal pictures are read once, at the first one's location. Pictures that are too small for text are skipped. Pictures
-// that exceed a limit are skipped with a warning.
+// Equal pictures are read once, where the first one is. Pictures too small for text are skipped; those that exceed a
+// limit are skipped with a warning.
 func (p *Parser) Picture(pic Picture) ([]domain.Block, error) {
 	c := p.pictures
 	if c == nil || pic.Key == "" || len(pic.Key) > MaxPictureKey || pic.Size <= 0 {
@@ -127,7 +127,7 @@ func (p *Parser) Picture(pic Picture) ([]domain.Block, error) {
 	return p.recognisedBlocks(page, pic.Alt)
 }
 
-// embeddedPicture reads the text in an attached picture, under a heading with the file's name.
+// embeddedPicture reads an attached picture's text, under a heading with the file's name.
 func (p *Parser) embeddedPicture(content []byte, name string, level int) error {
 	sum := sha256.Sum256(content)
 	blocks, err := p.Picture(Picture{
@@ -178,8 +178,8 @@ func (c *pictures) finish(p *Parser) {
 // minSurePicture is the mean confidence below which a picture's recognised text is uncertain.
 const minSurePicture = 0.75
 
-// recognisedBlocks returns a picture's recognised text as blocks. It omits blocks that only repeat the picture's
-// description, `alt`. Headings become paragraphs, because the text after the picture is not below them.
+// recognisedBlocks returns a picture's recognised text as blocks, without those that only repeat the description `alt`.
+// Headings become paragraphs, because the text after the picture doesn't belong to them.
 func (p *Parser) recognisedBlocks(page scan.Page, alt string) ([]domain.Block, error) {
 	if page.Letters() == 0 {
 		return nil, nil
@@ -215,12 +215,11 @@ func (p *Parser) recognisedBlocks(page scan.Page, alt string) ([]domain.Block, e
 	return blocks, nil
 }
 
-// wordsOf returns the words of a text in lower case.
 func wordsOf(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// repeats reports whether most words of a text are among the given words.
+// repeats reports whether most of a text's words are in `said`.
 func repeats(text string, said map[string]bool) bool {
 	if len(said) == 0 {
 		return false
@@ -251,8 +250,7 @@ func readPicture(pic Picture) ([]byte, error) {
 	return data, nil
 }
 
-// pictureSize returns a picture's width and height in pixels. It returns false if the file is damaged or not a picture
-// in a known format.
+// pictureSize returns a picture's size in pixels. It returns false if the file is damaged or in an unknown format.
 func (r *Registry) pictureSize(pic Picture) (width, height int, known bool) {
 	file, err := pic.Open()
 	if err != nil {
@@ -269,7 +267,7 @@ func (r *Registry) pictureSize(pic Picture) (width, height int, known bool) {
 	return width, height, err == nil && width > 0 && height > 0
 }
 
-// pictureFormat returns the format of a picture with these first bytes, or nil if it is unknown.
+// pictureFormat returns the format of a picture that starts with these bytes, or nil if it is unknown.
 func (r *Registry) pictureFormat(head []byte) *Format {
 	for i := range r.formats {
 		if f := &r.formats[i]; f.PictureSize != nil && f.Sniff(head, "") {
@@ -279,14 +277,14 @@ func (r *Registry) pictureFormat(head []byte) *Format {
 	return nil
 }
 
-// isSinglePicture reports whether files of a type are pictures with a single page.
+// isSinglePicture reports whether files of a type hold a single picture.
 func (r *Registry) isSinglePicture(mimeType string) bool {
 	f := r.byType(mimeType)
 	return f != nil && f.PictureSize != nil && f.Type != TypeTIFF
 }
 
-// scanPicture returns picture `number` in a document for OCR. It fails with an error of kind NoText if the picture
-// has no text, as in most photographs.
+// scanPicture returns picture `number` in a document for OCR. If the picture has no text, as most photographs, it
+// returns a NoText error.
 func (r *Registry) scanPicture(ctx context.Context, src Source, lim Limits, kind string, head []byte, number, turn int) (*image.Gray, error) {
 	p := &Parser{Ctx: ctx, Src: src, Lim: lim, Formats: r, Doc: &domain.Document{MIMEType: kind}, pictures: newPictures(Scans{})}
 	p.pictures.find = number

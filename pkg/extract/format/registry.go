@@ -1,6 +1,6 @@
-// Package format is the common base of all document readers. It contains the Format that each reader defines, the
-// registry that chooses among formats, the Parser with one document's source, limits and sink, the errors, and text
-// helpers. Readers import it; it imports none of them.
+// Package format is the base of all document readers. It contains the Format that each reader defines, the registry
+// that chooses among formats, the Parser (one document's source, limits and sink), the errors, and text helpers.
+// Readers import it; it imports none of them.
 package format
 
 import (
@@ -27,33 +27,31 @@ type Format struct {
 	Packed bool
 	// TitleFromHeading uses a level-1 heading as title if the document has no title and no other such heading.
 	TitleFromHeading bool
-	// Sniff recognises documents by their first bytes; in packed formats, these are the zip file's first bytes. `named` is
-	// the type suggested by the file name or the declared type. Sniff may recognise a text document even if `named` is
-	// another text format. If Sniff is nil, only the name and the declared type select the format.
+	// Sniff recognises documents by their first bytes (for packed formats, the zip file's). `named` is the type
+	// suggested by the file name or the declared type. Sniff may recognise text even if `named` is another text format.
+	// If Sniff is nil, only the name and the declared type select the format.
 	Sniff func(head []byte, named string) bool
-	// Inside returns the type of the document in an open zip file, or "" if the zip file has a different format. Only
-	// packed formats have this function.
+	// Inside returns the type of the document in an open zip file, or "" if the format differs. Only packed formats
+	// have it.
 	Inside func(p *Parser) string
-	// Flat recognises a packed format's variant that is a single text file, and ReadFlat reads it. Both are nil if there
-	// is no such variant.
+	// Flat recognises a packed format's single-text-file variant, and ReadFlat reads it. Both are nil if there is none.
 	Flat     func(head []byte) bool
 	ReadFlat func(p *Parser) error
 	// Read reads a document, passing its blocks to the sink and recording its metadata.
 	Read func(p *Parser) error
-	// Locate finds passages from the document's text on its pages. It returns rectangles for each passage and each of its
-	// spans. Locate is nil for formats without positions.
+	// Locate finds passages from the document's text on its pages and returns rectangles for each span of each passage.
+	// It is nil for formats without positions.
 	Locate func(p *Parser, passages []Passage) ([][][]domain.PageRectangle, error)
-	// Scan returns a page's picture for OCR, turned clockwise by the given number of quarter turns. Pages are counted from
-	// 1. Scan is nil for formats without scanned pages.
+	// Scan renders a page for OCR, rotated clockwise by the given number of quarter turns. Pages are counted from 1. It
+	// is nil for formats without scanned pages.
 	Scan func(p *Parser, page, turn int) (*image.Gray, error)
-	// PictureSize returns the width and height in pixels from the first bytes of a picture's file. It is nil for formats
-	// that are not pictures.
+	// PictureSize reads a picture's width and height in pixels from the start of its file. It is nil for formats that
+	// are not pictures.
 	PictureSize func(file io.Reader) (width, height int, err error)
-	// Scanned lays out pages whose text OCR recognised. Only one format has this function, so the pages may come from a
-	// document in another format.
+	// Scanned lays out pages recognised by OCR. A single format has this function and handles the pages of all others.
 	Scanned func(p *Parser, pages []scan.Page) error
-	// Piece reads text in this format that is embedded in a document in another format and already decoded to UTF-8. It is
-	// nil if no other format embeds this one.
+	// Piece reads UTF-8 text in this format that is embedded in a document in another format. It is nil if no other
+	// format embeds this one.
 	Piece func(p *Parser, text io.Reader) error
 }
 
@@ -100,7 +98,7 @@ func (r *Registry) name(mimeType string) string {
 	return mimeType
 }
 
-// Packed returns the open zip file's format, judging by its parts, or nil if no format matches.
+// Packed returns an open zip file's format, judging by its parts, or nil if none matches.
 func (r *Registry) Packed(p *Parser) *Format {
 	for _, f := range r.formats {
 		if f.Inside == nil {
@@ -113,8 +111,7 @@ func (r *Registry) Packed(p *Parser) *Format {
 	return nil
 }
 
-// PackedNames lists the packed formats by their first file extensions. It is for error messages about files that may be
-// in any of these formats.
+// PackedNames lists the packed formats' first extensions, for error messages about files that may be any of them.
 func (r *Registry) PackedNames() string {
 	var names []string
 	for _, f := range r.Formats() {
@@ -140,8 +137,8 @@ func (r *Registry) Unsupported(mimeType string) *Error {
 	return Errorf(Unsupported, "files of type %s cannot be read; upload %s", mimeType, joinOr(labels))
 }
 
-// misnamedWarning returns a warning for a file that has a binary format's extension but other content, such as an error
-// page saved instead of a download. It returns "" if name and content agree or the extension is unknown.
+// misnamedWarning returns a warning for a file with a binary format's extension but other content, such as an error
+// page saved instead of a download. It returns "" if they agree or the extension is unknown.
 func (r *Registry) misnamedWarning(name, found string) string {
 	named, is := r.Named(name), r.byType(found)
 	if named == nil || named.Text || named == is || named.Packed && is != nil && is.Packed && is.Label != "" {

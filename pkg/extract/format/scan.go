@@ -16,9 +16,9 @@ const (
 	MaxScanPixels  = 16 << 20 // pixels
 )
 
-// Scan detects a document's format and returns a page's picture for OCR, with skewed lines of text straightened. Pages
-// are counted from 1. In formats without scanned pages, `page` is the number of a picture; see domain.Picture. Scan
-// returns an *Error if the document cannot be read or a reader panics.
+// Scan detects a document's format and renders a page for OCR, with skewed lines of text straightened. Pages are
+// counted from 1. In formats without scanned pages, `page` is a picture's number; see domain.Picture. Scan returns an
+// *Error if the document cannot be read or a reader panics.
 func (r *Registry) Scan(ctx context.Context, src Source, lim Limits, page, turn int) (straight scan.Picture, err error) {
 	lim = lim.WithDefaults()
 	head, err := readHead(src, lim)
@@ -46,7 +46,7 @@ func (r *Registry) Scan(ctx context.Context, src Source, lim Limits, page, turn 
 	return scan.Straightened(picture), nil
 }
 
-// ReadScanned lays out pages whose text OCR recognised, using the one format that has a Scanned function.
+// ReadScanned lays out pages recognised by OCR, using the one format that has a Scanned function.
 func (p *Parser) ReadScanned(pages []scan.Page) error {
 	for i := range p.Formats.formats {
 		if f := &p.Formats.formats[i]; f.Scanned != nil {
@@ -56,7 +56,7 @@ func (p *Parser) ReadScanned(pages []scan.Page) error {
 	return Errorf(Unsupported, "there is no reader for recognised pages")
 }
 
-// Turned returns a picture turned clockwise by the given number of quarter turns.
+// Turned returns a picture rotated clockwise by the given number of quarter turns.
 func Turned(g *image.Gray, turn int) *image.Gray {
 	w, h := g.Rect.Dx(), g.Rect.Dy()
 	turn = (turn%4 + 4) % 4

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Sink receives blocks from a parser, cleans and bounds them, and passes each one on immediately, so that the whole
-// document is never held in memory.
+// Sink receives a parser's blocks, cleans and bounds them, and passes each one on immediately, so the whole document is
+// never in memory.
 type Sink struct {
 	Emit         func(domain.Block) error
 	Left         int64 // bytes of text that may still be added
@@ -59,7 +59,7 @@ func (s *Sink) Add(b domain.Block) error {
 	return nil
 }
 
-// boundLinks drops links that exceed the block's or document's limits.
+// boundLinks drops links that exceed a block's or document's limits.
 func (s *Sink) boundLinks(links []domain.BlockLink) []domain.BlockLink {
 	var kept []domain.BlockLink
 	for _, l := range links {
@@ -85,7 +85,7 @@ func (s *Sink) Paragraph(text string, page int) error {
 	return s.Add(domain.Block{Kind: domain.BlockParagraph, Text: text, Page: page})
 }
 
-// Meta records metadata of the document. It ignores empty values and keys that already have a value.
+// Meta records the document's metadata. It ignores empty values and keys that are already set.
 func (p *Parser) Meta(key, value string) {
 	key, value = Cut(OneLine(cleanText(key, domain.BlockHeading)), domain.MaxMetaKey), Cut(OneLine(cleanText(value, domain.BlockHeading)), domain.MaxMetaValue)
 	if _, said := p.Doc.Metadata[key]; said || key == "" || value == "" || len(p.Doc.Metadata) == domain.MaxMetaKeys {
@@ -119,8 +119,8 @@ func (s *Sink) Warn(text string) {
 	}
 }
 
-// cleanText cleans a block's text. The result is valid UTF-8 without soft hyphens or control characters other than tabs
-// and newlines. White space is trimmed from both ends of the text and, except in code, from both ends of each line.
+// cleanText cleans a block's text: valid UTF-8, no soft hyphens, and no control characters except tabs and newlines. It
+// trims white space around the text and, except in code, around each line.
 func cleanText(s string, kind domain.BlockKind) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	s = strings.ReplaceAll(s, "\r\n", "\n")
@@ -150,8 +150,8 @@ func cleanText(s string, kind domain.BlockKind) string {
 	return strings.TrimSpace(s)
 }
 
-// splitBlock splits text longer than MaxBlockBytes in two, at the last end of a line, sentence or word before the
-// limit. Lines of code keep their indentation.
+// splitBlock splits text longer than MaxBlockBytes at the last line, sentence or word end before the limit. Code keeps
+// its indentation.
 func splitBlock(s string, kind domain.BlockKind) (head, rest string) {
 	if len(s) <= MaxBlockBytes {
 		return s, ""

@@ -25,8 +25,8 @@ func (p *Parser) DeclaredCharset() string {
 	return params["charset"]
 }
 
-// Decoded returns the whole source as text, for formats whose parsers cannot read a stream. Like TextReader, it sets
-// the document's Route to `route` plus the encoding's name.
+// Decoded returns the whole source as text, for parsers that can't read a stream. Like TextReader, it sets the
+// document's Route to `route` plus the encoding's name.
 func (p *Parser) Decoded(route string) (string, error) {
 	r, err := p.TextReader(route, "")
 	if err != nil {
@@ -45,10 +45,10 @@ type textSource struct {
 	Paged bool // the text contains form feeds
 }
 
-// TextReader returns a reader that decodes the source to UTF-8 without a byte order mark. It sets the document's Route,
-// which is kept for diagnostics, to `route` plus the encoding's name. It first scans the whole source to detect the
-// encoding, because invalid bytes late in the text must be known before the first line is decoded. `standard` is the
-// encoding that the format prescribes for files that declare none, or "" if it prescribes none.
+// TextReader decodes the source to UTF-8 without a byte order mark. It sets the document's Route, which is kept for
+// diagnostics, to `route` plus the encoding's name. It scans the whole source first, because invalid bytes late in the
+// text affect the encoding of its first line. `standard` is the encoding that the format prescribes for files that
+// declare none, or "".
 func (p *Parser) TextReader(route, standard string) (*textSource, error) {
 	var evidence charset.Evidence
 	piece := make([]byte, 256<<10)
@@ -88,7 +88,7 @@ func (p *Parser) TextReader(route, standard string) (*textSource, error) {
 	}, nil
 }
 
-// LineReader reads a text line by line. Line endings may be "\n", "\r\n" or "\r" and are removed.
+// LineReader reads text line by line and removes line endings: "\n", "\r\n" or "\r".
 type LineReader struct {
 	R      *bufio.Reader
 	Number int // number of the last returned line, from 1

@@ -27,7 +27,7 @@ const ChildMarker = "SLUICE_EXTRACT_CHILD"
 // childCache is the environment variable for the folder with PDFium's compiled code.
 const childCache = "SLUICE_EXTRACT_CACHE"
 
-// maxStack is the maximum stack size in bytes, which recursive parsers may reach. Go's own limit of 1 GB would take up
+// maxStack is the maximum stack size in bytes, which recursive parsers may reach. Go's default of 1 GB would take up
 // most of a child's memory.
 const maxStack = 128 << 20
 
@@ -37,17 +37,17 @@ const exitCPU = 87
 // ParseFunc reads a document in the child. Tests pass their own functions.
 type ParseFunc func(context.Context, format.Source, format.Limits, func(domain.Block) error) (*domain.Document, error)
 
-// DrawFunc draws a page of a document in the child and returns it as a PNG picture. Pages are counted from 1.
+// DrawFunc renders a page of a document as a PNG picture, in the child. Pages are counted from 1.
 type DrawFunc func(ctx context.Context, src format.Source, lim format.Limits, page int) ([]byte, error)
 
 // LocateFunc locates passages on a document's pages, in the child.
 type LocateFunc func(context.Context, format.Source, format.Limits, []format.Passage) ([][][]domain.PageRectangle, error)
 
-// ScanFunc returns a page's picture for OCR, turned clockwise by the given number of quarter turns. Pages are counted
-// from 1. It runs in the child.
+// ScanFunc renders a page for OCR in the child, rotated clockwise by the given number of quarter turns. Pages are
+// counted from 1.
 type ScanFunc func(ctx context.Context, src format.Source, lim format.Limits, page, turn int) (scan.Picture, error)
 
-// Tasks are the functions that a child uses to serve requests.
+// Tasks are the functions a child uses to serve requests.
 type Tasks struct {
 	Parse  ParseFunc
 	Draw   DrawFunc
@@ -56,7 +56,7 @@ type Tasks struct {
 }
 
 // RunIfAsked does nothing unless a parent started this process as a child. In a child, it never returns: it serves
-// requests with the functions in `tasks`, or becomes the program that Run was called with.
+// requests with `tasks`, or becomes the program passed to Run.
 func RunIfAsked(tasks Tasks) {
 	launchIfAsked()
 	value, asked := os.LookupEnv(ChildMarker)
@@ -70,9 +70,9 @@ func RunIfAsked(tasks Tasks) {
 	}
 	out := os.Stdout
 	os.Stdout = os.Stderr // a library's output must not get between the frames
-	// Ctrl-C in a terminal and a service manager's stop signal also reach the children. Ignore them, because the parent
-	// first finishes its documents and then stops the children itself. If a child exited on the signal, the parent would
-	// blame the document that the child was reading.
+	// Ctrl-C and a service manager's stop signal also reach the children. Ignore them: the parent first finishes its
+	// documents and then stops the children itself. If a child exited on the signal, the parent would blame the
+	// document being read.
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	yieldProcessor(niceness)
 	if err := limitMemory(memory); err != nil {
@@ -104,7 +104,7 @@ type childServer struct {
 	missing []string // rights the child could not give up
 }
 
-// serve answers requests until the input ends. It watches the input even while it reads a document, so that the child
+// serve answers requests until the input ends. It keeps watching the input while reading a document, so that the child
 // exits as soon as its parent dies.
 func (c *childServer) serve(in io.Reader) error {
 	requests := make(chan Request)
@@ -137,8 +137,8 @@ func (c *childServer) serve(in io.Reader) error {
 	return nil
 }
 
-// hasGrown reports whether the process has mapped so much memory that too little is left for the next document. This
-// can happen because Go never releases address space.
+// hasGrown reports whether the process has mapped so much memory that the next document wouldn't have enough. Go never
+// releases address space.
 func (c *childServer) hasGrown() bool {
 	const share = 4
 	return c.memory > 0 && addressSpace() > c.memory/share

@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// handover passes open files to a child, because the child has no right to open documents itself.
+// handover passes open files to a child, which may not open documents itself.
 type handover struct{ parent, child *os.File }
 
-// handoverFD is the file descriptor of the child's socket: the first one after stdin, stdout and stderr.
+// handoverFD is the descriptor of the child's socket: the first after stdin, stdout and stderr.
 const handoverFD = 3
 
 func newHandover() (*handover, error) {
@@ -33,7 +33,7 @@ func (h *handover) close() {
 	_ = h.parent.Close()
 }
 
-// give passes an open file to the child. It does not block, because the child has already received the previous file.
+// give passes an open file to the child. It can't block, because the child has already received the previous one.
 func (h *handover) give(f *os.File) error {
 	conn, err := h.parent.SyscallConn()
 	if err != nil {

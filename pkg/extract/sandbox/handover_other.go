@@ -4,7 +4,7 @@ package sandbox
 
 import "os"
 
-// handover does nothing on this system, because the child opens documents by path.
+// handover does nothing on this system: the child opens documents by path.
 type handover struct{}
 
 func newHandover() (*handover, error)   { return &handover{}, nil }

@@ -21,14 +21,12 @@ const (
 	landlockFiles5 = landlockFiles3 | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 )
 
-// landlockOwn is the set of rights that the child keeps in its own folders: to create, read, change and remove regular
-// files and directories.
+// landlockOwn are the child's rights in its own folders: create, read, change and remove regular files and directories.
 const landlockOwn = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR |
 	unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_MAKE_DIR |
 	unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_REFER | unix.LANDLOCK_ACCESS_FS_TRUNCATE
 
-// Sets of rights that a program keeps: to read files and to run them. Libraries need the latter too, because a program
-// runs their loader.
+// Rights that a program keeps: reading and executing files. Libraries need both, because a program runs their loader.
 const (
 	landlockRead    = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
 	landlockExecute = landlockRead | unix.LANDLOCK_ACCESS_FS_EXECUTE
@@ -51,21 +49,21 @@ func ownFolders(folders []string) []grant {
 	return grants
 }
 
-// inAllThreads makes a system call in every thread of the process. It does not work in programs built with cgo.
+// inAllThreads makes a system call in every thread of the process. It fails in programs built with cgo.
 func inAllThreads(call, a1, a2, a3 uintptr) syscall.Errno {
 	_, _, errno := syscall.AllThreadsSyscall(call, a1, a2, a3)
 	return errno
 }
 
-// inThisThread makes a system call in the current thread. That is enough for a process that becomes another program,
-// because the program keeps the rights of the thread that starts it.
+// inThisThread makes a system call in the current thread. For a process about to become another program that's enough,
+// because the program inherits the thread's rights.
 func inThisThread(call, a1, a2, a3 uintptr) syscall.Errno {
 	_, _, errno := unix.RawSyscall(call, a1, a2, a3)
 	return errno
 }
 
-// limitFiles restricts the process to files that are already open and files that `grants` allow. It returns an error
-// unless the system is Linux 5.13 or later with Landlock enabled. `restrict` is inAllThreads or inThisThread.
+// limitFiles restricts the process to files that are already open or allowed by `grants`. It returns an error unless
+// the system is Linux 5.13 or later with Landlock enabled. `restrict` is inAllThreads or inThisThread.
 func limitFiles(grants []grant, restrict func(call, a1, a2, a3 uintptr) syscall.Errno) error {
 	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
@@ -95,14 +93,14 @@ func limitFiles(grants []grant, restrict func(call, a1, a2, a3 uintptr) syscall.
 			return err
 		}
 	}
-	// A ruleset applies to the calling thread and to threads that it starts later, so every thread must make the call.
+	// A ruleset applies to the calling thread and threads it starts later, so every thread must make the call.
 	if errno := restrict(unix.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0); errno != 0 {
 		return fmt.Errorf("restricting file access with Landlock: %w", errno)
 	}
 	return nil
 }
 
-// allow adds the grant to a ruleset, omitting rights that the ruleset does not handle.
+// allow adds the grant to a ruleset, without rights that the ruleset does not handle.
 func (g grant) allow(ruleset int, handled uint64) error {
 	file, err := unix.Open(g.path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOENT) {

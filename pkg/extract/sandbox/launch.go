@@ -14,8 +14,7 @@ import (
 	"time"
 )
 
-// launchMarker is the environment variable that makes a process become another program. Its value is a JSON-encoded
-// launch.
+// launchMarker is the environment variable that turns a process into another program. Its value is a launch as JSON.
 const launchMarker = "SLUICE_LAUNCH"
 
 // Program is a program that Run executes with few rights and limited resources.
@@ -23,7 +22,7 @@ type Program struct {
 	Path string   // absolute path to the executable, without links
 	Args []string // without the program's name
 	Env  []string // the whole environment
-	// Files are the files and folders that the program may read, in addition to the system's libraries.
+	// Files are the files and folders the program may read, besides the system's libraries.
 	Files     []string
 	Dir       string        // working directory
 	Memory    int64         // maximum address space, in bytes
@@ -32,7 +31,7 @@ type Program struct {
 	MaxOutput int64         // maximum size of the standard output, in bytes
 }
 
-// launch contains the fields of Program that its process needs, encoded as JSON.
+// launch holds the parts of Program that its process needs, encoded as JSON.
 type launch struct {
 	Path       string
 	Args       []string
@@ -48,9 +47,8 @@ var (
 	ErrOutput  = errors.New("the program wrote more than its limit")
 )
 
-// Run runs a program and returns its standard output. The program's standard input is `in`, or empty if `in` is nil. As
-// far as the system supports these restrictions, the program cannot use the network, start other programs or write
-// files. Run stops the program when ctx is done.
+// Run runs a program and returns its standard output. Standard input is `in`, or empty if nil. As far as the system
+// supports it, the program can't use the network, start other programs or write files. Run stops it when ctx is done.
 func Run(ctx context.Context, p Program, in *os.File) ([]byte, error) {
 	exe, err := executable()
 	if err != nil {
@@ -98,8 +96,8 @@ func Run(ctx context.Context, p Program, in *os.File) ([]byte, error) {
 	return nil, fmt.Errorf("%w: %s", err, strings.Join(strings.Fields(string(stderr.data)), " "))
 }
 
-// boundedOutput keeps what a program writes, up to a limit. Only one goroutine in package os/exec writes to it, and
-// that goroutine has ended when exec.Cmd's Run returns.
+// boundedOutput keeps a program's output, up to a limit. Only one goroutine in os/exec writes to it, and that has ended
+// when exec.Cmd's Run returns.
 type boundedOutput struct {
 	data     []byte
 	max      int64

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// programNiceness is added to a program's nice value. It is higher than the niceness of document readers, because
+	// programNiceness is added to a program's nice value. It is higher than the document readers' niceness, because
 	// reading documents has priority over OCR.
 	programNiceness = 15
 	programFiles    = 64 // maximum number of open files
@@ -23,7 +23,7 @@ var (
 	sharedFiles    = []string{"/etc/ld.so.cache", "/usr/share", "/usr/local/share", "/dev/null"}
 )
 
-// become replaces this process with the program, dropping most rights. It returns only if that fails.
+// become replaces this process with the program and drops most rights. It returns only on failure.
 func (l launch) become() error {
 	runtime.LockOSThread() // never unlocked: the program keeps the rights of this thread
 	yieldProcessor(programNiceness)
@@ -40,13 +40,13 @@ func (l launch) become() error {
 			return fmt.Errorf("limiting resource %d: %w", resource, err)
 		}
 	}
-	// The system may support none of the following restrictions. The log says which ones document readers lack.
+	// The system may not support these restrictions. The log says which ones document readers lack.
 	_ = dropCapabilities(inThisThread)
 	_ = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 	_ = limitFiles(grants, inThisThread)
 	_ = limitCalls(deniedToPrograms)
 	args := append([]string{l.Path}, l.Args...)
-	// Limit the address space last, because this process has reserved more than the program may use.
+	// Limit the address space last: this process has already reserved more than the program may use.
 	if err := lowerLimit(unix.RLIMIT_AS, uint64(l.Memory)); err != nil {
 		return fmt.Errorf("limiting its memory: %w", err)
 	}

@@ -56,7 +56,7 @@ type Request struct {
 	Recognised bool `json:"recognised,omitempty"`
 }
 
-// refusal is an *Error in transmitted form, with its cause as text.
+// refusal is an *Error for transmission, with its cause as text.
 type refusal struct {
 	Kind    format.Kind `json:"kind"`
 	Message string      `json:"message"`

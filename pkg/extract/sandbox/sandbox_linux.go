@@ -13,10 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// executable returns a path to the running program that stays valid even if the program's file is replaced.
+// executable returns a path to the running program that stays valid even if its file is replaced.
 func executable() (string, error) { return "/proc/self/exe", nil }
 
-// limitMemory lets the process map the given number of bytes beyond what it has already mapped. Limiting the total
+// limitMemory lets the process map the given number of bytes on top of what is already mapped. A limit on the total
 // would be useless, because Go reserves address space at startup without using it.
 func limitMemory(bytes int64) error {
 	if bytes <= 0 {
@@ -38,16 +38,15 @@ func limitMemory(bytes int64) error {
 	return nil
 }
 
-// Limits on a child other than memory and time.
+// Other limits on a child.
 const (
 	maxOpenFiles = 64        // a child needs about ten
 	maxFileSize  = 512 << 20 // size of a temporary file in bytes; the largest ones hold an unpacked sheet
 )
 
-// confine permanently drops all rights that reading documents does not require, in all threads of the process. The
-// process can no longer reach the network, files outside `folders`, or other programs and processes. It loses its
-// capabilities and the right to gain new privileges. confine also closes accidentally inherited file descriptors. It
-// returns the rights that this system does not let the process drop; all others are dropped.
+// confine permanently drops all rights that reading documents does not require, in all threads: access to the network,
+// to files outside `folders`, and to other programs and processes; capabilities; and the right to gain privileges. It
+// also closes leaked file descriptors. It returns the rights that this system can't drop.
 func confine(folders []string) (missing []string) {
 	report := func(what string, err error) {
 		if err != nil {
@@ -65,8 +64,8 @@ func confine(folders []string) (missing []string) {
 	return missing
 }
 
-// refusePrivileges sets no_new_privs in every thread. Programs built with cgo cannot make a system call in all threads,
-// so there limitCalls sets it.
+// refusePrivileges sets no_new_privs in every thread. That's impossible in programs built with cgo, where limitCalls
+// sets it.
 func refusePrivileges() error {
 	if _, _, errno := syscall.AllThreadsSyscall6(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0); errno != 0 {
 		return errno
@@ -83,8 +82,8 @@ func lowerLimit(resource int, to uint64) error {
 	return unix.Setrlimit(resource, &limit)
 }
 
-// closeInherited closes inherited file descriptors except those used by the protocol. It recognises them by the missing
-// close-on-exec flag, which Go sets on everything it opens.
+// closeInherited closes inherited file descriptors that the protocol doesn't use. They lack the close-on-exec flag,
+// which Go sets on everything it opens.
 func closeInherited() error {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -103,8 +102,8 @@ func closeInherited() error {
 	return nil
 }
 
-// dropCapabilities drops all capabilities. The process has some if the service runs as root, as in some containers.
-// `call` is inAllThreads or inThisThread.
+// dropCapabilities drops all capabilities. There are some if the service runs as root, as in some containers. `call` is
+// inAllThreads or inThisThread.
 func dropCapabilities(call func(call, a1, a2, a3 uintptr) syscall.Errno) error {
 	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var none [2]unix.CapUserData
@@ -114,18 +113,17 @@ func dropCapabilities(call func(call, a1, a2, a3 uintptr) syscall.Errno) error {
 	return nil
 }
 
-// childAttributes makes the system kill the child when the thread that started it exits, at the latest when the parent
-// dies.
+// childAttributes makes the system kill the child when the thread that started it exits, and so when the parent dies.
 func childAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
 
-// exitOnCPULimit installs the SIGXCPU handler once per process, because Go ignores the signal if it has no handler.
+// exitOnCPULimit installs the SIGXCPU handler once per process. Go ignores the signal if there is no handler.
 var exitOnCPULimit sync.Once
 
-// niceness is added to the child's nice value, because requests to the service have priority over reading documents. It
-// is small, so that even on a busy machine, a child gets enough CPU time to finish within its wall-clock limit.
+// niceness is added to the child's nice value, because requests have priority over reading documents. It is small, so
+// that even on a busy machine, a child gets enough CPU time to finish within its wall-clock limit.
 const niceness = 5
 
-// yieldProcessor adds `nice` to the nice value of all threads, lowering their priority. New threads inherit it.
+// yieldProcessor adds `nice` to all threads' nice value, lowering their priority. New threads inherit it.
 func yieldProcessor(nice int) {
 	threads, err := os.ReadDir("/proc/self/task")
 	if err != nil {
@@ -138,8 +136,8 @@ func yieldProcessor(nice int) {
 	}
 }
 
-// limitCPU terminates the process once it has used the given number of seconds of CPU time from now on. It does not
-// touch the hard limit, because that could not be raised again for the next document.
+// limitCPU terminates the process after another `seconds` of CPU time. It leaves the hard limit alone, because that
+// could not be raised again for the next document.
 func limitCPU(seconds uint64) error {
 	if seconds == 0 {
 		return nil

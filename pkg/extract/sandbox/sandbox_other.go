@@ -10,7 +10,7 @@ import (
 // executable returns the path to the running program.
 func executable() (string, error) { return os.Executable() }
 
-// limitMemory starts a watchdog, because the address space cannot be limited on this system.
+// limitMemory starts a watchdog, because this system can't limit the address space.
 func limitMemory(bytes int64) error {
 	if bytes > 0 {
 		go WatchMemory(bytes)
@@ -21,12 +21,12 @@ func limitMemory(bytes int64) error {
 // limitCPU does nothing on this system. The parent still enforces the wall-clock limit.
 func limitCPU(uint64) error { return nil }
 
-// confine does nothing on this system: the process keeps the rights of the service's user. It reports no missing
-// restrictions, because the manual describes this limitation and operators cannot change it.
+// confine does nothing on this system: the process keeps the service user's rights. It reports nothing as missing,
+// because the manual covers this and operators can't change it.
 func confine([]string) (missing []string) { return nil }
 
 // childAttributes returns nil on this system. A child exits when its input ends.
 func childAttributes() *syscall.SysProcAttr { return nil }
 
-// yieldProcessor does nothing, because there is no common way to lower a process's priority.
+// yieldProcessor does nothing, because there is no portable way to lower a process's priority.
 func yieldProcessor(int) {}

@@ -16,17 +16,16 @@ import (
 	"github.com/sluice/sluice/pkg/extract/scan"
 )
 
-// Files in a child's folder that are too large for frames.
+// Files in a child's folder, for data too large for frames.
 const (
 	pictureFile    = "picture.pgm"     // from the child: a page's picture for OCR
 	recognisedFile = "recognised.json" // to the child: recognised pages
 )
 
-// maxPictureHead is the maximum size, in bytes, of a picture file without its pixels.
+// maxPictureHead is the maximum size of a picture file's header, in bytes.
 const maxPictureHead = 64
 
-// scan writes a page's picture to a file in the child's folder. It returns the angle by which the picture was rotated,
-// for ScanAngle.
+// scan writes a page's picture to a file in the child's folder. It returns the picture's rotation, for ScanAngle.
 func (c *childServer) scan(src format.Source, req Request) (angle []byte, err error) {
 	picture, err := c.tasks.Scan(context.Background(), src, req.Limits, req.Page, req.Turn)
 	if err != nil {
@@ -39,7 +38,8 @@ func (c *childServer) scan(src format.Source, req Request) (angle []byte, err er
 	return strconv.AppendFloat(nil, picture.Angle, 'g', -1, 64), errors.Join(writeGraymap(f, picture.Gray), f.Close())
 }
 
-// ScanAngle returns the angle in degrees by which a scanned picture was rotated, or 0 if the child sent no valid one.
+// ScanAngle returns the angle in degrees by which a scanned picture was rotated, or 0 if the child sent none or an
+// invalid one.
 func (a Answer) ScanAngle() float64 {
 	angle, err := strconv.ParseFloat(string(a.Picture), 64)
 	if err != nil || !(math.Abs(angle) < 90) { // the comparison also rejects NaN
@@ -76,7 +76,7 @@ func recognisedPages() (map[int]scan.Page, error) {
 }
 
 // Picture opens the picture that the child wrote for the last request and removes its file. It accepts only a regular
-// file of plausible size, because an attacker may control the child.
+// file of plausible size, because the child may be under an attacker's control.
 func (w *Worker) Picture() (*os.File, error) {
 	path := filepath.Join(w.Dir, pictureFile)
 	defer os.Remove(path)

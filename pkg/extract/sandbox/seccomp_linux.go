@@ -11,10 +11,10 @@ import (
 )
 
 // deniedCalls are system calls that reading a document never needs. They use the network, start programs, affect other
-// processes, or reach large and rarely used parts of the kernel. They fail with EPERM.
+// processes, or reach large, rarely used parts of the kernel. They fail with EPERM.
 var deniedCalls = append([]uint32{unix.SYS_EXECVE, unix.SYS_EXECVEAT}, deniedToPrograms...)
 
-// deniedToPrograms are the system calls denied to a process that has become another program.
+// deniedToPrograms are the system calls denied to launched programs.
 var deniedToPrograms = []uint32{
 	unix.SYS_SOCKET, unix.SYS_SOCKETPAIR, unix.SYS_CONNECT, unix.SYS_BIND, unix.SYS_LISTEN, unix.SYS_ACCEPT, unix.SYS_ACCEPT4,
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_OPEN, unix.SYS_PIDFD_GETFD,
@@ -45,8 +45,8 @@ const (
 	dataArgument = 16 // the first argument's lower half
 )
 
-// limitCalls denies the given system calls in all threads of the process. It also denies starting new processes and
-// sending signals to other processes.
+// limitCalls denies the given system calls in all threads, as well as starting processes and signalling other
+// processes.
 func limitCalls(denied []uint32) error {
 	abi, ok := callABIs[runtime.GOARCH]
 	if !ok {
@@ -69,8 +69,8 @@ func limitCalls(denied []uint32) error {
 	return nil
 }
 
-// callFilter returns the BPF program that filters system calls. It allows new threads but not new processes. The
-// process may send signals only to itself, as Go's scheduler does.
+// callFilter returns the BPF program that filters system calls. It allows new threads but not new processes, and
+// signals only to the process itself, which Go's scheduler needs.
 func callFilter(abi callABI, denied []uint32, pid uint32) []unix.SockFilter {
 	stmt := func(code uint16, k uint32) unix.SockFilter { return unix.SockFilter{Code: code, K: k} }
 	load := func(at uint32) unix.SockFilter { return stmt(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, at) }

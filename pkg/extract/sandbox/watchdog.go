@@ -27,8 +27,8 @@ func addressSpace() int64 {
 	return int64(sample[0].Value.Uint64())
 }
 
-// WatchMemory terminates the process once it holds more than the given number of bytes, for systems that cannot limit a
-// process's memory. It sees only memory allocated by Go and detects growth with a delay of up to watchEvery.
+// WatchMemory terminates the process once it holds more than the given number of bytes, on systems without memory
+// limits. It sees only memory allocated by Go, and with a delay of up to watchEvery.
 func WatchMemory(bytes int64) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()

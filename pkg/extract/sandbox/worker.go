@@ -32,13 +32,12 @@ type Worker struct {
 	HasExited bool
 	stop      chan struct{} // closed to stop the child
 	ended     chan struct{} // closed once the child has exited
-	// Missing lists the rights that the child could not give up on this system. It is set once the child has accepted a
-	// document.
+	// Missing lists the rights that this system couldn't drop. It is set once the child has accepted a document.
 	Missing []string
 }
 
-// headBuffer keeps the first bytes written to it, because a dying Go runtime prints the reason before the stacks. Only
-// one goroutine in package os/exec writes to it, and that goroutine has ended when Wait returns.
+// headBuffer keeps the first bytes written to it: a dying Go runtime prints the reason before the stacks. Only one
+// goroutine in os/exec writes to it, and that has ended when Wait returns.
 type headBuffer struct{ data []byte }
 
 func (b *headBuffer) Write(p []byte) (int, error) {
@@ -49,8 +48,8 @@ func (b *headBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Start starts a child that may use maxMemory bytes. It creates a folder for the child in `temp`. The child can open
-// files only in this folder and in `cache`, the folder for compiled code.
+// Start starts a child that may use maxMemory bytes and creates a folder for it in `temp`. The child can open files
+// only there and in `cache`, the folder for compiled code.
 func Start(maxMemory int64, temp, cache string) (*Worker, error) {
 	exe, err := executable()
 	if err != nil {
@@ -66,7 +65,7 @@ func Start(maxMemory int64, temp, cache string) (*Worker, error) {
 	}
 	//nolint:noctx // the child outlives the document that it was started for; stop ends it
 	w := &Worker{cmd: exec.Command(exe), stderr: &headBuffer{}, files: docs, Dir: dir, stop: make(chan struct{}), ended: make(chan struct{})}
-	// The child does not inherit the parent's environment, because that contains secrets.
+	// The child doesn't inherit the environment, because that contains secrets.
 	w.cmd.Env = []string{
 		ChildMarker + "=" + strconv.FormatInt(maxMemory, 10), childCache + "=" + cache, "TMPDIR=" + dir, "TEMP=" + dir, "TMP=" + dir,
 		"GOTRACEBACK=single", "SYSTEMROOT=" + os.Getenv("SYSTEMROOT"),
@@ -92,8 +91,8 @@ func Start(maxMemory int64, temp, cache string) (*Worker, error) {
 	return w, nil
 }
 
-// start starts the process on a thread that lives as long as the child. The system kills the child when that thread
-// exits.
+// start starts the process on a thread that lives as long as the child, because the system kills the child when that
+// thread exits.
 func (w *Worker) start() error {
 	started := make(chan error)
 	go func() {
@@ -105,7 +104,7 @@ func (w *Worker) start() error {
 			return
 		}
 		<-w.stop
-		// The errors would just say that, or how, the child has already exited.
+		// These errors would only say that the child has already exited, or how.
 		_ = w.cmd.Process.Kill()
 		_ = w.cmd.Wait()
 	}()
@@ -131,17 +130,16 @@ func (w *Worker) Stop() {
 // ErrNotStarted means that the child exited before it received the document. Another child may succeed.
 var ErrNotStarted = errors.New("the extraction process ended before it received the document")
 
-// Answer is a child's answer to a request: the document, a page's PNG picture, or the rectangles of each span in each
-// passage.
+// Answer is a child's answer: the document, a page's PNG picture, or rectangles for each span of each passage.
 type Answer struct {
 	Document   *domain.Document
 	Picture    []byte
 	Rectangles [][][]domain.PageRectangle
-	// Scan is a page's picture for OCR, as an open file without a name. See Worker.Picture.
+	// Scan is a page's picture for OCR, as an open, unlinked file. See Worker.Picture.
 	Scan *os.File
 }
 
-// Ask passes a request to the child. After any error other than an *Error from the parser, the child is dead.
+// Ask passes a request to the child. After any error that isn't an *Error from the parser, the child is dead.
 func (w *Worker) Ask(ctx context.Context, f *os.File, req Request, maxMemory int64, timeout time.Duration) (Answer, error) {
 	w.Read++
 	var late atomic.Bool
@@ -166,7 +164,7 @@ func (w *Worker) Ask(ctx context.Context, f *os.File, req Request, maxMemory int
 	if err == nil || format.KindOf(err) != "" && !errors.Is(err, errOverflow) {
 		return answer, err
 	}
-	// The child has exited or violates the protocol.
+	// The child has exited or violated the protocol.
 	w.Stop()
 	switch {
 	case ctx.Err() != nil:
@@ -257,7 +255,7 @@ func (w *Worker) receive(req Request) (Answer, error) {
 	}
 }
 
-// checkRectangles returns an error unless there are rectangles for exactly the passages' spans.
+// checkRectangles returns an error unless the rectangles match the passages and their spans one to one.
 func checkRectangles(rectangles [][][]domain.PageRectangle, passages []format.Passage) error {
 	if len(rectangles) != len(passages) {
 		return fmt.Errorf("the extraction process sent rectangles of %d passages instead of %d", len(rectangles), len(passages))
@@ -270,7 +268,7 @@ func checkRectangles(rectangles [][][]domain.PageRectangle, passages []format.Pa
 	return nil
 }
 
-// exitError returns an error that tells users why the child died.
+// exitError returns an error that says why the child died, for users.
 func (w *Worker) exitError(maxMemory int64, cpuSeconds uint64, cause error) error {
 	words := string(w.stderr.data)
 	detail := fmt.Errorf("%s: %w: %s", w.cmd.ProcessState, cause, words)

@@ -6,10 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// JoinAmounts joins the parts of amounts that are in separate cells of a row. Many reports use such cells to align
-// numbers. For example, "$", "(1,234" and ")" become "$(1,234)" in the number's cell. The cells of the other parts
-// become empty, so that all cells stay in their columns. If there is nothing to join, JoinAmounts returns the row
-// itself.
+// JoinAmounts joins amounts that are split over several cells. Reports often do so to align numbers: "$", "(1,234" and
+// ")" become "$(1,234)" in the number's cell, and the others become empty, so that all cells stay in their columns. If
+// there is nothing to join, it returns `row` itself.
 func JoinAmounts(row []string) []string {
 	joined := row
 	set := func(i int, text string) {
@@ -58,7 +57,7 @@ func previousFilled(row []string, i int) int {
 	return -1
 }
 
-// opensAmount reports whether a cell contains just what precedes a number: a currency sign, a sign, or a parenthesis.
+// opensAmount reports whether a cell holds just the start of an amount: a currency sign, a sign, or a parenthesis.
 func opensAmount(cell string) bool {
 	if len(cell) > 8 {
 		return false
@@ -77,7 +76,7 @@ func opensAmount(cell string) bool {
 	return sign && cell != "-" && cell != "−" // a dash on its own means zero
 }
 
-// closesAmount reports whether a cell contains just what follows a number: a closing parenthesis or a percent sign.
+// closesAmount reports whether a cell holds just the end of an amount: a closing parenthesis or a percent sign.
 func closesAmount(cell string) bool {
 	switch strings.ReplaceAll(cell, " ", "") {
 	case ")", "%", ")%", "%)", "‰":
@@ -92,8 +91,7 @@ func beginsNumber(cell string) bool {
 	return unicode.IsDigit(first) || (first == '.' || first == ',') && len(cell) > 1 && unicode.IsDigit(rune(cell[1]))
 }
 
-// takesEnd reports whether a cell holds a number that `end` can follow. If `end` has a closing parenthesis, the cell
-// must have an open one.
+// takesEnd reports whether a cell holds a number that `end` can follow. Parentheses must match.
 func takesEnd(cell, end string) bool {
 	if len(cell) > 40 {
 		return false

@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// HeaderRows returns the index of the first row that names the columns and the number of such rows. A header's first
-// row fills most columns, has only short and mostly distinct words, and does not look like the rows below it. If column
-// groups have their own names, the header has several rows. `at` is -1 if there is no header.
+// HeaderRows returns the index of the first header row and the number of header rows, or -1 if there is no header. The
+// first one fills most columns, has only short and mostly distinct words, and looks unlike the rows below. If column
+// groups have names, the header has several rows.
 func HeaderRows(rows [][]string) (at, depth int) {
 	width := 0
 	for _, r := range rows {
@@ -34,8 +34,8 @@ func HeaderRows(rows [][]string) (at, depth int) {
 	return -1, 0
 }
 
-// isTitle reports whether the first row is a title or note above the header. It does so only if the first row that
-// fills more columns looks like a header: it must have names, with values below them.
+// isTitle reports whether the first row is a title or note above the header. The next row that fills more columns must
+// look like a header: names, with values below them.
 func isTitle(rows [][]string) bool {
 	own := Filled(rows[0])
 	at := slices.IndexFunc(rows, func(r []string) bool { return Filled(r) > own })
@@ -45,9 +45,8 @@ func isTitle(rows [][]string) bool {
 // MaxHeaderRows is the maximum number of rows in a header.
 const MaxHeaderRows = 4
 
-// mergedHeader finds a multi-row header. It returns the index of its first row and its number of rows; `at` is -1 if
-// there is no such header. It recognises the header by its merged cells: group names that span columns, next to names
-// that span rows.
+// mergedHeader finds a multi-row header by its merged cells: group names that span columns, next to names that span
+// rows. It returns the index of its first row, or -1 if there is none, and the number of its rows.
 func mergedHeader(rows []Row) (at, depth int) {
 	for i, r := range rows {
 		if Filled(r.Cells) < 2 {
@@ -70,8 +69,8 @@ func AllNames(cells []string) bool {
 	return !slices.ContainsFunc(cells, func(c string) bool { return utf8.RuneCountInString(c) > 80 || LooksNumeric(c) })
 }
 
-// groupedRows returns the number of rows in a header that starts with the names of column groups, or 0 if there is no
-// such header.
+// groupedRows returns the number of rows in a header that starts with group names, or 0 if the rows don't start with
+// one.
 func groupedRows(rows [][]string) int {
 	for n := min(MaxHeaderRows, len(rows)-1); n > 1; n-- {
 		if isGrouped(rows, n) {
@@ -81,15 +80,14 @@ func groupedRows(rows [][]string) int {
 	return 0
 }
 
-// isGrouped reports whether the first n rows are a header with groups. The last of these rows names columns of values.
-// Each row above it names groups that the row below divides. An example is "", "2023", "", "2024", "" above "Region",
-// "Q1", "Q2", "Q1", "Q2".
+// isGrouped reports whether the first n rows are a header with groups. The last one names columns of values, and each
+// one above it names groups of the names below: "", "2023", "", "2024", "" above "Region", "Q1", "Q2", "Q1", "Q2".
 func isGrouped(rows [][]string, n int) bool {
 	names := rows[n-1]
 	if Filled(names) < 3 || Filled(names) < len(names)-1 || !AllNames(names) || !valuesBelow(rows[n-1:]) {
 		return false
 	}
-	// A single year next to names is more likely to be a value in the first record than a column name.
+	// A lone year among names is more likely a value in the first record than a column name.
 	if years := slices.IndexFunc(names, IsYear); years >= 0 && !slices.ContainsFunc(names[years+1:], IsYear) {
 		return false
 	}
@@ -101,8 +99,8 @@ func isGrouped(rows [][]string, n int) bool {
 	return true
 }
 
-// hasGap reports whether a group name has an empty cell to its right, i.e. applies to more than its own column.
-// `columns` is the number of columns in the table.
+// hasGap reports whether a group name has an empty cell to its right, i.e. covers several columns. `columns` is the
+// table's number of columns.
 func hasGap(groups []string, columns int) bool {
 	for i, c := range groups {
 		if c != "" && i+1 < columns && (i+1 >= len(groups) || groups[i+1] == "") {
@@ -112,7 +110,7 @@ func hasGap(groups []string, columns int) bool {
 	return false
 }
 
-// valuesBelow reports whether a column has a name in the first row and numbers, dates or amounts in most rows below.
+// valuesBelow reports whether any name in the first row has mostly numbers, dates or amounts below it.
 func valuesBelow(rows [][]string) bool {
 	for col, name := range rows[0] {
 		if name == "" || LooksNumeric(name) {
@@ -135,8 +133,8 @@ func valuesBelow(rows [][]string) bool {
 	return false
 }
 
-// hasRepeats reports whether the row's words often occur again below it in the same column. Values repeat, but names do
-// not. Repetitions of the whole header, as in concatenated files, do not count.
+// hasRepeats reports whether the row's words often recur below it in the same column. Values repeat, names don't. A
+// repeat of the whole header, as in concatenated files, does not count.
 func hasRepeats(row []string, below [][]string) bool {
 	hits := 0
 	for _, r := range below {
@@ -164,12 +162,12 @@ func namesColumns(row []string) bool {
 		}
 		seen[c] = true
 	}
-	// "Amount", "Date", "Amount", "Date" name columns, but "x", "x", "x" do not.
+	// "Amount", "Date", "Amount", "Date" are column names; "x", "x", "x" are not.
 	return len(seen) >= 2 && len(seen)*2 >= Filled(row)
 }
 
-// LooksNumeric reports whether a cell is a value rather than a name, such as a number, a date, or an amount with its
-// unit. A bare year counts as a column name, as in tables of figures by year.
+// LooksNumeric reports whether a cell is a value, such as a number, a date, or an amount with its unit. A bare year
+// counts as a name, as in tables of figures by year.
 func LooksNumeric(s string) bool {
 	if IsYear(s) {
 		return false

@@ -22,8 +22,8 @@ type PairColumns struct {
 	label, value int
 }
 
-// PairsOf returns the label column and the value column of rows that look like pairs, i.e. whose labels are short and
-// distinct and mostly have a value next to them. `ok` is false for any other rows.
+// PairsOf returns the label and value columns of rows that look like pairs: labels that are short and distinct, mostly
+// with a value next to them. `ok` is false for other rows.
 func PairsOf(rows [][]string) (c PairColumns, ok bool) {
 	c = PairColumns{-1, -1}
 	for _, r := range rows {
@@ -57,7 +57,7 @@ func PairsOf(rows [][]string) (c PairColumns, ok bool) {
 }
 
 // FindPairColumns returns the label and value columns of a table without a marked header. It returns nil if there are
-// none, or if the first row may be a header because there are numbers below one of its words.
+// none, or if numbers below a word make the first row look like a header.
 func FindPairColumns(rows [][]string) *PairColumns {
 	c, ok := PairsOf(rows)
 	if !ok || valuesBelow(rows) && !c.HasMixedKinds(rows) && !c.hasKnownLabels(rows) {
@@ -66,7 +66,7 @@ func FindPairColumns(rows [][]string) *PairColumns {
 	return &c
 }
 
-// cells returns a row's label and value, each of which is "" if missing.
+// cells returns a row's label and value. Either may be "".
 func (c PairColumns) cells(row []string) (label, value string) {
 	if c.label < len(row) {
 		label = row[c.label]
@@ -77,7 +77,7 @@ func (c PairColumns) cells(row []string) (label, value string) {
 	return label, value
 }
 
-// Line formats a row as "label: value". `ok` is false if the label or value is missing or other cells contain text.
+// Line formats a row as "label: value". `ok` is false if either is missing or other cells contain text.
 func (c PairColumns) Line(row []string) (text string, ok bool) {
 	label, value := c.cells(row)
 	if label == "" || value == "" || Filled(row) != 2 {
@@ -94,7 +94,7 @@ func PairLine(label, value string) string {
 	return strings.TrimRight(label, ":： ") + ": " + value
 }
 
-// colons reports whether most labels that have a value end in a colon.
+// colons reports whether most labels with a value end in a colon.
 func (c PairColumns) colons(rows [][]string) bool {
 	with, all := 0, 0
 	for _, r := range rows {
@@ -110,7 +110,7 @@ func (c PairColumns) colons(rows [][]string) bool {
 }
 
 // HasMixedKinds reports whether the kind of value changes from row to row, as in a list of properties but not in a
-// table column. It ignores the first pair, which may be a header.
+// column. It ignores the first pair, which may be a header.
 func (c PairColumns) HasMixedKinds(rows [][]string) bool {
 	at := slices.IndexFunc(rows, func(r []string) bool { return c.label < len(r) && c.value < len(r) && r[c.value] != "" })
 	if at < 0 || namesValues(rows[at][c.value]) {
@@ -127,7 +127,7 @@ func (c PairColumns) HasMixedKinds(rows [][]string) bool {
 	if len(kinds) == 2 && kinds["text"] > 0 && kinds["figures"] > 0 { // only texts and figures such as dates
 		return kinds["figures"]*2 <= all
 	}
-	// Require more than two kinds, because an ordinary column may have two: numbers and remarks such as "n/a".
+	// An ordinary column may have two kinds: numbers and remarks such as "n/a".
 	return len(kinds) > 2 && limit*3 <= all*2 && kinds["number"]*2 <= all
 }
 
@@ -136,11 +136,10 @@ func namesValues(s string) bool {
 	return slices.Contains([]string{"value", "values", "description", "details", "content", "answer", "wert", "beschreibung", "inhalt", "valeur", "valor", "valore", "descripción", "значение", "值", "値"}, strings.ToLower(s))
 }
 
-// shortDate matches a date of three numbers, which looks like an amount with thousands separators.
+// shortDate matches a date of three numbers, which would pass for an amount with thousands separators.
 var shortDate = regexp.MustCompile(`^\d{1,4}([./-])\d{1,2}[./-]\d{1,4}$`)
 
-// valueKind returns a value's kind. For an amount, this is its unit, because amounts in the same column have the same
-// unit.
+// valueKind returns a value's kind. For an amount, that's its unit, which is the same throughout a column.
 func valueKind(s string) string {
 	if shortDate.MatchString(s) {
 		return "figures"
@@ -161,8 +160,8 @@ func valueKind(s string) string {
 	return "text"
 }
 
-// amountUnit returns an amount's unit: the letters after the number, or the currency before or after it. A bare
-// number's unit is "". `ok` is false if the text is not an amount.
+// amountUnit returns an amount's unit: the letters after the number, or the currency before or after it, or "" for a
+// bare number. `ok` is false if the text is not an amount.
 func amountUnit(s string) (unit string, ok bool) {
 	if IsYear(s) {
 		return "", false
@@ -195,7 +194,7 @@ func amountUnit(s string) (unit string, ok bool) {
 	return after, isUnit(after)
 }
 
-// isUnit reports whether a text can be a unit of measurement or a currency.
+// isUnit reports whether a text can be a unit or a currency.
 func isUnit(s string) bool {
 	return utf8.RuneCountInString(s) <= 3 && !strings.ContainsFunc(s, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsDigit(r) || r == '.' || r == ',' || r == ':' || r == ';' || r == '"'
@@ -207,7 +206,7 @@ func isWord(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
-// isLabel reports whether a text can name a property. A text that looks like a whole row cannot.
+// isLabel reports whether a text can name a property. Text that looks like a whole row can't.
 func isLabel(s string) bool {
 	limit := MaxLabel
 	if isQuestion(s) {

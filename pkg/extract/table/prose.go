@@ -9,9 +9,9 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// ProseRow reports whether a table's first row is a record rather than a header. It is a record if one of its cells,
-// and at least half of the cells below that one, are whole sentences. In a survey with questions above short answers,
-// the first row is still a header.
+// ProseRow reports whether a table's first row is a record, not a header: one of its cells, and at least half of the
+// cells below that, are whole sentences. In a survey with questions above short answers, the first row is still a
+// header.
 func ProseRow(row []string, below [][]string) bool {
 	for i, cell := range row {
 		long := len(row) == 2 && i == 1 && format.DisplayWidth(cell) >= longName
@@ -35,8 +35,8 @@ func ProseRow(row []string, below [][]string) bool {
 	return false
 }
 
-// Minimum display widths. In the first row, a cell of at least longName is too long for a column name. Below it, a cell
-// of at least longText is too long for a value.
+// Minimum display widths: at longName, a first-row cell is too long for a column name, and at longText, a cell below it
+// is too long for a value.
 const (
 	longName = 40
 	longText = 30
@@ -54,7 +54,7 @@ func isSentence(s string) bool {
 	return len(strings.Fields(s)) >= 3 || format.DisplayWidth(s) >= 14 && strings.ContainsFunc(s, format.Spaceless)
 }
 
-// questionEnds are words that end questions in languages that may omit the question mark.
+// questionEnds are words that end questions in languages that often omit the question mark.
 var questionEnds = []string{"吗", "嗎", "呢", "ですか", "ますか", "니까", "나요", "ไหม", "หรือไม่", "อย่างไร", "เท่าไร", "เท่าไหร่", "ไหน", "อะไร", "ทำไม", "เมื่อไร", "เมื่อไหร่"}
 
 // isQuestion reports whether a text is a question. A single word with a question mark, such as "Paid?", is a column

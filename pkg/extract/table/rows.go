@@ -1,5 +1,5 @@
-// Package table converts a table's rows to blocks that make sense on their own. It finds header rows, properties and
-// values, and prefixes each cell with its column name. All formats with tables use it.
+// Package table converts tables' rows to blocks that make sense on their own. It finds headers and property-value pairs
+// and prefixes cells with column names. All formats with tables use it.
 package table
 
 import (
@@ -23,7 +23,7 @@ type Row struct {
 	Marked []bool // for each cell, whether bold text or a background highlights it; nil if unknown
 	Merged []Merged
 	Links  []domain.BlockLink
-	// Targets are addresses to write after the cells, by column; nil if there are none.
+	// Targets are addresses to write after the cells, by column. May be nil.
 	Targets []string
 }
 
@@ -33,9 +33,9 @@ type Merged struct {
 	ColumnSpan, RowSpan int // number of columns and rows it spans, including its own
 }
 
-// Writer converts a table's rows to blocks. It waits until it has seen enough rows to find the header. It then writes
-// each row as "column: value; …", so that the row can be found and understood on its own. A row with a property and its
-// value is written as "property: value".
+// Writer converts a table's rows to blocks. Once it has seen enough rows to find the header, it writes each row as
+// "column: value; …", so that the row can be found and understood on its own. Property-value pairs become "property:
+// value".
 type Writer struct {
 	Out      *format.Sink
 	Page     int

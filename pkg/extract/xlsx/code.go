@@ -34,8 +34,7 @@ type codeToken struct {
 	text string
 }
 
-// codeSection is one of up to four sections in a number format. Each section applies to certain numbers, such as
-// negative ones.
+// codeSection is one of up to four sections in a number format, each for certain numbers, such as negative ones.
 type codeSection struct {
 	tokens        []codeToken
 	condition     string // "<", ">=" …; "" if there is none
@@ -47,7 +46,7 @@ type codeSection struct {
 	needsExcelize bool // only excelize can format it: fractions, eras, names in other languages
 }
 
-// numberCode is a parsed number format, which Excel calls a format code.
+// numberCode is a parsed number format ("format code" in Excel).
 type numberCode []codeSection
 
 // parseCode parses a format code, treating invalid parts as literal text.
@@ -122,8 +121,8 @@ func parseSection(code string) (s codeSection, rest string) {
 	return s, code
 }
 
-// word parses the keyword or run of letters at the start of the code. If there is neither, the first character, which
-// is `size` bytes long, is literal text. word returns the number of bytes parsed.
+// word parses a keyword or run of letters at the start of the code. If there is none, the first character (`size`
+// bytes) is literal text. It returns the number of bytes parsed.
 func (s *codeSection) word(code string, size int) int {
 	for _, w := range []struct {
 		word string
@@ -173,9 +172,8 @@ func (s *codeSection) bracket(inside string) {
 	}
 }
 
-// isEnglish reports whether a language ("409", "en-GB") has English month names. In a numeric language code, the lower
-// ten bits identify the language. The codes for the system's own date and time formats name no language and count as
-// English.
+// isEnglish reports whether a language ("409", "en-GB") has English month names. In a numeric code, the lower ten bits
+// are the language. The codes for the system's own date and time formats name none and count as English.
 func isEnglish(language string) bool {
 	if id, err := strconv.ParseUint(language, 16, 64); err == nil {
 		return id&0x3ff == 9 || id == 0 || id&0xffff == 0xf800 || id&0xffff == 0xf400
@@ -184,7 +182,7 @@ func isEnglish(language string) bool {
 	return lower == "" || strings.HasPrefix(lower, "en") || strings.HasPrefix(lower, "x-sys")
 }
 
-// finish decides whether the section formats dates or numbers, because a point means something different in each.
+// finish decides whether the section formats dates or numbers, because the meaning of a point depends on that.
 func (s *codeSection) finish() {
 	for _, t := range s.tokens {
 		s.dated = s.dated || t.part == codeDate || t.part == codeElapsed || t.part == codeAMPM
@@ -209,8 +207,7 @@ func (s *codeSection) finish() {
 	s.places = min(s.places, maxDigits)
 }
 
-// datedTokens turns a point and zeros after seconds into a fraction of a second. Other points and digits become literal
-// text.
+// datedTokens turns a point and zeros after seconds into fractional seconds. Other points and digits become literals.
 func (s *codeSection) datedTokens() {
 	var kept []codeToken
 	seconds := false // whether the last date or time token stands for seconds
@@ -239,8 +236,7 @@ func (s *codeSection) datedTokens() {
 	s.tokens = kept
 }
 
-// sectionFor returns the section for the number n, or nil if there is none. `signed` says whether the section itself
-// shows the sign of negative numbers.
+// sectionFor returns the section for n, or nil. `signed` reports whether the section shows a minus sign by itself.
 func (c numberCode) sectionFor(n float64) (s *codeSection, signed bool) {
 	sections := c[:min(len(c), 3)] // the fourth section is for text
 	if last := len(sections) - 1; last > 0 && sections[last].isText() {

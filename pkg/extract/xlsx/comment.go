@@ -37,8 +37,8 @@ type cellRemark struct {
 	lines   []string
 }
 
-// readRemarks reads the sheet's threads and notes. It skips notes on cells with a thread, because such a note is a copy
-// for old programs.
+// readRemarks reads the sheet's threads and notes. A note on a cell with a thread is just a copy for old programs and
+// is skipped.
 func (r *sheetReader) readRemarks(rels []ooxml.Relation) error {
 	r.remarks = &sheetRemarks{texts: map[cellName]*cellRemark{}, rows: map[int][]cellName{}}
 	var threads, notes []string
@@ -121,7 +121,7 @@ func (s *sheetRemarks) add(cell cellName, text string) {
 	s.texts[cell].lines = append(s.texts[cell].lines, text)
 }
 
-// recordRow records some values from a row with comments, so that each comment can be shown with the cell it refers to.
+// recordRow records values from a row with comments, so that each comment can be shown with its cell.
 func (s *sheetRemarks) recordRow(row table.Row) {
 	if s == nil {
 		return

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// drawings emits the text boxes and chart titles on a sheet, in drawing order. Before each one, it calls `name`, which
-// writes the sheet's name the first time it is called.
+// drawings emits a sheet's text boxes and chart titles in drawing order, each after a call to `name`, which writes the
+// sheet's name the first time.
 func (w *workbook) drawings(s sheetRef, name func() error) error {
 	emit := func(b domain.Block) error {
 		if err := name(); err != nil {
@@ -49,7 +49,7 @@ func (w *workbook) drawing(part string, emit func(domain.Block) error) error {
 				if !ok || rel.External {
 					return false
 				}
-				// The chart's data and axis labels are in a sheet's cells, which are read anyway. Only its title is missing there.
+				// The chart's data and axis labels come from cells, which are read anyway. Only the title is missing.
 				titled := false
 				title := func(b domain.Block) error {
 					if titled || b.Kind != domain.BlockParagraph {

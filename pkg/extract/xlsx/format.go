@@ -23,8 +23,8 @@ const (
 	maxForeignCode   = 255     // maximum length of a format in characters, as in Excel; bounds excelize's running time
 )
 
-// builtInFormats are the predefined formats by number. If the order in a date format depends on the computer's locale,
-// it is replaced with ISO 8601 order.
+// builtInFormats are the predefined formats by number. Date formats whose order depends on the locale use ISO 8601
+// order.
 var builtInFormats = map[int]string{
 	1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 5: "#,##0", 6: "#,##0", 7: "#,##0.00", 8: "#,##0.00", 9: "0%", 10: "0.00%", 11: "0.00E+00",
 	12: "# ?/?", 13: "# ??/??", 14: "yyyy-mm-dd", 15: "d-mmm-yy", 16: "d-mmm", 17: "mmm-yy", 18: "h:mm AM/PM", 19: "h:mm:ss AM/PM", 20: "h:mm",
@@ -101,8 +101,8 @@ func readSheetStyles(a *ooxml.Package, part string, date1904 bool) (*sheetStyles
 	return s, err
 }
 
-// styleMarks reads the current element, a list of fonts or fills. For each of these, it reports whether `says` returns
-// true for any of its elements.
+// styleMarks reads the current element, a list of fonts or fills. For each item, it reports whether `says` is true for
+// any of its elements.
 func styleMarks(sc *xmlscan.Scanner, says func(e xml.StartElement) bool) []bool {
 	var marks []bool
 	sc.Each(func(xml.StartElement) bool {
@@ -140,7 +140,7 @@ func (s *sheetStyles) isHighlighted(style string) bool {
 	return err == nil && n >= 0 && n < len(s.marked) && s.marked[n]
 }
 
-// show returns a stored number as cells with this style display it.
+// show formats a stored number as cells with this style display it.
 func (s *sheetStyles) show(value string, style int) string {
 	code := ""
 	if style >= 0 && style < len(s.formats) {
@@ -168,8 +168,8 @@ func (s *sheetStyles) show(value string, style int) string {
 	return shown
 }
 
-// generalNumber formats a number that has no format. It writes all 15 significant digits, because the number may be an
-// article number, but not the rounding noise after them.
+// generalNumber formats a number without a format. It writes all 15 significant digits, because it may be an article
+// number, but not the rounding noise beyond them.
 func generalNumber(n float64) string {
 	if n == math.Trunc(n) && math.Abs(n) < 1e15 {
 		return strconv.FormatFloat(n, 'f', 0, 64)
@@ -184,7 +184,7 @@ func generalNumber(n float64) string {
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
-// format applies a number format. Unlike excelize, this package formats fractions of seconds, conditions, and text
+// format applies a number format. Unlike excelize, this package handles fractional seconds, conditions, and text
 // between digits as Excel does. Unsupported formats are left to excelize.
 func (s *sheetStyles) format(value string, n float64, code string) (string, error) {
 	parsed, ok := s.codes[code]

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// number formats a number in a section that is not for dates. `signed` says whether the section itself shows the sign
-// of negative numbers.
+// number formats a number in a section that isn't for dates. `signed` means the section shows a minus sign by itself.
 func (s *codeSection) number(n float64, signed bool) string {
 	var b strings.Builder
 	if n < 0 && !signed {
@@ -35,7 +34,7 @@ func (s *codeSection) exponentAt() int {
 }
 
 // scientific formats a number in scientific notation. The exponent is a multiple of the number of digit placeholders
-// before the decimal point; for example, it is a multiple of three for "##0.0E+0".
+// before the point: of three for "##0.0E+0".
 func (s *codeSection) scientific(b *strings.Builder, n float64, at int) {
 	step := 0
 	for _, t := range s.tokens[:at] {
@@ -71,9 +70,8 @@ func (s *codeSection) scientific(b *strings.Builder, n float64, at int) {
 	s.digits(b, s.tokens[at+1:], n, strings.TrimLeft(strconv.Itoa(max(exp, -exp)), "0"), "")
 }
 
-// digits writes the given tokens, replacing digit placeholders with a number's digits. `whole` holds the digits before
-// the decimal point, and `rest` those after it. If `whole` has more digits than there are placeholders before the
-// point, the surplus goes to the first placeholder.
+// digits writes the tokens with digits in the placeholders. `whole` holds the digits before the point, `rest` those
+// after it. If there are more digits than placeholders before the point, the first placeholder gets the surplus.
 func (s *codeSection) digits(b *strings.Builder, tokens []codeToken, n float64, whole, rest string) {
 	places := 0
 	for _, t := range tokens {
@@ -133,7 +131,7 @@ func (s *codeSection) digits(b *strings.Builder, tokens []codeToken, n float64, 
 	}
 }
 
-// emptyPlaceholder returns the text that a digit placeholder shows if it has no digit.
+// emptyPlaceholder returns what a placeholder without a digit shows.
 func emptyPlaceholder(place string) string {
 	switch place {
 	case "0":
@@ -144,7 +142,7 @@ func emptyPlaceholder(place string) string {
 	return ""
 }
 
-// significantDigits returns a positive number's 15 significant digits and the first digit's power of ten.
+// significantDigits returns a positive number's 15 significant digits and the first one's power of ten.
 func significantDigits(n float64) (digits string, exp int) {
 	mantissa, power, _ := strings.Cut(strconv.FormatFloat(n, 'e', 14, 64), "e")
 	exp, err := strconv.Atoi(power)
@@ -155,15 +153,15 @@ func significantDigits(n float64) (digits string, exp int) {
 }
 
 // decimalDigits rounds n·10^shift to the given number of decimal places and returns the digits before and after the
-// point. Like spreadsheets, it rounds the decimal digits, and halves up: 1.005 becomes 1.01, although its binary value
-// is smaller.
+// point. Like spreadsheets, it rounds decimal digits, half up: 1.005 becomes 1.01, although its binary value is
+// smaller.
 func decimalDigits(n float64, shift, places int) (whole, rest string) {
 	digits, exp := significantDigits(n)
 	if n == 0 {
 		return "", strings.Repeat("0", places)
 	}
 	exp += shift
-	// digits[exp+1:] are the decimal places. `keep` is the number of digits to show.
+	// digits[exp+1:] are the decimal places; show `keep` digits.
 	keep := exp + 1 + places
 	switch {
 	case keep < 0:

@@ -45,7 +45,7 @@ type sheetReader struct {
 	missingResults int // formulas without a stored result
 }
 
-// mergedText is the text in a merged cell that spans several rows.
+// mergedText is a multi-row merged cell's text.
 type mergedText struct {
 	text string
 	last int // number of its last row
@@ -165,7 +165,6 @@ func (r *sheetReader) readRow(sc *xmlscan.Scanner, e xml.StartElement) error {
 	return r.rows.Add(row)
 }
 
-// setMarked records whether a cell is highlighted.
 func setMarked(r *table.Row, column int, marked bool) {
 	for len(r.Marked) < column {
 		r.Marked = append(r.Marked, false)
@@ -173,8 +172,8 @@ func setMarked(r *table.Row, column int, marked bool) {
 	r.Marked = append(r.Marked[:column], marked)
 }
 
-// fillMerged fills in the texts of merged cells that extend into a row from above, except long ones, and records the
-// merged cells that start in the row.
+// fillMerged fills in the texts of merged cells that extend down into a row, except long ones, and records merged cells
+// that start there.
 func (r *sheetReader) fillMerged(row *table.Row) {
 	for column, m := range r.above {
 		if m.last < row.Number {
@@ -221,8 +220,7 @@ func columnOf(ref string) (int, bool) {
 	return 0, false
 }
 
-// cell reads the current element as a cell. It returns the text that the sheet displays and, if the formula is a
-// HYPERLINK, the address.
+// cell reads the current element as a cell. It returns the text as displayed and, for a HYPERLINK formula, the address.
 func (r *sheetReader) cell(sc *xmlscan.Scanner, e xml.StartElement) (text, link string) {
 	var value, inline, formula string
 	computed := false
@@ -285,7 +283,7 @@ func (r *sheetReader) cell(sc *xmlscan.Scanner, e xml.StartElement) (text, link 
 	return r.w.styles.show(trimmed, style), link
 }
 
-// hyperlinkFormula matches =HYPERLINK("address", "text"). The address must be constant, but the text may be an
+// hyperlinkFormula matches =HYPERLINK("address", "text"). The address must be a constant; the text may be an
 // expression.
 var hyperlinkFormula = regexp.MustCompile(`(?i)^=?\s*HYPERLINK\(\s*"((?:[^"]|"")+)"\s*(?:\)|,\s*"((?:[^"]|"")*)"\s*\)|,)`)
 
@@ -299,8 +297,8 @@ func formulaLink(formula string) (text, address string) {
 	return cmp.Or(strings.ReplaceAll(m[2], `""`, `"`), address), address
 }
 
-// readTail reads data that comes after the rows in the file but is needed to read them: links, merged cells, and the
-// header rows of tables and filters. It skips the rows without parsing them.
+// readTail reads data that the rows depend on but that comes after them: links, merged cells, and the header rows of
+// tables and filters. It skips the rows without parsing them.
 func (r *sheetReader) readTail() error {
 	part, err := r.w.a.Open(r.ref.part)
 	if err != nil {
@@ -386,7 +384,7 @@ func mergedRange(ref string) (row int, m table.Merged, ok bool) {
 	return row1, table.Merged{Column: col1 - 1, ColumnSpan: col2 - col1 + 1, RowSpan: row2 - row1 + 1}, true
 }
 
-// headerOf records the first row of a range as a header row if the range has at least two columns and two rows.
+// headerOf records a range's first row as a header row if the range has at least two columns and two rows.
 func (r *sheetReader) headerOf(ref string) {
 	first, last, ok := strings.Cut(strings.ReplaceAll(ref, "$", ""), ":")
 	if !ok {
@@ -399,7 +397,7 @@ func (r *sheetReader) headerOf(ref string) {
 	}
 }
 
-// skipRows reads up to the end of the rows: "</sheetData>", with any namespace prefix.
+// skipRows skips the rows, up to "</sheetData>" with any namespace prefix.
 func skipRows(in *bufio.Reader) error {
 	for {
 		tag, err := in.ReadSlice('>')

@@ -11,12 +11,11 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// maxSheetText is the maximum size, in bytes, of a shared text in a cell. A cell holds at most 32,767 characters. A
-// limit is needed because any number of cells may refer to the same text.
+// maxSheetText is the maximum size of a cell's shared text, in bytes. Cells hold at most 32,767 characters. The limit
+// is needed because any number of cells may refer to the same text.
 const maxSheetText = 4 * 32_767
 
-// sharedStrings holds the texts that cells refer to by number. They are in one buffer, because a workbook can have a
-// million of them.
+// sharedStrings holds the texts that cells refer to by number. A workbook can have a million, so they share one buffer.
 type sharedStrings struct {
 	text string
 	ends []uint32 // end offset of each text
@@ -33,8 +32,8 @@ func (s *sharedStrings) at(i int) (string, bool) {
 	return format.Cut(s.text[start:s.ends[i]], maxSheetText), true
 }
 
-// readSharedStrings reads the shared strings in a part. If the part is missing, there are none. The limit on a part's
-// size also bounds the memory they need.
+// readSharedStrings reads the shared strings in a part, which may be missing. The limit on a part's size also bounds
+// their memory.
 func readSharedStrings(a *ooxml.Package, part string) (*sharedStrings, error) {
 	s := &sharedStrings{}
 	var text strings.Builder

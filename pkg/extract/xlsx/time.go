@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// lastDay is the number of the last day that a sheet can show, 31 December 9999.
+// lastDay is the number of the last displayable day, 31 December 9999.
 const lastDay = 2_958_465
 
 // sheetTime is the date and time that a number in a sheet represents.
@@ -25,7 +25,7 @@ type sheetTime struct {
 	showsClock bool
 }
 
-// date formats a number in the section's date or time format. `ok` is false if the number is not a valid date.
+// date formats a number as a date or time. `ok` is false if it is not a valid date.
 func (s *codeSection) date(n float64, date1904 bool) (text string, ok bool) {
 	t, ok := s.timeOf(n, date1904)
 	if !ok {
@@ -83,8 +83,8 @@ func (s *codeSection) timeOf(n float64, date1904 bool) (t sheetTime, ok bool) {
 	return t, true
 }
 
-// setDay sets the date from a day number. As in Excel, day 1 is 1 January 1900, and day 60 is 29 February 1900, which
-// did not exist.
+// setDay sets the date from a day number. As in Excel, day 1 is 1 January 1900, and day 60 is the nonexistent 29
+// February 1900.
 func (t *sheetTime) setDay(days int) {
 	t.weekday = time.Weekday((days + 6) % 7)
 	switch days {
@@ -101,7 +101,7 @@ func (t *sheetTime) setDay(days int) {
 	}
 }
 
-// amPM returns AM or PM in the format's style. "A/P" yields one letter and keeps the case; "AM/PM" is always in upper
+// amPM returns AM or PM in the format's style. "A/P" yields one letter and keeps its case; "AM/PM" is always upper
 // case.
 func (t *sheetTime) amPM(format string) string {
 	first, second := "AM", "PM"
@@ -114,8 +114,8 @@ func (t *sheetTime) amPM(format string) string {
 	return first
 }
 
-// field formats one part of the date or time. `letters` is a run of y, m, d, h or s. `minute` says whether m means
-// minutes rather than months.
+// field formats one part of the date or time. `letters` is a run of y, m, d, h or s. `minute` means that m is minutes,
+// not months.
 func (t *sheetTime) field(letters string, minute bool) string {
 	width := min(len(letters), 2)
 	pad := func(n int) string { return fmt.Sprintf("%0*d", width, n) }
@@ -155,7 +155,7 @@ func (t *sheetTime) field(letters string, minute bool) string {
 	}
 }
 
-// isMinute reports whether the m or mm in tokens[at] means minutes, as it does after hours and before seconds.
+// isMinute reports whether the m or mm in tokens[at] is minutes: after hours or before seconds.
 func (s *codeSection) isMinute(at int) bool {
 	if t := s.tokens[at]; t.text[0] != 'm' || len(t.text) > 2 {
 		return false

@@ -44,11 +44,11 @@ var Format = ooxml.NewFormat(format.Format{
 	Name: "an xlsx workbook", Label: "Excel (xlsx)", Read: read,
 })
 
-// read reads a workbook sheet by sheet and row by row. Numbers are written as the sheet displays them, and formulas as
-// their stored results. Hidden rows and columns are read too, because usually a filter has hidden them. Hidden sheets
-// are read with a warning, except those that only a macro can show. The parts are read with xmlscan rather than
-// excelize, because xmlscan tolerates common errors (wrong relationships and references, missing styles) and holds only
-// one row in memory. excelize only formats numbers with fractions or in other languages.
+// read reads a workbook sheet by sheet and row by row. It writes numbers as displayed and formulas as their stored
+// results. Hidden rows and columns are read too, because usually a filter has hidden them. Hidden sheets are read with
+// a warning, except those that only a macro can show. The parts are read with xmlscan, not excelize: xmlscan tolerates
+// common errors (wrong relationships and references, missing styles) and holds only one row in memory. excelize only
+// formats fractions and numbers in other languages.
 func read(p *format.Parser) error {
 	a := ooxml.PackageOf(p)
 	a.Properties()
@@ -96,7 +96,7 @@ func read(p *format.Parser) error {
 	return nil
 }
 
-// list reads the workbook part. It lists the sheets in order and returns whether dates count from 1904.
+// list reads the workbook part: the sheets in order, and whether dates count from 1904.
 func (w *workbook) list(main string, rels map[string]ooxml.Relation) (date1904 bool, err error) {
 	err = w.a.Walk(main, func(sc *xmlscan.Scanner) {
 		if _, ok := sc.Root(); !ok {
@@ -149,8 +149,8 @@ func (w *workbook) findSheets() {
 	w.sheets = w.sheets[:min(len(w.sheets), maxSheets)]
 }
 
-// sheet reads one sheet: its name, its rows, and its text boxes and charts. If PlainRows is set, it skips text boxes
-// and charts, because they are not in cells.
+// sheet reads one sheet: its name, its rows, and its text boxes and charts. If PlainRows is set, it skips the latter,
+// because they aren't in cells.
 func (w *workbook) sheet(s sheetRef) error {
 	name := w.nameWriter(s)
 	r := &sheetReader{w: w, ref: s, name: name}

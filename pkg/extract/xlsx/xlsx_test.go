@@ -241,7 +241,7 @@ func TestBinaryWorkbooksAskForXlsx(t *testing.T) {
 	}
 }
 
-// heapGrowth returns how many bytes the live heap has grown by when the given block is emitted.
+// heapGrowth returns how much the live heap has grown, in bytes, when the given block is emitted.
 func heapGrowth(t *testing.T, src format.Source, block int) int64 {
 	t.Helper()
 	live := func() int64 {
@@ -263,8 +263,8 @@ func heapGrowth(t *testing.T, src format.Source, block int) int64 {
 	return during - before
 }
 
-// TestMemoryDoesNotGrowWithRows measures the heap near the end of long documents. It does not run in parallel with
-// other tests, because their memory would count too.
+// TestMemoryDoesNotGrowWithRows measures the heap near the end of long documents. It can't run in parallel, because
+// other tests' memory would count too.
 func TestMemoryDoesNotGrowWithRows(t *testing.T) {
 	const limit = 8 << 20
 	sheet := bytes.Buffer{}
@@ -302,7 +302,7 @@ func TestMemoryDoesNotGrowWithRows(t *testing.T) {
 	}
 }
 
-// arraySource is a JSON array of endlessly repeated elements.
+// arraySource is a JSON array that repeats elements endlessly.
 type arraySource struct{ rows extracttest.RowSource }
 
 func (s arraySource) ReadAt(p []byte, at int64) (int, error) {

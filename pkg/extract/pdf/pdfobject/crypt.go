@@ -17,7 +17,7 @@ var ErrEncrypted = errors.New("the file is encrypted")
 
 var errMalformed = errors.New("the encryption dictionary is malformed")
 
-// crypt decrypts the strings and streams in a file that opens with an empty password.
+// crypt decrypts the strings and streams of a file that opens with an empty password.
 type crypt struct {
 	key      []byte
 	own      uint32 // object number of the encryption dictionary, which is not encrypted
@@ -125,7 +125,7 @@ type security struct {
 	metadata          bool
 }
 
-// fileKey derives the file key from the empty password, which it tries as user and owner password.
+// fileKey derives the file key, trying the empty password as user and as owner password.
 func (s security) fileKey() ([]byte, error) {
 	switch {
 	case s.revision >= 5:

@@ -20,10 +20,8 @@ import (
 
 // File is a PDF file as a set of objects. It is not safe for concurrent use.
 //
-// ReadAt presents the objects to the ledongthuc/pdf library as a valid file. In that file, each object is unencrypted,
-// has a fixed address, and is listed in the only cross-reference table.
-//
-// The address of object n is n*stride. The cross-reference table and the end of the file follow the last object.
+// ReadAt presents the objects to the ledongthuc/pdf library as a valid, unencrypted file with a single cross-reference
+// table. Object n is at address n*stride. The cross-reference table and the end of the file follow the last object.
 type File struct {
 	data    []byte
 	entries map[uint32]entry
@@ -62,8 +60,8 @@ const MaxStream = 64 << 20
 
 var errUnpacked = errors.New("the unpacked data exceed the limit")
 
-// Open finds a file's objects through its cross references or, if `search` is true, by searching the whole file. It
-// returns ErrEncrypted if the file needs a password.
+// Open finds a file's objects through its cross references or, if `search` is set, by searching the whole file. It
+// returns ErrEncrypted if a password is needed.
 func Open(data []byte, search bool) (f *File, err error) {
 	defer Recover(&err)
 	if f, err = find(data, search); err != nil {
@@ -72,7 +70,7 @@ func Open(data []byte, search bool) (f *File, err error) {
 	return f, f.openReader()
 }
 
-// find is the part of Open that works without ledongthuc/pdf: it finds the objects and sets up decryption.
+// find is the part of Open that doesn't need ledongthuc/pdf: finding the objects and setting up decryption.
 func find(data []byte, search bool) (*File, error) {
 	if int64(len(data)) >= 1<<32 {
 		return nil, errors.New("the file is too large")
@@ -109,8 +107,8 @@ func (f *File) openReader() (err error) {
 // panic, and callers must defer Recover.
 func (f *File) Trailer() pdf.Value { return f.reader.Trailer() }
 
-// Recover turns a panic in ledongthuc/pdf into an error. It must be deferred directly. It cannot help if the process
-// runs out of memory.
+// Recover turns a panic in ledongthuc/pdf into an error. It must be deferred directly. It can't recover from running
+// out of memory.
 func Recover(err *error) {
 	if x := recover(); x != nil {
 		*err = fmt.Errorf("malformed PDF: %v", x)
@@ -132,8 +130,8 @@ func (f *File) Stream(v pdf.Value) ([]byte, error) {
 	return f.unpack(o)
 }
 
-// ListPages replaces the page tree with a list of at most `limit` pages in object number order. It is for files whose
-// page tree has no pages.
+// ListPages replaces the page tree with a list of at most `limit` pages, in object number order. It is for files with
+// an empty page tree.
 func (f *File) ListPages(limit int) error {
 	list := Token{Kind: Array}
 	for _, n := range slices.Sorted(maps.Keys(f.entries)) {
@@ -155,13 +153,13 @@ func HasObjects(data []byte) bool {
 	return len(f.scanned) > 0
 }
 
-// tail returns the end of the file that ReadAt presents to ledongthuc/pdf. It starts with line feeds, because the
-// library reads the last 100 bytes of a file at once and the actual tail is shorter.
+// tail returns the end of the file that ReadAt presents. It starts with line feeds, because ledongthuc/pdf reads a
+// file's last 100 bytes at once and the actual tail is shorter.
 func (f *File) tail() []byte {
 	return fmt.Appendf(bytes.Repeat([]byte{'\n'}, 100), "startxref\n%d\n%%%%EOF", int64(f.size)<<strideBits)
 }
 
-// ReadAt reads bytes from the valid file that File presents to ledongthuc/pdf.
+// ReadAt implements io.ReaderAt for the valid file presented to ledongthuc/pdf.
 func (f *File) ReadAt(b []byte, off int64) (int, error) {
 	zone, at := uint32(off>>strideBits), int(off&(stride-1))
 	var image []byte
@@ -185,8 +183,7 @@ func (f *File) ReadAt(b []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// readTable reads bytes from the cross-reference table for ReadAt. The table consists of its dictionary and six bytes
-// per object number.
+// readTable reads from the cross-reference table for ReadAt: a dictionary, then six bytes per object number.
 func (f *File) readTable(b []byte, at int) (int, error) {
 	head := fmt.Appendf(nil, "%d 0 obj\n<</Type/XRef/Size %d/W[0 6 0]/Length %d", f.size, f.size, 6*int64(f.size))
 	for _, key := range []string{"Root", "Info"} {
@@ -216,7 +213,7 @@ func (f *File) readTable(b []byte, at int) (int, error) {
 	return n, nil
 }
 
-// image returns an object as the bytes that ReadAt presents to ledongthuc/pdf. An unreadable object becomes null.
+// image returns an object's bytes as ReadAt presents them. An unreadable object becomes null.
 func (f *File) image(number uint32) []byte {
 	if b, ok := f.images.get(number); ok {
 		return b
@@ -243,7 +240,7 @@ func (f *File) image(number uint32) []byte {
 	return b
 }
 
-// write appends a value in PDF syntax. If the value is a dictionary, write adds the entries in `mark`.
+// write appends a value in PDF syntax. A dictionary also gets the entries in `mark`.
 func (f *File) write(b []byte, v Token, mark []Token) []byte {
 	switch v.Kind {
 	case Number:
@@ -294,8 +291,8 @@ func writeName(b []byte, name string) []byte {
 	return append(b, ' ')
 }
 
-// cache keeps recently used entries up to an approximate size, in two generations. When the young generation reaches
-// half of that size, it becomes the old one, and the previous old one is dropped.
+// cache holds recently used entries up to an approximate size, in two generations. When the young one reaches half that
+// size, it replaces the old one.
 type cache[K comparable, V any] struct {
 	young, old  map[K]V
 	size, limit int

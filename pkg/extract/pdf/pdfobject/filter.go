@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// filter is one step in unpacking a stream. Its integer fields are the parameters in the dictionary.
+// filter is one step in unpacking a stream. Its integer fields are parameters from the dictionary.
 type filter struct {
 	name                                       string
 	predictor, columns, colours, bits, earlier int
@@ -51,7 +51,7 @@ func firstKey(dict Token, names ...string) Token {
 	return Token{Kind: Null}
 }
 
-// firstItem returns an array's first item, or any other value unchanged.
+// firstItem returns an array's first item. Any other value is returned unchanged.
 func firstItem(v Token) Token {
 	if v.Kind == Array && len(v.Items) > 0 {
 		return v.Items[0]
@@ -59,7 +59,7 @@ func firstItem(v Token) Token {
 	return v
 }
 
-// decode undoes the filter. If it fails, it also returns the data decoded so far.
+// decode undoes the filter. On failure, it also returns the data decoded so far.
 func (flt filter) decode(data []byte) ([]byte, error) {
 	var err error
 	switch flt.name {
@@ -135,8 +135,8 @@ func unRunLength(data []byte) []byte {
 	return out
 }
 
-// unLZW decompresses the LZW variant used in TIFF and PDF, whose codes vary in length. If `early` is true, as is usual,
-// the code length increases one entry before the codes of the old length are used up.
+// unLZW decompresses the LZW variant of TIFF and PDF, with variable-length codes. If `early` is true, as is usual,
+// codes get longer one entry before those of the old length are used up.
 func unLZW(data []byte, early bool) []byte {
 	const clear, end = 256, 257
 	type item struct {
@@ -239,7 +239,7 @@ func (flt filter) unpredict(data []byte) []byte {
 	return out
 }
 
-// paeth returns the neighbour that is nearest to left + up - corner.
+// paeth returns the neighbour nearest to left + up - corner.
 func paeth(left, up, corner byte) byte {
 	p := int(left) + int(up) - int(corner)
 	a, b, c := abs(p-int(left)), abs(p-int(up)), abs(p-int(corner))

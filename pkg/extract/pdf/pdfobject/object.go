@@ -21,7 +21,7 @@ var (
 	errNoStream = errors.New("not a stream")
 )
 
-// load reads an object. If the object is not where the cross references say, load searches the whole file for it.
+// load reads an object. If it isn't where the cross references say, load searches the whole file for it.
 func (f *File) load(number uint32) (object, error) {
 	e := f.entries[number]
 	if f.loading[number] || len(f.loading) > maxDepth {
@@ -111,7 +111,7 @@ func (t *Scanner) value() Token {
 	return v
 }
 
-// streamEnd returns a stream's end. It trusts the declared length if the endstream keyword is there. Otherwise the
+// streamEnd returns a stream's end. It trusts the declared length if an endstream keyword is there; otherwise the
 // stream ends at the next endstream.
 func (f *File) streamEnd(start int, length Token) int {
 	n := f.resolve(length)
@@ -141,7 +141,7 @@ func (f *File) streamEnd(start int, length Token) int {
 	return end
 }
 
-// resolve follows a reference. An unreadable value becomes Null.
+// resolve follows a reference. It returns Null if the target is unreadable.
 func (f *File) resolve(v Token) Token {
 	for range 8 {
 		if v.Kind != Ref {
@@ -229,8 +229,8 @@ func (f *File) openObjectStream(o object) (*objectStream, error) {
 	return s, nil
 }
 
-// object reads the object `number` from the object stream. `index` is its position in the stream according to the cross
-// references. If another object is there, the whole stream is searched.
+// object reads object `number` from the object stream. `index` is its position according to the cross references. If
+// another object is there, the whole stream is searched.
 func (s *objectStream) object(number uint32, index int) (Token, error) {
 	if index >= len(s.numbers) || s.numbers[index] != number {
 		if s.index == nil {

@@ -23,7 +23,7 @@ func NewScanner(data []byte) *Scanner { return &Scanner{data: data} }
 // maxItems is the maximum total number of items in a value's arrays and dictionaries. Each item takes about 60 bytes.
 const maxItems = 2_000_000
 
-// maxDepth is the maximum nesting depth of values, and of the objects that have to be loaded to read another object.
+// maxDepth is the maximum nesting depth of values, and of object loads that trigger each other.
 const maxDepth = 64
 
 // Kind is the type of a token: an operand type, an operator, or the end of the data.
@@ -63,7 +63,7 @@ func (t Token) Key(name string) Token {
 	return Token{Kind: Null}
 }
 
-// integer returns a number without its fraction. It returns 0 for other kinds and for numbers outside int32.
+// integer returns a number's integer part, or 0 for other kinds and for numbers outside int32.
 func (t Token) integer() int {
 	if t.Kind != Number || t.Num < -1<<31 || t.Num >= 1<<31 {
 		return 0
@@ -128,7 +128,7 @@ func (t *Scanner) read(depth int) Token {
 	}
 }
 
-// operators holds common operators' names, so that they are allocated only once.
+// operators interns the names of common operators.
 var operators = func() map[string]string {
 	known := make(map[string]string)
 	for name := range strings.FieldsSeq(`) ] { } R q Q cm w J j M d ri i gs m l c v y h re S s f F f* B B* b b* n W W* BT ET Tc Tw Tz TL Tf Tr Ts Td TD Tm T* Tj TJ ' "
@@ -179,8 +179,8 @@ func isRegular(c byte) bool {
 	return !isSpace(c)
 }
 
-// group reads an array or dictionary up to its closing bracket. If the bracket is missing, the group ends before an
-// operator that cannot be inside a group, such as ET or endobj. Other operators are ignored.
+// group reads an array or dictionary up to its closing bracket. If that is missing, the group ends before an operator
+// that can't be inside one, such as ET or endobj. Other operators are ignored.
 func (t *Scanner) group(kind Kind, depth int) Token {
 	first := len(t.open)
 	t.appendItems(kind, depth, first)
@@ -220,7 +220,7 @@ func (t *Scanner) appendItems(kind Kind, depth, first int) {
 	}
 }
 
-// closesGroup reports whether an operator shows that a group was never closed.
+// closesGroup reports whether an operator means that the group was never closed.
 func (t *Scanner) closesGroup(op string) bool {
 	if t.objects {
 		return op == "endobj" || op == "stream" || op == "obj"
@@ -243,7 +243,7 @@ func (t *Scanner) number() Token {
 	if f, ok := plainNumber(s); ok {
 		return Token{Kind: Number, Num: f}
 	}
-	// Some programs write "--5" or "0.-3". Use the digits before the error.
+	// Some programs write "--5" or "0.-3". Keep the valid digits.
 	for len(s) > 1 && (s[1] == '-' || s[1] == '+') {
 		s = s[1:]
 	}
@@ -320,8 +320,8 @@ func (t *Scanner) name() string {
 
 func (t *Scanner) hex() Token { return Token{Kind: String, Str: string(t.hexBytes())} }
 
-// hexBytes reads a string of hexadecimal digits in angle brackets. The last digit may be missing. The result is valid
-// only until the next string is read.
+// hexBytes reads a hexadecimal string in angle brackets. The last digit may be missing. The result is only valid until
+// the next string is read.
 func (t *Scanner) hexBytes() []byte {
 	t.pos++
 	out := t.text[:0]

@@ -11,8 +11,8 @@ import (
 )
 
 // readXrefs reads the chain of cross-reference sections, starting at the end of the file. If several sections list an
-// object, the newest one wins. If a section cannot be read, readXrefs returns an error, and the caller then searches
-// the whole file for objects.
+// object, the newest wins. It returns an error if any section is unreadable; the caller then searches the whole file
+// for objects.
 func (f *File) readXrefs() error {
 	at := bytes.LastIndex(f.data, []byte("startxref"))
 	if at < 0 {
@@ -193,7 +193,7 @@ func (f *File) scan() {
 	}
 }
 
-// objectHead reads the object number and generation at the end of data. `start` is the offset of the object number.
+// objectHead reads the object number and generation at the end of data. `start` is the number's offset.
 func objectHead(data []byte) (number, gen uint32, start int, ok bool) {
 	end := len(data)
 	last := func() (uint32, bool) {
@@ -216,8 +216,8 @@ func objectHead(data []byte) (number, gen uint32, start int, ok bool) {
 	return number, gen, end, ok
 }
 
-// scanPacked adds the objects in object streams, except those whose number scan has already found. If several object
-// streams contain the same number, the object in the last stream wins.
+// scanPacked adds the objects in object streams, except those already found by scan. If several object streams contain
+// the same number, the last stream wins.
 func (f *File) scanPacked() {
 	found := slices.SortedFunc(maps.Keys(f.scanned), func(a, b uint32) int { return cmp.Compare(f.scanned[b].at, f.scanned[a].at) })
 	for _, n := range found {
@@ -239,8 +239,7 @@ func (f *File) scanPacked() {
 
 const maxTrailers = 4096
 
-// findTrailer merges the file's trailers and its cross-reference streams' dictionaries. If a key occurs several times,
-// the last value wins.
+// findTrailer merges the trailers and cross-reference stream dictionaries. The last value for a key wins.
 func (f *File) findTrailer() {
 	f.trailer = Token{Kind: Dict}
 	found := map[string]Token{}

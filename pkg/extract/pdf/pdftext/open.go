@@ -29,9 +29,9 @@ type Document struct {
 	layers map[uint32]bool // hidden optional content groups; nil until needed
 	// Stats counts the glyphs on the pages read so far.
 	Stats Stats
-	// Rebuilt means that the file's cross references were unusable and were rebuilt from its objects.
+	// Rebuilt is set if the file's cross references were unusable and were rebuilt from its objects.
 	Rebuilt bool
-	// CutShort means that a rebuilt file has no end marker. The file is then truncated, and pages may be missing.
+	// CutShort is set if a rebuilt file has no end marker. It's then truncated, and pages may be missing.
 	CutShort bool
 }
 
@@ -42,8 +42,7 @@ type Stats struct {
 	Odd       int // glyphs decoded to control or private-use characters
 }
 
-// endWindow is how many bytes at the end of a file must contain the end marker (ISO 32000-1, section 7.5.5, note on
-// readers).
+// The end marker must be within the last endWindow bytes (ISO 32000-1, section 7.5.5, note on readers).
 const endWindow = 1024
 
 const (
@@ -51,8 +50,8 @@ const (
 	maxDepth = 64 // maximum depth of the page tree, the outline and a field's parents
 )
 
-// Open opens a file through its cross references or, if they are invalid, by searching the file for objects. It returns
-// ErrEncrypted for files that need a password.
+// Open opens a file through its cross references or, if they are invalid, by searching for objects. It returns
+// ErrEncrypted if a password is needed.
 func Open(data []byte) (*Document, error) {
 	start := bytes.Index(data[:min(len(data), 1024)], []byte("%PDF-"))
 	if start < 0 {
@@ -88,8 +87,8 @@ func open(data []byte, search bool) (d *Document, err error) {
 	return d, nil
 }
 
-// HasContent reports whether the bytes contain objects and streams. All page content and all packed objects are in
-// streams, so without streams no reader can find text or pictures.
+// HasContent reports whether the bytes contain objects and streams. Page content and packed objects are always in
+// streams, so without any, no reader can find text or pictures.
 func HasContent(data []byte) bool {
 	return bytes.Contains(data, []byte("stream")) && pdfobject.HasObjects(data)
 }
@@ -102,7 +101,7 @@ type pageRef struct {
 }
 
 // pageAttributes holds the attributes that pages inherit, shared by all pages under a node. Looking them up through
-// each page's parents would be slow, because every lookup would read the node's long list of pages.
+// each page's parents would be slow: every lookup would read the node's long list of pages.
 type pageAttributes struct{ resources, mediaBox, cropBox, rotate pdf.Value }
 
 // forChildren returns the attributes inherited by the pages under a node.
@@ -117,7 +116,7 @@ func (h pageAttributes) forChildren(node pdf.Value) *pageAttributes {
 
 func (p pageRef) value() pdf.Value { return p.kids.Index(p.index) }
 
-// collectPages walks the page tree. It limits the depth and the number of pages and ignores the counts stored in the
+// collectPages walks the page tree, up to a maximum depth and number of pages. It ignores the counts stored in the
 // tree.
 func (d *Document) collectPages() {
 	budget := 4 * maxPages
@@ -186,7 +185,7 @@ func (d *Document) Page(ctx context.Context, i int) (page Page, err error) {
 	}, err
 }
 
-// HasImage reports whether page i, counted from 0, shows pictures, as scanned pages do.
+// HasImage reports whether page i, counted from 0, has pictures, as scanned pages do.
 func (d *Document) HasImage(i int) (has bool) {
 	var err error
 	defer pdfobject.Recover(&err)
@@ -216,7 +215,7 @@ func (m matrix) mul(n matrix) matrix {
 // maxMagnitude is the maximum absolute value of a coordinate or matrix element.
 const maxMagnitude = 1e9
 
-// moved returns the matrix that first moves by x and y and then applies m.
+// moved returns the matrix that translates by x and y and then applies m.
 func (m matrix) moved(x, y float64) matrix {
 	m[4], m[5] = x*m[0]+y*m[2]+m[4], x*m[1]+y*m[3]+m[5]
 	return m

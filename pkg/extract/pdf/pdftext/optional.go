@@ -59,8 +59,7 @@ func (d *Document) applyUsage(list pdf.Value) {
 	}
 }
 
-// hides reports whether content is hidden. `group` is the content's group, or a membership dictionary that names
-// several groups.
+// hides reports whether content is hidden. `group` is its group, or a membership dictionary that names several.
 func (d *Document) hides(group pdf.Value) bool {
 	off := d.hiddenGroups()
 	if len(off) == 0 || group.Kind() != pdf.Dict {
@@ -102,8 +101,8 @@ func (d *Document) hides(group pdf.Value) bool {
 	return on == 0 && hidden > 0
 }
 
-// isVisible evaluates a visibility expression: a group, or expressions combined with And, Or or Not. If the expression
-// is too long or too deeply nested, the content counts as visible.
+// isVisible evaluates a visibility expression: a group, or expressions combined with And, Or or Not. If it's too long
+// or too deeply nested, the content counts as visible.
 func isVisible(v pdf.Value, off map[uint32]bool, budget *int, depth int) bool {
 	if *budget--; *budget < 0 || depth > maxLogic {
 		return true

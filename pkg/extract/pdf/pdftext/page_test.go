@@ -69,8 +69,7 @@ func TestWhatOnePageShowsIsBounded(t *testing.T) {
 
 func TestTurnedPagesReadUpright(t *testing.T) {
 	t.Parallel()
-	// The matrices turn the text so that it is upright on the displayed page, 30 points from the left and 40 points from
-	// the bottom.
+	// Each matrix makes the text upright on the displayed page, 30 points from the left and 40 from the bottom.
 	tests := map[string]struct{ rotate, matrix string }{
 		"0 degrees":    {"0", "1 0 0 1 30 40"},
 		"90 degrees":   {"90", "0 1 -1 0 160 30"},

@@ -18,8 +18,8 @@ func onePage(content, font string) []byte {
 		"<< /Type /Page /Parent 2 0 R /Contents 4 0 R /Resources << /Font << /F "+font+" >> >> >>", extracttest.Stream("", content))
 }
 
-// showing returns a file with one page, additional entries in the page's and catalogue's dictionaries, and additional
-// objects. The content stream is object 4, and the additional objects are numbered from 5.
+// showing returns a one-page file with additional dictionary entries for the page and the catalogue. The content stream
+// is object 4, and `more` objects start at 5.
 func showing(content, page, catalogue string, more ...string) []byte {
 	return extracttest.PDF(append([]string{
 		"<< /Type /Catalog /Pages 2 0 R " + catalogue + " >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",

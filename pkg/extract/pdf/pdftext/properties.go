@@ -75,8 +75,8 @@ func (d *Document) readXMP(p *Properties) {
 	date(&p.Modified, "ModifyDate")
 }
 
-// xmpTexts collects the texts in the relevant elements and attributes. It collects all items in a list, but only the
-// first of several language versions.
+// xmpTexts collects the texts of the relevant elements and attributes: all items of a list, but only the first language
+// version of a text.
 func xmpTexts(data []byte) map[string][]string {
 	wanted := map[string]bool{"title": true, "creator": true, "description": true, "subject": true, "Keywords": true, "CreateDate": true, "ModifyDate": true}
 	found := map[string][]string{}
@@ -115,8 +115,8 @@ func xmpTexts(data []byte) map[string][]string {
 	}
 }
 
-// pdfDate parses a date of the form D:YYYYMMDDHHmmSSOHH'mm'. Everything after the year is optional. For other strings,
-// it returns the zero time.
+// pdfDate parses a date such as D:YYYYMMDDHHmmSSOHH'mm', in which everything after the year is optional. It returns the
+// zero time for other strings.
 func pdfDate(s string) time.Time {
 	s = strings.TrimPrefix(strings.TrimSpace(s), "D:")
 	digits := 0
@@ -150,7 +150,7 @@ type OutlineItem struct {
 
 const maxOutline = 10_000 // maximum number of entries to read
 
-// Outline lists the document's outline entries in reading order. It ignores loops in the links between entries.
+// Outline lists the outline entries in reading order. It ignores loops in the links between them.
 func (d *Document) Outline() (items []OutlineItem) {
 	var err error
 	defer pdfobject.Recover(&err) // keep the entries read before a panic
@@ -184,7 +184,7 @@ func (d *Document) Outline() (items []OutlineItem) {
 	return items
 }
 
-// pageOf returns the index of the page that an outline entry points to, or -1 if there is no such page.
+// pageOf returns the index of the page that an outline entry points to, or -1 if there is none.
 func pageOf(v pdf.Value, names func(string) pdf.Value, pages map[uint32]int) int {
 	dest := v.Key("Dest")
 	if dest.Kind() == pdf.Null && v.Key("A").Key("S").Name() == "GoTo" {
@@ -205,8 +205,8 @@ func pageOf(v pdf.Value, names func(string) pdf.Value, pages map[uint32]int) int
 	return -1
 }
 
-// namedDestinations returns a function that looks up a destination by name. The names are in a dictionary (in old
-// files) or in a name tree, which is read only once.
+// namedDestinations returns a function that looks up a named destination. The names are in a dictionary (old files) or
+// in a name tree, which is read once.
 func (d *Document) namedDestinations(root pdf.Value) func(string) pdf.Value {
 	old := root.Key("Dests")
 	var tree map[string]pdf.Value

@@ -22,8 +22,7 @@ func (c *cellMaker) isSuperscript(p piece) bool {
 		(p.size <= smallRaise*c.size || rise > clearRise*c.size)
 }
 
-// raise replaces superscripts directly after a word with Unicode superscript characters. Plain digits would change the
-// meaning: 10⁶ would become 106.
+// raise turns superscripts directly after a word into Unicode superscript characters. Otherwise 10⁶ would become 106.
 func (c *cellMaker) raise(pieces []piece) {
 	for i := 0; i < len(pieces); {
 		if pieces[i].blank || !c.isSuperscript(pieces[i]) {
@@ -59,7 +58,6 @@ func (c *cellMaker) raise(pieces []piece) {
 	}
 }
 
-// raiseAll replaces the characters that are in `table`.
 func raiseAll(pieces []piece, table map[rune]rune) {
 	for k := range pieces {
 		pieces[k].text = strings.Map(func(r rune) rune {
@@ -80,8 +78,8 @@ var isotopes = func() map[string]bool {
 	return all
 }()
 
-// wordFrom returns the word at the start of `pieces`, or "" unless the word has at most two letters, all on the
-// baseline.
+// wordFrom returns the word at the start of `pieces` if it has at most two letters, all on the baseline. Otherwise it
+// returns "".
 func (c *cellMaker) wordFrom(pieces []piece) string {
 	const longest = 2
 	word := ""
@@ -96,7 +94,7 @@ func (c *cellMaker) wordFrom(pieces []piece) string {
 	return word
 }
 
-// wordJoiner replaces the text of a glyph that was merged into the sign before it. It is never in the result.
+// wordJoiner stands in for the text of a glyph that was merged into the sign before it. It never reaches the result.
 const wordJoiner = "\u2060"
 
 // wordBefore returns the word at the end of `pieces`.
@@ -128,9 +126,9 @@ func raisedTable(plain, raised string) map[rune]rune {
 	return table
 }
 
-// raisedForms returns the replacement for a superscript after a word: either a table that maps each character to its
-// raised form, or one sign for the whole superscript, such as "™". If both are empty, the superscript stays as it is,
-// as in ordinals (1st, XIXe) and abbreviations (Mme).
+// raisedForms returns the replacement for a superscript after a word: a table of raised characters, or one sign for the
+// whole superscript, such as "™". If both are empty, it stays as it is, as in ordinals (1st, XIXe) and abbreviations
+// (Mme).
 func raisedForms(word, run, next string) (table map[rune]rune, sign string) {
 	digits, letters := strings.ContainsFunc(run, unicode.IsDigit), strings.ContainsFunc(run, unicode.IsLetter)
 	last, _ := utf8.DecodeLastRuneInString(word)
@@ -158,12 +156,13 @@ func raisedForms(word, run, next string) (table map[rune]rune, sign string) {
 	return nil, ""
 }
 
-// isDegree reports whether a raised letter or digit is a degree sign. A temperature scale must follow it.
+// isDegree reports whether a raised letter or digit is a degree sign, i.e. a temperature scale follows.
 func isDegree(run, next string) bool {
 	return (run == "o" || run == "O" || run == "0") && (next == "C" || next == "F")
 }
 
-// isMarkList reports whether a superscript consists of comma-separated single letters, like note marks and exponents.
+// isMarkList reports whether a superscript is a comma-separated list of single letters, such as note marks or
+// exponents.
 func isMarkList(run string) bool {
 	for mark := range strings.SplitSeq(run, ",") {
 		if r := []rune(strings.TrimSpace(mark)); len(r) != 1 || raisedLetters[r[0]] == 0 {
@@ -173,8 +172,8 @@ func isMarkList(run string) bool {
 	return true
 }
 
-// isNoteMark reports whether a raised letter after a word is a note mark or an exponent, rather than the end of an
-// ordinal or abbreviation.
+// isNoteMark reports whether a raised letter after a word is a note mark or exponent, not the end of an ordinal or
+// abbreviation.
 func isNoteMark(word, run string) bool {
 	const ordinals, shortened, fewest = "eaodrhAO", "MNDSCJV", 3
 	last, _ := utf8.DecodeLastRuneInString(word)

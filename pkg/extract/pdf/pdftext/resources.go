@@ -7,7 +7,7 @@ import (
 )
 
 // resources holds a content stream's named resources. They are cached while the page is read, because ledongthuc/pdf
-// would read an object again on every access.
+// reads an object again on every access.
 type resources struct {
 	doc   *Document
 	value pdf.Value
@@ -15,10 +15,10 @@ type resources struct {
 	fonts map[string]*pdffont.Font
 }
 
-// resourceName is a resource's kind and name. An empty name stands for the dictionary of all resources of that kind.
+// resourceName is a resource's kind and name. An empty name means the dictionary of all resources of that kind.
 type resourceName struct{ kind, name string }
 
-// maxNamed is the maximum size of each cache: resources by name, fonts by name, and a page's shared resources.
+// maxNamed is the capacity of each cache: resources by name, fonts by name, and a page's shared resources.
 const maxNamed = 1_000
 
 func newResources(d *Document, v pdf.Value) *resources {
@@ -55,7 +55,7 @@ func (r *resources) font(name string) *pdffont.Font {
 	return f
 }
 
-// resourcesOf returns a dictionary's resources. If a form is shown several times, its resources are read only once.
+// resourcesOf returns a dictionary's resources. A form shown several times has them read only once.
 func (in *interpreter) resourcesOf(v pdf.Value) *resources {
 	n := pdfobject.ObjectNumber(v)
 	if r := in.shared[n]; r != nil && n > 0 {

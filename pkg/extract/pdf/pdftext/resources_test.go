@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/extracttest"
 )
 
-// manyNames returns a page whose resources name n fonts and n forms, and whose content uses each name `rounds` times.
-// All form names refer to the same form, which shares the page's resources.
+// manyNames returns a page with n font names and n form names in its resources and `rounds` uses of each in its
+// content. All form names refer to one form, which shares the page's resources.
 func manyNames(n, rounds int) []byte {
 	var fonts, forms, content strings.Builder
 	for i := range n {

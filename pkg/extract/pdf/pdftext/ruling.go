@@ -9,7 +9,7 @@ import (
 // Box is an upright rectangle on a page, in points from the visible page's lower left corner.
 type Box struct{ X0, Y0, X1, Y1 float64 }
 
-// Drawn holds the drawings on a page that may separate table cells, clipped to the page's visible part.
+// Drawn holds a page's drawings that may separate table cells, clipped to the page's visible part.
 type Drawn struct {
 	Rules []Box // horizontal and vertical strokes and thin rectangles, as lines without width
 	Fills []Box // filled rectangles, such as cell backgrounds
@@ -34,7 +34,7 @@ type path struct {
 	clips     bool  // the path becomes the clip
 }
 
-// subpath is a section of a path, with the properties that determine whether it fills a rectangle.
+// subpath is a section of a path, with what is needed to tell whether it fills a rectangle.
 type subpath struct {
 	around  rect
 	lines   int  // straight segments
@@ -82,7 +82,7 @@ func (p *path) move(x, y float64) {
 	}
 }
 
-// reach extends the bounds of the open subpath to include a point.
+// reach extends the open subpath's bounds to include a point.
 func (p *path) reach(x, y float64) *subpath {
 	if len(p.subs) == 0 {
 		p.move(x, y)
@@ -157,8 +157,8 @@ func (in *interpreter) paint(stroke, fill bool) {
 	}
 }
 
-// nested reports whether a subpath contains another subpath or is inside one, like the two rectangles of a frame. To
-// bound the running time, it returns true for every subpath of a path with many.
+// nested reports whether a subpath contains another one or is inside one, like the two rectangles of a frame. For paths
+// with many subpaths, it always returns true, to bound the running time.
 func (p *path) nested(i int) bool {
 	const many = 16
 	if len(p.subs) > many {
@@ -227,13 +227,12 @@ func (in *interpreter) clipped(b Box) (Box, bool) {
 // infiniteRect is a page's clip before a smaller one is set.
 var infiniteRect = rect{math.Inf(-1), math.Inf(-1), math.Inf(1), math.Inf(1)}
 
-// intersect returns the part of r inside another rectangle. If there is none, the result's corners are in reverse
-// order.
+// intersect returns the intersection of two rectangles. If they don't overlap, the result's corners are reversed.
 func (r rect) intersect(o rect) rect {
 	return rect{max(r.x0, o.x0), max(r.y0, o.y0), min(r.x1, o.x1), min(r.y1, o.y1)}
 }
 
-// point transforms a point on a path. It limits coordinates to ±maxCoordinate, and NaN becomes maxCoordinate.
+// point transforms a point on a path. It clamps coordinates to ±maxCoordinate and turns NaN into maxCoordinate.
 func (m matrix) point(x, y float64) (float64, float64) {
 	near := func(v float64) float64 {
 		if math.IsNaN(v) {

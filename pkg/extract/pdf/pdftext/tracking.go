@@ -26,8 +26,8 @@ type trackedGap struct {
 	letters bool    // the glyphs on both sides are letters
 }
 
-// letterSpaced finds letter-spaced words, i.e. words whose letters are separated by gaps or blanks. It reports, for
-// each piece, whether it continues such a word, or returns nil if the line has no such words.
+// letterSpaced finds letter-spaced words, whose letters are separated by gaps or blanks. It reports, for each piece,
+// whether it continues such a word. It returns nil if the line has none.
 func (c *cellMaker) letterSpaced(pieces []piece) []bool {
 	var joint []bool
 	mark := func(at int) {
@@ -41,8 +41,8 @@ func (c *cellMaker) letterSpaced(pieces []piece) []bool {
 	return joint
 }
 
-// markTracked marks the letters of letter-spaced words on lines with blanks between words. On lines without blanks,
-// wordGapOf finds the words by the widths of the gaps.
+// markTracked marks the letters of letter-spaced words on lines with blanks between words. On other lines, wordGapOf
+// finds the words by gap width.
 func markTracked(pieces []piece, mark func(int)) {
 	var runs [][]trackedGap // gaps between two blanks
 	var run []trackedGap
@@ -98,7 +98,7 @@ func markTracked(pieces []piece, mark func(int)) {
 	}
 }
 
-// evenGaps returns the median of the gaps between letters. `ok` says whether these gaps are as wide and even as in
+// evenGaps returns the median gap between letters. `ok` reports whether the gaps are as wide and even as in
 // letter-spaced text.
 func evenGaps(gaps []trackedGap) (median float64, ok bool) {
 	var widths []float64
@@ -148,8 +148,8 @@ func markSpelled(pieces []piece, mark func(int)) {
 	flush()
 }
 
-// markSpelledWords marks the words in a sequence of single letters. `alone` holds the letters' indexes in `pieces`.
-// Letters are separated by a blank, and words by a wider gap.
+// markSpelledWords marks the words in a sequence of single letters, which are separated by a blank, or by a wider gap
+// between words. `alone` holds their indexes in `pieces`.
 func markSpelledWords(pieces []piece, alone []int, mark func(int)) {
 	if len(alone) < minSpelled {
 		return
@@ -203,8 +203,8 @@ func lettersOnly(pieces []piece, at []int) bool {
 	return len(at) > 0 && !slices.ContainsFunc(at, func(i int) bool { return !startsLetter(pieces[i].text) })
 }
 
-// isSpelledWord reports whether letters form a word rather than a list of letters. A word's letters are not in
-// alphabetical order and have the same case. In Latin script, they include a vowel.
+// isSpelledWord reports whether letters form a word and not just a list of letters: they have the same case, aren't in
+// alphabetical order and, in Latin script, include a vowel.
 func isSpelledWord(pieces []piece, at []int) bool {
 	ascending, upper, latin, vowel := true, 0, true, false
 	last := rune(0)

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdfobject"
 )
 
-// Unseen counts a page's invisible characters by the reason why they are invisible. Characters in hidden layers or
-// outside the page are not part of the page's lines; other invisible characters are.
+// Unseen counts a page's invisible characters by cause. The page's lines omit those in hidden layers and outside the
+// page but contain all others.
 type Unseen struct {
 	Layers      []Box // positions of text in hidden layers, in the file's coordinates
 	Hidden      int   // in hidden layers
@@ -91,7 +91,7 @@ func colourOf(args []pdfobject.Token) colour {
 	return colour{}
 }
 
-// cover is an opaque rectangle, which may hide strings shown before it was painted.
+// cover is an opaque rectangle that may hide strings shown before it.
 type cover struct {
 	rect
 	suspects int // strings shown before the cover
@@ -129,7 +129,7 @@ func (in *interpreter) suspicionOf(l textStyle) suspicion {
 	return noSuspicion
 }
 
-// suspectRun records a string for countInvisible to examine.
+// suspectRun records a string for countInvisible.
 func (in *interpreter) suspectRun(why suspicion, at rect, glyphs int) {
 	if glyphs == 0 || len(in.suspects) >= maxSuspects {
 		return
@@ -160,8 +160,7 @@ func (in *interpreter) picture(r rect) {
 	}
 }
 
-// filled records that a subpath is filled. A nested subpath is neither a background nor a cover, because it may be
-// hollow.
+// filled records a filled subpath. A nested one may be hollow, so it is neither a background nor a cover.
 func (in *interpreter) filled(s subpath, nested bool) {
 	g := &in.state
 	if in.off > 0 || g.alpha < opaque {
@@ -198,8 +197,8 @@ func (in *interpreter) paintedBox(p paintBox) {
 	}
 }
 
-// countInvisible counts the invisible text. Call it after reading the whole page, because a scanned page's picture may
-// be painted after the invisible text that makes the page searchable.
+// countInvisible counts the invisible text. Call it after reading the whole page: on scanned pages, the picture may be
+// painted after the invisible text that makes them searchable.
 func (in *interpreter) countInvisible() {
 	u := &in.unseen
 	for i, s := range in.suspects {
@@ -228,7 +227,7 @@ func (in *interpreter) countInvisible() {
 	}
 }
 
-// shareIn returns the fraction of `at`, a text's area, that is inside a region.
+// shareIn returns the fraction of a text's area `at` that is inside a region.
 func shareIn(at, region rect) float64 {
 	both := at.intersect(region)
 	if both.x1 < both.x0 || both.y1 < both.y0 {
@@ -237,15 +236,15 @@ func shareIn(at, region rect) float64 {
 	return (both.x1 - both.x0) * (both.y1 - both.y0) / max((at.x1-at.x0)*(at.y1-at.y0), 1e-9)
 }
 
-// covered reports whether a text is on a region painted in a colour other than white. `at` is the text's area, at least
-// coveredShare of which must be inside the region. If `pictures` is true, only pictures count.
+// covered reports whether at least coveredShare of a text's area `at` is on a region painted in a colour other than
+// white. If `pictures` is true, only pictures count.
 func covered(at rect, paints []paintBox, pictures bool) bool {
 	return slices.ContainsFunc(paints, func(p paintBox) bool {
 		return !p.white && (p.picture || !pictures) && shareIn(at, p.rect) >= coveredShare
 	})
 }
 
-// matchesBackground reports whether a string has the colour of the last region painted under it.
+// matchesBackground reports whether a string has the same colour as the last region painted below it.
 func matchesBackground(s suspect, paints []paintBox) bool {
 	for _, p := range slices.Backward(paints) {
 		if share := shareIn(s.at, p.rect); share > insideShare {
@@ -289,7 +288,7 @@ func (in *interpreter) colour(op string, args []pdfobject.Token) bool {
 	return true
 }
 
-// whiteOf reports whether the components of an additive or subtractive colour make white.
+// whiteOf reports whether the components of an additive or subtractive colour yield white.
 func whiteOf(args []pdfobject.Token) bool {
 	for _, a := range args {
 		switch {
@@ -304,7 +303,7 @@ func whiteOf(args []pdfobject.Token) bool {
 	return len(args) == 1 || len(args) == 3 || len(args) == 4
 }
 
-// components returns the number of components in a colour space, or -1 if the space does not define white.
+// components returns the number of components in a colour space, or -1 if it does not define white.
 func (in *interpreter) components(name string) int {
 	switch name {
 	case "DeviceGray", "G", "CalGray":
