@@ -21,8 +21,8 @@ import (
 	"golang.org/x/text/encoding/unicode/utf32"
 )
 
-// Decode converts bytes to UTF-8 text and also returns the name of their encoding, for diagnostics. `label` is the
-// declared encoding, which may be wrong, or "" if none is declared.
+// Decode converts bytes to UTF-8. It also returns their encoding, for diagnostics. `label` is the declared encoding,
+// which may be wrong, or "".
 func Decode(data []byte, label string) (text, name string) {
 	var t Evidence
 	t.Add(data)
@@ -71,9 +71,9 @@ func (t *Evidence) Decide(label string) (name string, skip int) {
 	return guess, 0
 }
 
-// isUTF8 reports whether the text is UTF-8, possibly with a few stray bytes in another encoding. Text that is entirely
-// in another encoding usually has more invalid bytes than valid multi-byte sequences. A label that names another
-// encoding raises the number of valid sequences required.
+// isUTF8 reports whether the text is UTF-8, possibly with a few stray bytes. Text in another encoding usually has more
+// invalid bytes than valid multi-byte sequences. If the label names another encoding, more valid sequences are
+// required.
 func (t *Evidence) isUTF8(label string) bool {
 	cut := len(t.incomplete) > 0 // the text ends in the middle of a multi-byte sequence or is not UTF-8
 	switch {
@@ -97,14 +97,14 @@ func xmlDeclaredEncoding(head []byte) string {
 	return ""
 }
 
-// wideLabel reports whether the label names UTF-16 or UTF-32. Callers ignore such a label, because the bytes alone show
-// whether the text is in one of these encodings.
+// wideLabel reports whether the label names UTF-16 or UTF-32. Callers ignore such labels, because the bytes alone
+// decide that.
 func wideLabel(label string) bool {
 	return strings.HasPrefix(label, "utf-16") || strings.HasPrefix(label, "utf-32")
 }
 
-// Wide returns the name of the encoding if the text is UTF-16 or UTF-32, or "" otherwise. It checks for a byte order
-// mark and the positions of zero bytes. `skip` is the length of the byte order mark.
+// Wide returns the encoding's name if the text is UTF-16 or UTF-32, judging by the byte order mark and zero bytes, and
+// "" otherwise. `skip` is the byte order mark's length.
 func Wide(data []byte) (name string, skip int) {
 	for _, m := range []struct{ mark, name string }{
 		{"\xff\xfe\x00\x00", "utf-32le"}, {"\x00\x00\xfe\xff", "utf-32be"},
@@ -144,9 +144,8 @@ func Wide(data []byte) (name string, skip int) {
 	return wideByScript(sample)
 }
 
-// allRunes reports whether the sample is UTF-32 in the byte order of `get`, which decodes four bytes. Each group of
-// four bytes must be a printable character. Other encodings hardly ever pass this test, because every UTF-32 character
-// begins or ends with a zero byte.
+// allRunes reports whether the sample consists of printable UTF-32 characters, decoded by `get`. Text in other
+// encodings almost never passes, because every UTF-32 character begins or ends with a zero byte.
 func allRunes(sample []byte, get func([]byte) uint32) bool {
 	for i := 0; i < len(sample); i += 4 {
 		if c := get(sample[i:]); c > unicode.MaxRune || !unicode.IsGraphic(rune(c)) && !unicode.IsSpace(rune(c)) && c != '\ufeff' {
@@ -156,9 +155,9 @@ func allRunes(sample []byte, get func([]byte) uint32) bool {
 	return true
 }
 
-// wideByScript recognises UTF-16 text in a non-Latin script without a byte order mark and returns the encoding's name.
-// In such text, hardly any byte pairs contain a zero byte except those for spaces and line ends. The zero byte comes
-// first in big-endian text and second in little-endian text.
+// wideByScript recognises UTF-16 without a byte order mark in non-Latin scripts and returns its name. In such text,
+// hardly any byte pairs except spaces and line ends contain a zero byte, which comes first in big-endian text and
+// second in little-endian text.
 func wideByScript(sample []byte) (name string, skip int) {
 	var ascii, other [2]int // number of byte pairs by the index of their zero byte, for ASCII and for other characters
 	for i := 0; i+1 < len(sample); i += 2 {
@@ -179,8 +178,7 @@ func wideByScript(sample []byte) (name string, skip int) {
 		name string
 		get  func([]byte) uint16
 	}{{"utf-16be", binary.BigEndian.Uint16}, {"utf-16le", binary.LittleEndian.Uint16}} {
-		// Most zero bytes must belong to ASCII characters. A few may be the low bytes of other characters, such as
-		// U+AC00.
+		// Most zero bytes must be from ASCII characters. A few may be low bytes of others, such as U+AC00.
 		if n := ascii[zero]; n < 2 || n*few < pairs || ascii[1-zero] > 0 || other[0]+other[1] >= n {
 			continue
 		}
@@ -216,8 +214,7 @@ func iso2022(data []byte) string {
 	return ""
 }
 
-// Evidence records what a text's bytes reveal about its encoding. The text is passed to Add in chunks, and only a
-// sample of it is kept.
+// Evidence records what a text's bytes reveal about its encoding. Add takes the text in chunks; only a sample is kept.
 type Evidence struct {
 	head                []byte // the first bytes
 	sample              []byte // excerpts with non-ASCII bytes
@@ -276,12 +273,12 @@ func IsASCII(b []byte) bool {
 	return !slices.ContainsFunc(b, func(c byte) bool { return c >= utf8.RuneSelf })
 }
 
-// minLead is how far another encoding must outscore the labelled one before the label is ignored. Correctly decoded
-// text scores about 1. Text that offers no evidence either way scores about 0.
+// The label is ignored if another encoding's score is higher by minLead. Correctly decoded text scores about 1,
+// inconclusive text about 0.
 const minLead = 0.5
 
-// contradicts reports whether another encoding fits the bytes so much better that the label must be wrong. This happens
-// because some senders put the same label on all their documents.
+// contradicts reports whether another encoding fits so much better that the label must be wrong. Some senders put the
+// same label on all their documents.
 func (t *Evidence) contradicts(name string) bool {
 	const enough = 6 // minimum number of non-ASCII sequences for a judgement
 	if t.validSequences+t.Bad < enough {
@@ -337,7 +334,7 @@ func DecodeWith(data []byte, name string) (string, string) {
 	enc, name := ByName(name)
 	out, err := enc.NewDecoder().Bytes(data)
 	if err != nil {
-		// Decoders replace invalid bytes instead of failing. If decoding still fails, out is the text decoded so far.
+		// Decoders replace invalid bytes. If decoding fails anyway, out is the text decoded so far.
 		return strings.ToValidUTF8(string(out), "\uFFFD"), name
 	}
 	return string(out), name

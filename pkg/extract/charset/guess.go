@@ -11,9 +11,9 @@ import (
 	"github.com/wlynxg/chardet"
 )
 
-// Scores for kinds of characters. A text's score is the mean over its non-ASCII characters, and a frequent letter in
-// the language scores 1. The more reliably a character indicates correct or wrong decoding, the higher or lower its
-// score. Only the order of these values matters, and the tests check it.
+// Scores for kinds of characters. A text's score is the mean over its non-ASCII characters; a frequent letter scores 1.
+// The more a character says about correct or wrong decoding, the further its score is from 0. Only the order of these
+// values matters, and tests check it.
 const (
 	scoreRarest = 0.4  // rarest letter of an alphabet; text has mostly frequent letters, noise uses all equally
 	scoreKana   = 0.9  // kana: half of any Japanese text; no other candidate encoding yields runs of them
@@ -51,7 +51,7 @@ type candidate struct {
 	prior     float64    // how common the encoding is, on the same scale as scores
 }
 
-// candidates lists the encodings in the order they are tried. The first one wins ties.
+// candidates lists the encodings in the order they are tried. Ties go to the first.
 var candidates = []candidate{
 	{name: "windows-1252", alphabets: westernLetters, prior: priorCommon},
 	{name: "windows-1251", alphabets: cyrillicLetters},
@@ -110,8 +110,8 @@ var weights = sync.OnceValue(func() map[string][]map[rune]float64 {
 	return m
 })
 
-// GuessCharset returns the most likely encoding of unlabelled text that is not UTF-8. Extraction makes the same guess.
-// The result is a WHATWG name, or cp437, cp850 or cp852.
+// GuessCharset returns the most likely encoding of unlabelled non-UTF-8 text, with the same result as extraction. It
+// returns a WHATWG name, or cp437, cp850 or cp852.
 func GuessCharset(text []byte) string {
 	var evidence Evidence
 	evidence.Add(text)
@@ -119,8 +119,8 @@ func GuessCharset(text []byte) string {
 	return name
 }
 
-// guessEncoding decodes the sample in every candidate encoding and returns the one with the best score. If the best
-// scores are close, the chardet library's statistics decide. If all scores are bad, it returns Windows-1252.
+// guessEncoding decodes the sample in every candidate encoding and returns the best-scoring one. If scores are close,
+// the chardet library's statistics decide. If all are bad, it returns Windows-1252.
 func guessEncoding(sample []byte) (name string, score float64) {
 	sample = sample[:min(len(sample), evidenceSample)]
 	if len(sample) == 0 {
@@ -145,8 +145,7 @@ func guessEncoding(sample []byte) (name string, score float64) {
 	return best, bestScore
 }
 
-// focusSample shortens the sample, because it is decoded in every candidate encoding. It keeps just enough for a
-// reliable score.
+// focusSample shortens the sample to what a reliable score needs, because every candidate encoding is tried on it.
 func focusSample(sample []byte) []byte {
 	const enough = 12 << 10
 	if len(sample) <= enough {
@@ -169,7 +168,7 @@ func scoreEncoding(sample []byte, name string) float64 {
 	return -1
 }
 
-// score returns the mean score of the non-ASCII characters, from about -costImpossible (noise) to 1.
+// score returns the mean score of non-ASCII characters, from about -costImpossible (noise) to 1.
 func (c candidate) score(sample []byte) float64 {
 	enc, _ := ByName(c.name)
 	decoded, err := enc.NewDecoder().Bytes(sample)
@@ -204,8 +203,8 @@ func languageBonus(text, lang string) float64 {
 	return 0
 }
 
-// scoreNarrow scores text decoded from a single-byte encoding. Letters from the alphabet raise the score. Other
-// letters, symbols and capitals within words lower it.
+// scoreNarrow scores text decoded from a single-byte encoding. Letters in the alphabet raise the score. Other letters,
+// symbols and capitals within words lower it.
 func scoreNarrow(text string, alphabet map[rune]float64) float64 {
 	sum, n := 0.0, 0
 	prev := ' '
@@ -222,8 +221,8 @@ func scoreNarrow(text string, alphabet map[rune]float64) float64 {
 		case unicode.Is(unicode.Mn, r) && !unicode.IsLetter(prev) && !unicode.IsMark(prev):
 			sum -= costMisplaced // a tone mark or vowel sign without a base letter
 		case alphabet[lower] > 0:
-			// A letter on its own is no evidence, because its byte may be a currency sign in another code page. A lower-case
-			// Latin letter does count, because it may be a word, such as "à".
+			// A lone letter is no evidence: its byte may be a currency sign in another code page. A lower-case Latin
+			// one does count, because it may be a word, such as "à".
 			if WordRune(prev) || WordRune(next) || unicode.Is(unicode.Latin, r) && unicode.IsLower(r) {
 				sum += alphabet[lower]
 			}

@@ -2,17 +2,17 @@ package charset
 
 import "unicode/utf8"
 
-// charLevel is the section of a two-byte character set with the commonly used characters. Asian character sets keep
-// rare characters in separate ranges, so many rare characters in a text indicate a wrong decoder.
+// charLevel is a two-byte character set's section of common characters. Asian character sets keep rare ones in separate
+// ranges, so many rare characters indicate a wrong decoder.
 type charLevel struct {
 	encoding    string
 	first, last byte // range of its characters' first bytes
 	score       float64
 }
 
-// Score of a character in a charLevel, where a frequent character scores 1. The score is above 0, because a table of
-// names has few frequent characters. It is below 1, because noise can contain characters from the level by chance. The
-// Korean level scores higher: it holds only a fifth of all syllables, so chance hits are rarer.
+// Score of a character in a charLevel, relative to 1 for a frequent character. It is above 0, because a table of names
+// has few frequent characters, and below 1, because noise can hit the level by chance. The Korean level holds only a
+// fifth of all syllables, so chance hits are rarer and its score is higher.
 const (
 	scoreLevel  = 0.5
 	scoreKorean = 0.6

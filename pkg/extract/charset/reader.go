@@ -25,8 +25,8 @@ func DecodeBase64(data []byte) []byte {
 	return clean[:n]
 }
 
-// maxDeclared is the maximum number of bytes read from an XML part that is not UTF-8 or UTF-16. Such a part is decoded
-// in memory.
+// maxDeclared is the maximum size, in bytes, of an XML part in another encoding than UTF-8 or UTF-16, because it is
+// decoded in memory.
 const maxDeclared = 128 << 20
 
 // Reader returns a reader that decodes an XML part from the labelled encoding to UTF-8.

@@ -14,7 +14,7 @@ const (
 	minInvalid          = 8       // minimum number of stray bytes for guessing their encoding
 )
 
-// addInvalid records piece[at], a byte that cannot be UTF-8, together with the words around it.
+// addInvalid records piece[at], a byte that can't be UTF-8, with the words around it.
 func (t *Evidence) addInvalid(piece []byte, at int) {
 	if len(t.invalidContext) >= invalidSample {
 		return
@@ -33,9 +33,8 @@ func (t *Evidence) addInvalid(piece []byte, at int) {
 	t.invalidContext = append(append(t.invalidContext, '\n'), piece[start:end]...)
 }
 
-// InvalidEncoding returns the encoding of stray bytes in text that is otherwise UTF-8. `name` is the encoding that
-// Decide returned for the text. The result is nil if `name` is not UTF-8, there are no stray bytes, or they are not in
-// a single-byte encoding.
+// InvalidEncoding returns the encoding of stray bytes in UTF-8 text. `name` is Decide's result. It returns nil if
+// `name` is not UTF-8, there are no stray bytes, or they are not in a single-byte encoding.
 func (t *Evidence) InvalidEncoding(name string) *charmap.Charmap {
 	if name != "utf-8" || t.Bad == 0 && len(t.incomplete) == 0 {
 		return nil
@@ -49,11 +48,10 @@ func (t *Evidence) InvalidEncoding(name string) *charmap.Charmap {
 	return single
 }
 
-// bonusSequence is added to the score of each character stored as a valid UTF-8 sequence, because such sequences are
-// rare in other encodings.
+// bonusSequence is added to the score of each valid UTF-8 sequence, because such sequences are rare in other encodings.
 const bonusSequence = 0.3
 
-// mixedScore returns the sample's score as UTF-8 with stray bytes, which can be compared with other encodings' scores.
+// mixedScore returns the sample's score as UTF-8 with stray bytes, on the same scale as other encodings' scores.
 func (t *Evidence) mixedScore() float64 {
 	stray := t.InvalidEncoding("utf-8")
 	if stray == nil {
@@ -78,8 +76,8 @@ func repairUTF8(data []byte, stray *charmap.Charmap) string {
 	return string(text)
 }
 
-// Repairer decodes UTF-8 mixed with bytes in a single-byte encoding, as in concatenated files and logs. The incomplete
-// bytes of a truncated UTF-8 sequence become U+FFFD.
+// Repairer decodes UTF-8 mixed with bytes in a single-byte encoding, as in concatenated files and logs. A truncated
+// UTF-8 sequence becomes U+FFFD.
 type Repairer struct {
 	Encoding *charmap.Charmap
 	prev     rune // the last character written
@@ -109,8 +107,7 @@ func (d *Repairer) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err e
 	return nDst, nSrc, nil
 }
 
-// decode decodes one character at the start of `src`, where the bytes are not UTF-8. It also returns how many bytes the
-// character replaces.
+// decode decodes one non-UTF-8 character at the start of `src` and returns how many bytes it replaces.
 func (d *Repairer) decode(src []byte) (r rune, size int) {
 	follows := 1 // length of the sequence that the first byte may start
 	if src[0] >= 0xc2 && src[0] <= 0xf4 {

@@ -13,8 +13,8 @@ import (
 // maxChunkNesting is the maximum nesting depth of embedded documents.
 const maxChunkNesting = 2
 
-// chunk reads a whole document embedded between this one's paragraphs: a web page, plain text, or another docx. `id` is
-// the relationship that points to the embedded document.
+// chunk reads a document embedded between this one's paragraphs: a web page, plain text, or another docx. `id` is its
+// relationship.
 func (w *walker) chunk(id string) {
 	rel, ok := w.rels[id]
 	if !ok || rel.External || w.r.nesting >= maxChunkNesting || w.r.seen[rel.Target] {

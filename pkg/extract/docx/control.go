@@ -39,7 +39,7 @@ func (w *walker) controlProperties() control {
 	return c
 }
 
-// checkbox reads the current element, a check box, and returns a symbol for its state: ticked or empty.
+// checkbox reads the current element, a check box, and returns a ticked or empty box.
 func (w *walker) checkbox() string {
 	box := "☐"
 	w.sc.Each(func(e xml.StartElement) bool {
@@ -51,8 +51,8 @@ func (w *walker) checkbox() string {
 	return box
 }
 
-// control reads a content control within a paragraph. For a check box, it writes a symbol for the state, because the
-// symbol in the file depends on a font.
+// control reads a content control within a paragraph. A check box gets a symbol of its own, because the one in the file
+// depends on a font.
 func (w *walker) control() {
 	var c control
 	begins := w.para != nil && w.para.label == "" && w.para.text.Len() <= table.MaxLabel && w.para.trimmed() == ""
@@ -73,8 +73,8 @@ func (w *walker) control() {
 	}
 }
 
-// labelledText returns the paragraph's text. If the text is just a content control's value, it starts with the
-// control's label.
+// labelledText returns the paragraph's text, preceded by a content control's label if the text is just that control's
+// value.
 func (p *paragraph) labelledText() string {
 	text := p.trimmed()
 	if p.label == "" || strings.TrimSpace(p.text.String()[:p.labelled]) != text {
@@ -91,8 +91,7 @@ func addLabel(label, value string) string {
 	return table.PairLine(label, value)
 }
 
-// blockControl reads a content control that contains paragraphs. If the content is a single paragraph, the control's
-// name is prepended as a label.
+// blockControl reads a content control that contains paragraphs. A single paragraph gets the control's name as a label.
 func (w *walker) blockControl() {
 	var c control
 	var first *domain.Block // the first block, held back until it is clear whether it is the only one

@@ -33,15 +33,15 @@ var Format = ooxml.NewFormat(format.Format{
 	Name: "a docx document", Label: "Word (docx)", TitleFromHeading: true, Read: read,
 })
 
-// read reads a Word document. Footnotes, endnotes and comments follow the paragraphs that refer to them. Each header
-// and footer is read once, even if several sections share it. Tracked changes are read as if they had been accepted.
+// read reads a Word document. Footnotes, endnotes and comments follow the paragraphs that refer to them. A header or
+// footer shared by several sections is read once. Tracked changes count as accepted.
 func read(p *format.Parser) error {
 	a := ooxml.PackageOf(p)
 	a.Properties()
 	return docxParts(p, a, p.Out.Add, 0)
 }
 
-// docxParts reads the document in an archive, which is either the file itself or a document embedded in it.
+// docxParts reads the document in an archive: the file itself, or a document embedded in it.
 func docxParts(p *format.Parser, a *ooxml.Package, emit func(domain.Block) error, nesting int) error {
 	main := a.MainPart(defaultDocxPart)
 	rels := a.Relations(main)
@@ -72,8 +72,8 @@ func docxParts(p *format.Parser, a *ooxml.Package, emit func(domain.Block) error
 	return r.headersAndFooters(rels, "footer", emit)
 }
 
-// body reads the body's XML with the docx library. The library opens only files that have relationships and keep the
-// body in the usual part. In any other file, body reads it directly.
+// body reads the body with the docx library if possible. The library only opens files that have relationships and keep
+// the body in the usual part; for others, body reads the XML itself.
 func (r *reader) body(main string, rels []ooxml.Relation, emit func(domain.Block) error) error {
 	w := &walker{r: r, rels: ooxml.ByID(rels), emit: emit, main: r.nesting == 0}
 	if r.nesting == 0 && fitsLibrary(r.a, main) {
@@ -95,8 +95,7 @@ func (r *reader) body(main string, rels []ooxml.Relation, emit func(domain.Block
 }
 
 // fitsLibrary reports whether the docx library can read the container safely. The library finds the body only by its
-// usual name and unpacks some parts completely, without a limit. The total size of those parts must be at most
-// maxLibraryBytes.
+// usual name, and unpacks some parts completely, so their total size must be at most maxLibraryBytes.
 func fitsLibrary(a *ooxml.Package, main string) bool {
 	if main != defaultDocxPart || a.HasDuplicates {
 		return false
@@ -114,8 +113,8 @@ func fitsLibrary(a *ooxml.Package, main string) bool {
 // documents are read as a stream.
 const maxLibraryBytes = 64 << 20
 
-// headersAndFooters reads the headers or the footers. Text shared by several of them is read once, and page numbers are
-// omitted.
+// headersAndFooters reads the headers or the footers, without page numbers. Text that several of them share is read
+// once.
 func (r *reader) headersAndFooters(rels []ooxml.Relation, kind string, emit func(domain.Block) error) error {
 	for _, rel := range rels {
 		if rel.Kind() != kind || rel.External || r.seen[rel.Target] {

@@ -20,14 +20,14 @@ type field struct {
 	start  int        // the result's offset in para's text
 }
 
-// maxFieldCode is the maximum length, in bytes, of a field code; anything beyond it is dropped. maxOpenFields is the
-// maximum number of open fields.
+// maxFieldCode is the length in bytes to which field codes are truncated. maxOpenFields is the maximum number of open
+// fields.
 const (
 	maxFieldCode  = 8 << 10
 	maxOpenFields = 100
 )
 
-// inFieldCode reports whether the current text is omitted because it is a field's code or a hidden result.
+// inFieldCode reports whether the current text is a field's code or hidden result, which are omitted.
 func (w *walker) inFieldCode() bool {
 	return slices.ContainsFunc(w.fields, func(f *field) bool { return !f.result || f.hidden })
 }
@@ -89,8 +89,7 @@ func (w *walker) fieldCode(s string) {
 	}
 }
 
-// simpleField reads a field stored as a single element: the code is an attribute, and the result is the element's
-// content.
+// simpleField reads a field stored as a single element, with the code as an attribute and the result as content.
 func (w *walker) simpleField(code string) {
 	f := &field{}
 	f.code.WriteString(format.Cut(code, maxFieldCode))
@@ -103,8 +102,8 @@ func (w *walker) simpleField(code string) {
 	w.endField(f)
 }
 
-// formValue reads the value of an old-style form field: whether a box is ticked, or which list entry is selected.
-// Unlike other fields, it has no result in the file.
+// formValue reads an old-style form field: whether a box is ticked, or which list entry is selected. Unlike other
+// fields, these have no result in the file.
 func formValue(sc *xmlscan.Scanner) string {
 	shown, chosen := "", -1
 	var entries []string

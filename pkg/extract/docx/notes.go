@@ -10,9 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// notes holds footnotes, endnotes and comments until a paragraph refers to them, because the file stores them
-// separately from the text. They are emitted right after that paragraph: at the end of the document, they would be
-// under an unrelated heading.
+// notes holds footnotes, endnotes and comments, which the file stores separately, until a paragraph refers to them.
+// They are emitted right after it: at the end of the document, they would be under an unrelated heading.
 type notes struct {
 	order  []string                  // keys in the order of the file
 	blocks map[string][]domain.Block // by key
@@ -79,7 +78,7 @@ func (r *reader) readNotes(rels []ooxml.Relation) error {
 	return nil
 }
 
-// emit emits the notes with the given keys, except those already emitted.
+// emit emits the notes with the given keys that haven't been emitted yet.
 func (n *notes) emit(keys []string, emit func(domain.Block) error) error {
 	for _, key := range keys {
 		blocks := n.blocks[key]
@@ -93,9 +92,8 @@ func (n *notes) emit(keys []string, emit func(domain.Block) error) error {
 	return nil
 }
 
-// addReference records that the open paragraph refers to a note. Like Word, it writes the note's number twice: at the
-// reference and in front of the note. A note with a custom mark gets no number, because the mark is already in the
-// text.
+// addReference records that the open paragraph refers to a note. Like Word, it writes the note's number both at the
+// reference and before the note. A custom mark is already in the text, so such a note gets no number.
 func (w *walker) addReference(element, id, ownMark string) {
 	element = strings.TrimSuffix(element, "Reference")
 	key := noteKey(element, id)

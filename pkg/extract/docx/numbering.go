@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// numbering computes the numbers and letters that Word shows before list items and numbered headings but does not store
-// as text.
+// numbering computes the numbers and letters that Word displays before list items and numbered headings without storing
+// them as text.
 type numbering struct {
 	lists  map[string]*numberedList // by numId
 	counts map[string]*numberCounts // by abstract list; lists with the same abstract list share their counts
@@ -66,7 +66,7 @@ func readNumbering(a *ooxml.Package, part string, styles styles) (*numbering, er
 			return true
 		})
 	})
-	// Collect the links before changing any list, so that the lookups find the lists as the file defines them.
+	// Collect the links before changing any list, so that lookups see the lists as defined in the file.
 	linked := make(map[string]string, len(n.lists))
 	for id, list := range n.lists {
 		linked[id] = list.abstract
@@ -159,8 +159,8 @@ func readLevel(sc *xmlscan.Scanner) numberLevel {
 
 func listLevel(s string) int { return min(int(ooxml.ParseSmall(s)), numberLevels-1) }
 
-// levelOf returns a paragraph's 0-based level in the list. If the paragraph sets no level, its style decides: a list
-// level can name the style whose paragraphs it numbers.
+// levelOf returns a paragraph's 0-based list level. If the paragraph sets none, its style decides: a list level can
+// name the style of the paragraphs it numbers.
 func (n *numbering) levelOf(numID, level, style string) int {
 	if list := n.lists[numID]; list != nil && level == "" && style != "" {
 		for at := range numberLevels {
@@ -172,8 +172,8 @@ func (n *numbering) levelOf(numID, level, style string) int {
 	return listLevel(level)
 }
 
-// next advances the list to its next paragraph at level `at` and returns the paragraph's label and the separator after
-// it, or "" for bullets and unknown lists.
+// next advances the list to its next paragraph at level `at`. It returns the label and the separator after it, or ""
+// for bullets and unknown lists.
 func (n *numbering) next(numID string, at int) string {
 	list := n.lists[numID]
 	if list == nil || len(list.levels) == 0 {
@@ -212,8 +212,7 @@ func (n *numbering) next(numID string, at int) string {
 	return label + " "
 }
 
-// count advances the counters to the next paragraph at level `at`. If the list has skipped outer levels, it also starts
-// their counters.
+// count advances the counters to the next paragraph at level `at`. Skipped outer levels start counting, too.
 func (c *numberCounts) count(list *numberedList, at int) {
 	for i := range at + 1 {
 		switch {

@@ -28,8 +28,8 @@ type paragraph struct {
 
 func (p *paragraph) trimmed() string { return strings.TrimSpace(p.text.String()) }
 
-// endRuby writes the collected readings in parentheses after the characters they annotate. It keeps the readings
-// together, because readings between the characters would split words.
+// endRuby writes the collected readings in parentheses after the characters they annotate. Between the characters, they
+// would split words.
 func (p *paragraph) endRuby() {
 	if len(p.readings) > 0 {
 		p.text.WriteString("（" + string(p.readings) + "）")
@@ -37,7 +37,7 @@ func (p *paragraph) endRuby() {
 	}
 }
 
-// write adds text to the open paragraph. It drops field codes, because Word does not show them.
+// write adds text to the open paragraph, except field codes, which Word doesn't show either.
 func (w *walker) write(s string) {
 	if w.para == nil || s == "" || w.inFieldCode() {
 		return
@@ -49,8 +49,8 @@ func (w *walker) write(s string) {
 
 func (w *walker) inlines() { w.sc.Each(w.inline) }
 
-// inline reads one element within a paragraph. If the element is unknown, it reads the content. It always returns true,
-// because nothing is left for the caller to skip.
+// inline reads one element within a paragraph, or the content of an unknown element. It always returns true, because
+// nothing is left for the caller to read.
 func (w *walker) inline(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "t":
@@ -95,7 +95,7 @@ func (w *walker) inline(e xml.StartElement) bool {
 	return true
 }
 
-// symbol reads an element that represents a character or a reference. It returns false for other elements.
+// symbol reads an element that stands for a character or a reference. It returns false for other elements.
 func (w *walker) symbol(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "tab", "ptab":
@@ -120,8 +120,7 @@ func (w *walker) symbol(e xml.StartElement) bool {
 	return true
 }
 
-// drawing reads an element in a drawing that contains text: a chart, a diagram, WordArt or a picture's description. It
-// returns false for other elements.
+// drawing reads a chart, a diagram, WordArt or a picture's description. It returns false for other elements.
 func (w *walker) drawing(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "chart":
@@ -147,7 +146,7 @@ func (w *walker) drawing(e xml.StartElement) bool {
 	return true
 }
 
-// emitAfter schedules a block to be emitted after the open paragraph.
+// emitAfter queues a block for emission after the open paragraph.
 func (w *walker) emitAfter(b domain.Block) {
 	if strings.TrimSpace(b.Text) == "" {
 		return
@@ -155,7 +154,7 @@ func (w *walker) emitAfter(b domain.Block) {
 	w.textBox(func() { w.send(b) })
 }
 
-// picture schedules the text in a picture to be emitted after the open paragraph or, in a table, after the table.
+// picture queues a picture's text for emission after the open paragraph or, in a table, after the table.
 func (w *walker) picture(id, alt string) {
 	if w.inHeaderOrFooter || w.inFieldCode() {
 		return
@@ -201,7 +200,7 @@ func (w *walker) link(address, anchor string) {
 	p.addLink(start, address)
 }
 
-// addLink records a link to the address. The link text starts at offset `start` in the paragraph's text.
+// addLink records a link. Its text starts at offset `start` in the paragraph's text.
 func (p *paragraph) addLink(start int, address string) {
 	text := p.text.String()
 	if address == "" || start > len(text) || strings.TrimSpace(text[start:]) == "" {
@@ -246,7 +245,7 @@ func (w *walker) paragraphProperties() {
 	})
 }
 
-// runProperties records whether the current run is bold. It adds a warning if the run's text is hidden.
+// runProperties records whether the current run is bold, and warns if its text is hidden.
 func (w *walker) runProperties() {
 	w.sc.Each(func(e xml.StartElement) bool {
 		switch e.Name.Local {

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// styles holds the paragraph styles, which determine which paragraphs are headings and which are numbered.
+// styles holds the paragraph styles, which tell headings and numbered paragraphs from others.
 type styles struct {
 	byID map[string]*style
 }
@@ -21,7 +21,7 @@ type style struct {
 
 const bodyOutline = 10
 
-// maxStyles is the maximum number of styles kept. maxBasedOn is the maximum length of a chain of base styles.
+// maxStyles is the maximum number of styles. maxBasedOn is the maximum length of a chain of base styles.
 const (
 	maxStyles  = 20_000
 	maxBasedOn = 12
@@ -89,15 +89,15 @@ func (s styles) headingLevel(id string) int {
 	return namedHeading(strings.ToLower(id)) // the style is undefined, or no style in the chain is a heading
 }
 
-// headingWords are the names that word processors give to heading styles in various languages. Word now always writes
-// the English name, but old versions and other programs write translated names.
+// headingWords are names for heading styles in various languages. Word now always writes the English name, but old
+// versions and other programs write translated ones.
 var headingWords = []string{"heading", "überschrift", "berschrift", "titre", "título", "titulo", "titolo", "encabezado", "kop", "rubrik", "overskrift",
 	"otsikko", "nagłówek", "nagwek", "nadpis", "címsor", "cmsor", "заголовок", "başlık", "naslov", "antraštė", "tittel", "επικεφαλίδα", "标题", "標題", "見出し", "제목", "หัวเรื่อง", "عنوان", "כותרת"}
 
 // titleNames are names for the title style in several languages.
 var titleNames = map[string]bool{"title": true, "titel": true, "标题": true, "表題": true, "заголовок": true, "název": true, "tytuł": true}
 
-// namedHeading returns the heading level indicated by a style's name or id ("heading 2", "überschrift2"), or 0. `name`
+// namedHeading returns the heading level that a style's name or id implies ("heading 2", "überschrift2"), or 0. `name`
 // must be in lower case.
 func namedHeading(name string) int {
 	if titleNames[name] {
@@ -132,8 +132,8 @@ func (s styles) isTitle(id string) bool {
 	return titleNames[strings.ToLower(id)]
 }
 
-// numbered returns the style's list and level. If the style has no list, it returns those of the nearest base style
-// that has one. The last result is the id of the style that has the list.
+// numbered returns a style's list and level, from the nearest base style that has one if necessary. The last result is
+// the id of the style that has the list.
 func (s styles) numbered(id string) (numID, level, style string) {
 	for range maxBasedOn {
 		st := s.byID[id]

@@ -5,22 +5,19 @@ import (
 	"strings"
 )
 
-// Private-use characters that stand for symbols in symbol fonts. Each is firstSymbol plus the symbol's code in the
-// font.
+// Private-use characters for symbol fonts: firstSymbol plus the symbol's code in the font.
 const (
 	firstSymbol = 0xf000
 	lastSymbol  = 0xf0ff
 )
 
-// symbolFont lists the Symbol font's characters from code 0x20 on. A space stands for a code without a Unicode
-// equivalent.
+// symbolFont lists the Symbol font's characters from code 0x20 on. A space means there is no Unicode equivalent.
 const symbolFont = ` !∀#∃%&∋()∗+,−./0123456789:;<=>?` + `≅ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_` + `‾αβχδεφγηιϕκλμνοπθρστυϖωξψζ{|}∼`
 
 // symbolFontHigh lists the Symbol font's characters from code 0xa0 on.
 const symbolFontHigh = `€ϒ′≤⁄∞ƒ♣♦♥♠↔←↑→↓°±″≥×∝∂•÷≠≡≈…⏐⎯↵` + `ℵℑℜ℘⊗⊕∅∩∪⊃⊇⊄⊂⊆∈∉∠∇®©™∏√⋅¬∧∨⇔⇐⇑⇒⇓` + `◊〈®©™∑⎛⎜⎝⎡⎢⎣⎧⎨⎩⎪ 〉∫⌠⎮⌡⎞⎟⎠⎤⎥⎦⎫⎬⎭ `
 
-// wingdings maps codes in the Wingdings fonts to characters. It covers the ticks, boxes, bullets and arrows that
-// documents use.
+// wingdings maps codes in the Wingdings fonts to the ticks, boxes, bullets and arrows that documents use.
 var wingdings = map[rune]string{
 	0x22: "✂", 0x28: "☎", 0x2a: "✉", 0x4a: "☺", 0x4c: "☹", 0x6c: "●", 0x6e: "■", 0x6f: "□", 0x71: "❑", 0x75: "◆", 0x76: "❖", 0x77: "◆",
 	0x9e: "·", 0x9f: "•", 0xa7: "▪", 0xa8: "☐", 0xaa: "✦", 0xd8: "➢", 0xdf: "←", 0xe0: "→", 0xe1: "↑", 0xe2: "↓", 0xe8: "➔", 0xf0: "⇨",
@@ -59,7 +56,7 @@ func symbolSign(code rune) string {
 	return string(signs[at])
 }
 
-// symbolText replaces private-use characters in ordinary text with the characters that symbol fonts display for them.
+// symbolText replaces private-use characters with the characters that symbol fonts display for them.
 func symbolText(s string) string {
 	if !strings.ContainsFunc(s, func(r rune) bool { return r >= firstSymbol && r <= lastSymbol }) {
 		return s

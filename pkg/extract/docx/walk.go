@@ -30,7 +30,7 @@ type walker struct {
 	tablePictures []domain.Block // text of pictures in the open tables
 }
 
-// part reads a whole part. The scanner keeps any error.
+// part reads a whole part. Errors stay in the scanner.
 func (w *walker) part(sc *xmlscan.Scanner) {
 	w.sc = sc
 	if _, ok := sc.Root(); ok {
@@ -42,7 +42,7 @@ func (w *walker) part(sc *xmlscan.Scanner) {
 	}
 }
 
-// flush emits the paragraph that was held back because its text seemed to continue in the next one.
+// flush emits the paragraph held back because its text seemed to continue in the next one.
 func (w *walker) flush() {
 	if p := w.carry; p != nil {
 		w.carry = nil
@@ -55,8 +55,8 @@ func (w *walker) blocks() {
 	w.sc.Each(w.block)
 }
 
-// block reads one element at the paragraph and table level. If the element is unknown, it reads the content. It always
-// returns true, because nothing is left for the caller to skip.
+// block reads one element at the paragraph and table level, or the content of an unknown element. It always returns
+// true, because nothing is left for the caller to read.
 func (w *walker) block(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "p":
@@ -83,8 +83,8 @@ func (w *walker) block(e xml.StartElement) bool {
 // send emits a block. An error ends the walk.
 func (w *walker) send(b domain.Block) { w.sc.Stop(w.emit(b)) }
 
-// choose reads alternate content, i.e. several versions of the same content. It calls `take` for each element in the
-// version selected by ooxml.ChooseOne.
+// choose reads alternate content (several versions of the same content). It calls `take` for each element of the
+// version that ooxml.ChooseOne selects.
 func (w *walker) choose(take func(e xml.StartElement) bool) {
 	count, emit, p := 0, w.emit, w.para
 	w.emit = func(b domain.Block) error {
@@ -100,7 +100,7 @@ func (w *walker) choose(take func(e xml.StartElement) bool) {
 	w.emit = emit
 }
 
-// textBox calls `walk` to read a text box within a paragraph. The box's blocks are emitted after the paragraph.
+// textBox calls `walk` to read a text box within a paragraph. Its blocks are emitted after the paragraph.
 func (w *walker) textBox(walk func()) {
 	outer, emit, fields, carry := w.para, w.emit, w.fields, w.carry
 	w.para, w.fields, w.carry = nil, nil, nil
@@ -121,8 +121,8 @@ func (w *walker) paragraph() {
 		p = &paragraph{}
 	}
 	w.carry = nil
-	// p may already hold the text of an earlier paragraph that continues in this one. The joined paragraph takes the
-	// properties of its last part, so clear the earlier ones.
+	// p may hold the text of an earlier paragraph that continues here. The joined paragraph gets its last part's
+	// properties, so clear the earlier ones.
 	p.style, p.outline, p.numID, p.level, p.continues, p.pageField = "", 0, "", "", false, false
 	outer := w.para
 	w.para = p
@@ -184,8 +184,8 @@ func (w *walker) finish(p *paragraph) {
 	w.sc.Stop(w.r.notes.emit(p.notes, w.emit))
 }
 
-// maxPageWords is a size in bytes. A header or footer paragraph is dropped if at most this much text is left without
-// its page number, as in "Page of".
+// A header or footer paragraph is dropped if at most maxPageWords bytes are left without its page number, as in "Page
+// of".
 const maxPageWords = 12
 
 // headingLevel returns the heading level set by the paragraph or its style, or 0 for body text.

@@ -24,7 +24,7 @@ type chartText struct {
 	series []*chartSeries
 }
 
-// chartSeries is a series in a chart. Its points are stored by index, with possible gaps.
+// chartSeries is a series in a chart, with its points by index. There may be gaps.
 type chartSeries struct {
 	name          string
 	names, values map[int]string
@@ -75,8 +75,8 @@ func (a *Package) Chart(sc *xmlscan.Scanner, page int, emit func(domain.Block) e
 	return c.rows(&Table{Emit: emit, Page: page, Plain: a.P.Src.PlainRows})
 }
 
-// rows writes one row per category with the values from all series. Every series repeats the category names, so rows
-// uses those from the first series that has any.
+// rows writes one row per category with the values from all series. Every series repeats the category names; rows uses
+// those from the first series that has any.
 func (c *chartText) rows(w *Table) error {
 	if len(c.series) > format.MaxColumns-1 {
 		c.series = c.series[:format.MaxColumns-1]
@@ -116,8 +116,7 @@ func (c *chartText) rows(w *Table) error {
 	return w.Flush()
 }
 
-// readSeries reads a series in a chart. In scatter charts, the x values become the points' names and the y values their
-// values.
+// readSeries reads a series in a chart. In scatter charts, x values become the points' names.
 func readSeries(sc *xmlscan.Scanner) *chartSeries {
 	s := &chartSeries{}
 	sc.Each(func(e xml.StartElement) bool {
@@ -136,9 +135,9 @@ func readSeries(sc *xmlscan.Scanner) *chartSeries {
 	return s
 }
 
-// readPoints reads a series' literal values or, if the series is a reference into the chart's workbook, the cached
-// values. Multi-level category names are joined, outermost level first; the file lists the innermost level first.
-// Values stored as text are not formatted as numbers, even if they look like numbers.
+// readPoints reads a series' literal values or, if it refers to the chart's workbook, the cached values. It joins
+// multi-level category names outermost level first; the file has the innermost first. Values stored as text aren't
+// formatted, even if they look like numbers.
 func readPoints(sc *xmlscan.Scanner) map[int]string {
 	points := map[int]string{}
 	format, at, numeric := "", 0, false
@@ -166,7 +165,7 @@ func readPoints(sc *xmlscan.Scanner) map[int]string {
 	return points
 }
 
-// addPoint prepends text to the text already stored for the point with index `at`.
+// addPoint prepends text to the point at index `at`.
 func addPoint(points map[int]string, at int, text string) {
 	before, known := points[at]
 	if text == "" || at < 0 || !known && len(points) >= maxChartPoints || len(before) > maxPointText {
@@ -183,7 +182,7 @@ func orderedPoints(points map[int]string) []string {
 	return out
 }
 
-// readDimensions reads the points of a newer chart kind, which stores them separately from its series.
+// readDimensions reads a newer kind of chart, which stores points separately from the series.
 func readDimensions(sc *xmlscan.Scanner) *chartSeries {
 	s := &chartSeries{}
 	sc.Each(func(e xml.StartElement) bool {
@@ -216,8 +215,8 @@ func readDimensions(sc *xmlscan.Scanner) *chartSeries {
 	return s
 }
 
-// shownNumber formats a stored number roughly as its number format does: as a percentage, as a date, or without
-// rounding noise. It returns non-numeric text unchanged.
+// shownNumber formats a stored number roughly as its number format would: as a percentage, a date, or without rounding
+// noise. Other text is returned unchanged.
 func shownNumber(s, format string) string {
 	n, err := strconv.ParseFloat(s, 64)
 	if err != nil || len(s) > 40 {

@@ -35,7 +35,7 @@ func FlatType(head []byte) string {
 	return TypeDocx // most Flat OPC files are Word documents
 }
 
-// Unflatten replaces a Flat OPC source with a zip file that contains the same parts.
+// Unflatten replaces a Flat OPC source with a zip file of the same parts.
 func Unflatten(p *format.Parser) error {
 	data, err := p.Src.Bytes()
 	if err != nil {
@@ -71,7 +71,7 @@ type flatReader struct {
 	size  int64
 }
 
-// run copies the parts in order. If the XML is damaged, it keeps those before the damage.
+// run copies the parts in order. If the XML is damaged, it keeps the parts before that.
 func (f *flatReader) run() error {
 	name, depth := "", 0
 	for {

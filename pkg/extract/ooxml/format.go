@@ -18,8 +18,7 @@ const (
 // folders maps each format to the folder that holds its parts.
 var folders = []struct{ folder, mimeType string }{{"word/", TypeDocx}, {"ppt/", TypePptx}, {"xl/", TypeXlsx}}
 
-// NewFormat fills in the fields shared by all office formats. A file in such a format is a package of parts or a single
-// XML file (Flat OPC).
+// NewFormat fills in what all office formats share. Their files are packages of parts or a single XML file (Flat OPC).
 func NewFormat(f format.Format) format.Format {
 	f.Packed = true
 	f.Sniff = func(head []byte, _ string) bool {
@@ -41,8 +40,8 @@ func NewFormat(f format.Format) format.Format {
 	return f
 }
 
-// format returns the package's type, or "" if it is unknown. It checks the main part's folder and content type, and
-// then the XML parts in the folders of the package.
+// format returns the package's type, or "" if it is unknown. It checks the main part's folder and content type, then
+// the folders with XML parts.
 func (a *Package) format() string {
 	main := a.MainPart("")
 	for _, c := range folders {

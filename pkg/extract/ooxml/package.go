@@ -19,7 +19,7 @@ import (
 // Package is an office document's container.
 type Package struct {
 	*zip.Archive
-	// Names of the embedded files that the text refers to.
+	// Embedded files referenced by the text, by name.
 	embedded map[string]bool
 }
 
@@ -40,8 +40,8 @@ type Relation struct {
 	External bool
 }
 
-// Kind returns the last element of the relationship's type, such as "slide", "footnotes" or "officeDocument". Unlike
-// the full type, it is the same in all editions of the standard.
+// Kind returns the last element of the relationship's type, such as "slide", "footnotes" or "officeDocument". The full
+// type differs between editions of the standard.
 func (r Relation) Kind() string { return path.Base(r.Type) }
 
 // Relations returns a part's relationships, in order, or nil if it has none. It resolves targets to part names.
@@ -99,8 +99,8 @@ func (a *Package) Related(rels []Relation, kind, fallback string) string {
 	return fallback
 }
 
-// ReadsComments reports whether comments are read. If PlainRows is set, it returns false and adds a warning: as in
-// other tools, plain text does not contain comments.
+// ReadsComments reports whether comments are read. If PlainRows is set, it warns and returns false: as in other tools,
+// plain text does not contain comments.
 func (a *Package) ReadsComments() bool {
 	if a.P.Src.PlainRows {
 		a.P.Out.Warn("the document has comments, which are indexed but not part of its plain text")
@@ -108,8 +108,8 @@ func (a *Package) ReadsComments() bool {
 	return !a.P.Src.PlainRows
 }
 
-// Embeds warns that an embedded document is skipped, because the file shows only a picture of it. It does not warn
-// about formulas, which are also embedded objects.
+// Embeds warns that an embedded document is skipped, because the file shows only a picture of it. Formulas, which are
+// embedded objects too, cause no warning.
 func (a *Package) Embeds(rels map[string]Relation, id, program string) {
 	a.embedded[rels[id].Target] = true
 	if strings.HasPrefix(program, "Equation") || strings.HasPrefix(program, "MathType") {
@@ -125,7 +125,7 @@ func (a *Package) Embeds(rels map[string]Relation, id, program string) {
 	a.P.Out.Warn("the embedded document " + format.Cut(name, 100) + format.Cut(program, 100) + " was skipped; upload it as a separate file")
 }
 
-// EmbedsRest warns about ActiveX controls and about embedded documents that a part's text does not refer to.
+// EmbedsRest warns about ActiveX controls and about embedded documents not referenced by a part's text.
 func (a *Package) EmbedsRest(rels []Relation) {
 	all := ByID(rels)
 	for _, rel := range rels {
@@ -147,9 +147,8 @@ func (a *Package) PictureText(rel Relation, alt string) ([]domain.Block, error) 
 	return a.P.Picture(a.Picture(rel.Target, alt))
 }
 
-// MainPart returns the name of the main document part. It is the first of these that exists: the part named by the
-// package's relationships, the part `fallback`, and a part with a document's content type. If none exists, MainPart
-// returns `fallback`.
+// MainPart returns the name of the main document part: the first that exists of the part named by the package's
+// relationships, `fallback`, and a part with a document's content type. If there is none, it returns `fallback`.
 func (a *Package) MainPart(fallback string) string {
 	if part := a.Related(a.Relations(""), "officeDocument", ""); part != "" {
 		return part
@@ -186,8 +185,8 @@ func (a *Package) contentTypes() map[string]string {
 	return types
 }
 
-// formatOfPart returns the format whose main part has this content type, including templates, slide shows and files
-// with macros. It returns "" for other content types.
+// formatOfPart returns the format whose main part has this content type, or "". Templates, slide shows and files with
+// macros count, too.
 func formatOfPart(contentType string) string {
 	if !strings.HasSuffix(contentType, ".main+xml") {
 		return ""
@@ -218,7 +217,7 @@ func (a *Package) Properties() {
 	p.Meta(domain.MetaKeywords, core["keywords"])
 }
 
-// coreProperties returns the package's core properties by their local names.
+// coreProperties returns the package's core properties by local name.
 func (a *Package) coreProperties() map[string]string {
 	core := map[string]string{}
 	err := a.Walk(a.Related(a.Relations(""), "core-properties", "docProps/core.xml"), func(sc *xmlscan.Scanner) {
@@ -250,7 +249,7 @@ func w3cTime(s string) string {
 	return ""
 }
 
-// isStockTitle reports whether a title is the default title of the program that wrote the document.
+// isStockTitle reports whether a title is the writing program's default.
 func isStockTitle(title string) bool {
 	title = strings.ToLower(format.OneLine(title))
 	switch strings.TrimRight(title, " 0123456789") {

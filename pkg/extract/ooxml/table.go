@@ -24,16 +24,15 @@ type Row struct {
 	Links []domain.BlockLink
 }
 
-// Table converts each table row to a block. Each block must make sense on its own, so a row below a header is written
-// as "column: value; …", and a cell merged over several rows appears in each of them. A row with a label and a value is
-// written as "label: value".
+// Table converts each table row to a block that makes sense on its own. Rows below a header become "column: value; …",
+// label-value pairs become "label: value", and a cell merged over several rows appears in each of them.
 type Table struct {
 	Emit   func(domain.Block) error
 	Page   int
 	Plain  bool // write tab-separated cells without column names, and each merged cell once
 	Inner  bool // the table is in a cell, where tabs are lost; pairs become "label: value" even in plain text
 	Styled bool // only the style marks header rows, as in every new table on a slide
-	// Named is the number of leading rows that the table marks as its header.
+	// Named is the number of leading rows marked as the header.
 	Named int
 
 	header  []string
@@ -109,7 +108,7 @@ func (w *Table) Flush() error {
 	return nil
 }
 
-// sheetAbove returns how many rows at the start of the table hold properties and their values.
+// sheetAbove returns how many leading rows hold properties and their values.
 func (w *Table) sheetAbove(rows []Row, texts [][]string) int {
 	if w.Plain && !w.Inner || w.Named > 0 && !w.Styled || isBoldHeader(rows, 0) {
 		return 0
@@ -117,9 +116,8 @@ func (w *Table) sheetAbove(rows []Row, texts [][]string) int {
 	return table.PropertyRows(texts, func(int) bool { return false }, func(i int) bool { return len(rows[i].Cells) > 1 && rows[i].hasWideCell() })
 }
 
-// headerAt returns the index of the first row that names the columns and the number of such rows. `at` is -1 if there
-// are none. In an unmarked two-column table, only a bold row is a header, because such tables usually hold names and
-// values.
+// headerAt returns the index of the first header row, or -1 if there is none, and the number of header rows. In an
+// unmarked two-column table, only a bold row is a header, because such tables usually hold names and values.
 func (w *Table) headerAt(rows []Row) (at, depth int) {
 	at, depth = mergedOfficeHeader(rows)
 	texts, width := make([][]string, len(rows)), 0
@@ -143,9 +141,8 @@ func (w *Table) headerAt(rows []Row) (at, depth int) {
 	return -1, 0
 }
 
-// mergedOfficeHeader finds a multi-row header. It returns the index of its first row and its number of rows; `at` is -1
-// if there is no such header. It recognises the header by its merged cells: group names that span columns, next to
-// names that span rows.
+// mergedOfficeHeader finds a multi-row header by its merged cells: group names that span columns, next to names that
+// span rows. It returns the index of its first row, or -1 if there is none, and the number of its rows.
 func mergedOfficeHeader(rows []Row) (at, depth int) {
 	at = slices.IndexFunc(rows, func(r Row) bool { return len(r.Cells) > 1 })
 	if at < 0 || !rows[at].hasWideCell() {
@@ -166,12 +163,12 @@ func mergedOfficeHeader(rows []Row) (at, depth int) {
 	return at, depth
 }
 
-// hasWideCell reports whether a cell of the row spans several columns.
+// hasWideCell reports whether a cell spans several columns.
 func (r *Row) hasWideCell() bool {
 	return slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Span > 1 })
 }
 
-// continuesAbove reports whether a cell of the row is merged with the cell above it.
+// continuesAbove reports whether a cell is merged with the one above.
 func (r *Row) continuesAbove() bool {
 	return slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Below })
 }
@@ -185,8 +182,8 @@ func allBold(r Row) bool {
 	return !slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Text != "" && !c.Bold })
 }
 
-// columns returns one text per column. A cell that spans several columns fills only the first of them, or all of them
-// if `repeat` is set.
+// columns returns one text per column. A cell that spans several fills only the first, or all of them if `repeat` is
+// set.
 func (w *Table) columns(r Row, repeat bool) []string {
 	var cols []string
 	for _, c := range r.Cells {

@@ -71,7 +71,7 @@ func ReadDrawnParagraph(sc *xmlscan.Scanner, rels map[string]Relation) DrawnPara
 	return p
 }
 
-// AddLink adds a link to a block's links unless the block already has the maximum number of them.
+// AddLink adds a link unless the block already has the maximum number.
 func AddLink(links []domain.BlockLink, text, address string) []domain.BlockLink {
 	if len(links) == domain.MaxBlockLinks {
 		return links
@@ -128,8 +128,8 @@ func LinkAddress(rels map[string]Relation, id string) string {
 }
 
 // ChooseOne reads the current element, which holds alternative versions of the same content. It calls `take` with each
-// element of the alternatives, in order, with the fallback last. It stops after the first alternative that adds
-// content. `length` returns the amount of content collected so far.
+// alternative's elements, the fallback's last, and stops after the first alternative that adds content. `length`
+// returns the amount of content so far.
 func ChooseOne(sc *xmlscan.Scanner, length func() int, take func(e xml.StartElement) bool) {
 	before := length()
 	sc.Each(func(e xml.StartElement) bool {
@@ -141,8 +141,8 @@ func ChooseOne(sc *xmlscan.Scanner, length func() int, take func(e xml.StartElem
 	})
 }
 
-// AltText returns a picture's description, or "" if the description is too short or too long, or was not written by a
-// person. Examples are file names, addresses, and descriptions marked as generated.
+// AltText returns a picture's description, or "" if it is too short, too long or not written by a person: a file name,
+// an address, or marked as generated.
 func AltText(s string) string {
 	s = format.OneLine(s)
 	lower := strings.ToLower(s)

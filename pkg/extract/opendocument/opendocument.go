@@ -1,5 +1,5 @@
-// Package opendocument reads the OpenDocument formats used by LibreOffice and other programs: texts, spreadsheets and
-// presentations. A document is a zip file or a single XML file.
+// Package opendocument reads the OpenDocument formats of LibreOffice and other programs: text, spreadsheets and
+// presentations, packed in a zip file or as a single XML file.
 package opendocument
 
 import (
@@ -32,7 +32,7 @@ var Presentation = newFormat("presentation", "odp", (*reader).presentation, form
 	Extensions: []string{".odp", ".otp", ".fodp"}, Name: "an OpenDocument presentation", Label: "presentation (odp)",
 })
 
-// newFormat adds what all OpenDocument formats have in common to a format. `body` reads a document's body.
+// newFormat fills in what all OpenDocument formats share. `body` reads a document's body.
 func newFormat(kind, route string, body func(*reader, *xmlscan.Scanner), f format.Format) format.Format {
 	mimeType := typePrefix + kind
 	f.Type, f.Aliases, f.Packed = mimeType, []string{mimeType + "-template", mimeType + "-flat-xml"}, true
@@ -49,8 +49,8 @@ func newFormat(kind, route string, body func(*reader, *xmlscan.Scanner), f forma
 	return f
 }
 
-// flatType returns the type of a document in a single XML file, or "" for any other file. If the first bytes do not
-// reveal the type, it assumes a text document.
+// flatType returns the type of a document in a single XML file, or "" for other files. If the first bytes don't reveal
+// the type, it assumes text.
 func flatType(head []byte) string {
 	s := format.PageStart(head)
 	if !bytes.HasPrefix(s, []byte("<?xml")) && !bytes.HasPrefix(s, []byte("<office:document ")) || !bytes.Contains(head, []byte("<office:document ")) {
@@ -79,8 +79,8 @@ type reader struct {
 	tablePictures []domain.Block // text of the pictures in the open tables
 }
 
-// read reads a packed document: first its metadata, then its styles, then its body. It skips headers and footers, which
-// are stored with the styles.
+// read reads a packed document: metadata, then styles, then the body. It skips headers and footers, which are stored
+// with the styles.
 func read(p *format.Parser, route string, body func(*reader, *xmlscan.Scanner)) error {
 	a, r := zip.Opened(p), newReader(p, body)
 	p.Doc.Route = route
@@ -126,15 +126,15 @@ func newReader(p *format.Parser, body func(*reader, *xmlscan.Scanner)) *reader {
 	return &reader{p: p, body: body, styles: map[string]style{}, lists: map[string]listStyle{}}
 }
 
-// finish sets a missing document title. If exactly one paragraph has the Title style, its text becomes the title.
+// finish sets a missing document title if exactly one paragraph has the Title style.
 func (r *reader) finish() {
 	if r.p.Doc.Title == "" && r.titles == 1 {
 		r.p.Doc.Title = r.title
 	}
 }
 
-// document reads the metadata, styles and body in one XML file. A packed document has a separate file for each; a flat
-// document has them all in one file.
+// document reads the metadata, styles and body in one XML file. In a packed document, each has a file of its own; a
+// flat document has them all in one.
 func (r *reader) document(sc *xmlscan.Scanner) {
 	if _, ok := sc.Root(); !ok {
 		return

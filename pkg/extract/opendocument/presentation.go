@@ -28,7 +28,7 @@ func (r *reader) presentation(sc *xmlscan.Scanner) {
 	})
 }
 
-// slide collects a slide's text. The title comes first, even if another shape precedes it.
+// slide collects a slide's text. The title comes first, even if it isn't the first shape.
 type slide struct {
 	r      *reader
 	sc     *xmlscan.Scanner
@@ -96,7 +96,7 @@ func (s *slide) isTitle(e xml.StartElement) bool {
 	return xmlscan.Attr(e, "class") == "title" && len(s.title) == 0
 }
 
-// isFooter reports whether frames with this class repeat the same text on every slide.
+// isFooter reports whether frames of this class repeat on every slide.
 func isFooter(class string) bool {
 	switch class {
 	case "header", "footer", "date-time", "page-number":

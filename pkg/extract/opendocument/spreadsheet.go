@@ -38,7 +38,7 @@ func (r *reader) spreadsheet(sc *xmlscan.Scanner) {
 	})
 }
 
-// sheet is the state while reading a sheet.
+// sheet holds the state of reading a sheet.
 type sheet struct {
 	r      *reader
 	sc     *xmlscan.Scanner
@@ -72,8 +72,8 @@ func (s *sheet) read() {
 	}
 }
 
-// element reads an element in the sheet. For a group of rows, it returns false, and the caller then reads the rows one
-// by one.
+// element reads an element in the sheet. It returns false for a group of rows, so that the caller reads them one by
+// one.
 func (s *sheet) element(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "table-row":
@@ -109,7 +109,7 @@ type cell struct {
 	columns, rows int // number of columns and rows it spans
 }
 
-// readRow reads a row, which may be repeated.
+// readRow reads a row, which may have a repeat count.
 func (s *sheet) readRow(e xml.StartElement) error {
 	times := 1
 	if n, err := strconv.Atoi(xmlscan.Attr(e, "number-rows-repeated")); err == nil && n > 1 {
@@ -173,7 +173,7 @@ func (s *sheet) put(row *table.Row, column int, c cell) {
 	}
 }
 
-// emit writes a row as often as it is repeated, up to a limit.
+// emit writes a row up to `times` times, within a limit.
 func (s *sheet) emit(row table.Row, times int) error {
 	if err := s.heading(); err != nil {
 		return err
@@ -206,8 +206,8 @@ func (s *sheet) emit(row table.Row, times int) error {
 	return nil
 }
 
-// fillMerged fills in the texts of merged cells that extend into a row from above, except long ones, and records the
-// merged cells that start in the row.
+// fillMerged fills in the texts of merged cells that extend down into a row, except long ones, and records merged cells
+// that start there.
 func (s *sheet) fillMerged(row *table.Row, number int) {
 	for column, m := range s.above {
 		if m.last < number {
@@ -228,8 +228,8 @@ func (s *sheet) fillMerged(row *table.Row, number int) {
 	}
 }
 
-// readCell reads the current element as a cell. The cell's text is what a spreadsheet program shows or, if the file
-// stores only a value, is derived from that value.
+// readCell reads the current element as a cell. Its text is what a spreadsheet program shows or, if the file stores
+// only a value, derived from that.
 func (s *sheet) readCell(e xml.StartElement, column int) cell {
 	c := cell{times: 1, columns: repeats(e, "number-columns-spanned"), rows: repeats(e, "number-rows-spanned")}
 	if n, err := strconv.Atoi(xmlscan.Attr(e, "number-columns-repeated")); err == nil && n > 1 {
@@ -300,7 +300,7 @@ func (s *sheet) remark() string {
 	return strings.Join(lines, "\n")
 }
 
-// comment keeps a comment until the rows are written.
+// comment holds a comment back until the rows are written.
 func (s *sheet) comment(column int, text, remark string) {
 	if s.r.p.Src.PlainRows {
 		s.r.p.Out.Warn("the document has comments, which are indexed but not part of its plain text")
@@ -316,7 +316,7 @@ func (s *sheet) comment(column int, text, remark string) {
 	s.later(domain.Block{Kind: domain.BlockParagraph, Text: name + ": " + remark, Sheet: s.name, Row: min(s.row+1, format.MaxSheetRows)})
 }
 
-// boxes keeps the texts in shapes until the rows are written. `descend` walks the shapes.
+// boxes holds the text in shapes back until the rows are written. `descend` walks the shapes.
 func (s *sheet) boxes(descend func(take func(xml.StartElement) bool)) {
 	w := &walker{r: s.r, sc: s.sc, emit: func(b domain.Block) error {
 		b.Sheet = s.name

@@ -28,7 +28,7 @@ type listLevel struct {
 	start          int
 }
 
-// readStyles records the default language, the styles and the list styles among the current element's children.
+// readStyles records the default language, styles and list styles in the current element.
 func (r *reader) readStyles(sc *xmlscan.Scanner) {
 	sc.Each(func(e xml.StartElement) bool {
 		switch name := xmlscan.Attr(e, "name"); {

@@ -57,7 +57,7 @@ func (t *grid) element(e xml.StartElement) bool {
 	return true
 }
 
-// row reads a row. It writes a repeated row as often as it occurs, or only once if it is empty.
+// row reads a row. A repeated row is written as often as it occurs, or once if it is empty.
 func (t *grid) row(e xml.StartElement) {
 	var row ooxml.Row
 	filled := false
@@ -103,8 +103,8 @@ func (t *grid) row(e xml.StartElement) {
 	}
 }
 
-// spread removes the placeholders to the right of cells that span several columns. It keeps the placeholders below
-// cells that span several rows.
+// spread removes the placeholders to the right of cells that span several columns, but not those below cells that span
+// several rows.
 func (t *grid) spread(cells []ooxml.Cell) []ooxml.Cell {
 	var kept []ooxml.Cell
 	for i := 0; i < len(cells); {

@@ -30,8 +30,8 @@ func (w *walker) put(b domain.Block) {
 	}
 }
 
-// element reads an element at paragraph level. It returns false for an element that just wraps others, so that the
-// caller walks its content.
+// element reads an element at paragraph level. It returns false for a mere wrapper, so that the caller walks its
+// content.
 func (w *walker) element(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "h", "p":
@@ -52,7 +52,7 @@ func (w *walker) element(e xml.StartElement) bool {
 	return true
 }
 
-// paragraph reads a heading or paragraph. Any text boxes, notes and comments in it are emitted after it.
+// paragraph reads a heading or paragraph, followed by any text boxes, notes and comments in it.
 func (w *walker) paragraph(e xml.StartElement) {
 	p := &paragraph{w: w}
 	p.read()
@@ -222,7 +222,7 @@ func (p *paragraph) element(e xml.StartElement) bool {
 	return false
 }
 
-// nestedWalker returns a walker for content nested in the paragraph. The content's blocks follow the paragraph.
+// nestedWalker returns a walker for nested content, whose blocks follow the paragraph.
 func (p *paragraph) nestedWalker() *walker {
 	return &walker{r: p.w.r, sc: p.w.sc, tables: p.w.tables, emit: func(b domain.Block) error {
 		p.after = append(p.after, b)
@@ -238,7 +238,7 @@ func (p *paragraph) link(address string) {
 	}
 }
 
-// note reads a footnote or endnote. Its mark is written twice: in the running text and in front of the note.
+// note reads a footnote or endnote. Its mark is written both in the running text and before the note.
 func (p *paragraph) note() {
 	mark, w := "", p.nestedWalker()
 	p.w.sc.Each(func(e xml.StartElement) bool {

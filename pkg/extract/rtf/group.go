@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// destination says what the text in a group is for.
+// destination is what a group's text is for.
 type destination int
 
 const (
@@ -22,7 +22,7 @@ const (
 	label                   // a list item's number or bullet
 )
 
-// group is the state of an RTF group, i.e. text in braces. It inherits the enclosing group's state.
+// group is the state of an RTF group (text in braces). It is inherited from the enclosing group.
 type group struct {
 	to              destination
 	begun           bool // it has text or words
@@ -90,13 +90,13 @@ func (r *reader) close() error {
 	return err
 }
 
-// skips lists destinations whose text is not for readers. Destinations that the file marks as optional are skipped too,
-// unless optionals lists them.
+// skips lists destinations without text for readers. Those marked as optional are skipped as well, except for
+// optionals.
 var skips = wordset.Of(`colortbl filetbl revtbl pict objdata nonshppict shprslt nonesttables xe tc rxe bkmkstart bkmkend listtable listoverridetable
 	list listname leveltext levelnumbers rsidtbl generator template private userprops xmlnstbl themedata colorschememapping datastore latentstyles htmltag mhtmltag sp objclass objname
 	ftnsep ftnsepc aftnsep aftnsepc ftncn aftncn formfield falt panose`)
 
-// optionals lists destinations that are read even though the file marks them as optional.
+// optionals lists destinations to read even if the file marks them as optional.
 var optionals = wordset.Of(`shppict shpinst shptxt do dptxbxtext ud moMath moMathPara fldinst listtext pntext nesttableprops annotation upr`)
 
 // destinationWord handles a word that names a destination. It returns false for other words.
@@ -176,8 +176,8 @@ func (r *reader) destinationWord(word string) (bool, error) {
 	return true, nil
 }
 
-// collect starts collecting the current group's text for the destination `to` and returns the text's builder. It
-// returns nil if the group is not visible, because its text is then skipped or already being collected.
+// collect starts collecting the current group's text for `to` and returns its builder. It returns nil if the group
+// isn't visible: its text is then skipped or already being collected.
 func (r *reader) collect(to destination) *strings.Builder {
 	g := r.group()
 	if g.to != visible {

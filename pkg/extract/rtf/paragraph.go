@@ -40,13 +40,13 @@ type grid struct {
 	total  int
 }
 
-// cellDefinition describes how a cell is merged.
+// cellDefinition says which neighbour a cell is merged with.
 type cellDefinition struct {
 	below bool // with the cell above
 	right bool // with the cell to the left
 }
 
-// take returns the current paragraph's text and links and clears both.
+// take returns and clears the current paragraph's text and links.
 func (f *flow) take() (string, []domain.BlockLink) {
 	text, links := strings.TrimSpace(f.text.String()), f.links
 	f.text.Reset()
@@ -101,7 +101,7 @@ func (r *reader) endParagraph() error {
 	return f.emitAfter(&f.after)
 }
 
-// emitAfter emits and clears blocks that had to wait for the end of a paragraph or table, such as footnotes.
+// emitAfter emits and clears blocks that had to wait until the end of a paragraph or table, such as footnotes.
 func (f *flow) emitAfter(after *[]domain.Block) error {
 	blocks := *after
 	*after = nil
@@ -214,8 +214,8 @@ func (r *reader) endLink(g group) {
 	}
 }
 
-// nested reads the current group as a separate flow, so that its paragraphs are not mixed with those around it. The
-// first paragraph starts with `mark`. At the end of the group, nested calls `done` with the flow's blocks.
+// nested reads the current group as a separate flow, apart from the paragraphs around it. The first paragraph starts
+// with `mark`. At the end of the group, `done` gets the flow's blocks.
 func (r *reader) nested(done func([]domain.Block) error, mark string) {
 	g := r.group()
 	if g.to != visible {
@@ -243,7 +243,7 @@ func (r *reader) nested(done func([]domain.Block) error, mark string) {
 	}
 }
 
-// footnote reads a footnote or endnote. Its number is written twice: in the running text and in front of the note.
+// footnote reads a footnote or endnote. Its number is written both in the running text and before the note.
 func (r *reader) footnote() error {
 	if r.group().to != visible {
 		return nil
@@ -277,8 +277,8 @@ func (r *reader) comment() error {
 	return nil
 }
 
-// margin reads a header or footer. Text that occurs in several sections is read only once. Headers are emitted after
-// the current paragraph, and footers after the body.
+// margin reads a header or footer. Text repeated in several sections is read once. Headers follow the current
+// paragraph, and footers the body.
 func (r *reader) margin(header bool) error {
 	outer := r.flow
 	r.nested(func(blocks []domain.Block) error {

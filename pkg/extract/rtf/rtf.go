@@ -25,7 +25,7 @@ func looksRTF(head []byte) bool {
 	return found && (len(s) == 0 || s[0] >= '0' && s[0] <= '9' || bytes.IndexByte([]byte(`\{} `), s[0]) >= 0)
 }
 
-// read reads an RTF file. It reads damaged files as far as possible.
+// read reads an RTF file. It reads as much of a damaged file as possible.
 func read(p *format.Parser) error {
 	p.Doc.Route = "rtf"
 	r := &reader{p: p, in: bufio.NewReaderSize(io.NewSectionReader(p.Src.Data, 0, p.Src.Size), 64<<10), codePage: "windows-1252",
@@ -104,7 +104,7 @@ func (r *reader) run() error {
 	return nil
 }
 
-// control reads a control word or symbol whose backslash has been read.
+// control reads a control word or symbol, after its backslash.
 func (r *reader) control() error {
 	c, err := r.in.ReadByte()
 	if err != nil {

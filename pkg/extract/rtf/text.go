@@ -11,7 +11,7 @@ import (
 // symbolFont is the pseudo-encoding of symbol fonts.
 const symbolFont = "symbol"
 
-// charsetName returns the encoding for a font's character set, or "" if the document's own encoding applies.
+// charsetName returns a font's encoding by its character set, or "" if the document's encoding applies.
 func charsetName(set int) string {
 	switch set {
 	case 2:
@@ -52,10 +52,10 @@ func charsetName(set int) string {
 	return ""
 }
 
-// maxPending is the maximum number of bytes to collect before decoding.
+// maxPending is the maximum number of bytes collected before decoding.
 const maxPending = 4096
 
-// byte adds one byte of text, to be decoded with the current font's encoding.
+// byte adds one byte of text in the current font's encoding.
 func (r *reader) byte(c byte) error {
 	if r.fallback > 0 {
 		r.fallback--
@@ -101,8 +101,8 @@ func (r *reader) decode() error {
 	return r.put(text)
 }
 
-// symbolText returns the character for a byte in the Symbol font and similar fonts. Letters become Greek letters, and
-// non-ASCII bytes become bullets.
+// symbolText decodes a byte in the Symbol font or a similar one. Letters become Greek, and non-ASCII bytes become
+// bullets.
 func symbolText(c byte) string {
 	const upper, lower = "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ", "αβχδεφγηιϕκλμνοπθρστυϖωξψζ"
 	switch {
@@ -116,7 +116,7 @@ func symbolText(c byte) string {
 	return string(rune(c))
 }
 
-// unicode adds the character with the given code and skips the characters that replace it in older readers.
+// unicode adds a character by code and skips the replacement for older readers.
 func (r *reader) unicode(number int) error {
 	if err := r.decode(); err != nil {
 		return err
@@ -151,7 +151,7 @@ func (r *reader) text(s string) error {
 	return r.put(s)
 }
 
-// maxCollected is the maximum size, in bytes, of text that the document itself does not show, such as a title.
+// maxCollected is the maximum size of hidden text such as a title, in bytes.
 const maxCollected = 8 << 10
 
 // put adds decoded text to the current group's destination.

@@ -9,13 +9,13 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// characters maps control words that represent characters to those characters.
+// characters maps control words to the characters they represent.
 var characters = map[string]string{
 	"tab": "\t", "line": "\n", "softline": "\n", "lbr": "\n", "page": "\n", "column": "\n", "emdash": "—", "endash": "–", "lquote": "‘", "rquote": "’",
 	"ldblquote": "“", "rdblquote": "”", "bullet": "•", "emspace": " ", "enspace": " ", "qmspace": " ", "nestcell": "\t", "nestrow": "\n",
 }
 
-// word handles a control word. `has` says whether the word has a parameter, and `number` is the parameter.
+// word handles a control word with the parameter `number`, or without one if `has` is false.
 func (r *reader) word(word string, number int, has bool) error {
 	if word == "u" {
 		return r.unicode(number)
@@ -83,7 +83,7 @@ func (r *reader) characterWord(word string, number int, on bool) bool {
 	return true
 }
 
-// maxFallback is the maximum number of replacement characters for older readers after a character written as a number.
+// maxFallback is the maximum number of replacement characters for older readers per Unicode character.
 const maxFallback = 16
 
 // paragraphWord handles a word that sets a paragraph or table property, or that ends a paragraph or part of a table.
@@ -127,7 +127,7 @@ func (r *reader) paragraphWord(word string, number int) error {
 	return nil
 }
 
-// outlineLevel returns a heading's 0-based level, or noOutline if `number` is not a level.
+// outlineLevel returns a heading's 0-based level, or noOutline if `number` is out of range.
 func outlineLevel(number int) int {
 	if number < 0 || number > 8 {
 		return noOutline
@@ -175,8 +175,8 @@ func (r *reader) styleWord(word string, number int) {
 	}
 }
 
-// named handles a style's name. A style without an outline level is recognised as a heading by its English name, such
-// as "heading 1"; all programs except Word write the English names.
+// named handles a style's name. A style without an outline level is a heading if its English name says so ("heading
+// 1"); only Word writes other languages' names.
 func (r *reader) named(name string) {
 	g := r.group()
 	name = strings.ToLower(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(name), ";")))
@@ -210,8 +210,7 @@ func dateText(d *[5]int) string {
 	return fmt.Sprintf("%04d-%02d-%02dT%02d:%02d:00", d[0], d[1], d[2], d[3], d[4])
 }
 
-// hyperlink returns the address that a field with this instruction links to, or "" if the field does not link to
-// another document.
+// hyperlink returns the address in a field's instruction, or "" if it doesn't link to another document.
 func hyperlink(instruction string) string {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(instruction), "HYPERLINK")
 	if !ok {
@@ -235,7 +234,7 @@ func fieldName(instruction string) string {
 	return strings.ToUpper(name)
 }
 
-// isNumber reports whether a list item's label is a number, such as "1." or "a)", rather than a bullet.
+// isNumber reports whether a list item's label is a number, such as "1." or "a)", and not a bullet.
 func isNumber(label string) bool {
 	return strings.ContainsFunc(label, unicode.IsDigit) || strings.ContainsFunc(label, unicode.IsLetter) && strings.ContainsAny(label, ".)")
 }

@@ -104,8 +104,8 @@ func (w *Writer) Flush() error {
 	return w.decide(false)
 }
 
-// decide determines whether the pending rows have a header, are records without a header, or are label-value pairs, and
-// then writes them. `ended` is true if an empty row follows them.
+// decide finds out whether the pending rows have a header, are records without one, or are label-value pairs, and
+// writes them. `ended` is true if an empty row follows.
 func (w *Writer) decide(ended bool) error {
 	w.Decided = true
 	rows := w.pending
@@ -164,8 +164,7 @@ func (w *Writer) decide(ended bool) error {
 	return nil
 }
 
-// headerAt returns the index of the first row that names the columns and the number of such rows. `at` is -1 if there
-// are none.
+// headerAt returns the index of the first header row, or -1 if there is none, and the number of header rows.
 func (w *Writer) headerAt(rows []Row, cells [][]string) (at, depth int) {
 	at, depth = mergedHeader(rows)
 	if at < 0 {
@@ -182,9 +181,9 @@ func (w *Writer) headerAt(rows []Row, cells [][]string) (at, depth int) {
 	return at, depth
 }
 
-// pairsIn returns the label and value columns if the rows are a property table. It returns nil if the rows seem to be
-// records, for example because a row is highlighted or marked as a header, or because the rows continue a table after a
-// gap. `at` is the index of the possible header row, or -1 if there is none.
+// pairsIn returns the label and value columns of a property table. It returns nil if the rows seem to be records, for
+// example because one is highlighted or marked as a header, or because they continue a table after a gap. `at` is the
+// index of the possible header row, or -1.
 func (w *Writer) pairsIn(rows []Row, cells [][]string, at int) *PairColumns {
 	c, ok := PairsOf(cells)
 	if !ok || w.IsHeader || w.Header != nil && at < 0 && Filled(w.Header) <= 2 || slices.ContainsFunc(rows, func(r Row) bool { return r.Header }) {
@@ -212,7 +211,7 @@ func (r *Row) allMarked() bool {
 	return true
 }
 
-// labelsMarked reports whether all rows' labels are highlighted and their values are not.
+// labelsMarked reports whether all labels are highlighted and no values are.
 func labelsMarked(rows []Row, c PairColumns) bool {
 	for _, r := range rows {
 		if !r.isMarked(c.label) || r.isMarked(c.value) {
@@ -252,8 +251,7 @@ func NamedCells(header, row []string) string {
 	return b.String()
 }
 
-// isNote reports whether a row repeats the header, or is a heading or remark between the records, with words only in
-// the first column.
+// isNote reports whether a row repeats the header, or is a heading or remark with words only in the first column.
 func (w *Writer) isNote(cells []string) bool {
 	if slices.Equal(cells, w.Header) {
 		return true
@@ -266,8 +264,8 @@ func (w *Writer) emit(r Row, text string) error {
 	return w.Out.Add(domain.Block{Kind: domain.BlockTableRow, Text: text, Page: w.Page, Sheet: w.Sheet, Row: r.Number, Links: r.Links})
 }
 
-// textWithLinks returns the cells, each followed by its link address unless the text already contains it. There are at
-// most as many addresses as a block can have links.
+// textWithLinks returns the cells, each followed by its link address unless the text already contains it. The number of
+// addresses is limited to a block's maximum number of links.
 func (r *Row) textWithLinks() []string {
 	if r.Targets == nil {
 		return r.Cells
@@ -289,7 +287,7 @@ type ColumnNames struct {
 	Exact bool // merged cells define each name's columns
 }
 
-// names returns the names in a header row. The text of a cell that spans several columns names each of them.
+// names returns a header row's names. A cell that spans several columns names each of them.
 func (r *Row) names() ColumnNames {
 	n := ColumnNames{Cells: slices.Clone(r.Cells)}
 	for _, m := range r.Merged {
@@ -309,8 +307,8 @@ func (r *Row) names() ColumnNames {
 	return n
 }
 
-// JoinHeaders joins each column's names from the header rows into one name, such as "2024 Revenue". If no cells are
-// merged, a group's name is only in its first column but also applies to the empty cells to its right.
+// JoinHeaders joins each column's header cells into one name, such as "2024 Revenue". Without merged cells, a group's
+// name is only in its first column but also applies to the empty cells on its right.
 func JoinHeaders(rows []ColumnNames) []string {
 	names := slices.Clone(rows[len(rows)-1].Cells)
 	for _, row := range slices.Backward(rows[:len(rows)-1]) {

@@ -44,7 +44,7 @@ func TestHeaderRowsAreFound(t *testing.T) {
 	}
 }
 
-// written returns the lines that the writer writes for the rows. An empty row is a gap.
+// written returns what the writer writes for the rows. An empty row is a gap.
 func written(t *testing.T, w *Writer, rows []Row) string {
 	t.Helper()
 	var lines []string

@@ -8,8 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// sheetAbove returns the number of rows with properties and values above a table of items, including title rows, or 0
-// if there are none.
+// sheetAbove returns the number of rows of properties, including titles, above a table of items. It may be 0.
 func (w *Writer) sheetAbove(rows []Row, cells [][]string) int {
 	if w.IsHeader || w.Plain {
 		return 0
@@ -17,10 +16,9 @@ func (w *Writer) sheetAbove(rows []Row, cells [][]string) int {
 	return PropertyRows(cells, func(i int) bool { return rows[i].Header }, func(i int) bool { return rows[i].hasWideCell() })
 }
 
-// PropertyRows returns how many leading rows contain pairs of a property and its value, including title rows. If a
-// table of items follows, only the rows above it count. Otherwise all rows count, as long as one of them contains
-// several pairs. The result is 0 if there are no such rows. `header` reports whether a row is marked as a header, and
-// `wide` reports whether a row has merged cells next to other cells.
+// PropertyRows returns how many leading rows hold property-value pairs, including title rows. If a table of items
+// follows, only rows above it count. Otherwise all rows count if any holds several pairs, and none if not. `header`
+// reports whether a row is marked as a header, and `wide` whether it has merged cells next to others.
 func PropertyRows(cells [][]string, header, wide func(row int) bool) int {
 	n := slices.IndexFunc(cells, func(r []string) bool { return Filled(r) > 2 && !labelledCells(r) })
 	first := -1 // column of the first name in the table of items
@@ -66,8 +64,8 @@ func PropertyRows(cells [][]string, header, wide func(row int) bool) int {
 	return n
 }
 
-// hasWideCell reports whether a cell in the row spans several columns next to other cells. A title across the whole row
-// does not count.
+// hasWideCell reports whether a cell spans several columns next to other cells. A title across the whole row doesn't
+// count.
 func (r *Row) hasWideCell() bool {
 	return Filled(r.Cells) > 1 && slices.ContainsFunc(r.Merged, func(m Merged) bool { return m.ColumnSpan > 1 && m.Column > 0 })
 }
@@ -89,15 +87,15 @@ func pairIn(row []string) (c PairColumns, ok bool) {
 	return c, c.value >= 0
 }
 
-// labelledCells reports whether a row holds several properties, each a label followed by its value. Labels end in a
-// colon or are common property names.
+// labelledCells reports whether a row holds several label-value pairs, with labels that end in a colon or are common
+// property names.
 func labelledCells(row []string) bool {
 	return colonCells(row) || alternatesLabels(row, func(s string) bool { return isLabel(s) && isProperty(s) })
 }
 
 func colonCells(row []string) bool { return alternatesLabels(row, IsColonLabel) }
 
-// alternatesLabels reports whether a row consists of several labels, each followed by a cell that is not a label.
+// alternatesLabels reports whether a row consists of several labels, each followed by a non-label.
 func alternatesLabels(row []string, label func(string) bool) bool {
 	labels, expect := 0, true
 	for _, cell := range row {
@@ -120,15 +118,15 @@ func IsColonLabel(s string) bool {
 	return (strings.HasSuffix(s, ":") || strings.HasSuffix(s, "：")) && isLabel(strings.TrimRight(s, ":："))
 }
 
-// IsPropertySheet reports whether the rows are, or start with, properties and their values. A row has one or two pairs.
+// IsPropertySheet reports whether the rows are, or start with, property-value pairs, one or two per row.
 func (w *Writer) IsPropertySheet(rows []Row) bool {
 	cells := lists.Map(rows, func(r Row) []string { return r.Cells })
 	c, ok := PairsOf(cells)
 	return ok && (c.colons(cells) || labelsMarked(rows, c) || c.hasKnownLabels(cells)) || w.isDoubleSheet(rows) || w.sheetAbove(rows, cells) > 0
 }
 
-// isDoubleSheet reports whether each row has two properties, each followed by its value. Their labels end in colons,
-// are bold, or are common property names.
+// isDoubleSheet reports whether each row holds two property-value pairs, with labels that end in colons, are bold, or
+// are common property names.
 func (w *Writer) isDoubleSheet(rows []Row) bool {
 	const fewest, columns = 2, 4
 	var at []int // columns of label, value, label and value
@@ -200,7 +198,7 @@ func PairsLine(row []string) string {
 }
 
 // hasKnownLabels reports whether most labels are property names common in forms and data sheets. It returns false if
-// the first row is a header that names the value column.
+// the first row is a header for the value column.
 func (c PairColumns) hasKnownLabels(rows [][]string) bool {
 	hits, all := 0, 0
 	for i, r := range rows {
@@ -219,8 +217,8 @@ func (c PairColumns) hasKnownLabels(rows [][]string) bool {
 	return hits >= 2 && hits*2 >= all
 }
 
-// KnownFirst is stricter than hasKnownLabels: the label in the first row must also be a common property name. It is for
-// tables whose first row is marked as a header only by its style.
+// KnownFirst is stricter than hasKnownLabels: the first row's label must be a common property name, too. It is for
+// tables whose first row is a header only by its style.
 func (c PairColumns) KnownFirst(rows [][]string) bool {
 	label, _ := c.cells(rows[0])
 	return isProperty(label) && c.hasKnownLabels(rows)

@@ -7,8 +7,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// dataWriter writes a tree of elements as JSON. An element with children or attributes becomes an object; any other
-// element becomes a string. Adjacent elements with the same name become an array.
+// dataWriter writes a tree of elements as JSON. Elements with children or attributes become objects, others strings.
+// Adjacent elements with the same name become an array.
 type dataWriter struct {
 	p   *format.Parser
 	out strings.Builder
@@ -26,8 +26,7 @@ func (w *dataWriter) value(n *node) error {
 	return nil
 }
 
-// object writes an element as a JSON object. If the element also contains text, that text becomes the value of the key
-// "".
+// object writes an element as a JSON object. Text directly in the element has the key "".
 func (w *dataWriter) object(n *node) error {
 	w.out.WriteByte('{')
 	first := true

@@ -2,8 +2,8 @@ package xml
 
 import "github.com/sluice/sluice/pkg/wordset"
 
-// Element names in DocBook, DITA, JATS, TEI and similar formats. No name means different things in two of them, so one
-// list serves all formats.
+// Element names in DocBook, DITA, JATS, TEI and similar formats. One list serves all of them, because no name has
+// different meanings.
 var (
 	// documents are the root elements of documents.
 	documents = wordset.Of(`book article chapter part appendix section refentry topic concept task reference troubleshooting glossentry dita TEI`)
@@ -16,7 +16,7 @@ var (
 		choices dl def-list qandaset glosslist`)
 	// numbered are the lists whose items have numbers.
 	numbered = wordset.Of(`orderedlist ol procedure substeps steps`)
-	// terms are elements that contain a term. The definition follows in another element.
+	// terms contain a term. Its definition is in another element.
 	terms = wordset.Of(`term dt glossterm`)
 	// code holds text whose line breaks matter.
 	code = wordset.Of(`programlisting screen literallayout codeblock msgblock pre preformat eg address`)
@@ -25,15 +25,15 @@ var (
 		important hazardstatement sidebar equation variablelist itemizedlist orderedlist procedure blockquote simpletable list media supplementary-material lg`)
 	// rows are table rows.
 	rows = wordset.Of(`row tr strow sthead chrow chhead property prophead`)
-	// headers are the sections of tables whose rows name the columns.
+	// headers are table sections whose rows name the columns.
 	headers = wordset.Of(`thead sthead chhead prophead`)
 	// tables contain rows.
 	tables = wordset.Of(`table informaltable simpletable properties choicetable`)
-	// skipped are elements without text for readers.
+	// skipped have no text for readers.
 	skipped = wordset.Of(`indexterm index toc lot footnoteref tex-math annotation-xml graphic imagedata image journal-meta permissions object-id
 		article-id article-categories aff author-notes history counts related-article custom-meta-group revhistory legalnotice copyright
 		teiHeader bookmeta resourceid data data-about draft-comment required-cleanup processing-instruction style script binary`)
-	// information contains metadata for the document or part of it.
+	// information contains metadata for all or part of the document.
 	information = wordset.Of(`info articleinfo bookinfo chapterinfo sectioninfo sect1info setinfo prefaceinfo appendixinfo partinfo refentryinfo prolog
 		article-meta front`)
 	// footnotes follow the paragraph that refers to them.

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/ooxml"
 )
 
-// put emits a paragraph, preceded by its list item's label if there is one. A paragraph in a list becomes a list item.
+// put emits a paragraph, after its list item's label if there is one. In a list, a paragraph is a list item.
 func (w *walker) put(text string, kind domain.BlockKind, links []domain.BlockLink) error {
 	if text = strings.TrimSpace(text); text == "" {
 		return nil
@@ -23,8 +23,8 @@ func (w *walker) put(text string, kind domain.BlockKind, links []domain.BlockLin
 	return w.emit(b)
 }
 
-// paragraph emits an element's text as one or more paragraphs. Lists, tables and code in the element end a paragraph.
-// Footnotes follow the paragraph that contains them.
+// paragraph emits an element's text as one or more paragraphs, split at lists, tables and code. Footnotes follow the
+// paragraph that contains them.
 func (w *walker) paragraph(n *node) error {
 	in := &inline{w: w}
 	if err := in.children(n); err != nil {
@@ -174,7 +174,7 @@ func (w *walker) item(n *node) error {
 	return err
 }
 
-// content emits the content of a list item, table cell or note: either text, or paragraphs and other elements.
+// content emits a list item's, table cell's or note's content: text, or paragraphs and other elements.
 func (w *walker) content(n *node) error {
 	if n.isMixed() {
 		return w.paragraph(n)
@@ -266,7 +266,7 @@ func (t *grid) row(n *node, header bool) error {
 	return t.out.Add(row)
 }
 
-// text returns the text of the cell c and adds the cell's links to the row.
+// text returns the text of cell c and adds its links to the row.
 func (t *grid) text(c *node, row *ooxml.Row) string {
 	var texts []string
 	inner := *t.w

@@ -34,7 +34,7 @@ func (w *walker) document(root *node) error {
 	return w.element(root)
 }
 
-// header reads a TEI document's header: its title, its metadata, and its abstract, which is where GROBID puts it.
+// header reads a TEI document's header: title, metadata, and the abstract, which GROBID puts there.
 func (w *walker) header(header *node) error {
 	w.metadata(header)
 	if title := header.find("title"); title != nil && title.hasText() {
@@ -75,7 +75,7 @@ func (w *walker) element(n *node) error {
 	return w.section(n)
 }
 
-// section emits an element that contains others. Its title becomes a heading or, in a figure or table, a caption.
+// section emits an element that contains others. Its title becomes a heading or, for figures and tables, a caption.
 func (w *walker) section(n *node) error {
 	inner := *w
 	defer func() { w.label, w.notes = inner.label, inner.notes }()
@@ -126,7 +126,7 @@ func (w *walker) heading(title *node) error {
 	return w.emit(domain.Block{Kind: domain.BlockHeading, Level: min(w.level, 6), Text: text})
 }
 
-// information adds an element's metadata to the document's. It also emits an article's title and its abstracts.
+// information adds an element's metadata to the document's. It also emits an article's title and abstracts.
 func (w *walker) information(n *node) error {
 	if n.name == "front" {
 		for _, c := range n.children {
@@ -208,8 +208,7 @@ func (n *node) person() string {
 	return given.words() + " " + family.words()
 }
 
-// date returns the date in an element. If it consists of year, month and day, it is formatted as in ISO 8601; otherwise
-// it is returned as written.
+// date returns an element's date: in ISO 8601 if it consists of year, month and day, and as written otherwise.
 func (n *node) date() string {
 	year := n.child("year")
 	if year == nil {
@@ -230,7 +229,7 @@ func (n *node) date() string {
 	return date
 }
 
-// each calls `take` with each descendant element. If `take` returns false, it skips that element's descendants.
+// each calls `take` with each descendant, skipping the descendants of elements for which `take` returns false.
 func (n *node) each(take func(*node) bool) {
 	for _, c := range n.children {
 		if c.name != "" && take(c) {

@@ -29,7 +29,7 @@ var Format = format.Format{
 	Name:       "XML", Label: "XML", Text: true, Sniff: sniff, Read: read,
 }
 
-// sniff recognises XML by its declaration or, if the name says that it is XML, by its first tag.
+// sniff recognises XML by its declaration or, if the file is named as XML, by its first tag.
 func sniff(head []byte, named string) bool {
 	s := format.PageStart(head)
 	switch named {
@@ -41,7 +41,7 @@ func sniff(head []byte, named string) bool {
 	return false
 }
 
-// read reads an XML file as a document or as data. It does not expand entities that the file defines.
+// read reads an XML file as a document or as data. It doesn't expand entities defined in the file.
 func read(p *format.Parser) error {
 	if p.Src.Size > maxXML {
 		p.Out.Warn("the XML is longer than " + format.SizeText(maxXML) + ", so it was read as plain text")
@@ -81,7 +81,7 @@ func read(p *format.Parser) error {
 	return p.Piece(format.TypeJSON, strings.NewReader(w.out.String()))
 }
 
-// withoutDeclaration returns the text without its XML declaration, because the encoding in it no longer applies.
+// withoutDeclaration strips the XML declaration, because its encoding no longer applies.
 func withoutDeclaration(source string) string {
 	trimmed := strings.TrimLeft(source, " \t\r\n\ufeff")
 	if strings.HasPrefix(trimmed, "<?xml ") {
@@ -115,7 +115,7 @@ func (b *builder) tree() *node {
 	return b.element(e)
 }
 
-// element reads the current element. The scanner bounds the depth of the recursion.
+// element reads the current element. The scanner bounds the recursion.
 func (b *builder) element(e xml.StartElement) *node {
 	n := &node{name: e.Name.Local}
 	for _, a := range e.Attr {
@@ -191,8 +191,8 @@ func (n *node) hasText() bool {
 	return false
 }
 
-// words returns the text of an element and its descendants on one line, without footnotes and index terms. If an
-// element contains only elements, such as the parts of a name, spaces separate their texts.
+// words returns an element's text on one line, without footnotes and index terms. The texts of child elements without
+// text in between, such as the parts of a name, are separated by spaces.
 func (n *node) words() string {
 	var b strings.Builder
 	n.appendWords(&b)
@@ -213,7 +213,7 @@ func (n *node) appendWords(b *strings.Builder) {
 	}
 }
 
-// isMixed reports whether the element itself contains text, possibly next to child elements.
+// isMixed reports whether the element directly contains text.
 func (n *node) isMixed() bool {
 	for _, c := range n.children {
 		if c.name == "" && strings.TrimSpace(c.text) != "" {
@@ -223,17 +223,16 @@ func (n *node) isMixed() bool {
 	return false
 }
 
-// isProse reports whether the file is a document rather than data. A document has at least one paragraph with two or
-// more words. Also, either its root element marks it as a document and it has a title, or at least a third of the text
-// is in paragraphs.
+// isProse reports whether the file is a document and not data. It must have a paragraph with at least two words, and
+// either a document's root element with a title, or a third of its text in paragraphs.
 func (n *node) isProse() bool {
 	all, inside, sentences := n.weigh(false)
 	titled := n.child("title", "info", "front", "teiHeader") != nil
 	return sentences > 0 && (documents[n.name] && titled || inside*3 >= all)
 }
 
-// weigh returns the size in bytes of all text, the size of the text in paragraphs, and the number of paragraphs with
-// more than one word. `within` says whether the element is inside a paragraph.
+// weigh returns the size in bytes of all text and of the text in paragraphs, and the number of paragraphs with more
+// than one word. `within` means that the element is inside a paragraph.
 func (n *node) weigh(within bool) (all, inside, sentences int) {
 	size := len(strings.TrimSpace(n.text))
 	all = size

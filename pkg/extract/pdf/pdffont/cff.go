@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// cff holds the parts of a font in the Compact Font Format that map glyphs to characters.
+// cff holds the parts of a Compact Font Format font that map glyphs to characters.
 type cff struct {
 	names    []string // glyph names by glyph number; nil in CID-keyed fonts
 	cids     []int    // CIDs by glyph number in CID-keyed fonts; nil in other fonts
@@ -72,7 +72,7 @@ func cffIndex(data []byte, at int) (items [][]byte, end int) {
 	return items, base + offset(count)
 }
 
-// cffDict returns the first operand of each operator in a DICT. A two-byte operator has the key 0xc00 plus its second
+// cffDict returns the first operand of each operator in a DICT. A two-byte operator's key is 0xc00 plus its second
 // byte.
 func cffDict(b []byte) map[int]float64 {
 	dict := map[int]float64{}
@@ -123,7 +123,7 @@ func cffDict(b []byte) map[int]float64 {
 	return dict
 }
 
-// cffCharset returns the string number of each glyph's name or, in CID-keyed fonts, each glyph's CID, for n glyphs.
+// cffCharset returns, for each of n glyphs, the string number of its name or, in CID-keyed fonts, its CID.
 func cffCharset(data []byte, top map[int]float64, n int) []int {
 	sids := make([]int, n)
 	at := int(top[15])
@@ -205,7 +205,7 @@ func (f *cff) readEncoding(data []byte, at int, strs [][]byte) {
 	}
 }
 
-// glyphText returns the glyphs' text by glyph number, derived from their names, or nil if no name is known.
+// glyphText returns text by glyph number, derived from the glyphs' names, or nil if no name is known.
 func (f *cff) glyphText() map[uint32]string {
 	text := map[uint32]string{}
 	for g, name := range f.names {
@@ -227,8 +227,8 @@ func cffName(name string) string {
 	return glyphName(name)
 }
 
-// cffString returns the name with the string number `sid`. For most standard strings, it instead returns a zero byte
-// and the character; the zero byte distinguishes them from names.
+// cffString returns the name with string number `sid`. For most standard strings, it returns a zero byte and the
+// character instead; no name starts with a zero byte.
 func cffString(sid int, strs [][]byte) string {
 	switch {
 	case sid >= 391 && sid-391 < len(strs):

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdfobject"
 )
 
-// cidFont holds the additional properties of a composite font. Such a font's codes can have several bytes and map to
-// the glyph numbers (CIDs) of a character collection.
+// cidFont holds the additional properties of a composite font, whose codes can have several bytes and map to the glyph
+// numbers (CIDs) of a character collection.
 type cidFont struct {
 	encoding       *cmap           // embedded or predefined CMap; nil if codes are CIDs or Unicode
 	unicode        unicodeForm     // the predefined CMap's encoding form, if it is a Unicode encoding
@@ -73,7 +73,7 @@ func (f *Font) loadComposite(v pdf.Value) {
 	}
 }
 
-// predefined sets up a predefined CMap, which determines the character collection if the font does not name it.
+// predefined sets up a predefined CMap. It determines the character collection unless the font names one.
 func (f *Font) predefined(name string, collection *string) {
 	if name == "" {
 		return
@@ -114,7 +114,7 @@ func collectionOf(cmapName string) string {
 	return "Adobe-Japan1"
 }
 
-// loadGlyphs reads each glyph's text from the embedded font program, for fonts whose CIDs have no predefined meaning.
+// loadGlyphs reads the glyphs' text from the embedded font program, for fonts whose CIDs have no predefined meaning.
 func (c *cidFont) loadGlyphs(file *pdfobject.File, desc pdf.Value) {
 	p := loadProgram(file, desc.Key("FontDescriptor"))
 	c.glyphText = p.glyphs()
@@ -132,8 +132,7 @@ func (c *cidFont) loadGlyphs(file *pdfobject.File, desc pdf.Value) {
 	}
 }
 
-// cidMetrics reads a font's W or W2 array. Entries have one number in W and three in W2, of which it keeps only the
-// first.
+// cidMetrics reads a font's W or W2 array. It keeps an entry's first number of one (W) or three (W2).
 func cidMetrics(w pdf.Value, numbers int) map[uint32]float64 {
 	out := map[uint32]float64{}
 	budget := maxMapped // limits the number of widths, because entries may repeat a long list or overlap

@@ -21,8 +21,8 @@ type cmap struct {
 	vertical   bool
 }
 
-// textRange maps consecutive codes, from low to top, to consecutive texts. `first` is the text for `low`. For each
-// further code, the text's last character increases by one.
+// textRange maps the codes from low to top to consecutive texts. `first` is the text for `low`; each further code
+// increments its last character.
 type textRange struct {
 	low, top uint32
 	first    string
@@ -141,7 +141,6 @@ func (m *cmap) set(code uint32, text string) {
 	}
 }
 
-// increment returns `text` with its last character incremented by n.
 func increment(text string, n uint32) string {
 	if n == 0 {
 		return text
@@ -175,10 +174,10 @@ func (m *cmap) lookup(code uint32) string {
 	return ""
 }
 
-// entries returns the approximate number of characters in the map.
+// entries returns the approximate number of mapped characters.
 func (m *cmap) entries() int { return len(m.text) + len(m.textRanges) }
 
-// cid returns the glyph number for an n-byte code, and whether the map has one.
+// cid returns the glyph number for an n-byte code, and whether there is one.
 func (m *cmap) cid(code uint32, n int) (uint32, bool) {
 	if r, ok := adobe.Find(m.cids, n, code); ok {
 		return r.CID + code - r.Low, true
@@ -245,7 +244,7 @@ func destination(t pdfobject.Token) string {
 	return utf16Text(t.Str)
 }
 
-// utf16Text decodes big-endian UTF-16. It reads a single byte, which some programs write instead, as Latin-1.
+// utf16Text decodes big-endian UTF-16. Some programs write a single byte instead, which it decodes as Latin-1.
 func utf16Text(s string) string {
 	switch len(s) {
 	case 1:

@@ -23,7 +23,7 @@ type Font struct {
 	scale     float64 // factor from glyph space to text space; 1/1000 except for Type 3
 	toUnicode *cmap
 
-	// For simple fonts, by character code.
+	// By character code; simple fonts only.
 	codes  [256]string
 	widths [256]float64
 
@@ -49,7 +49,7 @@ type Cache struct {
 // NewCache returns an empty cache for a file's fonts.
 func NewCache(file *pdfobject.File) *Cache { return &Cache{file: file, fonts: map[string]*Font{}} }
 
-// Load reads a font from its dictionary. A damaged font's glyphs have no text.
+// Load reads a font from its dictionary. If the font is damaged, its glyphs have no text.
 func (c *Cache) Load(v pdf.Value) *Font {
 	key := strconv.FormatUint(uint64(pdfobject.ObjectNumber(v)), 10)
 	if key == "0" { // the font is inside another object
@@ -134,7 +134,7 @@ func firstRune(s string) rune {
 	return 0
 }
 
-// isUsable reports whether a ToUnicode entry maps to usable text. Some programs map codes to nothing or to a control
+// isUsable reports whether a ToUnicode entry maps to usable text. Some programs map codes to nothing or a control
 // character.
 func isUsable(s string) bool {
 	switch s {
@@ -147,8 +147,8 @@ func isUsable(s string) bool {
 	return r >= 0x20 && r != 0x7f && r != 0xfffd && r != 0xffff
 }
 
-// simpleTable returns a simple font's encoding: a named encoding, or the embedded font program's, with the changes from
-// the Differences array.
+// simpleTable returns a simple font's encoding: a named one, or the embedded font program's, with the Differences
+// applied.
 func (f *Font) simpleTable(v, desc pdf.Value) *[256]string {
 	enc := v.Key("Encoding")
 	base := enc.Name()
@@ -252,8 +252,8 @@ func (f *Font) applyDifferences(table *[256]string, diffs pdf.Value, program *pr
 	}
 }
 
-// bitmapTable completes the encoding of a Type 3 font whose glyphs have arbitrary names. Most such fonts hold bitmaps
-// of a Latin TeX font and keep that font's codes.
+// bitmapTable completes the encoding of a Type 3 font with arbitrary glyph names. Most such fonts are bitmaps of a
+// Latin TeX font and keep its codes.
 func bitmapTable(table *[256]string, names map[int]string) {
 	ligatures := [...]string{0x0b: "ff", 0x0c: "fi", 0x0d: "fl", 0x0e: "ffi", 0x0f: "ffl"}
 	for code := range names {

@@ -89,8 +89,8 @@ var texNames = map[string]string{
 	"hyphenchar": "-", "tie": "⁀", "compwordmark": "", "sfthyphen": "-", "ell": "ℓ",
 }
 
-// numberedName splits a name that consists of a prefix and the glyph's number, such as "g123", "cid00123" or "glyph12".
-// `ok` is false for other names.
+// numberedName splits a name such as "g123", "cid00123" or "glyph12" into prefix and glyph number. `ok` is false for
+// other names.
 func numberedName(name string) (prefix string, digits string, ok bool) {
 	i := len(name)
 	for i > 0 && (name[i-1] >= '0' && name[i-1] <= '9' || name[i-1] >= 'A' && name[i-1] <= 'F' && i > 1) {
@@ -102,8 +102,8 @@ func numberedName(name string) (prefix string, digits string, ok bool) {
 	return name[:i], name[i:], true
 }
 
-// codeName returns the text for a name that repeats the character code in decimal or hexadecimal digits. For example,
-// "c65", "a65" and "G41" are names for A. It returns "" for other names.
+// codeName returns the text for a name that repeats the character code in decimal or hexadecimal, such as "c65", "a65"
+// and "G41" for A. It returns "" for other names.
 func codeName(name string, code int) string {
 	_, digits, ok := numberedName(name)
 	if !ok || code < 0x20 || code == 0x7f {
@@ -118,11 +118,11 @@ func codeName(name string, code int) string {
 	return ""
 }
 
-// Readable replaces characters that affect only how text looks: ligatures and presentation forms become letters, and
+// Readable replaces characters that differ only in appearance: ligatures and presentation forms become letters, and
 // special spaces become plain spaces.
 func Readable(text string) string { return readable(text, "") }
 
-// readable is like Readable for text in a given font. The font's name may determine what private-use characters mean.
+// readable is like Readable, but the font's name may determine what private-use characters mean.
 func readable(text, fontName string) string {
 	plain := true
 	for i := range len(text) {
@@ -154,7 +154,7 @@ func readable(text, fontName string) string {
 	return out.String()
 }
 
-// privateRune returns a private-use character's meaning. It returns the character itself if no meaning is known.
+// privateRune returns what a private-use character means, or the character itself if that is unknown.
 func privateRune(r rune, fontName string) rune {
 	switch {
 	case r >= 0xf730 && r <= 0xf739: // old style figures

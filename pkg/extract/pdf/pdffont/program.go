@@ -41,7 +41,7 @@ func loadProgram(file *pdfobject.File, desc pdf.Value) *program {
 	return p
 }
 
-// read detects the font's type from its data, because the key in the font descriptor is often wrong.
+// read detects the font's type from its data, because the font descriptor's key is often wrong.
 func (p *program) read(data []byte) {
 	switch {
 	case bytes.HasPrefix(data, []byte("%!")) || data[0] == 0x80:
@@ -81,7 +81,7 @@ func (p *program) readCFF(data []byte) {
 func (p *program) isEmbedded() bool { return p.sfnt != nil || p.cff != nil || p.type1 }
 
 // named returns the text for a glyph whose name is just a number, such as "g12" or "glyph0012". It returns "" for other
-// names and if the glyph's text is unknown.
+// names and unknown glyphs.
 func (p *program) named(name string) string {
 	prefix, digits, ok := numberedName(name)
 	if !ok {

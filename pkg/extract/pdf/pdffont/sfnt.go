@@ -44,7 +44,7 @@ func u16(b []byte, at int) int {
 
 func u32(b []byte, at int) int { return u16(b, at)<<16 | u16(b, at+2) }
 
-// charMap is one of a font's maps from characters to glyph numbers.
+// charMap is one of a font's character-to-glyph maps.
 type charMap struct {
 	platform, kind int
 	at             int // offset in table cmap
@@ -109,8 +109,8 @@ func (s *sfnt) walk(m charMap, do func(char, glyph int)) {
 	}
 }
 
-// glyphText returns the glyphs' text by glyph number. It inverts the font's Unicode maps and uses glyph names where the
-// maps have no text. It returns nil if the font has neither.
+// glyphText returns text by glyph number: from the inverted Unicode maps or, where they have none, from glyph names. It
+// returns nil if the font has neither.
 func (s *sfnt) glyphText() map[uint32]string {
 	text := map[uint32]string{}
 	for _, m := range s.charMaps() {
@@ -119,7 +119,7 @@ func (s *sfnt) glyphText() map[uint32]string {
 		}
 		s.walk(m, func(char, glyph int) {
 			g := uint32(glyph)
-			// If several characters share a glyph, use the most common one, such as a space rather than a no-break space.
+			// If several characters share a glyph, use the most common: a space, not a no-break space.
 			if old, ok := text[g]; ok && !isPrivateUse(old) || len(text) >= maxMapped || char < 0x20 || char > 0x10ffff {
 				return
 			}
@@ -149,7 +149,7 @@ func isPrivateUse(s string) bool {
 	return false
 }
 
-// macExtra are the last of the 258 glyphs that TrueType fonts refer to by number.
+// macExtra are the last of the 258 standard glyphs that TrueType fonts refer to by number.
 var macExtra = []rune("ŁłŠšŽž¦ÐðÝýÞþ−×¹²³½¼¾₣ĞğİŞşĆćČčđ")
 
 func macGlyph(i int) string {
@@ -197,8 +197,8 @@ func (s *sfnt) names() []string {
 	return out
 }
 
-// codeText returns a table from character codes to text for a simple font without an encoding. It uses the symbol map
-// or the Macintosh map. In the symbol map, a character's number is its code, possibly plus 0xF000.
+// codeText maps a simple font's character codes to text if the font has no encoding. It uses the symbol map, in which a
+// character's number is its code, possibly plus 0xF000, or the Macintosh map.
 func (s *sfnt) codeText() *[256]string {
 	names := s.glyphText()
 	var table [256]string
