@@ -32,7 +32,7 @@ const (
 	DrawTimeout = 20 * time.Second // CPU time
 )
 
-// Default for Options.PictureTime.
+// PictureTime is the default of Options.PictureTime.
 const PictureTime = 10 * time.Minute
 
 // Options configure an Extractor. Zero fields get their defaults.
@@ -148,9 +148,9 @@ type Request struct {
 	// Languages are the languages of scanned pages in Tesseract's notation, such as eng or deu. If empty, the languages
 	// installed for each page's script are tried.
 	Languages []string
-	// Defer makes Extract fail with an error of kind Scanned instead of spending seconds per page on OCR. If only
-	// pictures within a document need OCR, Extract returns the remaining text and lists the pictures in the document's
-	// Unread. Defer has no effect if Tesseract is not installed.
+	// Defer makes Extract fail with an error of kind Scanned instead of spending seconds per page on OCR. If a document
+	// has other text besides pictures, Extract returns that text and lists the pictures in the document's Unread. Defer
+	// has no effect if Tesseract is not installed.
 	Defer bool
 	// Progress, if set, is called before OCR of each page with the number of pages done and the total.
 	Progress func(done, total int)

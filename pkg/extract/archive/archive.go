@@ -1,6 +1,6 @@
-// Package archive reads ZIP archives of files. It decides which files of an archive are read and under which path, and
-// counts the others by reason. Archives are untrusted: names never reach the file system, and the declared sizes limit
-// what is unpacked.
+// Package archive reads ZIP archives of files. It decides which files are read and under which path, and counts the
+// others by reason. Archives are untrusted: names never reach the file system, and declared sizes limit what is
+// unpacked.
 package archive
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Limits bound what is read of an archive.
+// Limits bound what is read from an archive.
 type Limits struct {
 	Files    int   // number of files
 	Unpacked int64 // total unpacked size of these files, in bytes
@@ -25,12 +25,12 @@ type Limits struct {
 const (
 	// MaxPath is the maximum length of a file's path, in characters.
 	MaxPath = 500
-	// The directory of an archive may have minDirectory bytes, and directoryPerFile more for each file that may be read.
+	// An archive's directory may have minDirectory bytes, plus directoryPerFile for each file that may be read.
 	minDirectory     = 1 << 20
 	directoryPerFile = 512
 )
 
-// Reasons for leaving out files, in addition to those about limits. They complete the sentence "3 files were left out:".
+// Reasons for skipping files, besides limits. They complete the sentence "3 files were left out:".
 const (
 	Encrypted  = "encrypted"
 	Compressed = "compressed by a method that cannot be read"
@@ -57,8 +57,8 @@ type File struct {
 	file *zip.File
 }
 
-// Open returns a reader of the unpacked file. It fails with an error, not io.EOF, if the content does not have the
-// declared size and checksum.
+// Open returns a reader for the unpacked file. It fails with an error other than io.EOF if the content doesn't match
+// the declared size and checksum.
 func (f File) Open() (io.ReadCloser, error) {
 	r, err := f.file.Open()
 	if err != nil {
@@ -67,8 +67,8 @@ func (f File) Open() (io.ReadCloser, error) {
 	return r, nil
 }
 
-// Open reads the directory of an archive of `size` bytes. It fails with a *format.Error if the archive is damaged or
-// hostile. Files can be read as long as data can.
+// Open reads the directory of an archive of `size` bytes. It returns a *format.Error if the archive is damaged or
+// hostile. `data` must stay readable as long as files are read.
 func Open(data io.ReaderAt, size int64, lim Limits) (*Archive, error) {
 	var fault *fs.PathError
 	src := &directoryReader{ReaderAt: data, left: minDirectory + int64(lim.Files)*directoryPerFile}
@@ -128,7 +128,7 @@ func Open(data io.ReaderAt, size int64, lim Limits) (*Archive, error) {
 	return a, nil
 }
 
-// checkRatio rejects archives that unpack to a multiple of their size that only hostile archives have.
+// checkRatio rejects archives whose unpacked size is such a multiple of their own that they must be hostile.
 func checkRatio(files []*zip.File, size int64) error {
 	total, packed := uint64(0), uint64(max(size, 1))
 	for _, f := range files {
@@ -140,8 +140,7 @@ func checkRatio(files []*zip.File, size int64) error {
 	return nil
 }
 
-// directoryReader limits how much is read while the archive's directory is read, because each of its entries takes
-// memory.
+// directoryReader limits how much is read for the archive's directory, because its entries take memory.
 type directoryReader struct {
 	io.ReaderAt
 	left int64

@@ -32,7 +32,7 @@ func file(name, content string) entry {
 	return entry{FileHeader: zip.FileHeader{Name: name, Method: zip.Deflate}, content: content}
 }
 
-// packed returns an archive with the entries.
+// packed returns an archive of the entries.
 func packed(t testing.TB, entries ...entry) []byte {
 	t.Helper()
 	var b bytes.Buffer

@@ -14,11 +14,11 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// maxNameSample is the maximum size of the names from which their encoding is guessed, in bytes.
+// maxNameSample is the maximum total size, in bytes, of the names used to guess their encoding.
 const maxNameSample = 64 << 10
 
-// decodeNames returns the names of the files in UTF-8. Names that are not valid UTF-8 have the code page of the machine
-// that packed them, which all names of an archive share, so that it is guessed from all of them together.
+// decodeNames returns the files' names in UTF-8. Names that aren't valid UTF-8 are in the packing machine's code page.
+// That is the same for the whole archive, so it is guessed from all names together.
 func decodeNames(files []*zip.File) []string {
 	var sample bytes.Buffer
 	names := lists.Map(files, func(f *zip.File) string {
@@ -46,13 +46,13 @@ func decodeNames(files []*zip.File) []string {
 	})
 }
 
-// Extra field with the name in UTF-8 (APPNOTE.TXT, section 4.6.9): version, CRC-32 of the header's name, name.
+// Extra field with the UTF-8 name (APPNOTE.TXT, section 4.6.9): version, CRC-32 of the header's name, name.
 const (
 	unicodePathID   = 0x7075
 	unicodePathHead = 1 + 4
 )
 
-// unicodeName returns the name in the extra field for it, or "" if there is none or the field belongs to another name.
+// unicodeName returns the name in the extra field, or "" if there is none or it belongs to another name.
 func unicodeName(f *zip.File) string {
 	le := binary.LittleEndian
 	for extra := f.Extra; len(extra) >= 4; {
@@ -72,8 +72,8 @@ func unicodeName(f *zip.File) string {
 	return ""
 }
 
-// cleanPath returns the path as a relative one with slashes, without control characters and characters that change the
-// direction of text. A path with ".." or a drive stays in the archive. The result is "" if nothing is left.
+// cleanPath returns a relative path with slashes, without control characters or characters that change text direction.
+// A path with ".." or a drive stays inside the archive. The result is "" if nothing is left.
 func cleanPath(name string) string {
 	name = strings.Map(func(r rune) rune {
 		switch {
@@ -94,7 +94,7 @@ func isFolder(f *zip.File, name string) bool {
 	return strings.HasSuffix(name, "/") || strings.HasSuffix(name, `\`) || f.Mode().IsDir()
 }
 
-// isSystemFile reports whether the file was added by an operating system and is no content.
+// isSystemFile reports whether the file was added by an operating system and isn't content.
 func isSystemFile(name string) bool {
 	base := path.Base(name)
 	return strings.HasPrefix(name, "__MACOSX/") || strings.HasPrefix(base, "._") || base == ".DS_Store" ||

@@ -17,7 +17,7 @@ const (
 	maxExample = 150
 )
 
-// Reasons counts the files that are left out, by reason. The zero value contains none.
+// Reasons counts skipped files by reason. The zero value is ready to use.
 type Reasons struct {
 	counts   map[string]int
 	examples map[string]string // path of the first file with the reason
@@ -39,7 +39,7 @@ func (r *Reasons) Add(reason, path string) {
 // Counts returns the number of files by reason, or nil if there are none.
 func (r *Reasons) Counts() map[string]int { return maps.Clone(r.counts) }
 
-// Warnings returns a sentence for each reason, the most frequent first. There is none for hidden files.
+// Warnings returns a sentence per reason, the most frequent first, but none for hidden files.
 func (r *Reasons) Warnings() []string {
 	var out []string
 	for _, reason := range slices.SortedFunc(maps.Keys(r.counts), func(a, b string) int {

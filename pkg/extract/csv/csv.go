@@ -69,7 +69,7 @@ func read(p *format.Parser) error {
 	return w.Flush()
 }
 
-// preamble reads the comment lines above the table. A comment with as many fields as the rows below it becomes the
+// preamble reads the comment lines above the table. If a comment has as many fields as the rows below, it becomes the
 // header row, without its comment mark.
 func preamble(p *format.Parser, r *reader) error {
 	width := r.commonFieldCount()
@@ -103,21 +103,21 @@ const (
 	maxRecordBytes      = 512 << 10 // maximum size of a record in bytes
 )
 
-// textLine is a line with its 1-based number in the file.
+// textLine is a line and its number, from 1.
 type textLine struct {
 	text   string
 	number int
 }
 
-// reader reads separated values according to RFC 4180. It also accepts common deviations: quotation marks within
-// fields, unbalanced quotation marks, and rows with different numbers of fields.
+// reader reads separated values as in RFC 4180. It also accepts common deviations: quotation marks within fields,
+// unbalanced ones, and rows of different lengths.
 type reader struct {
 	lines         *format.LineReader
 	lookahead     []textLine // lines read ahead
 	sep           rune
 	unclosedQuote int // number of the first line with an unclosed quotation mark; 0 if there is none
 	maxFieldLines int // maximum number of lines in a quoted field; each unclosed field halves it
-	// escaped says whether quotation marks in fields are escaped with backslashes.
+	// escaped means that quotation marks in fields are escaped with backslashes.
 	escaped bool
 }
 
@@ -147,7 +147,7 @@ func (r *reader) start() error {
 	return nil
 }
 
-// commonFieldCount returns the most frequent number of fields in the lines read ahead.
+// commonFieldCount returns the most common number of fields in the lookahead.
 func (r *reader) commonFieldCount() int {
 	texts := make([]string, 0, len(r.lookahead))
 	for _, l := range r.lookahead {
@@ -201,8 +201,7 @@ func (r *reader) record() (fields []string, at int, ok bool, err error) {
 	return record.fields, first.number, true, nil
 }
 
-// record splits one record into fields. It receives one line at a time, so that a long quoted field is scanned only
-// once.
+// record splits one record into fields. It takes one line at a time, so that a long quoted field is scanned only once.
 type record struct {
 	sep     rune
 	escaped bool // as in reader
@@ -211,9 +210,8 @@ type record struct {
 	quoted  []string // lines of that field so far
 }
 
-// escapedQuote matches a quotation mark with a backslash before it and a letter or digit after it. A match shows that
-// the file escapes quotation marks with backslashes. A backslash before any other quotation mark may simply be the last
-// character of the field.
+// escapedQuote matches a quotation mark between a backslash and a letter or digit, which shows that the file escapes
+// quotation marks with backslashes. Elsewhere, the backslash may just be the field's last character.
 var escapedQuote = regexp.MustCompile(`\\" ?[\p{L}\p{N}]`)
 
 // line adds the next line of the record.
@@ -256,8 +254,8 @@ func splitRecord(s string, sep rune) []string {
 }
 
 // quotedField reads a field up to its closing quotation mark, which must be followed by a separator or the end of the
-// line. Any other quotation mark, doubled or not, belongs to the text, so a field may contain an inch mark. If
-// `escaped` is set, a quotation mark after a backslash never closes the field.
+// line. Any other one, doubled or not, is text, such as an inch mark. If `escaped` is set, a quotation mark after a
+// backslash never closes the field.
 func quotedField(s, sep string, escaped bool) (field, rest string, closed bool) {
 	var b strings.Builder
 	marks := `"`
@@ -298,15 +296,14 @@ func quotedField(s, sep string, escaped bool) (field, rest string, closed bool) 
 	}
 }
 
-// separators lists the possible separators in the order they are tried. Each has an edge, i.e. a bonus added to its
-// score, which is higher the rarer the separator is in ordinary text and numbers.
+// separators lists the possible separators in the order they are tried. The edge is added to a separator's score; the
+// rarer it is in ordinary text and numbers, the higher.
 var separators = []struct {
 	r    rune
 	edge float64
 }{{',', 0.02}, {';', 0.06}, {'\t', 0.08}, {'|', 0.05}, {'\x1f', 0.05}, {'\x01', 0.05}, {'^', 0}, {'~', 0}, {':', -0.2}}
 
-// findSeparator returns the separator that splits the most lines into the same number of fields, which must be at least
-// two.
+// findSeparator returns the separator that splits the most lines into the same number of fields, at least two.
 func findSeparator(lines []string) rune {
 	best, bestScore := ',', 0.0
 	for _, sep := range separators {
@@ -322,7 +319,7 @@ func findSeparator(lines []string) rune {
 	return best
 }
 
-// greekQuestions reports whether the semicolons in comma-separated text are Greek question marks.
+// greekQuestions reports whether semicolons in comma-separated text are Greek question marks.
 func greekQuestions(lines []string) bool {
 	marks, ends := 0, 0
 	for _, line := range lines {
@@ -332,9 +329,9 @@ func greekQuestions(lines []string) bool {
 	return ends > 0 && ends*2 > marks
 }
 
-// fieldCounts splits the lines into records and counts their fields. `width` is the most common number of fields,
-// `votes` is the number of records with that many fields, and `records` is the total number of records. Records with a
-// single field do not affect `width`. Comments and empty lines do not count.
+// fieldCounts splits the lines into records and counts fields. `width` is the most common number of fields, `votes` is
+// the number of records with it, and `records` is the total. Records with one field don't affect `width`. Comments and
+// empty lines don't count.
 func fieldCounts(lines []string, sep rune) (width, votes, records int) {
 	counts, escaped := map[int]int{}, false
 	for i := 0; i < len(lines); i++ {

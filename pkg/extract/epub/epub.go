@@ -27,7 +27,7 @@ var Format = format.Format{
 
 const container = "META-INF/container.xml"
 
-// detectType recognises a book by its mimetype file or, because some producers omit it, by its container file.
+// detectType recognises a book by its mimetype file or, because some producers omit that, its container file.
 func detectType(p *format.Parser) string {
 	a := zip.Opened(p)
 	if kind, err := a.Read("mimetype"); err == nil && strings.TrimSpace(string(kind)) == mimeType || a.Has(strings.ToLower(container)) {
@@ -61,7 +61,7 @@ type heading struct {
 	level int
 }
 
-// read reads a book. Chapters that start without a heading get one from the table of contents. Parts outside the
+// read reads a book. Chapters without a heading at the start get one from the table of contents. Parts outside the
 // reading order come last.
 func read(p *format.Parser) error {
 	b := &book{p: p, a: zip.Opened(p), items: map[string]item{}, titles: map[string]heading{}, encrypted: map[string]bool{}}
@@ -99,7 +99,7 @@ func read(p *format.Parser) error {
 	return nil
 }
 
-// readLocks records which parts are encrypted. Often these are only obfuscated fonts, which are not read anyway.
+// readLocks records which parts are encrypted. Often they are only obfuscated fonts, which aren't read anyway.
 func (b *book) readLocks() error {
 	return b.a.Walk("META-INF/encryption.xml", func(sc *xmlscan.Scanner) {
 		sc.Descend(func(e xml.StartElement) bool {
@@ -192,8 +192,8 @@ func (b *book) metadata(sc *xmlscan.Scanner) {
 	b.p.Meta(domain.MetaKeywords, strings.Join(values["subject"], "; "))
 }
 
-// readContents reads the table of contents and keeps the first entry that points to each part. In EPUB 3, the table is
-// a page with nested lists; in EPUB 2, it consists of nested navPoint elements.
+// readContents reads the table of contents and keeps the first entry for each part. In EPUB 3, it is a page with nested
+// lists; in EPUB 2, nested navPoint elements.
 func (b *book) readContents(toc item) error {
 	if toc.part == "" {
 		return nil

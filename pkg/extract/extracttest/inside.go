@@ -11,8 +11,8 @@ import (
 // maxInside is the maximum size, in bytes, of packed content that is unpacked and damaged.
 const maxInside = 64 << 20
 
-// damagePacked unpacks a document's content, damages it and packs it again, so that the damage reaches the code that
-// reads the content, not just the unpacker. It returns nil if the document contains nothing packed.
+// damagePacked unpacks a document's content, damages it and packs it again, so that the damage gets past the unpacker.
+// It returns nil if nothing in the document is packed.
 func damagePacked(r *rand.Rand, data []byte) []byte {
 	switch {
 	case bytes.HasPrefix(data, []byte("PK\x03\x04")):
@@ -50,7 +50,7 @@ func insideZip(r *rand.Rand, data []byte) []byte {
 	return pack(parts)
 }
 
-// damageContent damages content by replacing numbers, truncating it, repeating part of it, or changing bytes.
+// damageContent replaces numbers, truncates the content, repeats part of it, or changes bytes.
 func damageContent(r *rand.Rand, data []byte) []byte {
 	switch r.IntN(4) {
 	case 0:
@@ -114,8 +114,8 @@ func pack(parts []part) []byte {
 	return buf.Bytes()
 }
 
-// insidePDF changes the content of up to five Flate streams. Streams keep their length, so that the file's
-// cross-references stay valid; a stream that would become longer is left unchanged.
+// insidePDF changes up to five Flate streams. Streams must keep their length so that cross-references stay valid; one
+// that would become longer is left alone.
 func insidePDF(r *rand.Rand, data []byte) []byte {
 	streams := flateStreams(data)
 	if len(streams) == 0 {
@@ -143,7 +143,7 @@ func insidePDF(r *rand.Rand, data []byte) []byte {
 	return out
 }
 
-// flateStreams returns the streams of a PDF that start like zlib data.
+// flateStreams returns a PDF's streams that start like zlib data.
 func flateStreams(data []byte) []span {
 	var found []span
 	for at := 0; ; {

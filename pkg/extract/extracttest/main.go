@@ -21,10 +21,10 @@ var Documents = func() string {
 	return filepath.Join(dir, "testdata", "documents")
 }()
 
-// Compiled is the folder for the compiled PDFium. All tests in a run share it, because compiling takes seconds.
+// Compiled is the folder for compiled PDFium code. All tests in a run share it, because compiling takes seconds.
 var Compiled string
 
-// Main runs a package's tests. It creates a folder for the compiled PDFium and fails if goroutines are left behind.
+// Main runs a package's tests. It creates the folder for compiled PDFium code and fails if goroutines leak.
 func Main(m *testing.M) {
 	dir, err := os.MkdirTemp("", "extract-test-")
 	if err != nil {

@@ -14,24 +14,24 @@ import (
 // Damage says how many damaged copies Cases makes of each kind. Zero disables a kind.
 type Damage struct {
 	Seed uint64
-	// Truncations is the number of sections into which the file is divided. One copy is truncated after each section
-	// except the last: with 10 sections, the copies end at 10%, 20%, … 90% of the length.
+	// Truncations is the number of equal sections. One copy ends after each of them except the last: with 10 sections,
+	// at 10%, 20%, … 90% of the file.
 	Truncations int
-	// Flips is the number of copies with randomly changed bytes. The rate alternates from copy to copy: one byte in
-	// 10,000, then one in 1,000, then one in 100.
+	// Flips is the number of copies with randomly changed bytes. The rate cycles from copy to copy: one byte in 10,000,
+	// one in 1,000, one in 100.
 	Flips int
 	// Numbers is the number of copies in which some decimal numbers are replaced by ones that no file should contain.
 	Numbers int
-	// Inside is the number of copies whose packed content (parts of a zip file, Flate streams in a PDF) is unpacked,
-	// damaged and packed again. Files without packed content have no such copies.
+	// Inside is the number of copies whose packed content (zip parts, Flate streams in a PDF) is unpacked, damaged and
+	// packed again. Files without any have no such copies.
 	Inside int
 }
 
-// flipRates lists the rates at which bytes are changed: a rate of 100 changes one byte in 100.
+// flipRates are the rates at which bytes are changed; 100 means one byte in 100.
 var flipRates = []int{10_000, 1000, 100}
 
-// Cases yields the document itself under the name "whole" and then its damaged copies, one at a time. The caller must
-// not modify the bytes, which are valid until the next iteration.
+// Cases yields the document itself, named "whole", and then its damaged copies. The bytes must not be modified and are
+// only valid until the next iteration.
 func (d Damage) Cases(name string, data []byte) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		if !yield("whole", data) {
@@ -62,14 +62,14 @@ func (d Damage) Cases(name string, data []byte) iter.Seq2[string, []byte] {
 	}
 }
 
-// random returns the random source for one copy. Its numbers do not depend on which other copies are made.
+// random returns one copy's random source. It doesn't depend on which other copies are made.
 func (d Damage) random(name, kind string, round int) *rand.Rand {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s\x00%s\x00%d", name, kind, round)
 	return rand.New(rand.NewPCG(d.Seed, h.Sum64()))
 }
 
-// flipBytes returns a copy with randomly changed bytes: one of every `rate` bytes, and at least one in total.
+// flipBytes returns a copy with one in `rate` bytes changed at random, and at least one overall.
 func flipBytes(r *rand.Rand, data []byte, rate int) []byte {
 	out := append([]byte(nil), data...)
 	if len(out) == 0 {

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// Zip packs the parts into a zip file. It repeats each part's content `repeat` times, so that a small file can hold
-// large parts.
+// Zip packs the parts into a zip file, each part's content `repeat` times, so that a small file can hold large parts.
 func Zip(t testing.TB, parts map[string]string, repeat int) []byte {
 	t.Helper()
 	var buf bytes.Buffer
@@ -56,8 +55,7 @@ func Office(t testing.TB, parts ...Part) []byte {
 
 const relationType = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/"
 
-// Rels returns a part's relationships. Each line is "id kind target". The target of an external relationship is an
-// address.
+// Rels returns a part's relationships. Each line is "id kind target". An external target is an address.
 func Rels(part string, lines ...string) Part {
 	var b strings.Builder
 	b.WriteString(`<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">`)

@@ -90,7 +90,7 @@ func PDFLines(font string, size, x, y float64, texts ...string) string {
 	return b.String()
 }
 
-// Repeated returns the lines for page n, each formatted with the page number and the line number.
+// Repeated returns the lines for page n, each formatted with page and line number.
 func Repeated(format string, n, lines int) []string {
 	texts := make([]string, lines)
 	for i := range texts {
@@ -99,9 +99,8 @@ func Repeated(format string, n, lines int) []string {
 	return texts
 }
 
-// StrangePDF returns a book with so many undecodable glyphs that each of its pages is also passed to PDFium. Each page
-// has about 500 ordinary characters. strangeLines holds, for each page, how many additional lines it has, each with 60
-// undecodable characters.
+// StrangePDF returns a book with so many undecodable glyphs that PDFium reads every page, too. Each page has about 500
+// ordinary characters plus as many lines of 60 undecodable characters as strangeLines says.
 func StrangePDF(strangeLines ...int) []byte {
 	pages := len(strangeLines)
 	contents := make([]string, pages)

@@ -1,6 +1,6 @@
 package extracttest
 
-// RowSource is a file that repeats one row endlessly, without holding it in memory.
+// RowSource is a file that repeats one row endlessly without holding it in memory.
 type RowSource string
 
 // ReadAt implements io.ReaderAt.

@@ -13,7 +13,7 @@ func Slides(t testing.TB, slides []string, parts ...Part) []byte {
 	var list strings.Builder
 	var lines []string
 	for i, s := range slides {
-		// The part names are in reverse order, so that only the presentation's slide list gives the correct order.
+		// Part names are in reverse order, so that only the presentation's slide list has the correct order.
 		name := fmt.Sprintf("slides/slide%d.xml", len(slides)-i)
 		lines = append(lines, fmt.Sprintf("rId%d slide %s", i+1, name))
 		fmt.Fprintf(&list, `<p:sldId id="%d" r:id="rId%d"/>`, 256+i, i+1)

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// These pages have too little text for article extractors.
+// TestSmallPagesKeepTheirStructure reads pages with too little text for article extractors.
 func TestSmallPagesKeepTheirStructure(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

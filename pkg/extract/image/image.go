@@ -57,8 +57,8 @@ func isWebP(head []byte, _ string) bool {
 // read reads a single-page picture.
 func read(p *format.Parser) error { return readPages(p, 1) }
 
-// readPages reads a picture with `count` pages, using the texts recognised so far. If OCR must come first, it returns
-// an error of kind Scanned.
+// readPages reads a picture with `count` pages, using the text recognised so far. If OCR must come first, it returns a
+// Scanned error.
 func readPages(p *format.Parser, count int) error {
 	scans := p.Src.Scans
 	if scans.Limit == 0 || !scans.Report && len(scans.Pages) == 0 {
@@ -83,7 +83,7 @@ func readPages(p *format.Parser, count int) error {
 	return p.ReadScanned(pages)
 }
 
-// Bounds on a picture's longer side in pixels. In smaller pictures, letters are too small to be recognised.
+// Pictures whose longer side is below smallSide pixels are enlarged, because their letters are too small for OCR.
 const (
 	smallSide = 1600
 	enlarged  = 2 // factor by which small pictures are enlarged
@@ -120,7 +120,7 @@ func (k kind) scan(p *format.Parser, page, turn int) (*image.Gray, error) {
 	return k.gray(func() io.Reader { return bytes.NewReader(data) }, turn)
 }
 
-// gray decodes a picture, converts it to shades of grey and scales it to a size suitable for OCR.
+// gray decodes a picture, converts it to greyscale and scales it for OCR.
 func (k kind) gray(open func() io.Reader, turn int) (*image.Gray, error) {
 	size, err := k.config(open())
 	if err != nil {
@@ -143,8 +143,8 @@ func damaged(err error) error {
 	return &format.Error{Kind: format.Damaged, Message: "the picture is damaged or in an unsupported format; save it as PNG", Err: err}
 }
 
-// grayOf converts a picture to shades of grey. Transparent areas become white. Small pictures are enlarged, and very
-// large ones are reduced.
+// grayOf converts a picture to greyscale, with transparent areas in white. It enlarges small pictures and reduces very
+// large ones.
 func grayOf(picture image.Image) *image.Gray {
 	from := picture.Bounds()
 	w, h := from.Dx(), from.Dy()

@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// A TIFF file begins with the byte order, a magic number and the offset of the first directory. Each directory
-// describes one page and contains the offset of the next one (TIFF 6.0, section 2).
+// A TIFF file starts with the byte order, a magic number and the first directory's offset. Each directory describes a
+// page and holds the next one's offset (TIFF 6.0, section 2).
 const (
 	headerBytes    = 8
 	offsetAt       = 4 // position of the first directory's offset
@@ -16,7 +16,7 @@ const (
 	maxDirectories = 20_000
 )
 
-// header is the start of a TIFF file, up to and including the offset of a directory.
+// header is the start of a TIFF file, up to and including a directory's offset.
 type header [headerBytes]byte
 
 func (h header) order() binary.ByteOrder {
@@ -26,8 +26,8 @@ func (h header) order() binary.ByteOrder {
 	return binary.LittleEndian
 }
 
-// directories returns a header for each page in a TIFF file. A file whose header is replaced by one of these starts
-// with that page.
+// directories returns a header for each page in a TIFF file. With that header in place of its own, the file starts with
+// that page.
 func directories(data io.ReaderAt, size int64) ([]header, error) {
 	var first header
 	if _, err := data.ReadAt(first[:], 0); err != nil {
@@ -60,7 +60,7 @@ func directories(data io.ReaderAt, size int64) ([]header, error) {
 	return pages, nil
 }
 
-// startingAt is a TIFF file with a different header.
+// startingAt is a TIFF file with its header replaced.
 type startingAt struct {
 	io.ReaderAt
 	header header

@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// maxShownNumbers is how many values to keep of a long run of numbers, because nobody searches for the thousandth
+	// maxShownNumbers is how many values of a long run of numbers are kept. Nobody searches for the thousandth
 	// coordinate.
 	maxShownNumbers = 8
-	// minShortenedRun is the length above which runs of numbers are shortened.
+	// Runs of more than minShortenedRun numbers are shortened.
 	minShortenedRun = 64
-	// listedScalars is the maximum number of array values in one name-value pair.
+	// listedScalars is the maximum number of array values per name-value pair.
 	listedScalars = 1000
 )
 
-// list collects the values in an array and in the arrays within it, but not objects.
+// list collects the values, except objects, in an array and its nested arrays.
 type list struct {
 	texts   []string
 	size    int // total size of `texts` in bytes
@@ -36,7 +36,7 @@ func (l *list) add(text string, number bool) {
 	}
 }
 
-// endRun ends a run of numbers, shortening it if it is long.
+// endRun ends a run of numbers and shortens it if it is long.
 func (l *list) endRun() {
 	if l.numbers > minShortenedRun {
 		l.texts = append(l.texts[:len(l.texts)-minShortenedRun+maxShownNumbers], "… ("+strconv.Itoa(l.numbers)+" numbers)")
@@ -59,8 +59,8 @@ func (w *walker) array(path []string, level int, rec *record) error {
 	return err
 }
 
-// elements reads an array's elements. An object within a record becomes part of that record; any other object becomes a
-// record of its own. Other values are added to `list`.
+// elements reads an array's elements. Objects become part of the record around them, or records of their own if there
+// is none. Other values are added to `list`.
 func (w *walker) elements(path []string, level int, rec *record, list *list) error {
 	for {
 		if err := w.p.Ctx.Err(); err != nil {

@@ -15,11 +15,11 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// probeSize is the number of leading bytes of a text that are used to recognise JSON and JSON Lines.
+// probeSize is how many leading bytes are examined to recognise JSON and JSON Lines.
 const probeSize = 64 << 10
 
-// read reads JSON and JSON Lines as a stream. Objects become headings and "path: value" lines. Each object in an array
-// becomes one row, so that search finds and shows the whole record. Invalid JSON is read as plain text.
+// read reads JSON and JSON Lines as a stream. Objects become headings and "path: value" lines. An object in an array
+// becomes one row, so that search shows the whole record. Invalid JSON is read as plain text.
 func read(p *format.Parser) error {
 	src, err := p.TextReader("json", "utf-8") // RFC 8259, section 8.1
 	if err != nil {
@@ -61,9 +61,8 @@ func piece(p *format.Parser, text io.Reader) error {
 	return nil
 }
 
-// probeJSON examines the start of the text. `valid` means that the text is JSON, at least up to a damaged record.
-// `structured` means that it contains objects or arrays. `lines` means that it is a sequence of values, as in JSON
-// Lines.
+// probeJSON examines the start of the text. `valid` means it's JSON, at least up to a damaged record, `structured` that
+// it has objects or arrays, and `lines` that it's a sequence of values, as in JSON Lines.
 func probeJSON(p *format.Parser, head []byte) (lines, structured, valid bool) {
 	trial := &format.Parser{Ctx: context.Background(), Src: p.Src, Lim: p.Lim, Doc: &domain.Document{}}
 	trial.Out = &format.Sink{Emit: func(domain.Block) error { return nil }, Left: 1 << 40}
@@ -175,14 +174,13 @@ func (w *walker) errorInLine(what string) error {
 	return &syntaxError{line: w.scan.line, what: what}
 }
 
-// errorAtText returns the error for invalid JSON. `what` describes the fault; the scanner provides the line and the
-// offending text.
+// errorAtText returns the error for invalid JSON. `what` is the fault; line and offending text come from the scanner.
 func (w *walker) errorAtText(what string) error {
 	return &syntaxError{line: w.scan.line, what: what, text: string(w.scan.text)}
 }
 
-// value reads the value that starts with token `tok`. `path` is the value's label within the record `rec`, and `level`
-// is its heading level. Values within arrays have no headings.
+// value reads the value that starts with `tok`. `path` is its label within `rec`, and `level` its heading level. Values
+// within arrays have no headings.
 func (w *walker) value(tok token, path []string, level int, rec *record) error {
 	switch tok {
 	case '{', '[':
@@ -231,8 +229,7 @@ func (w *walker) scalar(tok token) (string, error) {
 	return string(text), nil
 }
 
-// isEncodedData reports whether a string is Base64 or similar data, i.e. long, without spaces, and with only characters
-// used by such encodings.
+// isEncodedData reports whether a string is Base64 or the like: long, without spaces, and only made of such characters.
 func isEncodedData(text []byte) bool {
 	if len(text) < 1024 {
 		return false

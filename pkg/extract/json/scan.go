@@ -32,8 +32,8 @@ type syntaxError struct {
 
 func (e *syntaxError) Error() string { return fmt.Sprintf("%s in line %d", e.what, e.line) }
 
-// scanner splits text into JSON tokens. It also accepts common extensions: comments, strings in single quotation marks,
-// and names without quotation marks. Numbers are kept as written.
+// scanner splits text into JSON tokens. It accepts common extensions: comments, single-quoted strings, and unquoted
+// names. Numbers are kept as written.
 type scanner struct {
 	r    *bufio.Reader
 	line int // line number of the last token, from 1
@@ -43,7 +43,7 @@ type scanner struct {
 
 func newJSONScanner(r *bufio.Reader) *scanner { return &scanner{r: r, line: 1} }
 
-// next returns the next token. If it is a string or word, s.text holds its text until the next call.
+// next returns the next token. The text of a string or word is in s.text until the next call.
 func (s *scanner) next() (token, error) {
 	for {
 		c, err := s.r.ReadByte()
@@ -71,8 +71,8 @@ func (s *scanner) next() (token, error) {
 	}
 }
 
-// isEmpty reports whether the object or array that has just started is empty. It skips white space but does not read
-// the closing bracket. It returns true if the text ends.
+// isEmpty reports whether the object or array just started is empty, or the text ends. It skips white space but not the
+// closing bracket.
 func (s *scanner) isEmpty() bool {
 	for {
 		c, err := s.r.Peek(1)
@@ -163,7 +163,7 @@ func isJSONValue(word []byte) bool {
 	return digits && (first >= '0' && first <= '9' || first == '-' || first == '+' || first == '.')
 }
 
-// quoted reads a string up to its closing quotation mark. The opening one has already been read.
+// quoted reads a string up to its closing quotation mark, after the opening one.
 func (s *scanner) quoted(quote byte) error {
 	s.text = s.text[:0]
 	for {

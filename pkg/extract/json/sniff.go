@@ -13,8 +13,8 @@ var Format = format.Format{
 	Name:       "JSON", Label: "JSON", Text: true, Sniff: sniffJSON, Read: read, Piece: piece,
 }
 
-// sniffJSON recognises JSON by its first bytes. It never matches if the name or type indicates Markdown or plain text.
-// If the name or type indicates CSV, it matches only objects.
+// sniffJSON recognises JSON by its first bytes. It never matches if the file is named as Markdown or plain text, and
+// matches only objects if it is named as CSV.
 func sniffJSON(head []byte, named string) bool {
 	switch named {
 	case format.TypeJSON:

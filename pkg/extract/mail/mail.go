@@ -1,4 +1,4 @@
-// Package mail reads e-mail messages with their attachments, and web pages saved as web archives (MHTML).
+// Package mail reads email messages with their attachments, and web pages saved as web archives (MHTML).
 package mail
 
 import (
@@ -40,7 +40,7 @@ var WebArchive = format.Format{
 	Sniff: func(head []byte, named string) bool { return messageType(head, named) == format.TypeMHTML },
 }
 
-// read reads a message: its subject, addresses, date and text, and each attachment with the reader for its format.
+// read reads a message: subject, addresses, date, text, and each attachment with its format's reader.
 func read(p *format.Parser) error {
 	data, err := p.Src.Bytes()
 	if err != nil {
@@ -97,7 +97,7 @@ type reader struct {
 	exceeded    bool // a limit on parts was exceeded, which causes a warning
 }
 
-// message reads a message's header as text and then its body. `level` is the subject's heading level.
+// message reads a message: its header as text, then its body. `level` is the subject's heading level.
 func (m *reader) message(data []byte, level int) error {
 	header, body := splitHeader(data)
 	subject := decodeHeader(header.Get("Subject"))
@@ -266,7 +266,7 @@ func (m *reader) multipart(part mimePart, mediaType string, level, nesting int) 
 }
 
 // bestPart returns the index of the best alternative: the plain text, unless it is much shorter than the HTML's text.
-// HTML is the second choice, because mail programs use tables for layout in it.
+// HTML is second, because mail programs use layout tables in it.
 func (m *reader) bestPart(parts []mimePart) (int, error) {
 	plain, rich, size := -1, -1, 0
 	for i, part := range parts {
@@ -342,7 +342,7 @@ func (m *reader) body(part mimePart, mediaType string, params map[string]string)
 	return q.ReadAs(format.TypeText)
 }
 
-// isRTF reports whether a media type is RTF, which some mail programs on macOS and Windows use for messages.
+// isRTF reports whether a media type is RTF. Some mail programs on macOS and Windows write messages in it.
 func isRTF(mediaType string) bool {
 	return mediaType == format.TypeRTF || mediaType == "text/rtf" || mediaType == "text/richtext"
 }
@@ -358,8 +358,8 @@ func (m *reader) rtf(part mimePart) error {
 	return q.ReadAs(format.TypeRTF)
 }
 
-// joinFlowed joins the lines of format=flowed text (RFC 3676), in which a line that ends in a space continues on the
-// next line. If noSpace is set, it removes that space.
+// joinFlowed joins the lines of format=flowed text (RFC 3676), where a trailing space means that the line continues. If
+// noSpace is set, that space is removed.
 func joinFlowed(text string, noSpace bool) string {
 	var b strings.Builder
 	quoted := 0
@@ -398,7 +398,7 @@ func (m *reader) nested(part mimePart, level int) error {
 	return m.message(content, level+1)
 }
 
-// attachment reads an attached file with the reader for its format, under a heading with the file's name.
+// attachment reads an attached file with its format's reader, under a heading with the file's name.
 func (m *reader) attachment(part mimePart, mediaType string, level int) error {
 	name := cmp.Or(part.name(), "attachment")
 	if m.attachments++; m.attachments > maxAttachments {

@@ -44,7 +44,7 @@ func (p mimePart) attached() bool {
 	return strings.EqualFold(strings.TrimSpace(disposition), "attachment")
 }
 
-// name returns the part's file name, or "" if it has none or is an inline picture.
+// name returns the part's file name. It returns "" for inline pictures and parts without a name.
 func (p mimePart) name() string {
 	mediaType, params := p.mediaType()
 	_, disposition, err := mime.ParseMediaType(p.header.Get("Content-Disposition"))
@@ -85,7 +85,7 @@ func (m *reader) split(part mimePart) []mimePart {
 			}
 			return parts
 		}
-		// The body is in memory, so the only possible error is a missing end.
+		// The body is in memory, so only its end can be missing.
 		body, _ := io.ReadAll(next)
 		header := next.Header
 		if mediaType == "multipart/digest" && header.Get("Content-Type") == "" {
@@ -95,9 +95,8 @@ func (m *reader) split(part mimePart) []mimePart {
 	}
 }
 
-// root returns the main part of a multipart/related body, such as a web archive's page. The start parameter may name
-// this part. Otherwise it is the first HTML part or, if there is none, the first text part. If there is no such part,
-// root returns nil.
+// root returns the main part of a multipart/related body, such as a web archive's page: the part named by the start
+// parameter, the first HTML part or the first text part. It returns nil if there is none of these.
 func (m *reader) root(part mimePart, nesting int) (*mimePart, error) {
 	mediaType, params := part.mediaType()
 	switch {
@@ -148,8 +147,8 @@ func (m *reader) decode(part mimePart) ([]byte, error) {
 	return content, nil
 }
 
-// decodeQuotedPrintable decodes the escapes in quoted-printable text. It keeps malformed escapes as they are, because
-// the standard library's reader would fail on them.
+// decodeQuotedPrintable decodes quoted-printable text. It keeps malformed escapes, which make the standard library's
+// reader fail.
 func decodeQuotedPrintable(data []byte) []byte {
 	out := make([]byte, 0, len(data))
 	for i := 0; i < len(data); i++ {

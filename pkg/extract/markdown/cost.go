@@ -2,17 +2,17 @@ package markdown
 
 import "strings"
 
-// Bounds on the Markdown parser's work. For each line, the parser checks every open block. Wherever a link may begin,
-// it searches for the end of the address. A crafted file of a few hundred kilobytes could therefore take minutes and
-// gigabytes. The work is estimated in steps of one or two nanoseconds, too high rather than too low. Ordinary documents
-// need less than a hundredth of these bounds.
+// Limits on the Markdown parser's work. For each line, it checks every open block, and wherever a link may begin, it
+// searches for the end of the address. A crafted file of a few hundred kilobytes could take minutes and gigabytes. Work
+// is estimated, rather too high than too low, in steps of one or two nanoseconds. Ordinary documents need less than a
+// hundredth of these limits.
 const (
 	maxOpenBlocks = 500_000     // maximum number of open blocks beyond maxFreeBlocks, summed over all lines
 	maxFreeBlocks = 32          // open blocks per line that are not counted
 	maxLookahead  = 100_000_000 // maximum number of bytes to search for closing brackets and quotation marks
 )
 
-// tooExpensive says why a Markdown text is too expensive to parse, or returns "" if it is not.
+// tooExpensive returns the reason why a Markdown text is too expensive to parse, or "".
 func tooExpensive(text string) string {
 	open, blocks, ahead, references := 0, 0, 0, 0
 	blank := true

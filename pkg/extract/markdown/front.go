@@ -32,7 +32,7 @@ func splitFrontMatter(source string) (front, body string) {
 	return "", source
 }
 
-// frontKeys maps front matter keys to the metadata keys that all formats use.
+// frontKeys maps front matter keys to the metadata keys of all formats.
 var frontKeys = map[string]string{
 	"author": domain.MetaAuthor, "authors": domain.MetaAuthor, "date": domain.MetaCreated, "created": domain.MetaCreated, "published": domain.MetaCreated,
 	"pubdate": domain.MetaCreated, "lastmod": domain.MetaModified, "modified": domain.MetaModified, "updated": domain.MetaModified, "last_modified_at": domain.MetaModified,

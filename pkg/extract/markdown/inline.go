@@ -16,11 +16,11 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// softBreak stands for a line end in the source that is not a line break in the text. It stays in the text until the
-// characters on both sides are known.
+// softBreak stands for a line end in the source that isn't a line break in the text. It is replaced once the characters
+// on both sides are known.
 const softBreak = '\x00'
 
-// templateMark matches markup that is for site generators, not readers: shortcodes, template tags, anchors.
+// templateMark matches markup for site generators: shortcodes, template tags, anchors.
 var templateMark = regexp.MustCompile(`\{\{[<%].*?[%>]\}\}|\{%.*?%\}|\s*\{[#.][\w:.# -]+\}\s*$`)
 
 // inline returns a block's text without markup, and the block's links.
@@ -45,7 +45,7 @@ func hasCode(n ast.Node) bool {
 	return false
 }
 
-// joinSoft replaces line ends from the source with spaces, or removes them in scripts without spaces.
+// joinSoft replaces soft breaks with spaces, or removes them in scripts without spaces.
 func joinSoft(s string) string {
 	if strings.IndexByte(s, softBreak) < 0 {
 		return s

@@ -19,7 +19,7 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// maxMarkdown is the maximum size, in bytes, of a text to parse as Markdown. The parser needs the whole text in memory.
+// maxMarkdown is the maximum size of Markdown to parse, in bytes. The parser needs the whole text in memory.
 const maxMarkdown = 16 << 20
 
 // Format describes Markdown.
@@ -29,8 +29,8 @@ var Format = format.Format{
 }
 
 // read reads CommonMark with GitHub's tables, task lists and bare URLs, footnotes, definition lists and front matter.
-// If PlainRows is set, the text includes link addresses and HTML markup. Otherwise the addresses are stored with the
-// blocks, and the markup is dropped.
+// If PlainRows is set, the text includes link addresses and HTML markup. Otherwise, the blocks' links hold the
+// addresses, and the markup is dropped.
 func read(p *format.Parser) error {
 	if p.Src.Size > maxMarkdown {
 		p.Out.Warn("the Markdown is longer than " + format.SizeText(maxMarkdown) + ", so it was read as plain text")
@@ -146,8 +146,8 @@ func (w *walker) isScript(n ast.Node) bool {
 	return first == "import" || first == "export"
 }
 
-// fenced returns a code block's text. If the opening fence names the language or holds other information, the text
-// includes the fences, because they help people and models.
+// fenced returns a code block's text. If the opening fence has an info string, such as the language, the fences are
+// included, because they help people and models.
 func (w *walker) fenced(n *ast.FencedCodeBlock) string {
 	code := w.lines(n)
 	if n.Info == nil || strings.TrimSpace(code) == "" {

@@ -21,7 +21,7 @@ var Format = format.Format{
 	Name: "a Jupyter notebook", Label: "Jupyter notebook (ipynb)", Text: true, TitleFromHeading: true, Read: read, Sniff: sniff,
 }
 
-// sniff recognises a notebook by its first cell's keys, unless the name indicates another format.
+// sniff recognises a notebook by its first cell's keys, unless the file is named as another format.
 func sniff(head []byte, named string) bool {
 	if named != "" && named != mimeType && named != format.TypeJSON {
 		return false
@@ -56,7 +56,7 @@ func read(p *format.Parser) error {
 	return err
 }
 
-// errStructure means that a value does not have the structure that the format prescribes.
+// errStructure means that a value's structure violates the format.
 var errStructure = errors.New("unexpected structure")
 
 type reader struct {
@@ -86,7 +86,7 @@ func (r *reader) notebook() error {
 	})
 }
 
-// object calls `value` for each key of the next value, which must be an object. Each call must read the key's value.
+// object calls `value` for each key of the next value, which must be an object. The callback must read the key's value.
 func (r *reader) object(value func(key string) error) error {
 	if err := r.delimiter('{'); err != nil {
 		return err
@@ -107,7 +107,7 @@ func (r *reader) object(value func(key string) error) error {
 	return r.delimiter('}')
 }
 
-// array calls `element` for each element of the next value, which must be an array. Each call must read one element.
+// array calls `element` for each element of the next value, which must be an array. The callback must read one element.
 func (r *reader) array(element func() error) error {
 	if err := r.delimiter('['); err != nil {
 		return err
@@ -167,7 +167,7 @@ func (r *reader) metadata() error {
 	return nil
 }
 
-// lines is a text stored as a string or a list of lines. Any other value becomes "".
+// lines is text stored as a string or a list of lines. Any other value becomes "".
 type lines string
 
 // UnmarshalJSON implements json.Unmarshaler.

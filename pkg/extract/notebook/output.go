@@ -16,7 +16,7 @@ const (
 	maxOutputPage  = 1 << 20  // maximum size of an HTML result, in bytes; larger results are read as text
 )
 
-// output is a result in any version of the format. Before version 4, the data has no separate object, and its keys are
+// output is a result in any version of the format. Before version 4, there is no separate data object, and keys are
 // abbreviated.
 type output struct {
 	Type  lines                      `json:"output_type"`
@@ -30,7 +30,7 @@ type output struct {
 	SVG   json.RawMessage            `json:"svg"`
 }
 
-// outputs reads a code cell's results: the table or text of each, but no images.
+// outputs reads a code cell's results: tables and text, but no images.
 func (r *reader) outputs(all []json.RawMessage) error {
 	if len(all) > maxOutputs {
 		r.p.Out.Warn(fmt.Sprintf("a cell has more than %d results; the rest were skipped", maxOutputs))
@@ -63,8 +63,8 @@ func (r *reader) outputs(all []json.RawMessage) error {
 	return flush()
 }
 
-// result reads one result in its most useful form. It prefers HTML to plain text, because only HTML preserves data
-// frames' tables. Most values have only plain text. If there is an image, the plain text is just the image's name.
+// result reads one result in its most useful form. Most values only have plain text, but only HTML preserves data
+// frames' tables, so HTML is preferred. Next to an image, the plain text is just its name.
 func (r *reader) result(o output) error {
 	if o.Type == "error" || o.Type == "pyerr" {
 		return r.printed(strings.TrimSpace(string(o.Name) + ": " + string(o.Value)))
@@ -95,7 +95,7 @@ func (r *reader) result(o output) error {
 	return r.printed(string(text))
 }
 
-// isScript reports whether an HTML result consists of scripts, as in interactive charts.
+// isScript reports whether an HTML result consists of scripts, as interactive charts do.
 func isScript(page string) bool {
 	return strings.Contains(page, "<script") && !strings.Contains(page, "<table")
 }
@@ -103,8 +103,8 @@ func isScript(page string) bool {
 // control matches escape sequences for terminals, such as colours.
 var control = regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07`)
 
-// printed emits a program's output as a terminal shows it. If the program overwrote a line, such as a progress bar,
-// only the last version is emitted.
+// printed emits a program's output as a terminal shows it. Of an overwritten line, such as a progress bar, only the
+// last version remains.
 func (r *reader) printed(text string) error {
 	if len(text) > maxOutputBytes {
 		text = format.Cut(text, maxOutputBytes)

@@ -24,7 +24,7 @@ type entry struct {
 	folder   bool
 }
 
-// container writes a compound file. It links a storage's entries as a list, which readers accept as a tree.
+// container writes a compound file. Entries form a linked list, which readers accept as a tree.
 func container(entries []entry) []byte {
 	w := &containerWriter{}
 	w.add(entry{name: "Root Entry", children: entries, folder: true}, 5)

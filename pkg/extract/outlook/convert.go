@@ -13,13 +13,13 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// converter converts a message and its attached messages to Internet mail.
+// converter converts a message and the messages attached to it to Internet mail.
 type converter struct {
 	p    *format.Parser
 	left int64 // bytes that may still be read from streams, which overlap in hostile files
 }
 
-// part is part of the converted message, with its own header fields and body.
+// part is part of the converted message, with its own header and body.
 type part struct {
 	header [][2]string
 	body   []byte
@@ -60,7 +60,7 @@ func (c *converter) message(s *storage, header int, nesting int) ([]byte, error)
 	return c.mixed(fields, append(parts, attached...)), nil
 }
 
-// bodies returns a message's text in every form it contains. Package mail chooses between plain text and HTML.
+// bodies returns a message's text in every form it has. Package mail chooses between plain text and HTML.
 func (c *converter) bodies(m *properties) []part {
 	var alternatives []part
 	if text := m.text(tagBody); strings.TrimSpace(text) != "" {
@@ -88,7 +88,7 @@ func (c *converter) bodies(m *properties) []part {
 	return []part{{header: [][2]string{{"Content-Type", "multipart/alternative; boundary=" + boundary}}, body: joined(alternatives, boundary)}}
 }
 
-// recipients returns a message's recipients by the header field that lists them: To or Cc.
+// recipients returns a message's recipients by header field, To or Cc.
 func (c *converter) recipients(s *storage, m *properties) (map[string][]string, error) {
 	all := map[string][]string{}
 	for _, child := range s.children {
@@ -110,7 +110,7 @@ func (c *converter) recipients(s *storage, m *properties) (map[string][]string, 
 	return all, nil
 }
 
-// maxRecipients is the maximum number of recipients to read per header field. Package mail shortens long lists anyway.
+// maxRecipients is the maximum number of recipients per header field. Package mail shortens long lists anyway.
 const maxRecipients = 1000
 
 // attachments converts a message's attachments.
@@ -147,7 +147,7 @@ func (c *converter) attachments(s *storage, m *properties, nesting int) ([]part,
 	return parts, nil
 }
 
-// attachedMessage converts an attached message. For an object that a program embedded, it just adds a warning.
+// attachedMessage converts an attached message. It warns about objects embedded by other programs.
 func (c *converter) attachedMessage(s *storage, a *properties, nesting int) ([]part, error) {
 	if s.streams[propertiesStream] == nil {
 		c.p.Out.Warn("embedded objects were skipped; upload them as separate files")
@@ -164,8 +164,8 @@ func (c *converter) attachedMessage(s *storage, a *properties, nesting int) ([]p
 	return []part{{header: [][2]string{{"Content-Type", "message/rfc822"}}, body: message}}, nil
 }
 
-// attachmentHeader returns the header fields that describe an attachment's type and name. They also mark pictures
-// displayed in the text.
+// attachmentHeader returns the header fields for an attachment's type and name. They also mark pictures shown in the
+// text.
 func (c *converter) attachmentHeader(a, message *properties) [][2]string {
 	kind := strings.ToLower(strings.TrimSpace(a.text(tagMIME)))
 	if media, _, err := mime.ParseMediaType(kind); err != nil || !strings.Contains(media, "/") || strings.HasPrefix(media, "multipart/") || strings.HasPrefix(media, "message/") {
@@ -219,7 +219,7 @@ func joined(parts []part, boundary string) []byte {
 	return b.Bytes()
 }
 
-// boundaryOf returns a boundary that does not occur in the parts, namely their hash.
+// boundaryOf returns a hash of the parts as a boundary, which can't occur in them.
 func boundaryOf(parts []part) string {
 	h := sha256.New()
 	for _, p := range parts {
@@ -228,7 +228,7 @@ func boundaryOf(parts []part) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// address returns a person's name and email address in the form that mail headers use.
+// address formats a name and email address for a mail header.
 func address(name, email string) string {
 	name = format.OneLine(name)
 	switch {

@@ -43,7 +43,7 @@ func wide(s string) []byte {
 const (
 	// maxEntries is the maximum number of streams and storages in a file.
 	maxEntries = 50_000
-	// maxNesting is the nesting depth from which attached messages are skipped. Package mail would not read them either.
+	// Messages attached at nesting depth maxNesting are skipped. Package mail would not read them either.
 	maxNesting = 5
 )
 
@@ -113,8 +113,8 @@ func open(p *format.Parser) (*storage, error) {
 	return root, nil
 }
 
-// checkHeader rejects a container whose header announces more sectors than the file has, because the library would
-// allocate memory for them.
+// checkHeader rejects a container that declares more sectors than the file has, because the library would allocate
+// memory for them.
 func checkHeader(p *format.Parser) error {
 	var h [76]byte
 	if _, err := p.Src.Data.ReadAt(h[:], 0); err != nil {

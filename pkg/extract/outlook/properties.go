@@ -171,7 +171,7 @@ func (m *properties) text(id uint32) string {
 	return ""
 }
 
-// smtp returns an Internet mail address, or "" if the property is missing or holds an address in another mail system.
+// smtp returns an Internet mail address, or "" if it is missing or from another mail system.
 func (m *properties) smtp(id uint32) string {
 	a := strings.TrimSpace(m.text(id))
 	if !strings.Contains(a, "@") || strings.ContainsAny(a, " <>\"\r\n\t,;") || len(a) > 320 {
@@ -206,7 +206,7 @@ func (m *properties) number(id uint32) uint32 {
 	return 0
 }
 
-// time returns the first of the given properties that holds a time, or the zero time if none does.
+// time returns the first of the properties that holds a time, or the zero time.
 func (m *properties) time(ids ...uint32) time.Time {
 	const epoch = 116444736000000000 // 1970 in units of 100 nanoseconds since 1601
 	for _, id := range ids {

@@ -25,7 +25,7 @@ type slideBox struct {
 	blocks        []domain.Block
 }
 
-// maxFrameUnits is the largest coordinate accepted in a frame. Slides are at most 51,206,400 units wide.
+// maxFrameUnits is the largest coordinate accepted. Slides are at most 51,206,400 units wide.
 const maxFrameUnits = 1e12
 
 // readSlideFrame reads the current element, an xfrm.
@@ -53,7 +53,7 @@ func frameUnits(e xml.StartElement, name string) float64 {
 	return n
 }
 
-// inheritedFrame returns the frame that a placeholder without its own position inherits from its layout or master.
+// inheritedFrame returns the frame that a placeholder without a position inherits from its layout or master.
 func (r *reader) inheritedFrame(rels []ooxml.Relation, holder, index string) slideFrame {
 	for _, kind := range []string{"slideLayout", "slideMaster"} {
 		part := r.a.Related(rels, kind, "")
@@ -78,8 +78,7 @@ func (r *reader) placeholderFrames(part string) map[string]slideFrame {
 	}
 	frames := map[string]slideFrame{}
 	r.frames[part] = frames
-	// Ignore the error. It means that a limit was exceeded, and reading the part's text later will fail with the same
-	// error.
+	// The error means that a limit was exceeded. Ignore it, because reading the part's text later fails the same way.
 	_ = r.a.Walk(part, func(sc *xmlscan.Scanner) {
 		if _, ok := sc.Root(); !ok {
 			return
@@ -118,10 +117,10 @@ func (r *reader) placeholderFrames(part string) map[string]slideFrame {
 // maxOrderedBoxes is the maximum number of boxes that inReadingOrder splits. A slide with more boxes is a drawing.
 const maxOrderedBoxes = 400
 
-// inReadingOrder returns the boxes' blocks in reading order. It splits the boxes recursively along the widest gap that
-// separates them (an XY-cut), from top to bottom and in the writing direction. A box without a position stays directly
-// after the box that precedes it in the file. If `plain` is set, the boxes keep the file's order, as in other tools,
-// unless that order is clearly wrong.
+// inReadingOrder returns the boxes' blocks in reading order. It recursively splits the boxes at the widest gap (an
+// XY-cut), from top to bottom and in the writing direction. A box without a position stays directly after its
+// predecessor in the file. If `plain` is set, it keeps the file's order, as other tools do, unless that is clearly
+// wrong.
 func inReadingOrder(boxes []slideBox, plain bool) []domain.Block {
 	var placed []slideBox
 	var blocks []domain.Block // blocks of the boxes before the first one with a position
@@ -153,7 +152,7 @@ func inReadingOrder(boxes []slideBox, plain bool) []domain.Block {
 	return blocks
 }
 
-// isClearlyInverted reports whether more than a third of all pairs of boxes are in a different order in `file` than in
+// isClearlyInverted reports whether more than a third of all pairs of boxes are ordered differently in `file` and
 // `ordered`. It returns false if any box is a placeholder.
 func isClearlyInverted(file, ordered []slideBox) bool {
 	if slices.ContainsFunc(file, func(b slideBox) bool { return b.isPlaceholder }) {
@@ -199,7 +198,7 @@ func orderBoxes(boxes []slideBox, leftward bool) {
 	}
 }
 
-// withoutMargins shortens an interval by a box's margins. Boxes are larger than their text, so their margins may
+// withoutMargins strips a box's margins from an interval. Boxes are larger than their text, so their margins may
 // overlap.
 func withoutMargins(start, size float64) (from, to float64) {
 	const margin = 0.1
@@ -214,8 +213,8 @@ func sortAlong(boxes []slideBox, along func(slideFrame) (float64, float64)) {
 	})
 }
 
-// widestGap finds the widest gap between the boxes in the direction measured by `along`. `at` is the number of boxes
-// before the gap, or 0 if there is no gap.
+// widestGap finds the widest gap between the boxes along one direction. `at` is the number of boxes before it, or 0 if
+// there is none.
 func widestGap(boxes []slideBox, along func(slideFrame) (float64, float64)) (at int, gap float64) {
 	sorted := slices.Clone(boxes)
 	sortAlong(sorted, along)

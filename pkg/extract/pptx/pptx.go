@@ -15,7 +15,7 @@ import (
 type reader struct {
 	p *format.Parser
 	a *ooxml.Package
-	// once records what must not be repeated on every slide: the masters and layouts already read, and footer texts.
+	// once records what must appear only once: masters and layouts, and footer texts.
 	once           map[string]bool
 	withoutHeading bool // the headings above do not apply to the next block, whose slide has no title
 	// frames caches the results of placeholderFrames by part.
@@ -28,8 +28,7 @@ var Format = ooxml.NewFormat(format.Format{
 	Name: "a pptx presentation", Label: "PowerPoint (pptx)", TitleFromHeading: true, Read: read,
 })
 
-// read reads a presentation slide by slide, in presentation order, including tables, charts, diagrams and notes. A
-// slide counts as a page.
+// read reads a presentation slide by slide, including tables, charts, diagrams and notes. A slide counts as a page.
 func read(p *format.Parser) error {
 	a := ooxml.PackageOf(p)
 	a.Properties()
@@ -51,8 +50,8 @@ func read(p *format.Parser) error {
 	return nil
 }
 
-// slideOrder returns the slides' parts in presentation order. If the presentation lists no slides, it falls back to the
-// order of the presentation's relationships and then to the order of the numbers in the part names.
+// slideOrder returns the slides' parts in presentation order. If the presentation lists none, it falls back to the
+// order of its relationships and then to the numbers in the part names.
 func slideOrder(a *ooxml.Package, main string) ([]string, error) {
 	target := map[string]string{}
 	var all []string
@@ -97,8 +96,8 @@ func slideOrder(a *ooxml.Package, main string) ([]string, error) {
 	return order, nil
 }
 
-// slide emits one slide: its title, its other content, the text from its layout and master, its notes and its comments.
-// It emits a layout's or master's text only the first time that the presentation uses it.
+// slide emits one slide: its title, its other content, its layout's and master's text, its notes and its comments. Text
+// from a layout or master appears only once per presentation.
 func (r *reader) slide(part string, number int) error {
 	if r.a.Files[zip.PartName(part)] == nil {
 		r.p.Out.Warn(fmt.Sprintf("slide %d is missing from the file", number))
@@ -164,8 +163,8 @@ func (r *reader) comments(rels []ooxml.Relation, number int) error {
 	return nil
 }
 
-// readSlideComment reads the current element as a comment. Replies precede their comment in the file but are returned
-// after it.
+// readSlideComment reads the current element as a comment. It returns replies after the comment; in the file, they come
+// first.
 func readSlideComment(sc *xmlscan.Scanner, number int) []domain.Block {
 	var own, replies []domain.Block
 	sc.Descend(func(e xml.StartElement) bool {

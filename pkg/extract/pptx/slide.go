@@ -11,8 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// slideWalker collects the text on a slide, layout, master or notes page. The title comes first, then the shapes in
-// reading order.
+// slideWalker collects the text on a slide, layout, master or notes page: the title, then the shapes in reading order.
 type slideWalker struct {
 	r            *reader
 	page         int
@@ -55,7 +54,7 @@ func (s *slideWalker) put(b domain.Block) {
 	box.blocks = append(box.blocks, b)
 }
 
-// add is like put but returns an error, as some callers require.
+// add is put for callers that require an error result.
 func (s *slideWalker) add(b domain.Block) error {
 	s.put(b)
 	return nil
@@ -102,7 +101,7 @@ func (s *slideWalker) place(sc *xmlscan.Scanner) {
 	}
 }
 
-// group reads a group of shapes. Their texts stay together.
+// group reads a group of shapes and keeps their text together.
 func (s *slideWalker) group(sc *xmlscan.Scanner) {
 	outer, frame := s.boxes, slideFrame{}
 	s.boxes = nil
@@ -170,7 +169,7 @@ func (s *slideWalker) textShape(sc *xmlscan.Scanner) {
 	s.paragraphs(paragraphs, (holder == "body" || holder == "obj") && !s.isNotes)
 }
 
-// heading joins the lines in a title. Lines beyond the maximum title size become paragraphs.
+// heading joins a title's lines. Lines beyond the maximum title size become paragraphs.
 func (s *slideWalker) heading(paragraphs []ooxml.DrawnParagraph) {
 	for _, p := range paragraphs {
 		if len(s.title) > format.MaxTitle {
@@ -182,8 +181,8 @@ func (s *slideWalker) heading(paragraphs []ooxml.DrawnParagraph) {
 	}
 }
 
-// footer reads a slide's date, number or footer. Each footer is emitted once per presentation. All three are skipped on
-// notes pages, because PowerPoint inserts them there automatically.
+// footer reads a slide's date, number or footer. Each footer is emitted once per presentation. PowerPoint adds all
+// three to notes pages automatically, so they are skipped there.
 func (s *slideWalker) footer(holder string, paragraphs []ooxml.DrawnParagraph) {
 	for _, p := range paragraphs {
 		if s.isNotes || holder == "ftr" && s.r.once["text "+p.Text] {
@@ -194,7 +193,7 @@ func (s *slideWalker) footer(holder string, paragraphs []ooxml.DrawnParagraph) {
 	}
 }
 
-// paragraphs adds paragraphs to the open box. `listed` says whether they have bullets by default.
+// paragraphs adds paragraphs to the open box. `listed` means that they have bullets by default.
 func (s *slideWalker) paragraphs(paragraphs []ooxml.DrawnParagraph, listed bool) {
 	counts := map[int]int{} // last automatic number by level
 	for _, p := range paragraphs {

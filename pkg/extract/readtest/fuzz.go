@@ -18,8 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Format fuzzes a format's reader. The seeds are the sample documents whose names end in `suffix`, plus the documents
-// in `more`. For any input, the result must be an *Error or valid blocks.
+// Format fuzzes a format's reader. The seeds are `more` and the sample documents whose names end in `suffix`. Any input
+// must yield an *Error or valid blocks.
 func Format(f *testing.F, suffix string, more ...string) {
 	files, err := filepath.Glob(filepath.Join(extracttest.Documents, "*"+suffix))
 	if err != nil {
@@ -61,8 +61,7 @@ func Damaged(t *testing.T, name string, data []byte) {
 	}
 }
 
-// Golden reads a document and compares it with the golden file. If the -update flag is set, it first writes the golden
-// file.
+// Golden reads a document and compares it with the golden file, which it rewrites first if the -update flag is set.
 func Golden(t *testing.T, name string, data []byte, golden string) {
 	t.Helper()
 	got := Render(MustParse(t, name, data))
@@ -80,8 +79,8 @@ func Golden(t *testing.T, name string, data []byte, golden string) {
 	}
 }
 
-// Parts fuzzes some parts of the first sample document whose name ends in `suffix` and packs them with the unchanged
-// parts. Fuzzing the packed file itself would be useless, because hardly any input would get past the checksums.
+// Parts fuzzes some parts of the first sample document whose name ends in `suffix` and packs them with the others.
+// Fuzzing the packed file would be useless, because hardly any input would get past the checksums.
 func Parts(f *testing.F, suffix string, names ...string) {
 	files, err := filepath.Glob(filepath.Join(extracttest.Documents, "*"+suffix))
 	if err != nil || len(files) == 0 {

@@ -17,8 +17,8 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// Lines returns a document's blocks, one per line, in the form "heading 1 on 2 row 3 at 00:01:00: text <link=address>":
-// each block's kind and level, page, row, time, text and links. Missing values are omitted.
+// Lines returns a document's blocks, one per line: "heading 1 on 2 row 3 at 00:01:00: text <link=address>" gives the
+// kind and level, page, row, time, text and links. Missing values are omitted.
 func Lines(doc *domain.Document) string {
 	var b strings.Builder
 	for i, bl := range doc.Blocks {
@@ -46,7 +46,7 @@ func Lines(doc *domain.Document) string {
 	return b.String()
 }
 
-// Update tells tests to write golden files instead of comparing with them.
+// Update makes tests write golden files instead of comparing.
 var Update = flag.Bool("update", false, "write the golden files again")
 
 // Render writes a document in a form that makes structural changes visible.

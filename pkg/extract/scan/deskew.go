@@ -23,8 +23,8 @@ type Picture struct {
 	Angle float64 // by which the picture was rotated around its centre, in degrees; see Page.Angle
 }
 
-// Straightened returns a page's picture rotated so that its lines of text are horizontal. The lines may be slightly
-// skewed, as on paper that was not placed straight on the scanner.
+// Straightened returns a page's picture with its lines of text rotated to horizontal. They may be slightly skewed, as
+// on paper that was askew on the scanner.
 func Straightened(g *image.Gray) Picture {
 	angle := skewOf(g)
 	if math.Abs(angle) < minAngle {
@@ -36,9 +36,9 @@ func Straightened(g *image.Gray) Picture {
 // point is a dark point in a reduced picture.
 type point struct{ x, y float64 }
 
-// skewOf returns the angle of a page's lines in degrees, or 0 if it is unclear. The angle is positive if the lines go
-// down to the right. For each of many angles, skewOf counts the dark points in rows with that slope. At the correct
-// angle, the counts of adjacent rows differ most, because a row is either on a line of text or between two lines.
+// skewOf returns the angle of a page's lines in degrees, or 0 if it is unclear. It is positive if the lines go down to
+// the right. It tries many angles and counts dark points in rows with that slope. At the correct angle, adjacent counts
+// differ most, because a row is either on a line of text or between two.
 func skewOf(g *image.Gray) float64 {
 	points := inkOf(g)
 	if len(points) < minInk {
@@ -95,8 +95,7 @@ func inkOf(g *image.Gray) []point {
 	return points
 }
 
-// sharpness measures how clearly the points form lines at the given angle in degrees. Its results are meaningful only
-// for comparing angles.
+// sharpness measures how clearly the points form lines at an angle in degrees. Only use it to compare angles.
 func sharpness(points []point, angle float64) float64 {
 	slope := math.Tan(angle * math.Pi / 180)
 	low, high := math.Inf(1), math.Inf(-1)
@@ -116,7 +115,7 @@ func sharpness(points []point, angle float64) float64 {
 	return sum
 }
 
-// rotated returns a picture rotated counterclockwise by an angle in degrees, on white paper of the same size.
+// rotated rotates a picture counterclockwise by an angle in degrees, on white paper of the same size.
 func rotated(g *image.Gray, angle float64) *image.Gray {
 	w, h := g.Rect.Dx(), g.Rect.Dy()
 	out := image.NewGray(image.Rect(0, 0, w, h))

@@ -123,8 +123,7 @@ func (h *hocr) end(p *Page) bool {
 	return true
 }
 
-// lineOf returns a line without words. In hOCR, a baseline's position is relative to the lower left corner of the
-// line's box.
+// lineOf returns a line without words. In hOCR, the baseline is relative to the lower left corner of the line's box.
 func lineOf(box [4]float64, props map[string]string, column int) Line {
 	const descent = 0.22 // share of a line's height below its baseline if hOCR does not state the baseline
 	l := Line{Left: box[0], Size: box[3] - box[1], Column: column}

@@ -1,5 +1,5 @@
-// Package scan describes the text that an OCR program found in a page's picture and reads the program's output. Readers
-// of document formats turn it into a page's lines.
+// Package scan describes the text that OCR found on a page and reads the OCR program's output. Document readers turn it
+// into a page's lines.
 package scan
 
 import (
@@ -19,11 +19,11 @@ type Page struct {
 	Key    string `json:"k,omitempty"` // key of a picture within a document; "" for a page
 	Width  int    `json:"w"`
 	Height int    `json:"h"`
-	// Turn is the number of clockwise quarter turns that made the picture upright. Width, Height and all positions refer
-	// to the turned picture.
+	// Turn is the number of clockwise quarter turns that made the picture upright. Width, Height and positions refer to
+	// the result.
 	Turn int `json:"t,omitempty"`
-	// Angle is the counterclockwise rotation in degrees that made the turned picture's lines horizontal. Positions refer to
-	// the rotated picture.
+	// Angle is the counterclockwise rotation in degrees, after Turn, that made the lines horizontal. Positions refer to
+	// the result.
 	Angle float64 `json:"a,omitempty"`
 	Lines []Line  `json:"l,omitempty"`
 	// Failed tells users why recognition failed. It is "" if recognition succeeded.
@@ -88,21 +88,21 @@ func (p Page) Confidence() float64 {
 	return sum / float64(letters)
 }
 
-// Quality estimates how much of the page's text was recognised correctly. Of two results for the same page, the one
-// with the higher quality is better.
+// Quality estimates how much of the page's text was recognised correctly. It serves to choose between two results for a
+// page.
 func (p Page) Quality() float64 {
 	c := p.Confidence()
 	return float64(p.Letters()) * c * c
 }
 
-// Minimum confidences. Below them, recognised text is probably not writing but part of a picture, a pattern or dirt.
+// Minimum confidences. Anything below is probably not text but part of a picture, a pattern or dirt.
 const (
 	minPageConfidence = 0.4  // mean confidence of the letters on a page
 	minLineConfidence = 0.3  // mean confidence of the letters on a line
 	minSignConfidence = 0.55 // confidence of a word without letters and digits
 )
 
-// WithoutNoise returns the page without words that are probably not real text.
+// WithoutNoise returns the page without words that probably aren't real text.
 func (p Page) WithoutNoise() Page {
 	var kept []Line
 	for _, l := range p.Lines {
@@ -121,8 +121,8 @@ func (p Page) WithoutNoise() Page {
 	return p
 }
 
-// Bounds on text recognised in a picture within a document. Such a picture may be a photograph, on which OCR finds a
-// few words with low confidence.
+// Limits for text in a picture within a document. It may be a photograph, where OCR finds a few words with low
+// confidence.
 const (
 	minPictureConfidence = 0.6
 	minPictureLetters    = 8
@@ -130,7 +130,7 @@ const (
 	maxLogoLetters       = 60 // letters on a logo
 )
 
-// InDocument returns the text of a picture that a document shows `places` times. It is empty if the picture is a logo or
+// InDocument returns a picture's text if the document shows it `places` times. It is empty if the picture is a logo or
 // probably has no text.
 func (p Page) InDocument(places int) Page {
 	p = p.WithoutNoise()
@@ -141,12 +141,11 @@ func (p Page) InDocument(places int) Page {
 	return p
 }
 
-// minSlopeWidth is the minimum width of a line that counts towards the page's slope, as a multiple of the line's size.
-// The slopes of shorter lines are too inaccurate.
+// Only lines at least minSlopeWidth times as wide as their size count towards the page's slope. Slopes of shorter ones
+// are too inaccurate.
 const minSlopeWidth = 6
 
-// Slope returns the slope of the page's lines, which is the median over all letters. It is 0 if the page was straight
-// on the scanner.
+// Slope returns the median slope of the page's lines over all letters. It is 0 if the page was straight on the scanner.
 func (p Page) Slope() float64 {
 	type weighted struct {
 		slope float64
@@ -182,8 +181,8 @@ func (p Page) Slope() float64 {
 // maxSlope is the largest slope that Straight corrects: about 11°. Steeper lines are not due to a skewed page.
 const maxSlope = 0.2
 
-// Straight returns the page with the positions that its words would have if the paper had been straight on the scanner.
-// It rotates all positions around the centre of the page.
+// Straight returns the page with its words where they would be if the paper had been straight on the scanner. It
+// rotates positions around the centre of the page.
 func (p Page) Straight() Page {
 	slope := p.Slope()
 	if slope == 0 || math.Abs(slope) > maxSlope {
@@ -201,7 +200,7 @@ func (p Page) Straight() Page {
 		base := func(x float64) float64 { return l.Base + l.Slope*(x-l.Left) }
 		words := make([]Word, len(l.Words))
 		for k, w := range l.Words {
-			// A skewed word's box is larger than the word, so use only its width and baseline.
+			// A skewed word's box is too large, so use only its width and baseline.
 			height := w.Y1 - w.Y0
 			x0, y := turn(w.X0, base(w.X0))
 			x1, _ := turn(w.X1, base(w.X1))
@@ -252,8 +251,8 @@ func Read(r io.Reader) (map[int]Page, error) {
 	return pages, nil
 }
 
-// Original returns the smallest box around a box's corners in the page's original picture, before it was turned and
-// rotated, and that picture's width in pixels.
+// Original returns the smallest box around w's corners in the original picture, before turning and rotation, and that
+// picture's width in pixels.
 func (p Page) Original(w Word) (x0, y0, x1, y1, width float64) {
 	sin, cos := math.Sincos(p.Angle * math.Pi / 180)
 	pw, ph := float64(p.Width), float64(p.Height)

@@ -12,8 +12,8 @@ const (
 )
 
 // HasText reports whether a picture may contain text: neighbouring cells with many sharp changes between bright and
-// dark. Large letters have them in a reduced picture. HasText returns false for most photographs of faces, skies and
-// surfaces. It returns true for pictures of grass and fabric, so text recognition has to decide about those.
+// dark. Large letters have them at a reduced size. Most photographs of faces, skies and surfaces don't have them.
+// Pictures of grass and fabric do, so OCR has to decide about those.
 func HasText(g *image.Gray) bool {
 	for !hasTextCells(g) {
 		if max(g.Rect.Dx(), g.Rect.Dy()) <= smallestSide {
@@ -55,8 +55,8 @@ func halved(g *image.Gray) *image.Gray {
 	return out
 }
 
-// hasStrokes reports whether the cell at a position has text. A change counts only if it crosses a quarter of the cell's
-// contrast on both sides of the middle, so noise does not count.
+// hasStrokes reports whether a cell has text. To exclude noise, a change must cross a quarter of the cell's contrast on
+// both sides of the middle.
 func hasStrokes(g *image.Gray, left, top int) bool {
 	low, high := uint8(255), uint8(0)
 	for y := top; y < top+cellSize; y++ {

@@ -10,8 +10,8 @@ import (
 // utterance is a text with its speaker, which is "" if the file does not name one.
 type utterance struct{ speaker, text string }
 
-// voices splits a line at its voice tags (<v Ann>) and removes all other markup: WebVTT and HTML tags, word times
-// (<00:00:01.500>), and SubStation Alpha instructions ({\an8}), which many SubRip files contain.
+// voices splits a line at its voice tags (<v Ann>) and removes other markup: WebVTT and HTML tags, word times
+// (<00:00:01.500>), and SubStation Alpha instructions ({\an8}), common in SubRip files.
 func voices(line string) []utterance {
 	var said []utterance
 	var text strings.Builder
@@ -71,8 +71,7 @@ func voices(line string) []utterance {
 // maxSpeaker is the maximum length of a speaker's name in bytes.
 const maxSpeaker = 100
 
-// visible returns s, or "" inside a word's reading (ruby text), which is omitted. `hidden` is the number of open tags
-// around such a reading.
+// visible returns s, or "" inside a reading (ruby text). `hidden` is the number of open tags around that.
 func visible(s string, hidden int) string {
 	if hidden > 0 {
 		return ""
@@ -80,7 +79,7 @@ func visible(s string, hidden int) string {
 	return s
 }
 
-// isTag reports whether the text between angle brackets is a tag or a time, rather than part of a sentence.
+// isTag reports whether the text between angle brackets is a tag or a time, and not part of a sentence.
 func isTag(s string) bool {
 	s = strings.TrimPrefix(s, "/")
 	if s == "" {

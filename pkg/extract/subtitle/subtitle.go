@@ -55,8 +55,7 @@ func isWebVTT(head []byte) bool {
 func readSubRip(p *format.Parser) error { return read(p, "srt", false) }
 func readWebVTT(p *format.Parser) error { return read(p, "vtt", true) }
 
-// read reads a file's cues. SubRip differs from WebVTT in two ways: a cue may contain empty lines, and there are no
-// comments or style sheets.
+// read reads a file's cues. Unlike WebVTT, SubRip allows empty lines in a cue and has no comments or style sheets.
 func read(p *format.Parser, route string, webVTT bool) error {
 	standard := ""
 	if webVTT {
@@ -111,13 +110,13 @@ func read(p *format.Parser, route string, webVTT bool) error {
 const (
 	// maxCueLines is the maximum number of lines in a cue.
 	maxCueLines = 200
-	// minParagraph is the size, in bytes, from which a paragraph ends with the next complete sentence.
+	// From minParagraph bytes on, a paragraph ends with the next sentence.
 	minParagraph = 400
-	// maxParagraph is the size, in bytes, at which a paragraph ends even in mid-sentence.
+	// At maxParagraph bytes, a paragraph ends even in mid-sentence.
 	maxParagraph = 1200
 	// maxPause is the longest pause within a paragraph.
 	maxPause = 4 * time.Second
-	// maxSpan is the longest time that a paragraph may span, unless a sentence is unfinished.
+	// maxSpan is the maximum duration of a paragraph, unless a sentence is unfinished.
 	maxSpan = 45 * time.Second
 )
 
@@ -143,8 +142,7 @@ func cueTimes(line string) (start, end time.Duration, ok bool) {
 	return duration(m[1:5]), duration(m[5:9]), true
 }
 
-// duration converts hours, minutes, seconds and the digits of a fraction. There are so few digits that they fit into an
-// int.
+// duration converts hours, minutes, seconds and a fraction's digits, which are few enough for an int.
 func duration(parts []string) time.Duration {
 	var d time.Duration
 	for i, unit := range []time.Duration{time.Hour, time.Minute, time.Second} {
@@ -163,7 +161,7 @@ func clock(d time.Duration) string {
 
 func isNumber(s string) bool { return s != "" && len(s) <= 9 && strings.Trim(s, "0123456789") == "" }
 
-// writer joins cues into paragraphs, which end at a pause, a change of speaker, or the end of a sentence.
+// writer joins cues into paragraphs, which end at a pause, a speaker change, or the end of a sentence.
 type writer struct {
 	p          *format.Parser
 	text       strings.Builder
@@ -239,7 +237,7 @@ func endsSentence(s string) bool {
 	return false
 }
 
-// isDialogue reports whether a line starts with a mark for a new speaker, such as a dash.
+// isDialogue reports whether a line starts with a dash or another mark for a new speaker.
 func isDialogue(s string) bool {
 	return strings.HasPrefix(s, "- ") || strings.HasPrefix(s, "– ") || strings.HasPrefix(s, "— ") || strings.HasPrefix(s, ">>")
 }

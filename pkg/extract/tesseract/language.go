@@ -2,8 +2,8 @@ package tesseract
 
 import "slices"
 
-// languagesOf lists the languages of each script except Latin, most common first. Scripts are named as Tesseract's
-// orientation model reports them, and languages as Tesseract's language models are named.
+// languagesOf lists each script's languages, most common first, except for Latin. Scripts are named as in Tesseract's
+// orientation model, and languages like its language models.
 var languagesOf = map[string][]string{
 	"Arabic":     {"ara", "fas", "urd", "pus", "uig", "snd", "kur_ara"},
 	"Armenian":   {"hye"},
@@ -36,7 +36,7 @@ var languagesOf = map[string][]string{
 	"Tibetan":    {"bod", "dzo"},
 }
 
-// latin is Tesseract's name for the Latin script, which languages missing from languagesOf are assumed to use.
+// latin is Tesseract's name for the Latin script, the default for languages not in languagesOf.
 const latin = "Latin"
 
 // ScriptOf returns the name of a language's script.
@@ -49,13 +49,12 @@ func ScriptOf(language string) string {
 	return latin
 }
 
-// common lists the preferred Latin languages for datastores that name no languages.
+// common lists the preferred Latin-script languages if a datastore names none.
 var common = []string{"eng", "deu", "fra", "spa", "ita", "por", "nld", "pol"}
 
-// Choose returns the languages in which to recognise a page, and the wanted languages that are not installed. It
-// chooses the installed wanted languages that use the given script, or all installed wanted languages if `script` is
-// "", i.e. unknown. If there are none, it chooses up to three installed languages that use the script, most common
-// first. An unknown script then counts as Latin.
+// Choose returns the languages for recognising a page, and the wanted ones that aren't installed. It chooses the
+// installed wanted languages in the given script, or in any if `script` is "" (unknown). If there are none, it chooses
+// up to three installed languages in the script, most common first; an unknown script then counts as Latin.
 func Choose(installed, wanted []string, script string) (chosen, missing []string) {
 	unknown := script == ""
 	if unknown {

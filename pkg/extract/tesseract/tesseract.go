@@ -21,7 +21,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/scan"
 )
 
-// Limits on one run of the program. An ordinary page takes three seconds and 250 MiB.
+// Limits per run. An ordinary page takes three seconds and 250 MiB.
 const (
 	maxMemory  = 2 << 30 // address space, in bytes
 	maxCPU     = time.Minute
@@ -45,8 +45,8 @@ type Program struct {
 	languages []string
 }
 
-// Find returns the program at the path `setting`. If `setting` is "", it looks for tesseract in the PATH. If `setting`
-// is Off or no program is found, the result has no program, and Missing says why.
+// Find returns the program at the path `setting`, or tesseract from the PATH if `setting` is "". If `setting` is Off or
+// nothing is found, the result has no program, and Missing says why.
 func Find(setting string) *Program {
 	p := &Program{data: os.Getenv("TESSDATA_PREFIX")}
 	switch setting {
@@ -75,11 +75,11 @@ func Find(setting string) *Program {
 // Path returns the program's path, or "" if there is none.
 func (p *Program) Path() string { return p.path }
 
-// Missing tells users why text cannot be recognised, or returns "" if the program is installed.
+// Missing says, for users, why text can't be recognised. It returns "" if the program is installed.
 func (p *Program) Missing() string { return p.missing }
 
-// Check returns the program's version and the languages that have a model installed, not counting orientation models.
-// It runs the program unless an earlier call has succeeded.
+// Check returns the program's version and its installed languages, without orientation models. It runs the program
+// unless an earlier call succeeded.
 func (p *Program) Check(ctx context.Context) (version string, languages []string, err error) {
 	if p.path == "" {
 		return "", nil, errors.New(p.missing)
@@ -173,8 +173,8 @@ type Layout struct {
 	Script     string  // "Latin", "Cyrillic", …; "" if unknown
 }
 
-// Layout determines a page's orientation and script, after rewinding the file. It returns the zero value if it cannot,
-// for example because the page has too little text.
+// Layout determines a page's orientation and script, after rewinding the file. It returns the zero value if it can't,
+// for example if there is too little text.
 func (p *Program) Layout(ctx context.Context, picture *os.File) (Layout, error) {
 	if !p.knowsOrientation() {
 		return Layout{}, nil

@@ -30,8 +30,8 @@ func read(p *format.Parser) error {
 	return paragraphs(p, r.Reader)
 }
 
-// paragraphs splits the text at empty lines and emits the paragraphs, with page numbers if the document has pages. It
-// holds only one paragraph in memory.
+// paragraphs splits text at empty lines and emits paragraphs, with page numbers if the document has pages. Only one
+// paragraph is in memory at a time.
 func paragraphs(p *format.Parser, text io.Reader) error {
 	r, ok := text.(*bufio.Reader)
 	if !ok {
@@ -71,7 +71,7 @@ func paragraphs(p *format.Parser, text io.Reader) error {
 	return nil
 }
 
-// textWriter converts the lines of plain text to paragraphs and headings.
+// textWriter converts plain text lines to paragraphs and headings.
 type textWriter struct {
 	p     *format.Parser
 	lines []string
@@ -140,14 +140,13 @@ func underline(line string) int {
 	return 0
 }
 
-// underlines reports whether the rule is about as wide as the title.
+// underlines reports whether the rule is about as long as the title is wide.
 func underlines(rule, title string) bool {
 	width := format.DisplayWidth(title)
 	return width <= 100 && !strings.HasPrefix(title, " ") && len(rule)*2 >= width && len(rule) <= width+6
 }
 
-// numberedHeading returns the level of a heading such as "2.1 SCOPE OF DELIVERY", or 0 if the line may be ordinary
-// text.
+// numberedHeading returns a heading's level ("2.1 SCOPE OF DELIVERY"), or 0 if the line may be ordinary text.
 func numberedHeading(line string) int {
 	number, title, ok := strings.Cut(strings.TrimSpace(line), " ")
 	if !ok || len(line) > 100 || number == "" || number[0] < '0' || number[0] > '9' || strings.Trim(number, "0123456789.") != "" || len(number) > 8 {
@@ -168,9 +167,9 @@ func numberedHeading(line string) int {
 	return 1 + strings.Count(strings.Trim(number, "."), ".")
 }
 
-// hardWrapped reports whether the line breaks within a paragraph come only from an editor's or mail program's right
-// margin. The lines then have about the same length and left margin, and many sentences continue on the next line. This
-// is not the case for verses, lists, tables, addresses, source code and logs.
+// hardWrapped reports whether a paragraph's line breaks just come from an editor's or mail program's right margin. Such
+// lines have similar lengths and left margins, and many sentences continue on the next line. That isn't so in verse,
+// lists, tables, addresses, source code and logs.
 func hardWrapped(lines []string) bool {
 	if len(lines) < 2 {
 		return false
@@ -221,8 +220,7 @@ func beginsItem(line string) bool {
 	return first == '('
 }
 
-// unwrap joins a paragraph's lines, and the two parts of words hyphenated at line ends. In scripts without spaces, it
-// adds no spaces.
+// unwrap joins a paragraph's lines and words hyphenated at line ends. It adds no spaces in scripts without them.
 func unwrap(lines []string) string {
 	var out []byte
 	for i, line := range lines {

@@ -16,10 +16,10 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Scanner walks an XML part's elements without building a tree. The current element is the one whose start was returned
-// last. The scanner expands only the five predefined entities and rejects elements nested deeper than MaxDepth. After
-// an error, it reports the end of the element at every level, so the walk returns to the top with the content read so
-// far. Err or Damage holds the error.
+// Scanner walks an XML part without building a tree. The current element is the one whose start was returned last. Only
+// the five predefined entities are expanded, and elements nested deeper than MaxDepth are rejected. After an error, the
+// scanner reports the end of the element at every level, so the walk returns to the top with the content so far. Err or
+// Damage holds the error.
 type Scanner struct {
 	ctx    context.Context
 	dec    *xml.Decoder
@@ -49,7 +49,7 @@ func New(ctx context.Context, r io.Reader) *Scanner {
 // define.
 func (s *Scanner) ExpandHTMLEntities() { s.dec.Entity = xml.HTMLEntity }
 
-// next returns the next token, or nil at the end of the XML, on damaged XML, and after Stop.
+// next returns the next token, or nil at the end, on damaged XML, and after Stop.
 func (s *Scanner) next() xml.Token {
 	if s.Over {
 		return nil
@@ -94,8 +94,8 @@ func (s *Scanner) Stop(err error) {
 	}
 }
 
-// child returns the current element's next child, or false at the end of the element. The previous child must already
-// have been walked or skipped.
+// child returns the current element's next child, or false at its end. The previous child must have been walked or
+// skipped.
 func (s *Scanner) child() (xml.StartElement, bool) {
 	for {
 		switch t := s.next().(type) {
@@ -107,7 +107,7 @@ func (s *Scanner) child() (xml.StartElement, bool) {
 	}
 }
 
-// Each calls `take` with each child of the current element. If `take` returns false, Each skips the child's content.
+// Each calls `take` with each child of the current element. If `take` returns false, the child's content is skipped.
 func (s *Scanner) Each(take func(e xml.StartElement) bool) {
 	for e, ok := s.child(); ok; e, ok = s.child() {
 		if !take(e) {
@@ -116,12 +116,12 @@ func (s *Scanner) Each(take func(e xml.StartElement) bool) {
 	}
 }
 
-// Descend calls `take` with each descendant of the current element. `take` must return true if it has already read the
-// descendant's content.
+// Descend calls `take` with each descendant of the current element. `take` must return true if it has read the
+// descendant's content itself.
 func (s *Scanner) Descend(take func(e xml.StartElement) bool) { s.Mixed(nil, take) }
 
-// Mixed walks the current element's content in order. It calls `text`, unless it is nil, with each run of text, and
-// `take` with each descendant. `take` must return true if it has already read the descendant's content.
+// Mixed walks the current element's content in order. It calls `text`, if not nil, with each run of text, and `take`
+// with each descendant. `take` must return true if it has read the descendant's content itself.
 func (s *Scanner) Mixed(text func(string), take func(e xml.StartElement) bool) {
 	for open := 1; open > 0; {
 		switch t := s.next().(type) {
@@ -181,7 +181,7 @@ func Attr(e xml.StartElement, local string) string {
 	return ""
 }
 
-// IsOn reports whether a Boolean property is on. Its element must be present and have no value that means off.
+// IsOn reports whether a Boolean property's element turns it on, i.e. has no value that means off.
 func IsOn(e xml.StartElement) bool {
 	switch strings.ToLower(Attr(e, "val")) {
 	case "0", "false", "off", "none":

@@ -9,15 +9,14 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// maxComment is the maximum size, in bytes, of a comment that becomes part of the value below it. A longer comment
-// becomes a separate entry.
+// maxComment is the maximum size, in bytes, of a comment that is merged into the value below it. A longer one becomes a
+// separate entry.
 const maxComment = 200
 
-// maxAliased is the maximum total size, in bytes, of the values that aliases repeat.
+// maxAliased is the maximum total size, in bytes, of values repeated by aliases.
 const maxAliased = 1 << 20
 
-// writer writes YAML documents as JSON, each at the line where it starts in the file. A comment becomes part of the
-// value it describes.
+// writer writes YAML documents as JSON, each at its line in the file. Comments become part of the values they describe.
 type writer struct {
 	p          *format.Parser
 	out        strings.Builder
@@ -46,7 +45,7 @@ func (w *writer) document(d *yaml.Node) error {
 	return w.value(root, comment(d.HeadComment))
 }
 
-// value writes a node. `about` is the comment that describes it.
+// value writes a node described by the comment `about`.
 func (w *writer) value(n *yaml.Node, about string) error {
 	if err := w.p.Ctx.Err(); err != nil {
 		return err
@@ -90,7 +89,7 @@ func (w *writer) value(n *yaml.Node, about string) error {
 	return nil
 }
 
-// word writes a number or boolean. Values that JSON does not have are written as strings.
+// word writes a number or boolean. Values unknown in JSON become strings.
 func (w *writer) word(text string) {
 	if json.Valid([]byte(text)) {
 		w.out.WriteString(text)
@@ -120,8 +119,8 @@ func (w *writer) mapping(n *yaml.Node, about string) error {
 	return nil
 }
 
-// pairs writes the keys and values of a mapping and of the mappings it merges ("<<"). It skips the keys in `seen`,
-// because the mapping's own values override merged ones.
+// pairs writes a mapping's keys and values, and those of mappings merged into it ("<<"). It skips keys in `seen`,
+// because the mapping's own values take precedence.
 func (w *writer) pairs(n *yaml.Node, seen map[string]bool, first *bool) error {
 	var merged []*yaml.Node
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -208,7 +207,7 @@ func (w *writer) sequence(n *yaml.Node, about string) error {
 	return nil
 }
 
-// keyText returns a key's text, or its values if the key is a mapping or sequence.
+// keyText returns a key's text, or a mapping's or sequence's values.
 func keyText(n *yaml.Node) string {
 	const maxKey = 200
 	switch n.Kind {

@@ -11,8 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// values is written as charts and pipelines often are: comments above and behind values, anchors, merges and block
-// texts.
+// values is in the style of charts and pipelines: comments above and behind values, anchors, merges and block text.
 const values = `# Settings of the gate
 
 # Number of porters

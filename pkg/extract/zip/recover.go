@@ -18,12 +18,12 @@ const (
 	localSignature  = "PK\x03\x04"
 )
 
-// maxRecovered is the maximum size, in bytes, of a container to repack because its directory is missing. Repacking
-// needs the whole container in memory.
+// maxRecovered is the maximum size, in bytes, of a container without a directory that is repacked, because that needs
+// all of it in memory.
 const maxRecovered = 64 << 20
 
-// recoverParts opens a container without a directory. The directory is at the end, so truncated uploads and downloads
-// lack it. The parts are found by their local headers and repacked. The last one may be incomplete.
+// recoverParts opens a container without a directory, such as a truncated upload, because the directory is at the end.
+// It finds the parts by their local headers and repacks them. The last one may be incomplete.
 func recoverParts(p *format.Parser, cause error) (*zip.Reader, error) {
 	what := p.Formats.PackedNames() + " file"
 	if p.Src.Size > maxRecovered {
@@ -50,9 +50,8 @@ func recoverParts(p *format.Parser, cause error) (*zip.Reader, error) {
 	return zr, nil
 }
 
-// repack writes a new container with the parts it finds by their local headers and returns how many there are. It
-// returns an *Error of kind TooLarge if the parts unpack to more than `limit` bytes, or the context's error if ctx is
-// done.
+// repack writes a new container with the parts found by their local headers and returns their number. It returns an
+// *Error of kind TooLarge if they unpack to more than `limit` bytes, or the context's error.
 func repack(ctx context.Context, to io.Writer, data []byte, limit int64) (found int, err error) {
 	z, left := zip.NewWriter(to), limit
 	for range format.MaxZipEntries {
@@ -110,7 +109,7 @@ func localHeader(data []byte) (name string, method uint16, body []byte, ok bool)
 	return name, method, data[localHeaderSize+nameLen+extraLen:], true
 }
 
-// unpackInto unpacks a part, or the intact start of a damaged one, up to `limit`+1 bytes. It returns the packed and
+// unpackInto unpacks a part, or as much of a damaged one as is intact, up to `limit`+1 bytes. It returns the packed and
 // unpacked sizes.
 func unpackInto(ctx context.Context, w io.Writer, method uint16, body []byte, limit int64) (used int, size int64, err error) {
 	if method == zip.Store {
@@ -121,7 +120,7 @@ func unpackInto(ctx context.Context, w io.Writer, method uint16, body []byte, li
 		return n, int64(n), nil
 	}
 	src := bytes.NewReader(body)
-	// flate does not read beyond the end of its data if the source is an io.ByteReader.
+	// flate reads no further than necessary from an io.ByteReader.
 	size, err = io.Copy(w, io.LimitReader(contextReader{ctx, flate.NewReader(src)}, limit+1))
 	var corrupt flate.CorruptInputError
 	if ctx.Err() != nil {
@@ -133,7 +132,7 @@ func unpackInto(ctx context.Context, w io.Writer, method uint16, body []byte, li
 	return len(body) - src.Len(), size, nil
 }
 
-// contextReader is a reader that fails once its context is done.
+// contextReader fails once its context is done.
 type contextReader struct {
 	ctx context.Context
 	io.Reader

@@ -1,5 +1,5 @@
-// Package zip opens documents that are zip files, checks their sizes before unpacking anything, and recovers the parts
-// of truncated files. Packed formats read their parts through it.
+// Package zip opens documents that are zip files, checks their sizes before unpacking, and recovers the parts of
+// truncated files. Packed formats read their parts through it.
 package zip
 
 import (
@@ -26,11 +26,9 @@ type Archive struct {
 	max           int64
 }
 
-// Format describes zip files. It recognises a zip file's packed format from the parts and reads the file in that
-// format.
+// Format describes zip files. Its reader detects the packed format by the parts and reads the file in that format.
 var Format = format.Format{Type: format.TypeZip, Packed: true, Read: read}
 
-// read opens the zip file, detects the packed format by the parts, and reads the document.
 func read(p *format.Parser) error {
 	zr, whole := zip.NewReader(p.Src.Data, p.Src.Size)
 	if whole != nil {
@@ -65,7 +63,7 @@ func read(p *format.Parser) error {
 	return nil
 }
 
-// Opened returns a packed document's archive, which is already open when the format's Read is called.
+// Opened returns a packed document's archive, which is open by the time the format's Read is called.
 func Opened(p *format.Parser) *Archive { return p.Container.(*Archive) }
 
 // Open opens the document as a zip file, which must be complete. In errors, `what` names the expected format.
@@ -92,15 +90,15 @@ func index(p *format.Parser, zr *zip.Reader) *Archive {
 	return a
 }
 
-// looksPacked reports whether the archive is meant to be a document in a packed format, even if it is an unknown, damaged
-// or encrypted one. Otherwise it is an archive of files.
+// looksPacked reports whether the archive is meant to be a document in a packed format, possibly unknown, damaged or
+// encrypted. Otherwise it is an archive of files.
 func (a *Archive) looksPacked() bool {
 	named := a.P.Formats.Named(a.P.Src.Name)
 	return named != nil && named.Packed || a.Files["[content_types].xml"] != nil || a.Files["mimetype"] != nil
 }
 
-// check rejects containers whose declared unpacked sizes exceed the limits. Declared sizes can be wrong, so reading is
-// bounded too.
+// check rejects containers whose declared unpacked sizes exceed the limits. Those sizes can be wrong, so reads are
+// bounded, too.
 func (a *Archive) check() error {
 	if len(a.all) > format.MaxZipEntries {
 		return format.Errorf(format.TooLarge, "the file contains %d parts; at most %d can be read", len(a.all), format.MaxZipEntries)
@@ -127,8 +125,8 @@ func (a *Archive) check() error {
 	return nil
 }
 
-// PartName normalises a part name for lookups, because producers use different cases and slashes. A name with ".."
-// cannot escape from the container.
+// PartName normalises a part name for lookups, because producers differ in case and slashes. ".." can't escape from the
+// container.
 func PartName(name string) string {
 	return strings.ToLower(strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(name, `\`, "/")), "/"))
 }
@@ -150,7 +148,7 @@ func (a *Archive) Has(folder string) bool {
 // ErrNoPart means that the archive has no part with the requested name.
 var ErrNoPart = errors.New("the part is missing")
 
-// partReader unpacks a part within the limits on the part and on the whole archive.
+// partReader unpacks a part, within its own limit and the archive's.
 type partReader struct {
 	a    *Archive
 	name string
@@ -174,8 +172,7 @@ func (r *partReader) Read(b []byte) (int, error) {
 
 func (r *partReader) Close() error { return r.r.Close() }
 
-// Open returns a reader that unpacks one part. It returns ErrNoPart if the part is missing. The caller must close the
-// reader.
+// Open returns a reader that unpacks one part, or ErrNoPart. The caller must close the reader.
 func (a *Archive) Open(name string) (*partReader, error) {
 	f := a.Files[PartName(name)]
 	if f == nil {
@@ -188,7 +185,7 @@ func (a *Archive) Open(name string) (*partReader, error) {
 	return &partReader{a: a, name: name, r: r, left: format.MaxPart}, nil
 }
 
-// Read unpacks a whole part. If it fails, it also returns the bytes read so far.
+// Read unpacks a whole part. On failure, it also returns the bytes read so far.
 func (a *Archive) Read(name string) ([]byte, error) {
 	r, err := a.Open(name)
 	if err != nil {
@@ -202,9 +199,9 @@ func (a *Archive) Read(name string) ([]byte, error) {
 	return data, nil
 }
 
-// Walk unpacks a part and scans it along the way. It returns an error only if no more of the document can be read. If
-// only this part is damaged, the error is in the scanner's Damage field, where `take` can check it. If the part is
-// missing, Walk returns nil without calling `take`.
+// Walk scans a part while unpacking it. It returns an error only if no more of the document can be read. If only this
+// part is damaged, `take` finds the error in the scanner's Damage field. A missing part is no error, but `take` is not
+// called.
 func (a *Archive) Walk(name string, take func(sc *xmlscan.Scanner)) error {
 	r, err := a.Open(name)
 	if err != nil {
@@ -219,16 +216,16 @@ func (a *Archive) Walk(name string, take func(sc *xmlscan.Scanner)) error {
 	return a.Scan(xmlscan.New(a.P.Ctx, r), take)
 }
 
-// Scan calls `take` with a part's scanner and then records in the archive whether the part is damaged. It returns an
-// error only if no more of the document can be read.
+// Scan passes a part's scanner to `take` and records whether the part is damaged. It returns an error only if no more
+// of the document can be read.
 func (a *Archive) Scan(sc *xmlscan.Scanner, take func(sc *xmlscan.Scanner)) error {
 	take(sc)
 	a.cut = a.cut || sc.Damage != nil
 	return sc.Err
 }
 
-// Picture returns the picture in a part, for format.Parser.Picture. If the part is missing, the result has no key, so
-// that it is skipped.
+// Picture returns the picture in a part, for format.Parser.Picture. If the part is missing, the result has no key,
+// which makes Parser.Picture skip it.
 func (a *Archive) Picture(name, alt string) format.Picture {
 	f := a.Files[PartName(name)]
 	if f == nil {

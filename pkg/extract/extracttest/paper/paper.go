@@ -1,5 +1,5 @@
-// Package paper draws printed pages and makes them look like scans. Tests, the demo and the OCR benchmark use these
-// pages because their text is known.
+// Package paper draws printed pages and makes them look like scans, for tests, the demo and the OCR benchmark, because
+// their text is known.
 package paper
 
 import (
@@ -44,7 +44,7 @@ type Page struct {
 // Text returns the page's words in reading order.
 func (p Page) Text() string { return strings.Join(append([]string{p.Heading}, p.Paragraphs...), "\n") }
 
-// Draw draws a page, omitting text that does not fit. It also returns how many paragraphs it drew completely.
+// Draw draws a page without text that doesn't fit. It also returns the number of complete paragraphs.
 func (p Page) Draw() (*image.Gray, int, error) {
 	g := image.NewGray(image.Rect(0, 0, Width, Height))
 	draw.Draw(g, g.Rect, image.White, image.Point{}, draw.Src)
@@ -123,7 +123,7 @@ type Scan struct {
 	Seed    uint64
 }
 
-// Apply returns a picture of the page as a scanner with these flaws would make it.
+// Apply returns the page as scanned with these flaws.
 func (s Scan) Apply(page *image.Gray) (*image.Gray, error) {
 	g := rotated(page, s.Skew)
 	random := rand.New(rand.NewPCG(s.Seed, 1))
@@ -213,7 +213,7 @@ func F1(want, got string) float64 {
 	return 2 * float64(both) / float64(words+found)
 }
 
-// Screen draws lines of text as a screenshot does: in small letters, black on white, without much space around them.
+// Screen draws lines of text like a screenshot: small letters, black on white, with narrow borders.
 func Screen(text ...string) (*image.Gray, error) {
 	const size, step, border = 18, 30, 24 // pixels
 	f, err := face(goregular.TTF, size)
@@ -234,7 +234,7 @@ func Screen(text ...string) (*image.Gray, error) {
 	return g, nil
 }
 
-// Photograph draws a picture without text: soft shapes in front of a sky, with a camera's noise.
+// Photograph draws a picture without text: soft shapes in front of a sky, with camera noise.
 func Photograph(width, height int, seed uint64) *image.Gray {
 	random := rand.New(rand.NewPCG(seed, 2))
 	g := image.NewGray(image.Rect(0, 0, width, height))

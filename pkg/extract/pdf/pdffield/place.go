@@ -25,10 +25,9 @@ const (
 // blankToFill matches dots or underscores that a form prints where a value belongs.
 var blankToFill = regexp.MustCompile(`[ \t]*(?:[_.…·‧]{3,}|(?:[_.] ){3,}[_.]?)[ \t]*$`)
 
-// Place joins the values of form fields to their labels: "Name: Smith", "☒ by post". If a value has no label on the
-// page, the field's name becomes its label, at the field's position. In a table with fields, the column names are the
-// labels; `inTables` reports, for each field, whether it is in such a table. Place does not modify `lines` and
-// `fields`.
+// Place joins form field values to their labels: "Name: Smith", "☒ by post". A value without a label on the page gets
+// the field's name, at the field's position. In a table of fields, the column names are the labels; `inTables` reports
+// which fields are in one. `lines` and `fields` are not modified.
 func Place(lines []pdftext.Line, fields []pdftext.Field, inTables func([]pdftext.Line, []pdftext.Field) []bool) []pdftext.Line {
 	if len(fields) == 0 {
 		return lines
@@ -123,7 +122,7 @@ func leadingBlank(s string) string {
 	return s[:len(s)-len(strings.TrimLeft(s, "_.… \t"))]
 }
 
-// withColon removes the dots or underscores at the end of a label. It adds a colon unless the label ends in another
+// withColon strips trailing dots or underscores from a label. It adds a colon unless the label ends in another
 // separator.
 func withColon(label pdftext.Cell) pdftext.Cell {
 	text := strings.TrimRight(blankToFill.ReplaceAllString(label.Text, ""), " \t_")
@@ -134,7 +133,7 @@ func withColon(label pdftext.Cell) pdftext.Cell {
 	return pdftext.Placed(text, label.X0, label.X1)
 }
 
-// placeBox joins a check box to its label by writing a mark for a ticked or empty box next to the text.
+// placeBox writes a ticked or empty box next to a check box's label.
 func (f *placer) placeBox(field pdftext.Field) {
 	cell := pdftext.Placed(markOf(field), field.Box.X0, field.Box.X1)
 	if i, k := f.labelLeftOf(field, labelRight); i >= 0 && f.labelsBefore(field) {
@@ -183,8 +182,8 @@ func (f *placer) placeBox(field pdftext.Field) {
 	f.insert(field, cell)
 }
 
-// labelsBefore reports whether the boxes in a row have their labels on the left. This is the case if each box is much
-// nearer to the word before it than to the word after it.
+// labelsBefore reports whether the labels of a row's boxes are on the left, i.e. each box is much nearer to the word
+// before it than to the one after it.
 func (f *placer) labelsBefore(field pdftext.Field) bool {
 	const nearer = 2
 	boxes := 0
@@ -221,7 +220,7 @@ func (f *placer) labelsBefore(field pdftext.Field) bool {
 
 func isBoxSign(s string) bool { return strings.Trim(s, "☐□❑❒") == "" }
 
-// atHeight reports whether a line is at a box's height or, if the box is tall, at its top.
+// atHeight reports whether a line is level with a box or, if the box is tall, with its top.
 func atHeight(line pdftext.Line, b pdftext.Box) bool {
 	middle := line.Y + pdftext.MiddleHeight*line.Size
 	return line.Turn == 0 && middle > max(b.Y0, b.Y1-2*line.Size)-1 && middle < b.Y1+1
@@ -234,8 +233,8 @@ func (f *placer) boxBetween(field pdftext.Field, x float64) bool {
 	})
 }
 
-// labelLeftOf finds the nearest cell with a word to the left of a field. It returns the indexes of the line and of the
-// cell in that line, or -1 for both if no such word is within `within` points.
+// labelLeftOf finds the nearest cell with a word to the left of a field. It returns the line's index and the cell's
+// index in it, or -1 for both if there is none within `within` points.
 func (f *placer) labelLeftOf(field pdftext.Field, within float64) (at, cell int) {
 	at, cell = -1, -1
 	for i, line := range f.lines {
@@ -254,15 +253,14 @@ func (f *placer) labelLeftOf(field pdftext.Field, within float64) (at, cell int)
 	return at, cell
 }
 
-// fieldOver reports whether another field at the same height is between x and the left edge of the given field.
+// fieldOver reports whether there is another field at the same height between x and the field's left edge.
 func (f *placer) fieldOver(field pdftext.Field, x float64) bool {
 	return slices.ContainsFunc(f.fields, func(o pdftext.Field) bool {
 		return o.Box != field.Box && o.Box.X1 <= field.Box.X0+1 && o.Box.X0 >= x-labelSlack && o.Box.Y0 < field.Box.Y1 && field.Box.Y0 < o.Box.Y1
 	})
 }
 
-// labelOver finds the cell directly above a field. It returns the indexes of the line and of the cell in that line, or
-// -1 if there is none.
+// labelOver finds the cell directly above a field. It returns the line's index and the cell's index in it, or -1.
 func (f *placer) labelOver(field pdftext.Field) (at, cell int) {
 	at, cell = -1, -1
 	least := math.Inf(1)
@@ -281,8 +279,8 @@ func (f *placer) labelOver(field pdftext.Field) (at, cell int) {
 	return at, cell
 }
 
-// labelUnder finds the cell directly below a field and returns its indexes like labelOver. It skips cells that are
-// nearer to a field below them.
+// labelUnder finds the cell directly below a field and returns indexes like labelOver. It skips cells nearer to a field
+// below them.
 func (f *placer) labelUnder(field pdftext.Field) (at, cell int) {
 	at, cell = -1, -1
 	least := math.Inf(1)
@@ -306,7 +304,7 @@ func (f *placer) labelUnder(field pdftext.Field) (at, cell int) {
 	return at, cell
 }
 
-// insert adds a line for a value without a label after the line above the field.
+// insert adds a line for a value without a label, below the line above the field.
 func (f *placer) insert(field pdftext.Field, cell pdftext.Cell) {
 	const usual = 10
 	size := min(usual, max(field.Box.Y1-field.Box.Y0, 1))

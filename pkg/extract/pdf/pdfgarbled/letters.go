@@ -13,22 +13,22 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// Bounds for HasSubstitutedLetters. The share of common letter pairs is 0.4 to 0.9 in texts in 30 languages, in source
-// code, in lists and in assembler listings. If letters are substituted, it is only 0.15 to 0.35.
+// Thresholds for HasSubstitutedLetters. The share of common letter pairs is 0.4 to 0.9 in texts in 30 languages, source
+// code, lists and assembler listings, but only 0.15 to 0.35 if letters are substituted.
 const (
 	minLetters     = 200  // minimum number of letters; a shorter sample is no evidence
 	maxLetters     = 4000 // maximum number of letters; a longer sample adds no evidence
 	minCommonShare = 0.35 // minimum share of common letter pairs
-	// minCoincidence is the minimum probability that two random letters in the sample are the same. It is 0.05 to 0.08 in
-	// all languages, even if letters are substituted, and 0.04 for random codes and part numbers.
+	// minCoincidence is the minimum probability that two random letters are the same. It is 0.05 to 0.08 in all
+	// languages, even with substituted letters, and 0.04 in random codes and part numbers.
 	minCoincidence = 0.055
-	// minRepeated is the minimum share of words that occur more than once. Lists of codes have a lower share.
+	// minRepeated is the minimum share of words that recur. Lists of codes have less.
 	minRepeated = 0.15
 	minWords    = 20 // minimum number of different words
 )
 
-// HasSubstitutedLetters reports whether the Latin letters in the given lines have the frequencies and repetitions of a
-// language but form pairs that fit no language. Such text comes from a character map that substitutes letters.
+// HasSubstitutedLetters reports whether the lines' Latin letters have a language's frequencies and repetitions but form
+// pairs that fit no language. The cause is a character map that substitutes letters.
 func HasSubstitutedLetters(lines []pdftext.Line) bool {
 	var s letterSample
 	for _, line := range lines {
@@ -44,7 +44,7 @@ func HasSubstitutedLetters(lines []pdftext.Line) bool {
 
 const alphabetSize = 'z' - 'a' + 1
 
-// letterSample counts words and their letters a to z, without diacritics.
+// letterSample counts words and letters a to z, without diacritics.
 type letterSample struct {
 	letters int
 	counts  [alphabetSize]int
@@ -68,8 +68,8 @@ func (s *letterSample) add(text string) {
 	}
 }
 
-// isPlainWord reports whether a word may be part of a sentence. It must consist only of letters and must not be an
-// abbreviation, part of a formula or an identifier.
+// isPlainWord reports whether a word may be part of a sentence: only letters, and not an abbreviation, identifier or
+// part of a formula.
 func isPlainWord(word string) bool {
 	const short, shortCapitals, long = 3, 5, 30
 	lower, upper := 0, 0
@@ -112,7 +112,7 @@ func (s *letterSample) word(word string) {
 	}
 }
 
-// coincidence returns the index of coincidence: the probability that two random letters in the sample are equal.
+// coincidence returns the sample's index of coincidence: the probability that two random letters are equal.
 func (s *letterSample) coincidence() float64 {
 	same := 0
 	for _, n := range s.counts {
@@ -132,7 +132,7 @@ func (s *letterSample) repeats() bool {
 	return len(s.words) >= minWords && float64(again) >= minRepeated*float64(all)
 }
 
-// commonShare returns the fraction of the sample's letter pairs that are common in the best-fitting language.
+// commonShare returns the fraction of letter pairs that are common in the best-fitting language.
 func (s *letterSample) commonShare() float64 {
 	var all int
 	in := make([]int, len(commonPairs()))
@@ -158,7 +158,7 @@ func (s *letterSample) commonShare() float64 {
 //go:embed letterpairs.txt
 var letterPairsText string
 
-// pairSet holds, for each letter, a bit set of the letters that often follow it.
+// pairSet holds, for each letter, a bit set of its common successors.
 type pairSet [alphabetSize]uint32
 
 var commonPairs = sync.OnceValue(func() []pairSet {

@@ -1,8 +1,8 @@
 // Package pdfgarbled detects wrongly decoded PDF text.
 //
-// A font in a PDF may lack the map from its glyphs to characters, or have a wrong one. The page then looks right, but
-// its text is garbage. There are two signs of this: words with undecoded characters ([Unknown]), and letter pairs that
-// occur in no language ([HasSubstitutedLetters]).
+// A font's map from glyphs to characters may be missing or wrong. The page then looks right, but its text is garbage.
+// There are two signs: words with undecoded characters ([Unknown]), and letter pairs that occur in no language
+// ([HasSubstitutedLetters]).
 package pdfgarbled
 
 import (
@@ -12,14 +12,15 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// IsDecoded reports whether a character was decoded. For unknown characters, pdftext returns a marker. PDFium returns
-// 0, a private-use character or the glyph's number, which is usually so small that it looks like a control character.
+// IsDecoded reports whether a character was decoded. For unknown characters, pdftext returns a marker, and PDFium
+// returns 0, a private-use character or the glyph's number, which is usually small enough to look like a control
+// character.
 func IsDecoded(r rune) bool {
 	return r != unicode.ReplacementChar && !unicode.Is(unicode.Co, r) && (!unicode.IsControl(r) || unicode.IsSpace(r))
 }
 
-// WithoutUnknown returns the given lines without undecoded characters and without lines that contain nothing else.
-// Otherwise, the text of a page that neither reader can decode would consist mostly of such characters.
+// WithoutUnknown removes undecoded characters, and lines that consist of nothing else. Otherwise a page that neither
+// reader can decode would yield mostly such characters.
 func WithoutUnknown(lines []pdftext.Line) []pdftext.Line {
 	var out []pdftext.Line
 	for _, line := range lines {
@@ -37,22 +38,21 @@ func WithoutUnknown(lines []pdftext.Line) []pdftext.Line {
 	return out
 }
 
-// Unknown counts the undecoded characters in a page's words. Single undecoded characters outside words, such as
-// bullets, arrows and other symbols, do not count as lost text.
+// Unknown counts undecoded characters in a page's words. Single ones outside words are bullets, arrows and other
+// symbols, not lost text.
 type Unknown struct {
 	chars   int // characters in all words
 	unknown int // unknown characters in words that contain several of them
 }
 
-// IsSignificant reports whether so many characters are unknown that a reader would notice gaps in the text.
+// IsSignificant reports whether so many characters are unknown that a reader would notice gaps.
 func (u Unknown) IsSignificant() bool {
 	const aLine = 20
 	return u.unknown >= aLine || u.unknown > 0 && u.unknown*4 >= u.chars
 }
 
-// IsLarge reports whether so much of the page is unknown that text recognised by OCR is better than the decoded text.
-// OCR makes mistakes too, above all in languages for which it is not set up, so a page with only a few undecoded lines
-// keeps its decoded text.
+// IsLarge reports whether so much of the page is unknown that OCR is better than the decoded text. OCR makes mistakes
+// too, above all in languages it isn't set up for, so a few undecoded lines don't count.
 func (u Unknown) IsLarge() bool {
 	const tenth = 10
 	return u.IsSignificant() && u.unknown*tenth >= u.chars

@@ -13,14 +13,13 @@ type Span struct{ Start, End int }
 // Match is a span's location on the pages.
 type Match struct {
 	Glyphs []int32 // ascending indexes of the glyphs that show it
-	// Share is the fraction of the span's letters and digits that were found, from 0 to 1. Labels that are not next to
-	// their value on the page do not count.
+	// Share is the fraction of the span's letters and digits found, from 0 to 1. Labels that aren't next to their value
+	// on the page do not count.
 	Share float64
 }
 
-// searchMargin is how much text before and after a span is included in a search for it. Without this context, the
-// search might find the same words elsewhere. maxWindow is the maximum length of the text in one search. Both are in
-// bytes.
+// searchMargin is how much text around a span is searched for as well; without it, the same words might be found
+// elsewhere. maxWindow is the maximum length of text per search. Both are in bytes.
 const (
 	searchMargin = 400
 	maxWindow    = 6 << 10
@@ -56,7 +55,7 @@ func (t *Text) Find(passage string, spans []Span) []Match {
 	return matches
 }
 
-// findLong finds a span that is longer than a window, one window at a time.
+// findLong finds a span longer than a window, one window at a time.
 func (t *Text) findLong(passage string, s Span, m *Match) {
 	weight := 0.0
 	for from := s.Start; from < s.End; {
@@ -86,8 +85,8 @@ type window struct {
 	at      []node // by token; `from` is -1 for tokens that were not found
 }
 
-// window finds the tokens of passage[from:to] on the pages. It also searches for the text around this range, so that it
-// does not mistake the same words elsewhere for it.
+// window finds the tokens of passage[from:to] on the pages. It searches for the surrounding text too, so as not to
+// mistake the same words elsewhere for them.
 func (t *Text) window(passage string, from, to int) *window {
 	from, to = max(0, from-searchMargin), min(len(passage), to+searchMargin)
 	for from > 0 && !utf8.RuneStart(passage[from]) {
@@ -108,7 +107,7 @@ func (t *Text) window(passage string, from, to int) *window {
 	return w
 }
 
-// match returns the glyphs of the tokens in a span, including the punctuation between and around them.
+// match returns a span's glyphs, including the punctuation between and around its tokens.
 func (w *window) match(s Span) (m Match) {
 	found, all := 0, 0
 	last := -1 // the previous token that was found
@@ -153,9 +152,8 @@ func (w *window) match(s Span) (m Match) {
 	return m
 }
 
-// extendForward extends a match to the punctuation after it. It compares the glyphs after `glyph` with the characters
-// of passage[from:to] up to the first difference and returns the range of equal glyphs. If there are none, `last` is
-// less than `first`.
+// extendForward extends a match to the punctuation after it. It compares the glyphs after `glyph` with passage[from:to]
+// up to the first difference and returns the equal ones. If there are none, `last` is less than `first`.
 func (w *window) extendForward(glyph int32, from, to int) (first, last int32) {
 	first, last = glyph+1, glyph
 	for from < to && int(last)+1 < len(w.glyphs) {
@@ -172,9 +170,9 @@ func (w *window) extendForward(glyph int32, from, to int) (first, last int32) {
 	return first, last
 }
 
-// extendBackward extends a match to the punctuation before it. It compares the glyphs before `glyph` with the
-// characters of passage[from:to], backwards, up to the first difference. It returns the first of the equal glyphs or,
-// if there are none, `glyph`.
+// extendBackward extends a match to the punctuation before it. It compares the glyphs before `glyph` with
+// passage[from:to], backwards, up to the first difference and returns the first equal one. If there is none, it returns
+// `glyph`.
 func (w *window) extendBackward(glyph int32, from, to int) int32 {
 	first := glyph
 	for from < to && first > 0 {

@@ -94,8 +94,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestFindAnySpan looks for random spans in a passage that is exactly the page's text. Each span must be found
-// completely and with its own glyphs.
+// TestFindAnySpan looks for random spans of a passage that is exactly the page's text. Each must be found completely,
+// with its own glyphs.
 func TestFindAnySpan(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Costs of a path, which assigns a passage's tokens to positions on the pages. A path that follows the page without
-// jumps and omits no token costs nothing.
+// Costs of a path, which assigns a passage's tokens to positions on the pages. Following the page without jumps or
+// omitted tokens costs nothing.
 const (
 	skipToken      = 1.5 // omitting a token
 	skipRune       = 0.5 // additionally per letter, up to maxSkipCost
@@ -39,7 +39,7 @@ const (
 	maxSteps = 5_000_000      // maximum number of such steps to compare per window
 )
 
-// node is a token in the passage with its position among the pages' letters and digits (Text.core).
+// node is a passage's token with its position among the pages' letters and digits (Text.core).
 type node struct {
 	token    int32
 	from, to int32 // range in the core; `to` is the last index
@@ -52,8 +52,8 @@ type path struct {
 	cost float64
 }
 
-// bestPath chooses a position on the pages for each token and returns the resulting nodes in order. It omits tokens
-// that are not on the pages or are too far from the other tokens.
+// bestPath chooses a position for each token and returns the nodes in order. It omits tokens that aren't on the pages
+// or are too far from the others.
 func (t *Text) bestPath(tokens []token) []node {
 	var nodes []node
 	var live []path
@@ -117,13 +117,13 @@ func (t *Text) bestPath(tokens []token) []node {
 
 func byCost(a, b path) int { return cmp.Compare(a.cost, b.cost) }
 
-// position is where a token starts in Text.core, with the cost of choosing this position.
+// position is a token's possible start in Text.core, with its cost.
 type position struct {
 	at   int32
 	cost float64
 }
 
-// positions returns a token's positions. If there are too many, it first drops those inside longer words.
+// positions returns a token's positions. If there are too many, those inside longer words are dropped first.
 func (t *Text) positions(tok token) []position {
 	var whole, parts []position
 	for _, at := range t.byRune[tok.runes[0]] {
@@ -143,8 +143,8 @@ func (t *Text) positions(tok token) []position {
 	return append(whole, parts[:min(len(parts), maxPositions-len(whole))]...)
 }
 
-// step returns the cost of a jump in Text.core from index a to index b. sameLine says whether both tokens are on the
-// same line of the passage, which is often a table row with most cells at the same height.
+// step returns the cost of a jump in Text.core from a to b. sameLine says whether both tokens are on the same line of
+// the passage, which is often a table row, with most cells at the same height.
 func (t *Text) step(a, b int32, sameLine bool) float64 {
 	if b == a+1 {
 		return 0

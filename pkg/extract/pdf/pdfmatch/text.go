@@ -1,8 +1,8 @@
 // Package pdfmatch finds passages of extracted text on a PDF's pages.
 //
-// Extraction changes the text: it joins divided words, adds spaces, column names and labels, and changes the order of
-// columns and cells. So the package does not look for a passage as a whole. It splits the passage into words and
-// chooses one position on the pages for each word, so that the positions follow each other as naturally as possible.
+// Extraction changes the text: it joins divided words, adds spaces, column names and labels, and reorders columns and
+// cells. So a passage is not searched for as a whole. The package splits it into words and picks a position for each,
+// so that they follow each other as naturally as possible.
 package pdfmatch
 
 import (
@@ -36,7 +36,7 @@ type Text struct {
 	rtl    bool             // most letters run from right to left
 }
 
-// coreRune is a letter or digit on the pages. Nothing else is compared with a passage.
+// coreRune is a letter or digit on the pages. Only these are compared with a passage.
 type coreRune struct {
 	r      rune
 	glyph  int32
@@ -71,7 +71,7 @@ func NewText(glyphs []Glyph) *Text {
 	return t
 }
 
-// fold appends the letters and digits in a character, without accents. For other characters, it appends nothing.
+// fold appends a character's letters and digits without accents. It appends nothing for other characters.
 func fold(dst []rune, r rune) []rune {
 	if r < utf8.RuneSelf {
 		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {

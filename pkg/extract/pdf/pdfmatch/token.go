@@ -68,8 +68,8 @@ func labelsOf(passage string, from, to int) (labels [][2]int) {
 	return labels
 }
 
-// split splits tokens that occur nowhere on the pages into the longest parts that do. Other text on the page, such as
-// the next column, may divide a word.
+// split splits tokens that aren't on the pages into the longest parts that are. Words may be divided on the page by
+// other text, such as the next column.
 func (t *Text) split(all []token) []token {
 	const longest = 400 // maximum number of parts per token
 	out := make([]token, 0, len(all))

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Range maps codes from Low to Top, each Bytes bytes long, to consecutive glyph numbers starting with CID.
+// Range maps the codes from Low to Top, Bytes bytes long, to consecutive glyph numbers from CID on.
 type Range struct {
 	Bytes    int
 	Low, Top uint32
@@ -81,8 +81,8 @@ func UnpackCMap(b []byte) CMap {
 	return m
 }
 
-// Text holds the glyphs' characters by glyph number. One holds the glyphs with exactly one character, and 0 for all
-// others. Many holds the glyphs with several characters.
+// Text holds characters by glyph number: One for glyphs with exactly one (0 for all others), Many for glyphs with
+// several.
 type Text struct {
 	One  []rune
 	Many map[uint32]string
@@ -142,13 +142,13 @@ func (t *Text) At(cid uint32) string {
 	return t.Many[cid]
 }
 
-// Find looks up the n-byte code in the ranges. It returns the range that contains the code and whether there is one.
+// Find returns the range that contains the n-byte code, and whether there is one.
 func Find(ranges []Range, n int, code uint32) (Range, bool) {
 	i, _ := slices.BinarySearchFunc(ranges, Range{Bytes: n, Low: code + 1}, Compare)
 	if code == 1<<32-1 {
 		i, _ = slices.BinarySearchFunc(ranges, Range{Bytes: n + 1}, Compare)
 	}
-	// Ranges in a file may overlap. Use the last one that contains the code.
+	// A file's ranges may overlap. The last one that contains the code wins.
 	for back := range 8 {
 		j := i - 1 - back
 		if j < 0 || ranges[j].Bytes != n {
