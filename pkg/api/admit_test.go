@@ -24,7 +24,7 @@ import (
 // closedLoop returns a gate that admits one request at a time and has no queue.
 func closedLoop() *admission.Gate { return admission.New(admission.Options{Limit: 1}) }
 
-// requireRefused checks that the request was rejected because of the limits on concurrent requests.
+// requireRefused checks that the request was rejected by a concurrency limit.
 func requireRefused(t *testing.T, a *response) {
 	t.Helper()
 	seconds, err := strconv.Atoi(a.header.Get("Retry-After"))
@@ -185,8 +185,8 @@ func TestStreamsOfVisitorsAreCounted(t *testing.T) {
 	s.call("GET", "/agents", nil).want(200)
 }
 
-// TestASlowBodyHoldsNoPermit lets a client send its body slowly while only one search may run at a time. Other searches
-// are served meanwhile, and finally the slow one.
+// TestASlowBodyHoldsNoPermit sends a body slowly while only one search may run at a time. Other searches must not wait
+// for it, and the slow one succeeds too.
 func TestASlowBodyHoldsNoPermit(t *testing.T) {
 	t.Parallel()
 	gate := admission.New(admission.Options{Limit: 1, Waiting: 10, OverloadTimeout: time.Minute})
@@ -222,8 +222,8 @@ func readAnswer(t *testing.T, conn net.Conn) *response {
 	return &response{T: t, status: res.StatusCode, header: res.Header, body: body}
 }
 
-// TestUploadsAreRefusedWithoutStorage rejects uploads for lack of storage. The error says what is full, and clients can
-// read it while they are still sending.
+// TestUploadsAreRefusedWithoutStorage uploads while storage is full. The error says what is full, and clients can read
+// it while they're still sending.
 func TestUploadsAreRefusedWithoutStorage(t *testing.T) {
 	t.Parallel()
 	full := errors.New("1,000 documents wait already; try again when some are done")

@@ -33,8 +33,7 @@ func TestARepeatedRequestReplacesAnUndeliveredSecret(t *testing.T) {
 	s.call("POST", "/keys", object{"name": "another"}, "Idempotency-Key", "k").problem(409)
 }
 
-// keeping stubs the answerer to number its answers and, like the real one, store questions and answers in
-// conversations.
+// keeping makes the answerer number its answers and store conversations, as the real one does.
 func (s *service) keeping(asked *atomic.Int64) {
 	s.answerer.answer = func(ctx context.Context, r answer.Request, _ func(string) error) (answer.Answer, error) {
 		id := r.ConversationID
@@ -72,8 +71,7 @@ func TestAStoredAnswerIsReplayed(t *testing.T) {
 			var asked atomic.Int64
 			s.keeping(&asked)
 			path := "/agents/" + s.newAgent() + "/query"
-			// The service must not mistake this for the stored answer, because the question was asked before the
-			// request began.
+			// Asked before the request began, so this must not be taken for the request's stored answer.
 			s.call("POST", path, object{"query": "q", "conversationId": newConversation, "visitorId": newVisitor}).want(200)
 			s.clock.advance(time.Second)
 			send := func() *response { return s.call("POST", path, body, "Idempotency-Key", "k") }

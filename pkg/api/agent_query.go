@@ -90,9 +90,8 @@ func (s *server) agentToQuery(ctx context.Context, caller access.Caller, id stri
 		func() (domain.Agent, error) { return s.Agents.PublicAgent(ctx, id) })
 }
 
-// toQuery returns an agent or datastore that the caller may query. `own` looks in the caller's workspace, `public`
-// among the public resources of all workspaces. A caller without a key gets the same error for a private resource as
-// for one that doesn't exist.
+// toQuery returns an agent or datastore that the caller may query, looking first in the caller's workspace (`own`) and
+// then among all public resources (`public`). To a caller without a key, a private resource looks like a missing one.
 func toQuery[T any](caller access.Caller, kind, id string, own, public func() (T, error)) (v T, err error) {
 	if err = checkID(kind, id); err == nil && !caller.Anonymous {
 		if v, err = own(); err == nil {
@@ -115,7 +114,7 @@ func toQuery[T any](caller access.Caller, kind, id string, own, public func() (T
 }
 
 // storedAnswer returns the answer that an earlier run of this request stored in the conversation, or nil. If the same
-// question was asked again since, it may return that later answer, which is just as good.
+// question has been asked again since, it may return the later answer, which is just as good.
 func (s *server) storedAnswer(ctx context.Context, agent domain.Agent, body AgentQuery) (*answer.Answer, error) {
 	if !idempotency.IsRepeated(ctx) {
 		return nil, nil
@@ -208,8 +207,8 @@ func (t *agentRequest) ask(ctx context.Context, emit func(string) error) (AgentA
 	return renderAnswer(answer, answer.Text), err
 }
 
-// answer is ask without rendering for an endpoint. The answer contains only what the caller may see, with LF line
-// breaks.
+// answer is like ask, but doesn't format the answer for an endpoint. The result has LF line breaks and only what the
+// caller may see.
 func (t *agentRequest) answer(ctx context.Context, emit func(string) error) (answer.Answer, error) {
 	if emit == nil {
 		answer, err := t.server.Answerer.Answer(ctx, t.request, nil)
@@ -237,8 +236,8 @@ func (t *agentRequest) answer(ctx context.Context, emit func(string) error) (ans
 	return t.visibleAnswer(answer), err
 }
 
-// locate adds PDF page rectangles for the passages supporting the answer, if the request asks for them. It is called
-// after the text has been sent, so as not to delay it.
+// locate adds PDF page rectangles for the passages supporting the answer, if the request asks for them. It runs after
+// the text has been sent, so it doesn't delay it.
 func (t *agentRequest) locate(ctx context.Context, a answer.Answer) {
 	if t.rectangles {
 		t.server.locateSpans(ctx, t.request.Agent.WorkspaceID, a)
@@ -343,12 +342,11 @@ func visitorRule(body AgentQuery, maxTokens int) error {
 	return nil
 }
 
-// agentNames is a `rename` function for onIgnored. Agent query parameters have the same names as in the answer package.
+// agentNames is a `rename` function for onIgnored. Agent queries use the answer package's parameter names.
 func agentNames(name string) string { return name }
 
-// onIgnored registers `set` to be called before the answer's first text if any parameters were ignored. `set` receives
-// the value for openai.IgnoredHeader: the ignored parameters' names, which `rename` converts from the answer package's
-// names to the endpoint's.
+// onIgnored arranges for `set` to be called with the value for openai.IgnoredHeader, before any answer text, if
+// parameters were ignored. `rename` maps the answer package's parameter names to the endpoint's.
 func (t *agentRequest) onIgnored(rename func(string) string, set func(names string)) {
 	t.request.Ignored = func(names []string) {
 		renamed := make([]string, len(names))

@@ -145,8 +145,8 @@ func agentPatch(b AgentPatch, extra domain.AgentExtra) domain.AgentPatch {
 	return p
 }
 
-// datastoreIDs returns the datastore ids in a body, without duplicates. For error messages, `field` is a format string
-// for the path to an id in the body. The list is nil if both ids and tools are nil.
+// datastoreIDs returns the distinct datastore ids in a body, or nil if both arguments are nil. `field` is a format
+// string for an id's path, for error messages.
 func datastoreIDs(ids *[]string, tools *[]AgentTool) (list []string, field string) {
 	given := []string{}
 	switch {
@@ -254,8 +254,7 @@ func (s *server) agentExtra(ctx context.Context) domain.AgentExtra {
 	return all
 }
 
-// writeAgent writes an agent as the response, because the generated response types lack the method that encodes the
-// extra fields.
+// writeAgent writes the agent itself because the generated response types don't encode the extra fields.
 func writeAgent(status int, agent domain.Agent) responseFunc {
 	return func(w http.ResponseWriter) error {
 		encoded, err := json.Marshal(renderAgent(agent))

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// audited returns a service, along with a function that returns new lines in its audit log.
+// audited returns a service and a function that reads new audit log entries.
 func audited(t *testing.T) (*scene, func() []object) {
 	t.Helper()
 	log := &logBuffer{}

@@ -103,7 +103,7 @@ func renderCallDelta(d answerchat.CallDelta) chunkCall {
 	return out
 }
 
-// openAINames returns a parameter's name in chat completions.
+// openAINames converts a parameter's name to the one used in chat completions.
 func openAINames(name string) string {
 	switch name {
 	case "topP":

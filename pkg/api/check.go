@@ -15,9 +15,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// check validates a request's parameters and JSON body against the document and rejects invalid requests. It removes
-// empty parameters and null fields and writes whole numbers as integers, so that decoding into the generated types
-// cannot fail.
+// check validates a request's parameters and JSON body against the document and rejects invalid requests. It drops
+// empty parameters and null fields and converts numbers like 1.0 to integers, so decoding into the generated types
+// can't fail.
 func (s *server) check(c *gin.Context) {
 	op := operationOf(c)
 	if op == nil {
@@ -58,8 +58,8 @@ func (s *server) check(c *gin.Context) {
 	}
 }
 
-// receive prepares the body for an operation missing from the document. It parses a JSON body but leaves validation to
-// the operation's handler.
+// receive prepares the body for an operation that isn't in the document. It parses JSON but leaves validation to the
+// handler.
 func (s *server) receive(c *gin.Context, op *document.Operation) error {
 	switch {
 	case op.Multipart && !transfer.IsMultipart(c.Request):
@@ -118,8 +118,8 @@ func (s *server) checkBody(c *gin.Context, op *document.Operation) (*transfer.Ch
 	return &transfer.Checked{Reader: bytes.NewReader(text), Value: value, Raw: raw, Items: items}, faults, nil
 }
 
-// lengthFault says why a query is too long, or returns "". Searches normalise the query, which may make it many times
-// longer, so the length is limited both before and after normalisation.
+// lengthFault says why a query is too long, or returns "". Searching normalises the query, which can make it many times
+// longer, so the limit applies both before and after.
 func (s *server) lengthFault(query string) string {
 	limit := s.options.MaxQueryChars
 	if n := utf8.RuneCountInString(query); n > limit {

@@ -22,8 +22,8 @@ type ConversationStore interface {
 	// Conversation returns one of the workspace's conversations. If agentID is set, it must be a conversation with that
 	// agent.
 	Conversation(ctx context.Context, ws, agentID, id string) (domain.Conversation, error)
-	// FindConversation returns the conversation with the id; if there is none, `exists` is false. If it belongs to
-	// another workspace or agent, the error is domain.CodeNotFound.
+	// FindConversation returns the conversation with the id, and whether it exists. It returns domain.CodeNotFound if the
+	// conversation belongs to another workspace or agent.
 	FindConversation(ctx context.Context, ws, agentID, id string) (v domain.Conversation, exists bool, err error)
 	ConversationsByCallerID(ctx context.Context, ws, agentID, visitorID, callerID string, limit int) ([]domain.Conversation, error)
 	Conversations(ctx context.Context, ws string, f catalog.ConversationFilter, p catalog.Page) ([]domain.Conversation, string, error)
@@ -81,11 +81,11 @@ type conversationName struct {
 	visitor  string // the conversation's visitor; "" means the stored one, or a new one
 }
 
-// resolveConversation identifies the conversation that a question names. A UUID is the conversation's id. It is
-// converted to lower case, because some languages write UUIDs in upper case.
+// resolveConversation identifies the conversation that a question names. A UUID is the conversation's id; it is
+// lower-cased because some languages print UUIDs in upper case.
 //
-// Any other name was chosen by the caller and may be easy to guess. Such a name refers to a separate conversation for
-// each agent and, if the caller has no key for the agent's workspace, for each visitor.
+// Callers choose any other name themselves, so it may be easy to guess. Such a name is scoped to the agent and, for
+// callers without a key for the agent's workspace, to the visitor.
 func (s *server) resolveConversation(ctx context.Context, caller access.Caller, agent domain.Agent, body AgentQuery) conversationName {
 	given := orZero(body.ConversationId)
 	named := conversationName{id: strings.ToLower(given), visitor: orZero(body.VisitorId)}

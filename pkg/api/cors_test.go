@@ -10,14 +10,13 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// page sends a request as a browser does for a page from that origin. The request has no key unless headers contains
-// one.
+// page sends a request like a browser showing a page from the origin, without a key unless headers set one.
 func (s *service) page(origin, method, path string, body any, headers ...string) *response {
 	s.Helper()
 	return s.as("").call(method, path, body, append([]string{"Origin", origin}, headers...)...)
 }
 
-// preflight asks for permission to send JSON, as a browser does.
+// preflight sends the preflight request for a JSON POST.
 func (s *service) preflight(origin, path string) *response {
 	s.Helper()
 	return s.page(origin, "OPTIONS", path, nil, "Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "content-type")
@@ -109,7 +108,7 @@ func TestARefusedOriginGetsTheRemedy(t *testing.T) {
 	if got := s.page(s.url, "POST", path, object{"query": "q"}).want(200).header.Get("Access-Control-Allow-Origin"); got != "" {
 		t.Errorf("its own page needs no permission: %s", got)
 	}
-	// The page may do nothing but query the agent.
+	// The page may only query the agent.
 	for _, other := range []string{"/agents/" + agent, "/agents", "/datastores", "/conversations", "/nowhere"} {
 		s.preflight("https://shop.example", other).problem(403)
 		if got := s.page("https://shop.example", "GET", other, nil).header.Get("Access-Control-Allow-Origin"); got != "" {
@@ -182,7 +181,7 @@ func TestConfiguredOriginsMayCallEveryEndpoint(t *testing.T) {
 	if got := s.call("GET", "/datastores", nil, "Origin", "https://other.example").want(200).header.Get("Access-Control-Allow-Origin"); got != "" {
 		t.Errorf("another page may read the answer: %s", got)
 	}
-	// Configured origins may query every public agent, listed or not.
+	// Configured origins may query every public agent, whatever its allowedOrigins.
 	agent := s.newAgent(object{"visibility": "public"})
 	s.page("https://app.example", "POST", "/agents/"+agent+"/query", object{"query": "q"}).want(200)
 }

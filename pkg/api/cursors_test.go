@@ -64,8 +64,8 @@ func TestPagesAreConsistentUnderConcurrentChanges(t *testing.T) {
 	}
 }
 
-// TestMalformedCursorsAreRefused changes, shortens and lengthens a cursor at every position. None of the resulting
-// cursors may make the service fail, and invalid ones must be rejected with an error that names the field.
+// TestMalformedCursorsAreRefused changes each byte of a cursor, truncates it and extends it. The service must not fail,
+// and its error for an invalid cursor must name the field.
 func TestMalformedCursorsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newService(t)

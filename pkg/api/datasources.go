@@ -115,8 +115,8 @@ func (s *server) createOne(ctx context.Context, d domain.Datasource, job domain.
 	return created[0], nil
 }
 
-// findExisting returns a function that reads the datasource from the catalog. A repeated request uses it to find the
-// datasource created by its earlier run.
+// findExisting returns a function that looks up the datasource, so that a repeated request finds the one its earlier
+// run created.
 func (s *server) findExisting(ctx context.Context, d domain.Datasource) func() (domain.Datasource, error) {
 	return func() (domain.Datasource, error) { return s.Datasources.Datasource(ctx, d.WorkspaceID, d.ID) }
 }
@@ -159,7 +159,7 @@ func (s *server) datasource(ctx context.Context, caller access.Caller, id string
 	return s.Datasources.Datasource(ctx, caller.Workspace(), id)
 }
 
-// titleOf returns the first line of a text, shortened, as its title.
+// titleOf uses a text's first line, shortened, as its title.
 func titleOf(text string) string {
 	const limit = 80
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")

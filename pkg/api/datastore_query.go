@@ -46,9 +46,9 @@ func (s *server) QueryDatastore(ctx context.Context, r QueryDatastoreRequestObje
 	return encode(kind, lists.Map(found.Fragments, renderFragment)), nil
 }
 
-// fragmentsType returns the Content-Type for a QueryDatastore response. Responses with an explanation or facets have
-// their own types, so that the API document can define a schema for each. Generated clients then return an array of
-// fragments for a plain query.
+// fragmentsType returns the Content-Type for a QueryDatastore response. Explanations and facets have media types of
+// their own, so the API document can give each a schema, and generated clients return a plain array of fragments for a
+// plain query.
 func fragmentsType(ctx context.Context, explained, faceted bool) string {
 	switch {
 	case isForChaindesk(ctx):
@@ -101,12 +101,12 @@ func renderResults(found retrieve.Result) RetrieverResults {
 	}), Explanation: renderExplanation(found.Explanation, true), Facets: renderFacets(found.Facets)}
 }
 
-// chaindeskHost is the host that LangChain's ChaindeskRetriever calls. The retriever uses a datastore query's path but
+// chaindeskHost is the host that LangChain's ChaindeskRetriever calls. It uses the path for datastore queries, but
 // expects an object with results.
 const chaindeskHost = "app.chaindesk.ai"
 
-// isForChaindesk reports whether the request was sent to chaindeskHost and redirected here by a proxy or by DNS. Either
-// way, a header still contains that host.
+// isForChaindesk reports whether the request was meant for chaindeskHost and rerouted here by DNS or a proxy. Either
+// way, a header still names that host.
 func isForChaindesk(ctx context.Context) bool {
 	c, ok := ctx.(*gin.Context)
 	if !ok {
@@ -216,7 +216,7 @@ func selectFields(fragments []domain.Fragment, fields []DatastoreQueryFields) {
 	}
 }
 
-// cut drops fragments scoring below minScore, skips the first `offset` of the others and keeps the next topK.
+// cut drops fragments scoring below minScore, then applies `offset` and topK to the rest.
 func cut(found *retrieve.Result, offset, topK int, minScore float64) {
 	n := 0
 	for i, f := range found.Fragments {

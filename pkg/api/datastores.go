@@ -29,8 +29,8 @@ type DatastoreStore interface {
 	// the id.
 	PublicDatastore(ctx context.Context, id string) (domain.Datastore, error)
 	Datastores(ctx context.Context, ws string, p catalog.Page) ([]domain.Datastore, string, error)
-	// UpdateDatastore updates the datastore. If the patch names an engine or embedding model, the content starts moving
-	// there. This replaces a move in progress, or cancels it if the patch names the current engine or model.
+	// UpdateDatastore updates the datastore. If the patch names a different engine or embedding model, the content starts
+	// moving there, replacing any move in progress. Naming the current one cancels the move.
 	UpdateDatastore(ctx context.Context, ws, id string, p domain.DatastorePatch) (domain.Datastore, error)
 	MoveProgress(ctx context.Context, id string) (domain.MoveProgress, error)
 	DeleteDatastore(ctx context.Context, ws, id string) (domain.Datastore, error)
@@ -109,8 +109,8 @@ func (s *server) UpdateDatastore(ctx context.Context, r UpdateDatastoreRequestOb
 		return nil, err
 	}
 	if patch.Chunking != nil {
-		// Queue all content even if the sizes have not changed: an earlier run of this request may have been
-		// interrupted before it had queued everything. Chunks that already have the right size are kept.
+		// Queue all content even if the sizes haven't changed: an earlier run of this request may have stopped before
+		// queueing everything. Chunks that already have the right size are kept.
 		if _, err := s.replay(ctx, catalog.ReplayFilter{WorkspaceID: caller.Workspace(), DatastoreID: d.ID}); err != nil {
 			return nil, err
 		}
@@ -171,7 +171,7 @@ func (s *server) showWithDatasources(ctx context.Context, d domain.Datastore) (D
 	return out, err
 }
 
-// checkEngines rejects an engine or embedding model that this server doesn't offer. The error lists the available ones.
+// checkEngines rejects an engine or embedding model that this server doesn't offer, listing those it does.
 func (s *server) checkEngines(engine *Engine, model *string) error {
 	var faults []domain.FieldError
 	if engine != nil && !slices.Contains(s.options.Engines, domain.Engine(*engine)) {

@@ -12,7 +12,7 @@ import (
 
 // Sealer encrypts a protected site's headers.
 type Sealer interface {
-	// Seal encrypts the headers so that only crawlers can read them, and only for the address's origin.
+	// Seal encrypts the headers for the address's origin. Only crawlers can decrypt them.
 	Seal(workspaceID, address string, headers map[string]string) (*domain.SiteAccess, error)
 }
 
@@ -63,8 +63,8 @@ type Locator interface {
 
 // Watcher reports changes to datasources.
 type Watcher interface {
-	// Watch returns a channel of datasource ids. It receives an id after each stored change to one of the datastore's
-	// datasources and is closed when ctx is done or the watch fails. A slow reader may miss ids.
+	// Watch returns a channel that receives a datasource's id after each change to it in the datastore. The channel is
+	// closed when ctx is done or the watch fails. Slow readers may miss ids.
 	Watch(ctx context.Context, datastoreID string) (<-chan string, error)
 	// Changed notifies all of the datastore's watchers that a datasource was changed or deleted. It must not block.
 	Changed(datastoreID, datasourceID string)
@@ -74,9 +74,8 @@ type Watcher interface {
 type Check struct {
 	Name  string
 	Ready func(ctx context.Context) error
-	// Degrades means that the service stays ready while the dependency is down, because it can still do some of its
-	// work.
+	// Degrades means that the service stays ready while the dependency is down, because parts of it still work.
 	Degrades bool
-	// Note returns a sentence about a working dependency's limitation, or "" if there is none. It may be nil.
+	// Note describes a working dependency's limitation, or returns "" if there is none. It may be nil.
 	Note func(ctx context.Context) string
 }

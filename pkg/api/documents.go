@@ -58,8 +58,8 @@ func (s *server) UpsertDocuments(ctx context.Context, r UpsertDocumentsRequestOb
 	return UpsertDocuments200JSONResponse{Ids: lists.Map(results, func(r DocumentResult) string { return r.Id }), Results: results}, nil
 }
 
-// checkedItems returns the check results for the items in the request's batch. If the body was not checked item by
-// item, it returns n results without faults.
+// checkedItems returns the results of checking each item in the batch. If the items weren't checked individually, it
+// returns n results without faults.
 func checkedItems(ctx context.Context, n int) []jsonbody.Item {
 	if c, ok := ctx.(*gin.Context); ok {
 		if body, ok := c.Request.Body.(*transfer.Checked); ok {
@@ -69,8 +69,8 @@ func checkedItems(ctx context.Context, n int) []jsonbody.Item {
 	return make([]jsonbody.Item, n)
 }
 
-// resultsOf returns one result per document sent. `items` holds each document's check result. `places` holds, for each
-// accepted document, the index of its datasource in `batch` and `stored`.
+// resultsOf returns one result per document sent. `items` are the documents' check results. `places` maps each accepted
+// document to its datasource's index in `batch` and `stored`.
 func (s *server) resultsOf(items []jsonbody.Item, batch []*upsertItem, places []int, stored []domain.Datasource) []DocumentResult {
 	last := make([]int, len(batch)) // each datasource's last document
 	for n, place := range places {
@@ -96,8 +96,7 @@ func (s *server) resultsOf(items []jsonbody.Item, batch []*upsertItem, places []
 	})
 }
 
-// shownFields returns a document's faults or warnings for a response: up to a fixed number, without secrets. It returns
-// nil if there are none.
+// shownFields renders a document's first few faults or warnings, without secrets. It returns nil if there are none.
 func (s *server) shownFields(fields []domain.FieldError) *[]FieldError {
 	const shown = 10
 	if len(fields) == 0 {
@@ -137,9 +136,9 @@ func (s *server) upsert(ctx context.Context, store domain.Datastore, batch []*up
 	return stored, nil
 }
 
-// storedUpserts returns the batch's datasources if an earlier run of the request has stored them, and otherwise
-// domain.CodeNotFound. A run stores all datasources or none. So if an earlier run created even one of the datasources,
-// or queued its newest job, then all were stored, even if others have changed since.
+// storedUpserts returns the batch's datasources if an earlier run of the request stored them, and otherwise
+// domain.CodeNotFound. Runs are all or nothing, so one datasource that an earlier run created, or whose newest job it
+// queued, proves that all were stored, even if others have changed since.
 func (s *server) storedUpserts(ctx context.Context, batch []*upsertItem) ([]domain.Datasource, error) {
 	for i, u := range batch {
 		d, err := s.Datasources.Datasource(ctx, u.datasource.WorkspaceID, u.datasource.ID)
@@ -167,9 +166,9 @@ type upsertItem struct {
 // replaces reports whether the document replaces an existing one.
 func (u *upsertItem) replaces() bool { return u.datasource.ID != u.newID }
 
-// planUpsert returns the datasources for an upsert and, for each accepted document, the index of its datasource in the
-// batch. If several documents have the same custom id, the last one wins. A document that cannot replace the datasource
-// with its custom id is rejected with a fault in its item. planUpsert fails if all documents are rejected.
+// planUpsert returns the upsert's datasources, and in `places` each accepted document's index into them. If several
+// documents have the same custom id, the last one wins. A document that can't replace the datasource with its custom id
+// is rejected with a fault in its item. planUpsert fails if all documents are rejected.
 func (s *server) planUpsert(ctx context.Context, store domain.Datastore, documents []Document, items []jsonbody.Item) (batch []*upsertItem, places []int, err error) {
 	placeOf := map[string]int{}
 	for n, i := range jsonbody.Accepted(items) {
@@ -205,9 +204,9 @@ func (s *server) planUpsert(ctx context.Context, store domain.Datastore, documen
 	return batch, places, nil
 }
 
-// planDocument returns the datasource for a document. If the custom id already exists, the result has the existing
-// datasource's id and name, and a group's type. Content is stored under the id, so the id must be known before the
-// upsert is stored. The catalog's transaction checks that the existing datasource still exists.
+// planDocument returns the datasource for a document. If the custom id exists, it takes over the existing datasource's
+// id and name, and its type if that is a group. The id must be known early because the content is stored under it; the
+// catalog's transaction checks that the datasource still exists.
 func (s *server) planDocument(ctx context.Context, store domain.Datastore, customID string, place int) (*upsertItem, error) {
 	d := s.newDatasource(ctx, store, domain.TypeText, place)
 	d.CustomID, d.Config.CustomID = customID, customID

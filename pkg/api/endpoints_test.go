@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// scene is a service with the resources needed by the requests in the table below.
+// scene is a service with the resources that the requests below need.
 type scene struct {
 	*service
 	agent, datastore, datasource, site, conversation, key string
@@ -54,7 +54,7 @@ type badRequest struct {
 	field    string // the error must name this field
 }
 
-// endpoint describes valid and invalid calls to an operation.
+// endpoint holds an operation's valid and invalid calls.
 type endpoint struct {
 	good   request
 	status int                             // expected status of the good call; 0 means 200
@@ -102,7 +102,7 @@ type formBody string
 const uploaded formBody = "--x\r\nContent-Disposition: form-data; name=\"datastoreId\"\r\n\r\n{datastore}\r\n" +
 	"--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\nThe trial lasts 30 days.\r\n--x--\r\n"
 
-// endpoints holds the calls to each operation, by operation id.
+// endpoints maps operation ids to calls.
 var endpoints = map[string]endpoint{
 	"ListAgents":      {check: hasFields("data", "nextCursor"), bad: []badRequest{noKey(), badLimit("/agents")}},
 	"CreateAgent":     {good: request{body: object{"name": "Sales"}}, status: 201, check: hasFields(agentFields...), bad: []badRequest{noKey(), badTemperature, {name: "no name", request: request{body: object{}}, status: 400, field: "name"}}},
@@ -263,7 +263,7 @@ func TestTheDocumentationIsServedUnderBothBases(t *testing.T) {
 }
 
 // TestEveryEndpointOfTheDocument makes valid and invalid calls to each operation under both base paths. It fails for
-// operations missing from the table.
+// operations that have no entry in endpoints.
 func TestEveryEndpointOfTheDocument(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("openapi.yaml")
@@ -382,7 +382,7 @@ func (s *scene) fillBody(body any) any {
 	return out
 }
 
-// TestTheDocumentIsConsistent checks that each operation's properties in the document agree with each other.
+// TestTheDocumentIsConsistent checks that each operation's properties in the document agree.
 func TestTheDocumentIsConsistent(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("openapi.yaml")

@@ -59,7 +59,7 @@ type conversationWriter interface {
 	Begin(domain.Conversation) error
 	Message(domain.Conversation, domain.Message) error
 	End() error
-	// Close writes what follows the last conversation.
+	// Close writes the end of the file.
 	Close() error
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// UndescribedEndpoints returns the endpoints missing from the OpenAPI document. They cannot be called.
+// UndescribedEndpoints returns the endpoints that aren't in the OpenAPI document. They can't be called.
 func UndescribedEndpoints() []openai.Endpoint {
 	s := &server{options: Options{Engines: []domain.Engine{""}, EmbeddingModels: []string{""}}, inference: inference.New(inference.Deps{})}
 	return s.openAIEndpoints()

@@ -6,10 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// This file imitates fetch-event-source, a client library used with the API. The library splits a stream, which arrives
-// in chunks of any size, into lines and messages. The server must allow for two of its quirks: if a message's data
-// begins with an empty line, that line is lost; and each value is decoded separately, which removes a byte order mark
-// at its start.
+// This file imitates fetch-event-source, a client library that splits a stream, arriving in chunks of any size, into
+// lines and messages. The server must work around two of its quirks: it drops an empty first line of a message's data,
+// and it decodes each value separately, which strips a leading byte order mark.
 
 // message is a message as passed to the client's onmessage callback.
 type message struct{ event, data string }

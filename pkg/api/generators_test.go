@@ -7,8 +7,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// TestTheDocumentSuitsGenerators checks that the served document contains nothing that client generators reject, drop
-// or misinterpret. `make check-clients` runs five generators.
+// TestTheDocumentSuitsGenerators checks that the served document has nothing that client generators reject, drop or
+// misinterpret. `make check-clients` runs five of them.
 func TestTheDocumentSuitsGenerators(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
@@ -43,8 +43,7 @@ func TestTheDocumentSuitsGenerators(t *testing.T) {
 	}
 }
 
-// clashes finds nested schemas whose generated names are already taken: generators name them by joining the schema's
-// and the field's names.
+// clashes reports nested schemas whose generated names (schema name plus field name) are already taken.
 func clashes(t *testing.T, names map[string]string, name string, schema *openapi3.Schema) {
 	t.Helper()
 	for field, property := range schema.Properties {
@@ -59,8 +58,8 @@ func clashes(t *testing.T, names map[string]string, name string, schema *openapi
 	}
 }
 
-// noDefaults reports request fields with a default value: openapi-typescript makes such fields required, and other
-// generators always send them.
+// noDefaults reports request fields with a default value. openapi-typescript makes these required, and other generators
+// always send them.
 func noDefaults(t *testing.T, at string, schema *openapi3.Schema, seen map[*openapi3.Schema]bool) {
 	t.Helper()
 	if seen[schema] {

@@ -49,8 +49,8 @@ func RunChecks(ctx context.Context, checks []Check, log *slog.Logger) []Dependen
 	return out
 }
 
-// run performs the check. It does not wait for a check that ignores ctx; that check's goroutine ends when the check
-// returns. A note that takes too long is omitted, but the dependency doesn't count as down.
+// run performs the check. It doesn't wait for a check that ignores ctx, so that check's goroutine may outlive it. A
+// note that takes too long is left out, but doesn't count as an outage.
 func (c Check) run(ctx context.Context, log *slog.Logger) DependencyCheck {
 	answer, noted := make(chan error, 1), make(chan string, 1)
 	go func() {

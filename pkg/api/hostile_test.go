@@ -18,8 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/api"
 )
 
-// sender writes a request in several steps. It may fail because the server has closed the connection, so tests check
-// only the response.
+// sender writes a request in several steps. Its error doesn't matter, because the server may have closed the
+// connection; tests check only the response.
 type sender func(w io.Writer) error
 
 func all(text string) sender {
@@ -75,8 +75,8 @@ func zipped(write func(w io.Writer)) []byte {
 	return b.Bytes()
 }
 
-// TestHostileRequests sends requests like those from attackers, broken proxies and fuzzers. None may result in a 5xx
-// status or an error in another format, or make the service exceed its memory limits.
+// TestHostileRequests sends requests like those from attackers, broken proxies and fuzzers. None may get a 5xx or an
+// error in another format, or make the service exceed its memory limits.
 func TestHostileRequests(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it is about input and figures, not about goroutines")
@@ -188,8 +188,8 @@ func TestHostileRequests(t *testing.T) {
 	}
 }
 
-// checkHostile checks a response's status and the format of errors. Before there is a request, net/http reports errors
-// in plain text.
+// checkHostile checks a response's status and error format. net/http reports errors in plain text if it can't parse a
+// request.
 func checkHostile(t *testing.T, a *response, statuses []int) {
 	t.Helper()
 	right := statuses == nil && a.status >= 400 && a.status < 500
@@ -211,7 +211,7 @@ func checkHostile(t *testing.T, a *response, statuses []int) {
 	}
 }
 
-// heap returns the size of the live heap and the number of bytes allocated since the start.
+// heap returns the live heap's size and the total bytes allocated so far.
 func heap() (held, allocated uint64) {
 	runtime.GC()
 	var m runtime.MemStats
@@ -219,8 +219,8 @@ func heap() (held, allocated uint64) {
 	return m.HeapAlloc, m.TotalAlloc
 }
 
-// TestManySlowClientsAreDisconnected opens many connections that each send a byte now and then. Each is closed within
-// its time limit, and other clients are served meanwhile.
+// TestManySlowClientsAreDisconnected opens many connections that trickle their requests. Each is closed within its time
+// limit, and other clients are still served.
 func TestManySlowClientsAreDisconnected(t *testing.T) {
 	t.Parallel()
 	s := newService(t, func(o *api.Options, _ *api.Deps) { o.ReadTimeout = 200 * time.Millisecond })

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/api"
 )
 
-// malformedBodies maps names to functions that make a valid body (a JSON object) invalid.
+// malformedBodies returns named ways to make a valid JSON object invalid.
 func malformedBodies() map[string]struct {
 	of     func(good string) string
 	status []int // expected statuses
@@ -98,8 +98,7 @@ func TestEveryOperationRefusesMalformedBodies(t *testing.T) {
 	s.requireUnchanged()
 }
 
-// requireRefused checks that the response has one of the statuses and that errors have the format expected by the
-// path's clients.
+// requireRefused checks that the response has one of the statuses and the path's error format.
 func (s *scene) requireRefused(what, path string, a *response, statuses []int) {
 	s.Helper()
 	right := false
@@ -128,7 +127,7 @@ func (s *scene) requireUnchanged() {
 	}
 }
 
-// hostileTexts returns texts that do harm if a program interprets them.
+// hostileTexts returns strings that do harm if something interprets them.
 func hostileTexts() map[string]string {
 	return map[string]string{
 		"NUL":                "a\x00b",
@@ -158,8 +157,8 @@ func removesNUL(where string, a *response) bool {
 }
 
 // TestEveryTextFieldAcceptsHostileText puts hostile texts into every text that any operation accepts: in paths,
-// queries, headers, forms and bodies. None may result in a 5xx status or an error in another format. NUL, which
-// PostgreSQL does not accept, must be rejected, or removed with a warning from documents in an upsert.
+// queries, headers, forms and bodies. None may get a 5xx or an error in another format. NUL, which PostgreSQL can't
+// store, must be rejected; upserted documents may instead drop it with a warning.
 func TestEveryTextFieldAcceptsHostileText(t *testing.T) {
 	t.Parallel()
 	doc := openAPI(t)
@@ -208,7 +207,7 @@ func TestEveryTextFieldAcceptsHostileText(t *testing.T) {
 // halfSurrogate stands for half of a surrogate pair, because Go's JSON encoder would replace a real one.
 const halfSurrogate = "half-a-surrogate"
 
-// TestToolsWithstandHostileArguments puts the hostile texts into every argument of every MCP tool and sends malformed
+// TestToolsWithstandHostileArguments passes the hostile texts in every argument of every MCP tool and sends malformed
 // messages.
 func TestToolsWithstandHostileArguments(t *testing.T) {
 	t.Parallel()

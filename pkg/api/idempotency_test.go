@@ -19,7 +19,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// killableClaims can discard the call that ends a request's claim, as if the process had been killed before it.
+// killableClaims can drop the call that ends a claim, as if the process had been killed just before it.
 type killableClaims struct {
 	idempotency.Store
 	killed atomic.Bool
@@ -55,7 +55,7 @@ func newKillableClaims(t *testing.T, adjust ...func(*api.Options, *api.Deps)) (*
 	return s, m
 }
 
-// dying sends a request whose process is killed after executing it, then waits until the claim has expired.
+// dying sends a request whose process is killed after executing it, and lets the claim expire.
 func (m *killableClaims) dying(s *service, send func() *response) *response {
 	s.Helper()
 	m.killed.Store(true)
@@ -68,7 +68,7 @@ func (m *killableClaims) dying(s *service, send func() *response) *response {
 	return a
 }
 
-// keyed are requests that create or change something.
+// keyed maps names to requests that create or change something.
 var keyed = map[string]struct {
 	send func(s *service, datastore, document string) *response
 	list string // path that lists the created resources
@@ -204,8 +204,8 @@ func (s *service) jobs() map[string]string {
 	return out
 }
 
-// uncertainCatalog executes all calls, but reports once that the database did not answer, as when a connection breaks
-// during a commit.
+// uncertainCatalog executes every call but reports one of them as failed, as when the connection breaks during a
+// commit.
 type uncertainCatalog struct {
 	api.AgentStore
 	api.DatastoreStore
@@ -317,7 +317,7 @@ func TestARepeatedUpsertKeepsLaterChanges(t *testing.T) {
 	}
 }
 
-// gatedOriginals is an originals store that can block the first Put.
+// gatedOriginals can block the first Put.
 type gatedOriginals struct {
 	*originals
 	entered, open chan struct{}
@@ -332,8 +332,8 @@ func (g *gatedOriginals) Put(ctx context.Context, datasourceID, name, mimeType s
 	return g.originals.Put(ctx, datasourceID, name, mimeType, r)
 }
 
-// newOvertaken returns a service whose next request stops before it stores its content. The request continues when
-// `open` is closed, but by then it has lost its claim.
+// newOvertaken returns a service whose next request blocks before storing its content, until `open` is closed. By then,
+// it has lost its claim.
 func newOvertaken(t *testing.T) (s *service, datastore, document string, g *gatedOriginals) {
 	t.Helper()
 	g = &gatedOriginals{entered: make(chan struct{}), open: make(chan struct{})}
@@ -347,7 +347,7 @@ func newOvertaken(t *testing.T) (s *service, datastore, document string, g *gate
 	return s, datastore, document, g
 }
 
-// overtaken sends a request that stops at the gate until its claim has expired. Its response arrives on the channel.
+// overtaken sends a request that blocks at the gate and lets its claim expire. The response arrives on the channel.
 func overtaken(s *service, g *gatedOriginals, name, datastore, document string) <-chan *response {
 	slow := make(chan *response)
 	go func() { slow <- keyed[name].send(s, datastore, document) }()
@@ -409,7 +409,7 @@ func TestALateRunOfARequestUndoesNoLaterOne(t *testing.T) {
 	})
 }
 
-// countingClaims signals each claim renewal.
+// countingClaims signals each renewal of a claim.
 type countingClaims struct {
 	idempotency.Store
 	beats chan struct{}

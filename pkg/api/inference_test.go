@@ -32,7 +32,7 @@ func (m letterModels) Embedder(id string) (embed.Embedder, error) {
 	return nil, errors.New("no such model")
 }
 
-// letters is an embedding model with four dimensions: how many a's, b's and c's the text contains, and a constant 1.
+// letters is an embedding model with four dimensions: the counts of a, b and c in the text, and a constant 1.
 type letters struct {
 	id      string
 	unknown bool  // whether the dimensions are unknown until the first call
@@ -445,7 +445,7 @@ type oneModel struct{ model embed.Embedder }
 
 func (m oneModel) Embedder(string) (embed.Embedder, error) { return m.model, nil }
 
-// TestAWorkspaceLeavesSlotsToOthers lets one workspace send more requests than may run at once.
+// TestAWorkspaceLeavesSlotsToOthers sends more requests from one workspace than there are slots.
 func TestAWorkspaceLeavesSlotsToOthers(t *testing.T) {
 	t.Parallel()
 	blocked := &blockedModel{letters: letters{id: model}, entered: make(chan string), release: make(chan struct{})}

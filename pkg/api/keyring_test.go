@@ -24,7 +24,7 @@ func (s *service) another() *service {
 	return &other
 }
 
-// endings are the ways to make a key invalid, by name.
+// endings returns named ways to invalidate a key.
 func endings(s *service) map[string]func(id string) {
 	return map[string]func(id string){
 		"revoked": func(id string) { s.another().call("DELETE", "/keys/"+id, nil).want(200) },

@@ -75,8 +75,8 @@ func (s *server) CreateKey(ctx context.Context, r CreateKeyRequestObject) (Creat
 	}, nil
 }
 
-// replaceUnseenKey revokes the key created by an earlier run of the request: the client may not have received its
-// secret, and the secret cannot be read again. The new key gets the same id.
+// replaceUnseenKey revokes the key that an earlier run of the request created, because the client may not have received
+// its secret, which can't be read again. The new key gets the same id.
 func (s *server) replaceUnseenKey(ctx context.Context, key domain.APIKey) error {
 	if !idempotency.IsRepeated(ctx) {
 		return nil
@@ -182,8 +182,7 @@ func keyLimits(b *KeyLimitsUpdate) domain.Limits {
 	}
 }
 
-// checkMayManageKeys rejects a caller whose key has limits. The caller could remove the limits, or lock out the keys
-// without limits.
+// checkMayManageKeys rejects a caller whose own key has limits, because it could remove them or revoke other keys.
 func checkMayManageKeys(caller access.Caller) error {
 	if caller.Key.Limits.Limited() {
 		return domain.Errorf(domain.CodeUnauthorized, "the key %q has limits, so it may not set limits, create keys or revoke other keys; use a key without limits", caller.Key.Name)

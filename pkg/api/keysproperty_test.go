@@ -10,12 +10,12 @@ import (
 	"github.com/sluice/sluice/pkg/catalog"
 )
 
-// keyedRequest is one of several requests with the same idempotency key. At most one of them may be executed.
+// keyedRequest is one of several requests sharing an idempotency key. At most one of them may be executed.
 type keyedRequest struct{ key, variant int }
 
 func (r keyedRequest) name() string { return fmt.Sprintf("key %d, request %d", r.key, r.variant) }
 
-// createdByKeys are the lists in which the created resources appear.
+// createdByKeys are the lists where the created resources show up.
 var createdByKeys = []string{"/agents", "/datastores", "/datasources"}
 
 func (r keyedRequest) list() string { return createdByKeys[r.key%len(createdByKeys)] }
@@ -28,8 +28,8 @@ func (r keyedRequest) send(s *service, store string) *response {
 	return s.call("POST", r.list(), body, "Idempotency-Key", fmt.Sprint("k", r.key))
 }
 
-// TestAKeyCreatesOneResourceInAnyOrderOfRequests sends several requests at a time, using few idempotency keys. Some
-// processes die before the response is stored. Each key creates one resource. Retries of its request get the stored
+// TestAKeyCreatesOneResourceInAnyOrderOfRequests sends concurrent requests that share a few idempotency keys. Some
+// processes die before storing the response. Each key creates one resource; retries of its request get the stored
 // response, and all other requests with the key get a conflict.
 func TestAKeyCreatesOneResourceInAnyOrderOfRequests(t *testing.T) {
 	t.Parallel()

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/api"
 )
 
-// Like most clients, the client in this test sends the whole body before it reads the response. The server rejects the
-// request early and closes the connection.
+// Most clients, like this one, send the whole body before they read the response, but the server rejects the request
+// early and closes the connection.
 func TestAClientWithALargeBodyReadsTheError(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
@@ -58,8 +58,7 @@ func TestAClientWithALargeBodyReadsTheError(t *testing.T) {
 	}
 }
 
-// The client in this test sends a file that is larger than the limit and than what the server drains for a client
-// without a key.
+// The file is above the limit, and larger than what the server drains for a client without a key.
 func TestAClientWithATooLargeFileReadsTheError(t *testing.T) {
 	t.Parallel()
 	const size = 80 << 20
@@ -92,7 +91,7 @@ func TestARejectedUploadHoldsNoSlot(t *testing.T) {
 	s.upload(part{name: "datastoreId", text: s.newDatastore()}, part{"file", "b.txt", "b"}).want(201)
 }
 
-// endless is an endless sequence of spaces.
+// endless yields spaces forever.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) {

@@ -13,8 +13,8 @@ import (
 )
 
 // TestLinksOfResponsesNameOperations follows every link in the document. The operation must exist and have the
-// parameter or body field that the link sets. The value the link refers to must exist in the response or in the
-// request's path.
+// parameter or body field that the link sets, and the response or the request's path must contain the value it refers
+// to.
 func TestLinksOfResponsesNameOperations(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("openapi.yaml")
@@ -47,8 +47,8 @@ func TestLinksOfResponsesNameOperations(t *testing.T) {
 					if given == nil {
 						given = map[string]any{}
 					}
-					// Generators cannot handle links that set a body field, so the document describes these in words;
-					// see TestTheDocumentSuitsGenerators.
+					// Generators can't handle links that set a body field, so the document describes these in prose; see
+					// TestTheDocumentSuitsGenerators.
 					described := inBackticks.FindStringSubmatch(link.Value.Description)
 					if described != nil && !takes[link.Value.OperationID]["/"+described[1]] {
 						t.Errorf("%s, %s: the link %s leads to no operation with %s in its body", op.OperationID, status, name, described[1])
@@ -88,7 +88,7 @@ func fieldsOf(schema *openapi3.Schema) openapi3.Schemas {
 	return all
 }
 
-// hasAt reports whether a response with this schema contains the value the expression refers to.
+// hasAt reports whether a response with this schema has the value that the expression refers to.
 func hasAt(schema *openapi3.Schema, expression any) bool {
 	text, _ := expression.(string)
 	path, isBody := strings.CutPrefix(text, "$response.body#/")

@@ -47,8 +47,8 @@ func (s *server) serveMCP(c *gin.Context) {
 	s.mcp.Serve(c.Writer, c.Request, raw, !caller.MayRead(caller.Workspace()))
 }
 
-// failCall answers a rate-limited tool call with a failed result. It returns false if the message is not a tool call. A
-// model that gets such a result waits, whereas an HTTP error makes some clients end the session.
+// failCall answers a rate-limited tool call with a failed result, so that the model waits; an HTTP error makes some
+// clients end the session. It returns false if the message isn't a tool call.
 func (s *server) failCall(c *gin.Context, e *domain.Error) bool {
 	raw, err := transfer.Read(c.Writer, c.Request, min(maxMessageBytes, s.options.MaxJSONBytes), s.options.ReadTimeout)
 	if err != nil {
@@ -61,12 +61,12 @@ func (s *server) failCall(c *gin.Context, e *domain.Error) bool {
 	return isCall
 }
 
-// mcpLibrary implements mcp.Library, giving access to everything the request's key may see.
+// mcpLibrary implements mcp.Library with everything the request's key may see.
 type mcpLibrary struct{ *server }
 
 var _ mcp.Library = mcpLibrary{}
 
-// explain converts the error to one that clients may see, because tools pass on the whole error text.
+// explain converts the error to one that clients may see, because tools pass on its whole text.
 func (l mcpLibrary) explain(ctx context.Context, err error) error {
 	if err == nil || problem.IsClientGone(ctx, err) {
 		return err

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// toolForm holds the properties of a tool's result that depend on the protocol version.
+// toolForm holds the fields of a tool result that depend on the protocol version.
 type toolForm struct {
 	Type string `json:"resultType"`
 	Meta struct {
@@ -101,7 +101,7 @@ func (s *service) relayed(version string) *sdk.ClientSession {
 	return s.speak(&sdk.IOTransport{Reader: toClient, Writer: fromClient}, version)
 }
 
-// Clients without the SDK read the result's text directly.
+// Clients that don't use the SDK read the result's text directly.
 func TestAFailedCallIsMarkedAsCompleteOnTheWire(t *testing.T) {
 	t.Parallel()
 	s := newService(t, func(o *api.Options, _ *api.Deps) { o.RatePerSecond = 1 })

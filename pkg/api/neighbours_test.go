@@ -33,7 +33,7 @@ func noText(nearby.File, string) (*domain.Document, error) {
 	return nil, format.Errorf(format.NoText, "the file contains no text")
 }
 
-// lines turns every line into a page, with its words as paragraphs.
+// lines turns each line into a page whose paragraphs are the line's words.
 func lines(f nearby.File, content string) (*domain.Document, error) {
 	if strings.HasPrefix(content, "fail ") {
 		return nil, format.Errorf(format.Kind(strings.Fields(content)[1]), "the file is bad")
@@ -160,7 +160,7 @@ func TestFilesThatCannotBeConvertedAreRejected(t *testing.T) {
 	s.as(s.newKey(domain.APIKey{WorkspaceID: s.ws, Scopes: []domain.Scope{domain.ScopeQuery}, AgentID: s.newAgent()})).put("/tika", "a").problem(403)
 }
 
-// TestTikasClientsSendKeysInTheAddress sends keys the way clients do that know only a server's address.
+// TestTikasClientsSendKeysInTheAddress sends keys the way clients that can be configured only with a server address do.
 func TestTikasClientsSendKeysInTheAddress(t *testing.T) {
 	t.Parallel()
 	s := newNeighbour(t)

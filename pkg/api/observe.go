@@ -50,8 +50,8 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 	return m, nil
 }
 
-// observe counts a served request. The metrics are labelled with the route's template, minus the base path: this keeps
-// the number of label values small and combines both base paths.
+// observe counts a served request. Its label is the route's template without the base path, which limits the number of
+// label values and merges both base paths.
 func (m *metrics) observe(c *gin.Context, took time.Duration) {
 	route, method := strings.TrimPrefix(c.FullPath(), "/api"), c.Request.Method
 	if route == "" {
@@ -98,8 +98,7 @@ func (s *server) observe(c *gin.Context) {
 	c.Next()
 }
 
-// startSpan begins the request's span. It is named after the route's template, because paths contain arbitrary text
-// from callers.
+// startSpan begins the request's span, named after the route's template because paths contain arbitrary caller text.
 func (s *server) startSpan(c *gin.Context, id string) (context.Context, *telemetry.Span) {
 	method, route := c.Request.Method, c.FullPath()
 	if route == "" {

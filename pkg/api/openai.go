@@ -31,8 +31,7 @@ type FileStore interface {
 	vectorstores.Store
 }
 
-// openAIEndpoints returns the endpoints missing from the OpenAPI document: those from OpenAI's API and from other
-// projects' APIs.
+// openAIEndpoints returns the endpoints that aren't in the OpenAPI document: OpenAI's and other projects'.
 func (s *server) openAIEndpoints() []openai.Endpoint {
 	others := neighbours.New(neighbours.Deps{
 		Converter: s.Converter, Search: s.searchForNeighbours, Version: s.options.Version, MaxBytes: s.options.MaxUploadBytes,
@@ -78,7 +77,7 @@ func (s *server) searchForNeighbours(ctx context.Context, datastoreID string, q 
 	return found.Fragments, err
 }
 
-// createCompletion answers a text completion like a chat completion with the prompt as its only message.
+// createCompletion answers a text completion as a chat completion whose only message is the prompt.
 func (s *server) createCompletion(c *gin.Context) error {
 	body, err := openai.BodyOf(c)
 	if err != nil {
@@ -135,7 +134,7 @@ func (s *server) newResponses() *responses.Service {
 	})
 }
 
-// responsesBackend implements responses.Backend with the rules that apply to agent queries.
+// responsesBackend implements responses.Backend under the rules for agent queries.
 type responsesBackend struct{ *server }
 
 // Agent implements responses.Backend.
@@ -186,8 +185,7 @@ func (b responsesBackend) Sources(sources []domain.Fragment) ([]byte, error) {
 	return encoded, nil
 }
 
-// operationsOf maps methods and Gin routes to the endpoints' operations. Each endpoint has an entry for every base
-// path.
+// operationsOf maps methods and Gin routes to the endpoints' operations, under every base path.
 func operationsOf(endpoints []openai.Endpoint) map[string]*document.Operation {
 	out := map[string]*document.Operation{}
 	for _, e := range endpoints {

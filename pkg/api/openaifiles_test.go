@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// fileForm returns a form with a file and further fields, given as alternating names and values.
+// fileForm returns a form with a file, followed by fields given as alternating names and values.
 func fileForm(part, name, content string, more ...string) formBody {
 	var b strings.Builder
 	fmt.Fprintf(&b, "--x\r\nContent-Disposition: form-data; name=%q; filename=%q\r\nContent-Type: text/plain\r\n\r\n%s\r\n", part, name, content)

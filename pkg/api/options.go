@@ -59,7 +59,7 @@ type Options struct {
 
 // Deps are the API's dependencies. All fields are required unless their comment says otherwise.
 type Deps struct {
-	// The catalog, split by the handlers that use it.
+	// Views of the catalog for different handlers.
 	Agents        AgentStore
 	Datastores    DatastoreStore
 	Datasources   DatasourceStore

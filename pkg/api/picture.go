@@ -33,8 +33,8 @@ type Drawer interface {
 	Draw(ctx context.Context, content io.Reader, page int) ([]byte, error)
 }
 
-// GetPicture implements StrictServerInterface. Pictures let people view untrusted PDFs without a viewer that runs
-// scripts, follows links and submits forms.
+// GetPicture implements StrictServerInterface. It lets people view untrusted PDFs without a viewer that runs scripts,
+// follows links and submits forms.
 func (s *server) GetPicture(ctx context.Context, r GetPictureRequestObject) (GetPictureResponseObject, error) {
 	ctx, caller := access.CallerOf(ctx)
 	d, err := s.datasource(ctx, caller, r.Id)
@@ -91,13 +91,13 @@ func writePicture(picture []byte, timeout time.Duration) responseFunc {
 	}
 }
 
-// newDrawings returns the gate for requests that draw pages. It keeps a slot free for other workspaces, so that no
-// workspace can occupy all drawing processes.
+// newDrawings returns the gate for requests that draw pages. One slot stays free for other workspaces, so that none can
+// occupy all drawing processes.
 func newDrawings() *admission.Gate {
 	return admission.New(admission.Options{Limit: maxDrawings, Spare: maxDrawings - 1, Waiting: drawQueue})
 }
 
-// enterDrawing waits until one of the workspace's pages may be drawn. The caller must call Leave on the slot.
+// enterDrawing waits until the workspace may draw a page. The caller must call Leave on the slot.
 func (s *server) enterDrawing(ctx context.Context, workspaceID string) (*admission.Slot, error) {
 	timed, cancel := context.WithTimeout(ctx, drawWait)
 	defer cancel()

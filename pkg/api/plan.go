@@ -95,7 +95,7 @@ func (s *server) plan(ctx context.Context, site domain.DatasourceConfig, limit i
 // planDecision returns a decision as spelled in the OpenAPI document.
 func planDecision(d crawl.Decision) string { return strings.ReplaceAll(string(d), " ", "_") }
 
-// planField returns the field to blame if the site cannot be read.
+// planField returns the field to report if the site cannot be read.
 func planField(site domain.DatasourceConfig) string {
 	if site.Sitemap != "" {
 		return "config.sitemap"

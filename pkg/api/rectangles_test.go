@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// locator finds only the first fragment's text.
+// locator is a Locator that finds only the first fragment.
 type locator struct {
 	workspace string
 	asked     []locate.Passage

@@ -81,8 +81,8 @@ func renderDatasource(d domain.Datasource) Datasource {
 	return out
 }
 
-// renderConfig returns a datasource's settings and the results of its last fetch, without ETag and Last-Modified. It
-// includes the names of a protected site's headers, but not their values.
+// renderConfig returns a datasource's settings and its last fetch's results, without ETag and Last-Modified. For a
+// protected site, it includes header names but no values.
 func renderConfig(d domain.Datasource) map[string]any {
 	config := d.Config
 	config.ETag, config.LastModified, config.Depth, config.Access = "", "", 0, nil
@@ -125,8 +125,8 @@ func renderHighlights(f domain.Fragment) *[]Highlight {
 	return new(evidence.Highlights(f))
 }
 
-// renderRectangles returns nil if `all` is nil, which means that no rectangles were requested. If they were requested
-// but not found, it returns an empty list.
+// renderRectangles returns nil if `all` is nil, meaning that no rectangles were requested. An empty list means that
+// none were found.
 func renderRectangles(all []domain.PageRectangle) *[]PageRectangle {
 	if all == nil {
 		return nil
@@ -184,8 +184,8 @@ func renderKey(k domain.APIKey) Key {
 	}
 }
 
-// optional returns nil for the zero value, which makes the field null. Use it only for fields that don't exist in
-// Chaindesk's API: in fields that do, an empty string is "" and an empty date is absent.
+// optional returns nil for the zero value, so that the field is null. Use it only for fields that aren't in Chaindesk's
+// API, where an empty string is "" and an empty date is absent.
 func optional[T comparable](v T) *T {
 	var zero T
 	if v == zero {

@@ -8,8 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// renderExplanation renders the explanation of how a query found its fragments, with an entry per fragment if
-// withFragments is true.
+// renderExplanation explains how a query found its fragments, one entry per fragment if withFragments is true.
 func renderExplanation(e *domain.Explanation, withFragments bool) *Explanation {
 	if e == nil {
 		return nil

@@ -136,7 +136,7 @@ func TestArchives(t *testing.T) {
 	s.call("GET", "/datasources/"+file, nil).problem(404)
 }
 
-// interruptedOriginals runs a function while content is being stored.
+// interruptedOriginals calls `during` before it stores content.
 type interruptedOriginals struct {
 	api.Originals
 	during func()
@@ -147,8 +147,8 @@ func (o interruptedOriginals) Put(ctx context.Context, datasourceID, name, mimeT
 	return o.Originals.Put(ctx, datasourceID, name, mimeType, r)
 }
 
-// TestAFileThatBecomesAnArchiveIsNotReplaced replaces a ZIP file with a document while a worker reports that the file is
-// an archive. An archive with a document as its content could never be unpacked.
+// TestAFileThatBecomesAnArchiveIsNotReplaced replaces a ZIP file with a document just as a worker reports that the file
+// is an archive. An archive containing that document could never be unpacked.
 func TestAFileThatBecomesAnArchiveIsNotReplaced(t *testing.T) {
 	t.Parallel()
 	during := func() {}
@@ -184,8 +184,8 @@ func TestAFileThatBecomesAnArchiveIsNotReplaced(t *testing.T) {
 	}
 }
 
-// TestADocumentCannotReplaceAGroup upserts documents with the custom ids of an archive and a site. Only these documents
-// are rejected.
+// TestADocumentCannotReplaceAGroup upserts documents, some with the custom ids of an archive and a site. Only those are
+// rejected.
 func TestADocumentCannotReplaceAGroup(t *testing.T) {
 	t.Parallel()
 	s := newService(t)

@@ -18,8 +18,9 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// TestKeysAreNotDisclosed sends a key in every part of every operation's requests, and wherever some clients put it in
-// HTTP messages. The service's output must not contain the key, except in values that a caller deliberately stores.
+// TestKeysAreNotDisclosed puts a key into every part of every operation's requests, and into HTTP headers and paths
+// where clients put it by mistake. Nothing the service outputs may contain it, except what a caller deliberately
+// stores.
 func TestKeysAreNotDisclosed(t *testing.T) {
 	t.Parallel()
 	doc := openAPI(t)
@@ -86,7 +87,7 @@ func TestKeysAreNotDisclosed(t *testing.T) {
 	}
 }
 
-// hidden fails the test if the text contains the key, or enough of it to help guess the rest.
+// hidden fails the test if the text contains the key or a telling part of it.
 func hidden(t *testing.T, secret, where, text string) {
 	t.Helper()
 	const telling = 12
@@ -98,7 +99,7 @@ func hidden(t *testing.T, secret, where, text string) {
 	}
 }
 
-// TestKeysAreNotStored reads the catalog's files after keys have been created and used.
+// TestKeysAreNotStored searches the catalog's files after keys have been created and used.
 func TestKeysAreNotStored(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

@@ -33,7 +33,7 @@ import (
 	"github.com/sluice/sluice/pkg/mcp"
 )
 
-// server implements the operations in the OpenAPI document. Its methods are grouped into files by subject.
+// server implements the operations in the OpenAPI document, with one file per subject.
 type server struct {
 	Deps
 	options     Options
@@ -62,8 +62,8 @@ var _ StrictServerInterface = (*server)(nil)
 //go:embed openapi.yaml
 var openAPI []byte
 
-// init disables Gin's validation by struct tags. The generated types have none, because bodies are validated against
-// the OpenAPI document.
+// Disable Gin's struct tag validation. Bodies are validated against the OpenAPI document, so the generated types have
+// no tags.
 func init() { binding.Validator = nil }
 
 // New returns the handler for all endpoints.
@@ -87,7 +87,7 @@ func New(o Options, d Deps) (http.Handler, error) {
 	limits := access.NewRateLimits(o.RatePerSecond, o.VisitorPerMinute, d.Now)
 	s := &server{
 		Deps: d, options: o, document: doc, log: d.Log, metrics: m,
-		// Encode the document on demand: it takes long, and few processes are ever asked for it.
+		// Encode the document lazily: it's slow, and few processes ever serve it.
 		served: sync.OnceValues(func() (document.Served, error) {
 			return document.Serve(openAPI, o.documented(), o.Engines, o.EmbeddingModels)
 		}),
@@ -115,8 +115,7 @@ func New(o Options, d Deps) (http.Handler, error) {
 	return cleanpath.Handler(g), nil
 }
 
-// releaseMode switches off Gin's debug output. It does so only once, because the mode is a global variable without a
-// lock.
+// releaseMode turns off Gin's debug output, only once because the mode is an unsynchronised global.
 var releaseMode = sync.OnceFunc(func() { gin.SetMode(gin.ReleaseMode) })
 
 // routes registers every operation under every base path.

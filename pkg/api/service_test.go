@@ -89,7 +89,7 @@ func (s *service) parts() (api.Options, api.Deps) {
 	}
 }
 
-// openCatalog opens the catalog, as each process does.
+// openCatalog opens the catalog like a process of its own.
 func (s *service) openCatalog() {
 	s.Helper()
 	c, err := catalog.Open(s.Context(), catalog.Options{Path: s.path, Now: s.clock.Now})
@@ -107,8 +107,7 @@ func (s *service) serve(o api.Options, d api.Deps) {
 	s.url = server.URL
 }
 
-// emptyCatalog returns the content of an empty catalog's file, because creating the tables in each test would take
-// longer than the test itself.
+// emptyCatalog returns an empty catalog's file. Creating the tables would take longer than most tests.
 var emptyCatalog = sync.OnceValues(func() ([]byte, error) {
 	dir, err := os.MkdirTemp("", "api-test-")
 	if err != nil {
@@ -154,14 +153,14 @@ func (s *service) stranger() *service {
 	return &other
 }
 
-// as returns the same service with another key.
+// as returns the service with another key.
 func (s *service) as(key string) *service {
 	other := *s
 	other.key = key
 	return &other
 }
 
-// in returns the same service with failures reported to t.
+// in returns the service with failures reported to t.
 func (s *service) in(t *testing.T) *service {
 	other := *s
 	other.T = t
@@ -250,7 +249,7 @@ type problem struct {
 	Errors                               []domain.FieldError
 }
 
-// fault returns the message about a field, and fails the test if there is none.
+// fault returns the error message for a field and fails the test if there is none.
 func (a *response) fault(field string) string {
 	a.Helper()
 	p := a.problem(http.StatusBadRequest)
@@ -277,7 +276,7 @@ func (o object) list(key string) []any {
 	return list
 }
 
-// These functions create resources through the API, with sensible content.
+// The functions below create resources through the API, with sensible content.
 
 func (s *service) newDatastore(fields ...object) string {
 	s.Helper()
@@ -295,7 +294,7 @@ func (s *service) newText(datastore, text string, fields ...object) string {
 	return s.call("POST", "/datasources", body).want(201).object().id()
 }
 
-// newSite creates a web site. `config` is added to its configuration.
+// newSite creates a web site with `config` merged into its configuration.
 func (s *service) newSite(datastore string, config object) string {
 	s.Helper()
 	body := object{"datastoreId": datastore, "type": "web_site", "config": with(object{"source_url": "https://pumps.example/"}, config)}
@@ -311,7 +310,7 @@ func with(o object, more ...object) object {
 	return o
 }
 
-// synch applies the event by which an ingestor reports that the datasource's job has written its chunks.
+// synch applies the event that an ingestor sends once it has written a datasource's chunks.
 func (s *service) synch(id string, generation uint64, chunkCount int64) {
 	s.Helper()
 	d, err := s.catalog.Datasource(s.Context(), s.ws, id)
@@ -455,7 +454,7 @@ func tokens(pieces ...string) func(context.Context, answer.Request, func(string)
 	}
 }
 
-// Ids the answerer assigns if a question names no conversation or no visitor.
+// Ids that the answerer assigns to new conversations and visitors.
 const (
 	newConversation = "0198c0de-0000-7000-8000-00000000c001"
 	newVisitor      = "0198c0de-0000-7000-8000-00000000f001"

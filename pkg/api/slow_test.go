@@ -69,8 +69,8 @@ func TestATooLargeBodyIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
-// TestADrippingClientIsDisconnected sends a byte now and then. No pause exceeds the time-out, but the service must
-// respond long before the body is complete.
+// TestADrippingClientIsDisconnected trickles its body. No pause exceeds the time-out, but the service must respond long
+// before the body is complete.
 func TestADrippingClientIsDisconnected(t *testing.T) {
 	t.Parallel()
 	s := newService(t, func(o *api.Options, _ *api.Deps) { o.ReadTimeout = 200 * time.Millisecond })

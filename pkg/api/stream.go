@@ -46,8 +46,8 @@ func (s *server) streamAnswer(ctx context.Context, w http.ResponseWriter, t *age
 	return events.Send("", "[ERROR] "+oneLine(problem.Explain(ctx, s.log, s.Secrets, err).Message))
 }
 
-// mayDropLineBreaks reports whether the client may use the library that drops line breaks (see sse.TokenWriter). Unlike
-// most clients, that library has text/event-stream in its Accept header.
+// mayDropLineBreaks reports whether the client may be the library that drops line breaks (see sse.TokenWriter). That
+// library accepts text/event-stream, which most clients don't.
 func mayDropLineBreaks(ctx context.Context) bool {
 	c, ok := ctx.(*gin.Context)
 	return ok && strings.Contains(strings.ToLower(c.GetHeader("Accept")), "text/event-stream")
@@ -101,8 +101,8 @@ func (s *server) WatchDatastore(ctx context.Context, r WatchDatastoreRequestObje
 	}), nil
 }
 
-// sendChanges sends the state of every changed datasource until the client disconnects, the watch ends or the key
-// becomes invalid.
+// sendChanges sends each changed datasource's state until the client disconnects, the watch ends or the key becomes
+// invalid.
 func (s *server) sendChanges(ctx context.Context, w http.ResponseWriter, key domain.APIKey, store domain.Datastore, changed <-chan string) error {
 	events := sse.New(w, s.options.WriteTimeout)
 	if err := events.Comment("watching"); err != nil || transfer.IsHead(ctx) {

@@ -11,7 +11,7 @@ import (
 )
 
 // textFields maps the string fields in Chaindesk's API to a pattern for their values. Clients generated from that API
-// parse dates and enums strictly: a field may be absent, but neither null nor an empty string.
+// parse dates and enums strictly, so a field may be absent but not null or empty.
 var textFields = map[string]*regexp.Regexp{
 	"id": anyText, "name": anyText, "description": anyText, "text": anyText, "source": anyText, "answer": anyText,
 	"datasource_id": anyText, "datasource_name": anyText, "conversationId": anyText, "visitorId": anyText, "groupId": anyText,

@@ -71,8 +71,8 @@ func (s *service) storeAnswer(agent, text string) (conversation string) {
 	return id
 }
 
-// TestEverySurfaceShowsTheSameSentences asks the same question through each of the service's interfaces and reads the
-// answer back.
+// TestEverySurfaceShowsTheSameSentences asks a question through each of the service's interfaces and reads back the
+// answer.
 func TestEverySurfaceShowsTheSameSentences(t *testing.T) {
 	t.Parallel()
 	s := newService(t)

@@ -15,8 +15,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// place is somewhere in a request that accepts text and may contain an id. Everything else in the request is valid and
-// refers only to the tenant's own resources.
+// place is a spot in a request that takes arbitrary text, which may be an id. The rest of the request is valid and uses
+// only the tenant's own resources.
 type place struct {
 	operation string
 	method    string
@@ -35,7 +35,7 @@ type call struct {
 
 func (p place) String() string { return p.operation + ", " + p.where }
 
-// inPath reports whether the place is in the path, where it selects the requested resource.
+// inPath reports whether the place is in the path, where its id selects the resource.
 func (p place) inPath() bool { return strings.HasPrefix(p.where, "path ") }
 
 func openAPI(t *testing.T) *openapi3.T {
@@ -77,8 +77,7 @@ func operations(t *testing.T, doc *openapi3.T, f func(method, path string, item 
 	}
 }
 
-// places returns all places in all operations. It fails the test if an operation is missing from the table of
-// endpoints.
+// places returns every place in every operation. It fails the test if an operation has no entry in endpoints.
 func (s *scene) places(doc *openapi3.T) (all []place) {
 	s.Helper()
 	operations(s.T, doc, func(method, path string, item *openapi3.PathItem, op *openapi3.Operation) {
@@ -161,8 +160,7 @@ func takesAnyText(schema *openapi3.Schema) bool {
 	return schema.Type.Is("string") && len(schema.Enum) == 0 && schema.Format == ""
 }
 
-// textPlaces returns the paths to all texts within a schema. A path consists of field names, and 0 for an array's first
-// item.
+// textPlaces returns the path to each text in a schema, as field names and, for an array's first item, 0.
 func textPlaces(schema *openapi3.Schema, way []any) (all [][]any) {
 	const deepest = 8
 	if len(way) > deepest {
@@ -204,7 +202,7 @@ func responseFunc(way []any) string {
 	return b.String()
 }
 
-// put returns a copy of the body with v at the given path.
+// put returns a copy of the body with v at the path.
 func put(t *testing.T, body any, way []any, v string) any {
 	t.Helper()
 	encoded, err := json.Marshal(body)

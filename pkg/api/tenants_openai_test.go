@@ -18,11 +18,11 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// undescribedCall is a call to an endpoint missing from the OpenAPI document. Names in braces stand for ids.
+// undescribedCall is a call to an endpoint that isn't in the OpenAPI document. Names in braces stand for ids.
 type undescribedCall struct {
 	query string
 	body  any
-	// accepts names an id that the endpoint accepts even if no such object exists.
+	// accepts names an id that doesn't have to exist.
 	accepts string
 }
 
@@ -30,12 +30,12 @@ func tries(all ...undescribedCall) []undescribedCall { return all }
 
 func sends(body any) undescribedCall { return undescribedCall{body: body} }
 
-// listed returns list calls whose pages start after or before the object.
+// listed returns calls that list all objects, or those after or before the named one.
 func listed(name string) []undescribedCall {
 	return tries(undescribedCall{}, undescribedCall{query: "?after={" + name + "}"}, undescribedCall{query: "?before={" + name + "}"})
 }
 
-// filters returns a search with a filter. The filter may contain any text.
+// filters returns a search with a filter. Ids in filters aren't checked.
 func filters(body object) undescribedCall { return undescribedCall{body: body, accepts: "file"} }
 
 // answers returns a call that creates a response.
@@ -55,7 +55,7 @@ func refersTo(item string, fields object) undescribedCall {
 
 var tikaFile = fileForm("file", "a.txt", "text")
 
-// undescribedCalls maps endpoint ids to calls. Every id an endpoint reads must occur in a call. Ids in the path are
+// undescribedCalls maps endpoint ids to calls, which must use every id that the endpoint reads. Ids in the path are
 // filled in; see pathNames.
 var undescribedCalls = map[string][]undescribedCall{
 	"CreateCompletion": tries(sends(object{"model": "{agent}", "prompt": "How long?"})),
@@ -98,7 +98,7 @@ var undescribedCalls = map[string][]undescribedCall{
 	"GetFileBatch":    tries(undescribedCall{}), "CancelFileBatch": tries(undescribedCall{}), "ListFileBatchFiles": listed("file"),
 }
 
-// pathNames are the names of ids in a path: by parameter or, for the parameter `id`, by the preceding segment.
+// pathNames maps path parameters to names of ids. The parameter `id` is looked up by the segment before it.
 var pathNames = map[string]string{
 	"files": "file", "uploads": "upload", "vector_stores": "store", "responses": "response", "conversations": "conversation",
 	":file_id": "file", ":batch_id": "batch", ":item": "item",
@@ -123,10 +123,10 @@ func template(t *testing.T, e openai.Endpoint) string {
 	return strings.Join(segments, "/")
 }
 
-// ids maps names to a tenant's object ids.
+// ids maps names to the ids of a tenant's objects.
 type ids map[string]string
 
-// newObjects creates an object of each kind known only to undescribed endpoints. s creates files and vector stores, and
+// newObjects creates an object of each kind that only undescribed endpoints handle: s creates files and vector stores,
 // asker creates responses and conversations.
 func newObjects(s, asker *service, agent, mark string) ids {
 	s.Helper()
@@ -163,7 +163,7 @@ func fillIDs(text string, all ids) string {
 	return text
 }
 
-// fillIDsIn replaces the names in braces in a body.
+// fillIDsIn replaces the names in a body's braces.
 func fillIDsIn(t *testing.T, body any, all ids) any {
 	t.Helper()
 	switch b := body.(type) {
@@ -191,7 +191,7 @@ func namesIn(t *testing.T, path string, c undescribedCall) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// readUndescribed returns everything that undescribed endpoints show to the ids' owner.
+// readUndescribed returns everything the ids' owner can read through undescribed endpoints.
 func readUndescribed(t *testing.T, s *service, all ids) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -208,9 +208,9 @@ func readUndescribed(t *testing.T, s *service, all ids) map[string]string {
 	return out
 }
 
-// TestNoUndescribedEndpointReachesAnotherWorkspace puts each of the owner's ids into every place in the endpoints
-// missing from the OpenAPI document, and makes the same checks as TestNoKeyReachesAnotherWorkspace. It fails for an
-// endpoint without calls in undescribedCalls.
+// TestNoUndescribedEndpointReachesAnotherWorkspace is TestNoKeyReachesAnotherWorkspace for the endpoints that aren't in
+// the OpenAPI document. It puts each of the owner's ids into every place in them, and fails for an endpoint without
+// calls in undescribedCalls.
 func TestNoUndescribedEndpointReachesAnotherWorkspace(t *testing.T) {
 	t.Parallel()
 	mounted := map[string]bool{}
@@ -244,7 +244,7 @@ func TestNoUndescribedEndpointReachesAnotherWorkspace(t *testing.T) {
 			}
 			x := intrusion{caller: caller, theirs: theirs, own: own}
 			endpoints := api.UndescribedEndpoints()
-			// Run DELETE last, so that the other calls find the intruder's own objects.
+			// Run DELETE last, because the other calls need the intruder's own objects.
 			slices.SortStableFunc(endpoints, func(a, b openai.Endpoint) int {
 				return strings.Compare(strings.TrimPrefix(a.Method, "D"), strings.TrimPrefix(b.Method, "D"))
 			})
@@ -262,8 +262,8 @@ func TestNoUndescribedEndpointReachesAnotherWorkspace(t *testing.T) {
 	}
 }
 
-// TestUndescribedCallsAreValid checks that the calls succeed with the caller's own ids. Otherwise a rejection might
-// have nothing to do with the other tenant's ids.
+// TestUndescribedCallsAreValid checks that the calls succeed with the caller's own ids. Otherwise they might be
+// rejected for reasons other than the foreign id.
 func TestUndescribedCallsAreValid(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
@@ -297,8 +297,8 @@ type intrusion struct {
 	theirs, own ids
 }
 
-// try makes a call with each of the owner's ids in each place. `may` means that the caller's key has the endpoint's
-// scope, and `unknown` that the service does not know the key.
+// try puts each of the owner's ids into each place in a call. `may` means that the caller's key has the endpoint's
+// scope, and `unknown` that the key doesn't exist.
 func (x *intrusion) try(t *testing.T, e openai.Endpoint, n int, c undescribedCall, may, unknown bool) {
 	t.Helper()
 	path := template(t, e)
@@ -341,7 +341,7 @@ func (x *intrusion) try(t *testing.T, e openai.Endpoint, n int, c undescribedCal
 			}
 		}
 	}
-	// Use the owner's ids everywhere, so that nested objects belong to their parents.
+	// Use the owner's ids everywhere, so that nested objects are found in their parents.
 	all, none := maps.Clone(x.own), maps.Clone(x.own)
 	for _, name := range names {
 		if name == "agent" && len(names) > 1 {

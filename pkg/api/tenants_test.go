@@ -21,7 +21,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// Markers put into the texts of the two tenants, and into texts that don't exist. They have the same length.
+// Markers in the texts of the two tenants, and in texts that don't exist. All have the same length.
 const (
 	ownersMark    = "ownersmark"
 	intrudersMark = "othersmark"
@@ -58,8 +58,7 @@ func newTenant(s *service, mark string) *scene {
 	return t
 }
 
-// neighbours returns two tenants on one service. The API's test doubles answer with the names of the requested
-// resources.
+// neighbours returns two tenants on one service. Its test doubles answer with the requested resources' names.
 func neighbours(t *testing.T) (owner, intruder *scene) {
 	s := newService(t)
 	s.retriever.retrieve = func(_ context.Context, r retrieve.Request) (retrieve.Result, error) {
@@ -80,7 +79,7 @@ func neighbours(t *testing.T) (owner, intruder *scene) {
 	return newTenant(s, ownersMark), newTenant(s.stranger(), intrudersMark)
 }
 
-// foreignValue is another tenant's value, along with an unused value of the same form.
+// foreignValue pairs another tenant's value with an unused one of the same form.
 type foreignValue struct{ theirs, unused string }
 
 // readAll returns everything the tenant can read, by operation.
@@ -89,7 +88,7 @@ func (s *scene) readAll(doc *openapi3.T) map[string]string {
 	all := map[string]string{}
 	operations(s.T, doc, func(method, path string, _ *openapi3.PathItem, op *openapi3.Operation) {
 		_, known := endpoints[op.OperationID]
-		// An operation with a required parameter is a query, and queries count as usage.
+		// GET operations with a required parameter are queries, which would count as usage.
 		query := slices.ContainsFunc(op.Parameters, func(p *openapi3.ParameterRef) bool { return p.Value.In == "query" && p.Value.Required })
 		if known && method == http.MethodGet && !query {
 			all[op.OperationID] = string(s.call(method, s.fill(path), nil).want(200).body)
@@ -101,8 +100,8 @@ func (s *scene) readAll(doc *openapi3.T) map[string]string {
 // namePattern matches the names of fields that identify a resource.
 var namePattern = regexp.MustCompile(`(?i)(^|_|[a-z])ids?$`)
 
-// foreigners collects all values that identify the tenant's resources. It takes them from everything the tenant can
-// read, so new kinds of resources are included automatically.
+// foreigners collects all values that identify the tenant's resources from everything it can read. That way, new kinds
+// of resources are included automatically.
 func (s *scene) foreigners(doc *openapi3.T) []foreignValue {
 	s.Helper()
 	found := map[string]bool{domain.ChunkKey(s.datasource, 1, 0): true, ownersMark + "-once": true}
@@ -129,7 +128,7 @@ func (s *scene) foreigners(doc *openapi3.T) []foreignValue {
 	return all
 }
 
-// unusedIDLike returns a new id with as many words as the given one, because limits on words depend on their number.
+// unusedIDLike returns a new id with as many words as `like`, because queries are limited by their number of words.
 func unusedIDLike(like string) string {
 	for {
 		if id := domain.NewID(); analysis.Words(id, len(id)) == analysis.Words(like, len(like)) {
@@ -161,15 +160,14 @@ var (
 	varyingText = regexp.MustCompile(uuidPattern.String() + `|sk_[0-9a-f]+|"version":\d+|"hint":"[0-9a-f]{4}"|2026-05-04T12:00:00[.0-9]*Z|is not valid JSON[^"]*|` + unusedMark + `[-a-z]*`)
 )
 
-// withoutVaryingText returns the response without the requested value v and without any text that differs between
-// responses.
+// withoutVaryingText returns the response without v, the value sent, and without text that varies between responses.
 func withoutVaryingText(a *response, v string) string {
 	text := strings.ReplaceAll(string(a.body), v, "§")
 	text = varyingText.ReplaceAllString(text, "§")
 	return fmt.Sprintf("%d %s %s", a.status, a.header.Get("Content-Type"), text)
 }
 
-// leaks returns text belonging to the owner that the response contains beyond the value sent, or "".
+// leaks returns any text of the owner's that the response contains, apart from what was sent, or "".
 func leaks(a *response, sent string, owners []foreignValue) string {
 	text := strings.ReplaceAll(fmt.Sprint(a.header)+string(a.body), sent, "")
 	if strings.Contains(text, ownersMark) {
@@ -183,9 +181,8 @@ func leaks(a *response, sent string, owners []foreignValue) string {
 	return ""
 }
 
-// chosen are the places that name a conversation. A caller may choose a new conversation's id, so an unused id creates
-// one, whereas another tenant's conversation id is not found. Only a caller who has guessed an id can learn from this
-// difference.
+// chosen are the places that name a conversation. Callers may choose an id for a new conversation, so an unused id
+// creates one, whereas another tenant's is not found. The difference helps only a caller who has already guessed an id.
 var chosen = map[string]bool{"QueryAgent, body conversationId": true, "QueryAgentAlias, body conversationId": true, "CreateChatCompletion, body conversationId": true}
 
 // credential is a kind of caller, with or without a key.
@@ -194,7 +191,7 @@ type credential struct {
 	key    func(owner, intruder *scene) string
 }
 
-// credentials are all the kinds of callers an intruder can be.
+// credentials holds each kind of caller that an intruder can be.
 var credentials = func() map[string]credential {
 	all := []domain.Scope{domain.ScopeWrite, domain.ScopeRead, domain.ScopeQuery}
 	key := func(of *scene, k domain.APIKey) string {
@@ -229,9 +226,9 @@ var credentials = func() map[string]credential {
 	}
 }()
 
-// TestNoKeyReachesAnotherWorkspace puts every value identifying one of the owner's resources into every place in every
-// operation, and sends the requests with every key but the owner's. The response must be the same as for an unused
-// value and contain none of the owner's data. Afterwards the owner must find everything unchanged.
+// TestNoKeyReachesAnotherWorkspace puts each value that identifies one of the owner's resources into every place in
+// every operation, using every key but the owner's. The response must be the same as for an unused value, contain none
+// of the owner's data, and leave everything of the owner's unchanged.
 func TestNoKeyReachesAnotherWorkspace(t *testing.T) {
 	t.Parallel()
 	doc := openAPI(t)
@@ -267,8 +264,8 @@ func TestNoKeyReachesAnotherWorkspace(t *testing.T) {
 	}
 }
 
-// intrude sends the owner's value and an unused one. If mustRefuse is set, the owner's value must be rejected. If
-// differs is set, the two responses may differ.
+// intrude sends the owner's value and an unused one. mustRefuse means that the owner's value must be rejected, and
+// differs that the two responses may differ.
 func intrude(t *testing.T, caller *service, p place, v foreignValue, all []foreignValue, mustRefuse, differs bool) {
 	t.Helper()
 	theirs, nobodys := caller.send(p.request(v.theirs)), caller.send(p.request(v.unused))
@@ -295,8 +292,7 @@ func (s *service) send(c call) *response {
 	return s.call(c.method, c.path, c.body, c.headers...)
 }
 
-// TestNoToolReachesAnotherWorkspace makes the same checks for the Model Context Protocol's tools and resources, based
-// on their own descriptions.
+// TestNoToolReachesAnotherWorkspace does the same for MCP tools and resources, based on their own descriptions.
 func TestNoToolReachesAnotherWorkspace(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -370,8 +366,8 @@ func rpcAnswer(t *testing.T, result any, err error) *response {
 }
 
 // TestResponseTimesDoNotDiscloseOtherWorkspaces alternates between another workspace's values and unused ones. The
-// service does the same work for both, so the medians should differ only by noise. The test fails only if a difference
-// persists over several rounds.
+// service does the same work for both, so their median times should differ only by noise. The test fails if a
+// difference persists over several rounds.
 func TestResponseTimesDoNotDiscloseOtherWorkspaces(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it measures times")

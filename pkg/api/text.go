@@ -54,7 +54,7 @@ func (s *server) GetText(ctx context.Context, r GetTextRequestObject) (GetTextRe
 	}), nil
 }
 
-// writeText writes a datasource's text. `chunks` are its first chunks, which the caller has already read.
+// writeText writes a datasource's text, starting with `chunks`, which the caller has already read.
 func (s *server) writeText(ctx context.Context, out *documentWriter, d domain.Datasource, chunks []domain.Chunk) error {
 	for {
 		for _, c := range chunks {
@@ -73,8 +73,7 @@ func (s *server) writeText(ctx context.Context, out *documentWriter, d domain.Da
 	}
 }
 
-// documentWriter writes a document's text from its chunks, which must be in order. It skips text repeated by a later
-// chunk.
+// documentWriter writes a document's text from its chunks, in order, skipping text that chunks repeat.
 type documentWriter struct {
 	out io.Writer
 	at  int // bytes written
@@ -102,8 +101,8 @@ func (w *documentWriter) add(c domain.Chunk) error {
 	return err
 }
 
-// spacing returns white space to fill a gap of the given number of bytes in the text. A gap between sentences becomes a
-// space, and a gap between blocks an empty line.
+// spacing fills a gap of this many bytes in the text: between sentences with a space, between blocks with an empty
+// line.
 func spacing(bytes int) string {
 	if bytes < len(domain.BlockSeparator) {
 		return strings.Repeat(" ", bytes)

@@ -57,8 +57,8 @@ func (s *server) closeForm(form *upload.Form) {
 	}
 }
 
-// typeOf returns the MIME type of an uploaded file, which must be readable or a ZIP archive. The archive becomes a
-// datasource of type archive when its job finds out that it is not a document in a packed format.
+// typeOf returns the MIME type of an uploaded file, which must be readable or a ZIP archive. The archive's job turns
+// the datasource into one of type archive unless the file is a document in a packed format.
 func (s *server) typeOf(form *upload.Form, name string) (string, error) {
 	head, err := form.Head()
 	if err != nil {
@@ -102,7 +102,7 @@ func (s *server) ReplaceOriginal(ctx context.Context, r ReplaceOriginalRequestOb
 	return ReplaceOriginal200JSONResponse(shown), err
 }
 
-// takesFile checks that the datasource's file can be replaced, and returns an error if it cannot.
+// takesFile returns an error unless the datasource's file can be replaced.
 func takesFile(d domain.Datasource) error {
 	switch {
 	case d.Type != domain.TypeFile && d.Type != domain.TypeArchive:
@@ -147,8 +147,8 @@ func (s *server) replaceFile(ctx context.Context, d domain.Datasource, form *upl
 	return replaced, err
 }
 
-// textType and textName are the type and file name stored with a text datasource's content. The datasource's own name
-// is unsuitable: a text named "page.html" would be read as HTML.
+// textType and textName are stored with a text datasource's content. Its own name won't do: a text named "page.html"
+// would be read as HTML.
 const (
 	textType = "text/plain"
 	textName = "document.txt"
@@ -162,9 +162,9 @@ func (s *server) createWithOriginal(ctx context.Context, store domain.Datastore,
 	})
 }
 
-// storeUpload stores the content, and then the datasource's row and its job in one transaction. A crash in between
-// leaves content without a row, which control.Auditor removes later, but never a row without content. Each run of a
-// repeated request stores the content under a new key, so that no run can remove another's content.
+// storeUpload stores the content first, and then the datasource's row and its job in one transaction. A crash in
+// between leaves content without a row, which control.Auditor removes later, but never a row without content. Every run
+// uses a new key for the content, so that no run can remove another's.
 func (s *server) storeUpload(ctx context.Context, store domain.Datastore, d domain.Datasource, mimeType string, content io.Reader) (domain.Datasource, error) {
 	if err := s.Usage.CheckStorage(ctx, d.WorkspaceID); err != nil {
 		return domain.Datasource{}, err
@@ -186,8 +186,8 @@ func (s *server) storeUpload(ctx context.Context, store domain.Datastore, d doma
 	return created, nil
 }
 
-// dropRefused removes content if err says that the catalog rejected its row. After any other error the row may have
-// been stored, so dropRefused keeps the content. If no row refers to it, control.Auditor removes it later.
+// dropRefused removes content whose row the catalog rejected. After any other error the row may exist, so the content
+// stays; if it turns out to have no row, control.Auditor removes it later.
 func (s *server) dropRefused(ctx context.Context, err error, originals ...domain.Original) {
 	switch domain.CodeOf(err) {
 	case domain.CodeNotFound, domain.CodeConflict, domain.CodeInvalid, domain.CodeUsageLimit:

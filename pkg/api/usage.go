@@ -17,8 +17,7 @@ import (
 type UsageMeter interface {
 	// Count adds to the account's usage for the current month.
 	Count(ctx context.Context, a domain.Account, uses map[domain.Metric]int64) error
-	// CountDeferred is like Count, but stores the counts a little later, in a batch. Use it only for metrics without a
-	// limit.
+	// CountDeferred is like Count, but stores the counts later, in a batch. Use it only for metrics without a limit.
 	CountDeferred(a domain.Account, uses map[domain.Metric]int64)
 	// Admit counts one agent query, or returns domain.CodeUsageLimit if a limit is reached. Even concurrent calls
 	// cannot exceed the limit.
@@ -83,7 +82,7 @@ func (s *server) GetUsage(ctx context.Context, r GetUsageRequestObject) (GetUsag
 	return out, nil
 }
 
-// keyUsage returns the usage for each key that exists or was used in the month, existing keys first.
+// keyUsage returns the month's usage per key, for all keys that exist or were used, existing keys first.
 func (s *server) keyUsage(ctx context.Context, ws string, month time.Time) ([]KeyUsage, error) {
 	used, err := s.Accounts.KeyUsage(ctx, ws, month)
 	if err != nil {
@@ -110,8 +109,8 @@ func renderUsage(metrics []domain.Metric, used map[domain.Metric]int64, limits d
 	})
 }
 
-// countSearch runs a search that is not part of an answer and counts it if it succeeds. The counts are stored in
-// batches, because storing one takes longer than a search. Searches have no limit, so a delay does no harm.
+// countSearch runs a search that isn't part of an answer and counts it if it succeeds. Counts are batched, because
+// storing one takes longer than a search. That's fine because searches have no limit.
 func (s *server) countSearch(a domain.Account, query string, search func() error) error {
 	err := search()
 	if err == nil {

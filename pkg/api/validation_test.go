@@ -302,8 +302,7 @@ func TestMetadataOfMoreValuesThanAreIndexedIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	datastore := s.newDatastore()
-	// One-digit values under many short keys stay below the metadata size limit, but exceed the number of values that
-	// may be indexed.
+	// One-digit values under many short keys fit into the metadata size limit, but are too many to index.
 	metadata := func(keys int) object {
 		m := object{}
 		for i := range keys {
@@ -321,8 +320,8 @@ func TestMetadataOfMoreValuesThanAreIndexedIsRefused(t *testing.T) {
 	post(500).fault("documents[0].metadata")
 }
 
-// TestAnEmptyPatchChangesNothing sends an empty patch to every resource that can be patched. The response must be the
-// unchanged resource, including the time of its last change.
+// TestAnEmptyPatchChangesNothing sends an empty patch to everything that can be patched. The response must be the
+// unchanged resource, with the same modification time.
 func TestAnEmptyPatchChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := newService(t)

@@ -55,7 +55,7 @@ func (s *server) UpdateDatasource(ctx context.Context, r UpdateDatasourceRequest
 	return UpdateDatasource200JSONResponse(shown), err
 }
 
-// configureCrawl sets how a page or site is fetched. For a page it ignores settings that apply only to sites.
+// configureCrawl sets how a page or site is fetched. Pages ignore the site-only settings.
 func configureCrawl(d *domain.Datasource, c DatasourceConfigCreate) {
 	d.Config.SourceURL = strings.TrimSpace(orZero(c.SourceUrl))
 	d.Config.Refresh = strings.TrimSpace(orZero(c.Refresh))
@@ -68,7 +68,7 @@ func configureCrawl(d *domain.Datasource, c DatasourceConfigCreate) {
 	d.Name = cmp.Or(d.Name, d.Config.Sitemap)
 }
 
-// describe changes a datasource's name and metadata and, unless web is nil, how it is fetched.
+// describe changes a datasource's name, metadata and, unless web is nil, fetch settings.
 func (s *server) describe(ctx context.Context, d domain.Datasource, body DatasourcePatch, web *domain.WebPatch) (domain.Datasource, error) {
 	n := catalog.Description{Name: trimmed(body.Name), Web: web}
 	if body.Metadata != nil {

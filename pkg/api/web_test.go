@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// crawled applies the event by which a crawler reports the result of the datasource's crawl job.
+// crawled applies the event that a crawler sends with the result of a datasource's crawl.
 func (s *service) crawled(id string, t domain.EventType, change func(*domain.Event)) {
 	s.Helper()
 	d, err := s.catalog.Datasource(s.Context(), s.ws, id)

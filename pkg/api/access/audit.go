@@ -20,7 +20,7 @@ type Audit struct {
 	lastRefusal map[string]*entry
 }
 
-// entry counts the requests with one key from one address since they were last logged.
+// entry counts one key's requests from one address since the last log entry.
 type entry struct {
 	recordedAt time.Time
 	count      int // requests since recordedAt
@@ -58,9 +58,9 @@ func (a *Audit) RecordRefusal(ctx context.Context, caller Caller) {
 	}
 }
 
-// count counts a request with the caller's key from the caller's address. If the last log entry for the pair is at
-// least `every` old, or there is none, count returns how many requests there have been since then, for the calling
-// method to log. Otherwise it returns 0.
+// count counts a request with the caller's key from its address. Once `every` has passed since the pair was last
+// logged, or if it never was, count returns the number of requests since then, for the calling method to log. Otherwise
+// it returns 0.
 func (a *Audit) count(entries map[string]*entry, caller Caller, every time.Duration) int {
 	name, now := caller.Key.ID+" "+Host(caller.Remote), a.now()
 	a.mu.Lock()
@@ -82,8 +82,7 @@ func (a *Audit) count(entries map[string]*entry, caller Caller, every time.Durat
 	return n
 }
 
-// Record logs one of the caller's actions. `address` is the caller's address without its port, and `more` are further
-// log attributes.
+// Record logs one of the caller's actions. `address` has no port; `more` are extra log attributes.
 func (a *Audit) Record(ctx context.Context, action string, caller Caller, address string, more ...any) {
 	fields := append([]any{
 		slog.String("action", action), slog.String("workspace", caller.Workspace()), slog.String("key", caller.Key.ID),

@@ -29,8 +29,8 @@ func (c Caller) MayRead(workspace string) bool {
 	return !c.Anonymous && c.Workspace() == workspace && c.Key.Can(domain.ScopeRead)
 }
 
-// Account returns the account to charge when the caller uses a resource in the workspace. If the caller's key belongs
-// to that workspace, the account includes the key. Otherwise the resource is public, and only the workspace is charged.
+// Account returns the account to charge for the caller's use of a resource in the workspace. It includes the caller's
+// key if that belongs to the workspace. Otherwise the resource is public, and only the workspace is charged.
 func (c Caller) Account(workspace string) domain.Account {
 	a := domain.Account{WorkspaceID: workspace}
 	if c.Workspace() == workspace {
@@ -56,9 +56,9 @@ func CallerOf(ctx context.Context) (context.Context, Caller) {
 	return ctx, caller
 }
 
-// Secret returns the API key in a request's Authorization header, or "" if there is none. Clients for Tika's server can
-// send only a user name and password in the server's address. On Tika's paths, the key may therefore be the password
-// or, if that is missing, the user name.
+// Secret returns the API key in a request's Authorization header, or "" if there is none. Tika clients can only send
+// the user name and password in the server's address, so on Tika's paths the key may also be the password or, without
+// one, the user name.
 func Secret(r *http.Request) (string, error) {
 	header := r.Header.Get("Authorization")
 	if name, password, ok := r.BasicAuth(); ok && problem.IsTika(r.URL.Path) {
@@ -67,8 +67,8 @@ func Secret(r *http.Request) (string, error) {
 	return bearer(header)
 }
 
-// bearer returns the token in an Authorization header, or "" if there is none. The scheme is case-insensitive (RFC
-// 9110, section 11.1); any scheme but Bearer is an error.
+// bearer returns the token in an Authorization header, or "" if there is none. Schemes other than Bearer, which is
+// case-insensitive (RFC 9110, section 11.1), are errors.
 func bearer(header string) (string, error) {
 	scheme, token, _ := strings.Cut(strings.TrimSpace(header), " ")
 	if scheme != "" && !strings.EqualFold(scheme, "Bearer") {

@@ -18,7 +18,7 @@ import (
 // agentQueryPath matches agent query paths and captures the agent's id.
 var agentQueryPath = regexp.MustCompile(`^(?:/api)?/agents/(?:query/([^/]+)|([^/]+)/query)$`)
 
-// Methods and headers that pages from other origins may send, and headers they may read (ExposedHeaders).
+// What pages from other origins may send (methods and headers) and read (ExposedHeaders).
 const (
 	corsMethods    = "GET, HEAD, POST, PUT, PATCH, DELETE"
 	corsHeaders    = "Authorization, Content-Type, Idempotency-Key, If-Match, Last-Event-ID, Mcp-Protocol-Version, Mcp-Session-Id, X-Request-Id"

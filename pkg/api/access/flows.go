@@ -9,15 +9,15 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Maximum number of keys and public resources for which Flows remembers the workspace.
+// Maximum number of keys and public resources whose workspace Flows remembers.
 const maxKnown = 20_000
 
-// Flows assigns each request to the flow of its workspace or, if that is unknown, of the sender's address. Capacity is
-// shared between flows before anything is read from the catalog, so Flows remembers the workspaces for valid keys, and
-// for public resources queried without a key.
+// Flows assigns each request to its workspace's flow or, if the workspace is unknown, to the sender address's. Flows
+// share capacity before anything is read from the catalog. Flows therefore remembers the workspaces of valid keys, and
+// of public resources queried without a key.
 //
-// A flow only decides how long a request waits and which requests are rejected under load. It grants no access, so an
-// outdated flow does no harm.
+// A flow only affects how long a request waits and whether it is rejected under load. It grants no access, so a stale
+// flow does no harm.
 type Flows struct {
 	mu    sync.Mutex
 	known map[string]string // maps a key's hash or a public resource's id to a flow
@@ -53,8 +53,8 @@ func (f *Flows) Of(r *http.Request) string {
 // WorkspaceFlow returns the flow for all requests with a key from the workspace.
 func WorkspaceFlow(id string) string { return "workspace " + id }
 
-// VisitorFlow returns the flow for all keyless requests to the workspace's public resources. It is separate from
-// WorkspaceFlow, so that visitors cannot crowd out the workspace's owner.
+// VisitorFlow returns the flow for all keyless requests to the workspace's public resources. Having a flow of their own
+// keeps visitors from crowding out the workspace's owner.
 func VisitorFlow(id string) string { return "visitors of " + id }
 
 // AddressFlow returns the flow for requests from an address. All addresses in an IPv6 /64 network share a flow, because

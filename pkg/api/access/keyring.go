@@ -15,11 +15,11 @@ type KeyFinder interface {
 	TouchKey(ctx context.Context, id string, at time.Time) error
 }
 
-// Keyring looks up keys. It queries the catalog for every request and caches nothing, so that revoking or limiting a
-// key in one process takes effect in all processes on the next request.
+// Keyring looks up keys. It queries the catalog for every request and caches nothing, so revoking or limiting a key
+// takes effect in all processes on the next request.
 //
-// Keys are stored and looked up by their secret's hash. How long a look-up takes may reveal something about a hash, but
-// a hash reveals nothing about the secret. Hashes are compared in constant time nevertheless.
+// Keys are stored and looked up by their secret's hash. The time a look-up takes may reveal something about the hash,
+// but that reveals nothing about the secret. Hashes are compared in constant time anyway.
 type Keyring struct {
 	Keys KeyFinder
 	Now  func() time.Time

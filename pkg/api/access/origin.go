@@ -13,10 +13,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// RequireHost accepts only requests to a loopback name or one of the given hosts. A server on a loopback address needs
-// this to prevent DNS rebinding: a web page's owner could point the page's host name at this machine, and browsers
-// would then let the page read the service's responses. Requests without a host pass, because they do not come from a
-// browser.
+// RequireHost accepts only requests to a loopback name or one of the hosts. This protects servers on a loopback address
+// from DNS rebinding: a web page's owner could point its host name at this machine, and browsers would then let the
+// page read the service's responses. Requests without a host pass, because browsers always send one.
 func RequireHost(hosts []string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Host == "" || isLoopback(r.Host) || isConfiguredHost(hosts, r.Host) {
@@ -36,7 +35,7 @@ func hostError(host string) *domain.Error {
 }
 
 // CheckOrigin protects against web pages that make a browser send requests without the user's permission. It rejects
-// requests from other origins, and requests to a host name that a page's owner has pointed at this machine (DNS
+// requests from other origins, and requests to a host name that the page's owner has pointed at this machine (DNS
 // rebinding). The Model Context Protocol requires both checks.
 func CheckOrigin(r *http.Request, hosts []string) error {
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)

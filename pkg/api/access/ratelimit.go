@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// RateLimits holds a token bucket for every key, every address that sends requests without a key, and every visitor to
-// a public agent. Each process counts separately.
+// RateLimits holds one token bucket per key, per address that sends requests without a key, and per visitor to a public
+// agent. Each process counts separately.
 type RateLimits struct {
 	perSecond        int // maximum requests with one key or from one address; 0 means no limit
 	visitorPerMinute int // maximum questions from one visitor; 0 means no limit
@@ -22,12 +22,11 @@ type RateLimits struct {
 	buckets map[string]*rate.Limiter
 }
 
-// Maximum number of buckets in memory. Once it is reached, all buckets are dropped; at worst, some clients can send
-// another burst.
+// Maximum number of buckets in memory. When it's reached, all are dropped; at worst, some clients get another burst.
 const maxBuckets = 100_000
 
-// NewRateLimits returns rate limits: `perSecond` requests per second with one key or, without a key, from one address,
-// and `visitorPerMinute` questions per minute from one visitor. 0 means no limit.
+// NewRateLimits allows `perSecond` requests per second with one key or, without a key, from one address, and
+// `visitorPerMinute` questions per minute from one visitor. Zero means no limit.
 func NewRateLimits(perSecond, visitorPerMinute int, now func() time.Time) *RateLimits {
 	return &RateLimits{perSecond: perSecond, visitorPerMinute: visitorPerMinute, now: now, buckets: map[string]*rate.Limiter{}}
 }
@@ -49,8 +48,8 @@ func (l *RateLimits) Allow(caller Caller) error {
 	return l.take(name, rate.Limit(perSecond), 2*perSecond, fmt.Sprintf("more than %d requests per second; slow down", perSecond))
 }
 
-// AllowVisitor takes a token from the visitor's bucket for the agent. A caller without a visitor id is identified by
-// address or, if it has a key, not limited at all.
+// AllowVisitor takes a token from the visitor's bucket for the agent. Without a visitor id, callers are identified by
+// address, and callers with a key aren't limited at all.
 func (l *RateLimits) AllowVisitor(caller Caller, agentID, visitorID string) error {
 	name := fmt.Sprintf("visitor %s %s", agentID, visitorID)
 	switch {

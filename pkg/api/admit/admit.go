@@ -1,6 +1,6 @@
-// Package admit limits how many requests in each class run concurrently and how many streams are open. Workspaces share
-// each limit fairly. Requests beyond a limit are rejected before they cost anything. A request's class depends only on
-// its method and path. pkg/api may import this package.
+// Package admit limits concurrent requests per class, and open streams. Workspaces share each limit fairly. Excess
+// requests are rejected before they cost anything, so a request's class depends only on its method and path. pkg/api
+// may import this package.
 package admit
 
 import (
@@ -32,8 +32,8 @@ const (
 	classAlways = "" // health checks and metrics: never limited, because they matter most when the process is busy
 )
 
-// Options limit how many requests run concurrently. A request counts towards its class until its response begins, so
-// open streams don't count; MaxOpen limits those. The zero value has no limits.
+// Options limit concurrent requests. A request counts towards its class until its response begins, so open streams
+// don't count; MaxOpen limits those. The zero value has no limits.
 type Options struct {
 	// One gate per class: datastore queries, questions to agents, uploads, and everything else. A nil gate sets no
 	// limit.
@@ -100,9 +100,9 @@ func New(o Options, s Server, next http.Handler) (http.Handler, error) {
 	return g, nil
 }
 
-// unfinishedGate returns a gate that limits each workspace's unfinished requests in all classes together, or nil if
-// there is no limit. The class gates count a request only until its response begins, so a client that sends requests
-// without reading the responses could otherwise fill the memory.
+// unfinishedGate limits each workspace's unfinished requests across all classes. It returns nil if there is no limit.
+// The class gates release a request when its response begins, so without this gate a client that never reads its
+// responses could fill the memory.
 func (g *handler) unfinishedGate() *admission.Gate {
 	limit := g.opts.MaxOpen
 	for _, gate := range g.gates {
@@ -145,8 +145,8 @@ func classOf(method, path string) string {
 	}
 }
 
-// classOfOpenAI returns the class of a request to OpenAI's API that is not a GET or DELETE. Embedding and ranking
-// belong to the same class as answers, because they may be as expensive.
+// classOfOpenAI returns the class of a request to OpenAI's API other than GET and DELETE. Embedding and ranking can be
+// as expensive as answers, so they share their class.
 func classOfOpenAI(path string) string {
 	segments := strings.Split(strings.TrimPrefix(path, problem.OpenAIPath), "/")
 	last := segments[len(segments)-1]
@@ -164,7 +164,7 @@ func classOfOpenAI(path string) string {
 	}
 }
 
-// ServeHTTP implements http.Handler. It runs before anything expensive, so rejecting a request costs only reading its
+// ServeHTTP implements http.Handler. It runs before any expensive work: rejecting a request costs only reading its
 // header and sending a short response.
 func (g *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	class := classOf(r.Method, r.URL.Path)
@@ -197,8 +197,8 @@ func (g *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if class == classSearch || class == classAnswer {
-		// First yield to goroutines that are rejecting a request or writing a response. Otherwise their clients would
-		// wait tens of milliseconds longer on a busy processor.
+		// Yield to goroutines that are rejecting a request or writing a response. On a busy CPU, their clients would
+		// otherwise wait tens of milliseconds longer.
 		runtime.Gosched()
 	}
 	if class != classUpload && r.Body != nil && r.Body != http.NoBody {
@@ -238,8 +238,8 @@ func limitWrites(w http.ResponseWriter, limit time.Duration) {
 	}
 }
 
-// permit holds an admitted request's slots. The slot in its class's gate is released when the response begins, and
-// while the server waits for a slow body. Only the request's goroutine and the timer for a slow body use a permit.
+// permit holds an admitted request's slots. The class gate's slot is released when the response begins, and for as long
+// as the server waits for a slow body. Only the request's goroutine and the slow-body timer use a permit.
 type permit struct {
 	http.ResponseWriter
 	server     *handler
@@ -294,8 +294,8 @@ func (p *permit) Flush() {
 // Unwrap lets http.ResponseController reach the connection.
 func (p *permit) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
-// releasingBody is an admitted request's body. While the handler waits for data from a slow client, the request gives
-// up its slot, and it must get a new one before it continues. Otherwise a few slow clients could block all others.
+// releasingBody is an admitted request's body. While the handler waits for a slow client's data, the request gives up
+// its slot and must get a new one before it continues. Otherwise a few slow clients could block everyone else.
 type releasingBody struct {
 	io.ReadCloser
 	permit *permit

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Values of admission.Options.Share for open streams, so that no workspace or key can take all of them.
+// Values of admission.Options.Share for open streams. They keep a single workspace or key from taking all streams.
 const (
 	shareOfWorkspace = 1 // a workspace may hold as many streams as remain free: half of all if it is alone
 	shareOfKey       = 2 // a key may hold a third of all streams
@@ -33,8 +33,8 @@ func newStreams(limit int) *streams {
 	return &streams{limit: limit, workspaces: gate(shareOfWorkspace), keys: gate(shareOfKey), visitors: gate(shareOfWorkspace)}
 }
 
-// open takes a slot for a new stream from the caller's share and another from the workspace's. It returns both, or an
-// error if either share is used up.
+// open takes one slot from the caller's share of the streams and one from the workspace's. It returns both, or an error
+// if either share is used up.
 func (s *streams) open(ctx context.Context, caller access.Caller, workspace string) ([]*admission.Slot, error) {
 	if s == nil {
 		return nil, nil
@@ -64,9 +64,9 @@ func (s *streams) refusal(owner string, open int) error {
 
 type permitKey struct{}
 
-// OpenStream must be called before a response that may take long, such as an event stream or a download. It fails if
-// the caller's workspace, key or address has used up its share of the open streams. If the caller has no key, workspace
-// must be the public resource's workspace.
+// OpenStream must be called before a long response, such as an event stream or a download. It fails if the caller's
+// workspace, key or address has used up its share of open streams. For a caller without a key, `workspace` must be the
+// public resource's.
 func OpenStream(ctx context.Context, workspace string) error {
 	ctx, caller := access.CallerOf(ctx)
 	p, ok := ctx.Value(permitKey{}).(*permit)

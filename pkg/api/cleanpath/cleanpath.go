@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Handler removes a trailing slash and merges repeated slashes. Clients send such paths, for example
-// /v1//chat/completions if their base URL ends with a slash. Later handlers see only the clean path.
+// Handler removes a trailing slash and merges repeated ones, because clients whose base URL ends with a slash request
+// paths like /v1//chat/completions. Later handlers see only the clean path.
 //
-// An id may contain a slash, which clients encode: /conversations/chat%2F7. In that case RawPath holds the encoded
-// path, where the id's slash differs from those between segments. Otherwise later handlers see an empty RawPath.
+// Clients encode a slash in an id: /conversations/chat%2F7. Such a request keeps its encoded path in RawPath, where the
+// id's slash can be told from a separator. For other requests, RawPath is empty.
 func Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if path, raw := segments(r.URL); path != r.URL.Path || raw != r.URL.RawPath {
@@ -24,8 +24,8 @@ func Handler(next http.Handler) http.Handler {
 	})
 }
 
-// segments returns u's path without empty segments. If a segment contains a slash, it also returns the raw path in the
-// encoding that Gin expects.
+// segments returns u's path without empty segments. If a segment contains a slash, it also returns the raw path,
+// encoded as Gin expects.
 func segments(u *url.URL) (path, raw string) {
 	if u.RawPath == "" && !strings.Contains(u.Path, "//") && (u.Path == "/" || !strings.HasSuffix(u.Path, "/")) {
 		return u.Path, ""

@@ -51,10 +51,9 @@ func (w *Writer) Close() error {
 	return w.rows.Error()
 }
 
-// formula matches text that a spreadsheet program may read as a formula: at the start of the cell, and after each
-// character that some program treats as the end of a cell. A program that expects semicolons or tabs between cells
-// ignores the quotes around this export's cells. Some programs skip blanks and empty quotes and accept the full-width
-// forms of =, +, - and @.
+// formula matches text that a spreadsheet may read as a formula: at the start of the cell, and after each character
+// that some program treats as a cell separator. A program that expects semicolons or tabs ignores this export's quotes.
+// Some programs skip blanks and empty quotes, and accept full-width =, +, - and @.
 var formula = regexp.MustCompile(`(^|[,;|\t\r\n])([ "\x{A0}]*[=+\-@＝＋－＠])`)
 
 // escapeFormula puts a ' before each formula in a cell. Otherwise a formula in a visitor's message would run on the

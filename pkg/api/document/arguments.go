@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/mcp"
 )
 
-// Arguments returns a function that validates a tool's arguments against the schema, using the rules and messages for
-// request bodies: null counts as absent, and whole numbers are written as integers.
+// Arguments returns a function that validates a tool's arguments against the schema, with the same rules and messages
+// as request bodies: null counts as absent, and numbers like 1.0 become integers.
 func Arguments(schema json.RawMessage) (mcp.Arguments, error) {
 	op := Operation{body: &openapi3.Schema{}}
 	if err := op.body.UnmarshalJSON(schema); err != nil {

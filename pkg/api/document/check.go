@@ -25,9 +25,9 @@ func (op *Operation) CheckBody(value any) []domain.FieldError {
 	return faults
 }
 
-// CheckBatch is like CheckBody, but also takes the faults found while parsing the body, as `parsed`. If the body
-// contains a batch, CheckBatch removes faulty items from it. `items` then holds a result for each item sent, including
-// warnings about repaired faults, and `faults` holds only those that require rejecting the whole body.
+// CheckBatch is like CheckBody, but also takes the faults found while parsing the body (`parsed`), and removes faulty
+// items from a batch. `items` then holds one result per item sent, with warnings about repaired faults, and `faults`
+// only what makes the whole body invalid.
 func (op *Operation) CheckBatch(value any, parsed []domain.FieldError) (faults []domain.FieldError, items []jsonbody.Item) {
 	body, _ := value.(map[string]any)
 	field, items, parsed := rules.CleanBatch(op.ID, body, parsed)
@@ -38,8 +38,8 @@ func (op *Operation) CheckBatch(value any, parsed []domain.FieldError) (faults [
 	return jsonbody.SplitItems(body, field, items, faults), items
 }
 
-// CheckQuery validates the query string against the operation's parameters. It returns the non-empty parameters, with
-// plain dates in time parameters replaced by full date-times.
+// CheckQuery validates the query string against the operation's parameters. It returns the non-empty ones, with plain
+// dates in time parameters expanded to date-times.
 func (op *Operation) CheckQuery(in url.Values) (url.Values, []domain.FieldError) {
 	out := url.Values{}
 	faults := misspeltParameters(op, in)
@@ -90,14 +90,14 @@ func (op *Operation) CheckQuery(in url.Values) (url.Values, []domain.FieldError)
 	return out, append(faults, rangeFaults(in, out)...)
 }
 
-// aliasOf returns the parameter's name in the other notation, if it is accepted, too.
+// aliasOf returns the parameter's name in the other notation, or "" if that isn't accepted.
 func aliasOf(p *openapi3.Parameter) string {
 	name, _ := p.Extensions["x-alias"].(string)
 	return name
 }
 
-// misspeltParameters returns a fault for each misspelt parameter, and for each listed resource's field that is no
-// parameter. Otherwise a client would get the unfiltered list. Other unknown parameters are ignored, because proxies and
+// misspeltParameters returns a fault for each misspelt parameter, and for parameters named after a listed resource's
+// field. Ignoring these would return the unfiltered list. Other unknown parameters are ignored, because proxies and
 // browsers add their own.
 func misspeltParameters(op *Operation, in url.Values) []domain.FieldError {
 	known := make([]string, len(op.query))

@@ -21,7 +21,7 @@ import (
 // Bases are the path prefixes under which every endpoint is served.
 var Bases = []string{"", "/api"}
 
-// Operation holds endpoint properties that are defined in the document but missing from the generated code.
+// Operation holds an endpoint's properties in the document that the generated code lacks.
 type Operation struct {
 	ID           string
 	Scope        domain.Scope // "" if no key is needed
@@ -49,11 +49,11 @@ type Document struct {
 	agentFields map[string]bool // the agent fields defined in the document, for requests or responses
 }
 
-// Operation returns the operation for a method and a Gin route, or nil if the document doesn't describe it.
+// Operation returns the operation for a method and a Gin route, or nil if it isn't in the document.
 func (d *Document) Operation(method, route string) *Operation { return d.operations[method+" "+route] }
 
-// Methods returns the methods that the document defines for a path. It returns false for paths missing from the
-// document and for paths with parameters.
+// Methods returns the methods that the document defines for a path, or false if the path has parameters or isn't in the
+// document.
 func (d *Document) Methods(path string) ([]string, bool) {
 	methods, isFixed := d.fixed[path]
 	return methods, isFixed
@@ -68,11 +68,11 @@ type Limits struct {
 	QueryChars, Documents, PagesOfSite int
 }
 
-// loaded caches documents by their limits. It exists for tests: they start hundreds of servers, and reading the
-// document takes longer than the rest of a server's start.
+// loaded caches documents by their limits. It's for tests, which start hundreds of servers: most of a server's start is
+// spent reading the document.
 var loaded sync.Map
 
-// Load reads the document. All callers must pass the same yaml, because the cache key consists of the limits only.
+// Load reads the document. All callers must pass the same yaml, because it isn't part of the cache key.
 func Load(yaml []byte, l Limits) (*Document, error) {
 	load, _ := loaded.LoadOrStore(l, sync.OnceValues(func() (*Document, error) { return read(yaml, l) }))
 	return load.(func() (*Document, error))()

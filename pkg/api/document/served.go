@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Serve returns the document that a server publishes. It contains the server's limits, engines and models, and
-// everything the server tolerates in requests, so that generated clients can send exactly what the server accepts.
+// Serve returns the document that a server publishes, with the server's limits, engines and models. It also describes
+// everything tolerated in requests, so that generated clients can send exactly what the server accepts.
 func Serve(yaml []byte, l Limits, engines []domain.Engine, models []string) (Served, error) {
 	doc, err := openapi3.NewLoader().LoadFromData(yaml)
 	if err != nil {
@@ -54,8 +54,8 @@ func pack(encoded []byte) Served {
 	return Served{Plain: encoded, Packed: b.Bytes()}
 }
 
-// setEnums documents the engines and models that requests may choose. Responses may name others, chosen under an
-// earlier configuration.
+// setEnums documents which engines and models requests may choose. Responses may name others, chosen under an earlier
+// configuration.
 func setEnums(doc *openapi3.T, engines []domain.Engine, models []string) {
 	for _, of := range []struct {
 		field, name string
@@ -79,7 +79,7 @@ func toAny[T any](list []T) []any {
 	return out
 }
 
-// dropStreamSchemas removes event stream schemas, because a schema describes a single value.
+// dropStreamSchemas removes event stream schemas, because a schema can only describe a single value.
 func dropStreamSchemas(all *openapi3.Responses) {
 	for _, r := range all.Map() {
 		if stream := r.Value.Content["text/event-stream"]; stream != nil {
@@ -111,8 +111,8 @@ func exclusiveRange(low, high float64) []any {
 	return out
 }
 
-// allowNulls documents that optional fields may be null and that limits may have the number that means "no limit". Such
-// fields count as omitted.
+// allowNulls documents that optional fields may be null, and that limits may have the number that means "no limit".
+// Both count as omitted.
 func allowNulls(schema *openapi3.Schema, seen map[*openapi3.Schema]bool) {
 	if seen[schema] {
 		return

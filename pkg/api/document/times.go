@@ -12,9 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// timeOf parses a time parameter: a date-time (RFC 3339) or a date. A date means the start of the day in UTC or, as the
-// end of a range, the end of the day. timeOf accepts a space for a +, because an unescaped + in a query string decodes
-// to a space.
+// timeOf parses a time parameter: a date-time (RFC 3339) or a date. A date means the start of that day in UTC or, as
+// the end of a range, its end. A space is read as a +, because that's what an unescaped + in a query string decodes to.
 func timeOf(p *openapi3.Parameter, text string) (at time.Time, err error) {
 	defer func() {
 		if y := at.UTC().Year(); err == nil && (y < 0 || y > 9999) {
@@ -41,8 +40,8 @@ func timeFault(name, text string) domain.FieldError {
 	return domain.FieldError{Field: name, Message: fmt.Sprintf("is %s; it must be a date (2026-05-04) or a date-time (2026-05-04T12:00:00Z)", jsonbody.Describe(text))}
 }
 
-// rangeFaults returns a fault for a time range that ends before it begins. `given` holds the parameters as received,
-// and `out` holds them parsed.
+// rangeFaults returns a fault for a time range that ends before it begins. `given` holds the raw parameters, and `out`
+// the parsed ones.
 func rangeFaults(given, out url.Values) []domain.FieldError {
 	from, fromErr := time.Parse(time.RFC3339Nano, out.Get("from"))
 	to, toErr := time.Parse(time.RFC3339Nano, out.Get("to"))

@@ -10,8 +10,8 @@ import (
 )
 
 // claimKey is the context key for a request's claim if it has an Idempotency-Key. Such a request may be repeated after
-// a run with an unknown outcome, for example because the process was killed or lost the database during a commit. The
-// ids of created resources are derived from the request, so a repeat finds these resources and returns them.
+// a run with an unknown outcome, for example because the process was killed or lost the database during a commit. Ids
+// of created resources are derived from the request, so the repeat finds them and returns them.
 
 type claimKey struct{}
 
@@ -27,8 +27,8 @@ func IsRepeated(ctx context.Context) bool {
 	return claim != nil && claim.Repeated
 }
 
-// ID returns the id of a resource that the request creates. `parts` distinguish a request's resources. Every run of the
-// request gets the same id. If the request has no Idempotency-Key, ID returns a new id.
+// ID returns the id for a resource that the request creates, the same on every run. `parts` tell the request's
+// resources apart. If the request has no Idempotency-Key, ID returns a new id.
 func ID(ctx context.Context, newID func() string, parts ...string) string {
 	if id := KeyedID(ctx, parts...); id != "" {
 		return id
@@ -57,7 +57,7 @@ func CreateOnce[T any](ctx context.Context, find, create func() (T, error)) (T, 
 	}
 	made, err := create()
 	if domain.CodeOf(err) == domain.CodeConflict && claimOf(ctx) != nil {
-		// Another run may have created the resource, because a run considered dead may still be active.
+		// An earlier run that was thought dead may have created the resource meanwhile.
 		if have, notFound := find(); notFound == nil {
 			return have, nil
 		}
@@ -65,9 +65,9 @@ func CreateOnce[T any](ctx context.Context, find, create func() (T, error)) (T, 
 	return made, err
 }
 
-// WithJobID derives the job's id from the request and n if this is the request's first run. A later run that finds a
-// job with this id knows that the first run was accepted. A later run's job keeps its own id; otherwise late events for
-// the first run's job would count as its own.
+// WithJobID derives the job's id from the request and n if this is the request's first run, so that later runs can tell
+// from the job's id that the first one was accepted. A later run's job keeps its own id; otherwise late events for the
+// first run's job would count as its own.
 func WithJobID(ctx context.Context, job domain.Job, n int) domain.Job {
 	if claim := claimOf(ctx); claim != nil && !claim.Repeated {
 		job.ID = acceptedJobID(claim, n)
@@ -75,7 +75,7 @@ func WithJobID(ctx context.Context, job domain.Job, n int) domain.Job {
 	return job
 }
 
-// HasJobID reports whether jobID is the id of the n-th job in the request's first run.
+// HasJobID reports whether jobID belongs to the n-th job in the request's first run.
 func HasJobID(ctx context.Context, jobID string, n int) bool {
 	claim := claimOf(ctx)
 	return claim != nil && jobID == acceptedJobID(claim, n)

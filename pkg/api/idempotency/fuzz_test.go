@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/api/transfer"
 )
 
-// FuzzFingerprint checks the fingerprints that bind idempotency keys to requests. A request must have the same
-// fingerprint under both base paths. A request with another path, query or body must have a different one.
+// FuzzFingerprint checks the fingerprints that tie idempotency keys to requests. A request's fingerprint must be the
+// same under both base paths, and differ from that of any request with another path, query or body.
 func FuzzFingerprint(f *testing.F) {
 	f.Add("agents", "", `{"name":"a"}`, "datastores", "", `{"name":"a"}`)
 	f.Add("agents", "explain=true", "{}", "agents", "", "explain=true{}")

@@ -1,6 +1,6 @@
-// Package idempotency executes a request with an Idempotency-Key only once and replays the stored response when the
-// request is repeated. A request repeated after a crash can find the resources created by the earlier run. The package
-// does not depend on the API's operations; pkg/api may import it.
+// Package idempotency executes a request with an Idempotency-Key only once. If it is repeated, the package replays the
+// stored response; after a crash, the handler can find the resources created by the earlier run. The package does not
+// depend on the API's operations; pkg/api may import it.
 package idempotency
 
 import (
@@ -50,8 +50,8 @@ var keyPattern = regexp.MustCompile(`^[ -~]{1,200}$`)
 // replayedHeader marks a replayed response.
 const replayedHeader = "Idempotent-Replayed"
 
-// Maximum size of a stored response in bytes. Only responses to queries can exceed it. A larger response is not stored,
-// so repeating the query computes it again.
+// Maximum size of a stored response in bytes. Only query responses can exceed it; they aren't stored, so repeating the
+// query computes the response again.
 const maxStoredResponse = 1 << 20
 
 // Responses stores and replays responses.
@@ -63,9 +63,9 @@ type Responses struct {
 }
 
 // Serve replays the stored response if the Idempotency-Key was used before. Otherwise it serves the request and stores
-// the response, unless the response is secret. Only successful responses are stored, so failed requests can be retried.
-// Serve does nothing for requests without an Idempotency-Key, for streams, and for callers without an API key.
-// contentType returns the Content-Type for a replayed response's body.
+// the response, unless it is secret. Only successful responses are stored, so failed requests can be retried. Requests
+// without an Idempotency-Key, streams, and callers without an API key are left to the next handler. contentType returns
+// the Content-Type for a replayed response's body.
 func (k *Responses) Serve(c *gin.Context, caller access.Caller, secret bool, contentType func(body string) string) error {
 	given := c.Request.Header.Values(header)
 	if len(given) == 0 {
@@ -97,8 +97,8 @@ func (k *Responses) Serve(c *gin.Context, caller access.Caller, secret bool, con
 	return nil
 }
 
-// checkContent returns an error if a repeated upload differs from the first one, whose digest is `content`. `content` is
-// "" if the request was no upload or was stored by a version without digests.
+// checkContent returns an error if a repeated upload differs from the first one, whose digest is `content`. That is ""
+// if the request wasn't an upload or was stored by a version without digests.
 func (k *Responses) checkContent(r *http.Request, key, content string) error {
 	if content == "" {
 		return nil
@@ -114,9 +114,9 @@ func (k *Responses) checkContent(r *http.Request, key, content string) error {
 	return nil
 }
 
-// serveOnce serves the request under its claim and stores the response, unless it is secret, even if the client has
-// disconnected. If the request was rejected, serveOnce frees the key. If it may have done something, for example
-// because the handler panicked, the key stays bound to the request.
+// serveOnce serves the request under its claim and stores the response unless it is secret, even if the client has
+// disconnected. If the request was rejected, serveOnce frees the key. If it may have had effects, for example before
+// the handler panicked, the key stays bound to the request.
 func (k *Responses) serveOnce(c *gin.Context, claim *accounts.Claim, secret bool) {
 	recording := &recorder{ResponseWriter: c.Writer}
 	c.Writer = recording
@@ -149,8 +149,8 @@ const claimTimeout = 5 * time.Second
 
 // renewClaim renews the claim at intervals until `release` is called. `release` waits for any renewal in progress.
 func (k *Responses) renewClaim(ctx context.Context, claim *accounts.Claim) (release func()) {
-	// Renew the claim even after the client has disconnected. The renewal must not depend on the claim being renewed,
-	// so use the context without it.
+	// Keep renewing after the client has disconnected. A renewal must not depend on the claim it renews, so drop the claim
+	// from the context.
 	ctx, cancel := context.WithCancel(accounts.WithoutClaim(context.WithoutCancel(ctx)))
 	var keeping sync.WaitGroup
 	keeping.Go(func() {
@@ -191,8 +191,8 @@ func (k *Responses) renewOnce(ctx context.Context, claim *accounts.Claim) bool {
 	return holds
 }
 
-// fingerprint returns a hash for telling requests apart. It ignores the base path. For an upload, it includes only the
-// length, because the bytes can be read only once; checkContent compares the content before a response is replayed.
+// fingerprint returns a hash that tells requests apart, ignoring the base path. For an upload, it includes only the
+// length, because the bytes can be read only once; checkContent compares them before a response is replayed.
 func fingerprint(r *http.Request) string {
 	h := sha256.New()
 	h.Write([]byte(r.Method + " " + strings.TrimPrefix(r.URL.Path, "/api")))

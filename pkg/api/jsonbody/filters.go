@@ -10,8 +10,8 @@ import (
 // Maximum number of alternatives in one metadata filter, the same as in the schema for ids.
 const maxFilterValues = 1000
 
-// Where parses the condition or combination of conditions in a request's filters, ignoring the other fields. It returns
-// nil if there is no condition. `field` is the filters' name in the request, for error messages.
+// Where parses the condition or combination of conditions in `filters`, ignoring other fields. It returns nil if there
+// is none. `field` is the filters' name in the request, for error messages.
 func Where(filters map[string]any, field string) (*filter.Filter, []domain.FieldError) {
 	condition := make(map[string]any)
 	for _, name := range []string{"type", "key", "value", "filters", "filter"} {
@@ -25,8 +25,8 @@ func Where(filters map[string]any, field string) (*filter.Filter, []domain.Field
 	return filter.Parse(condition, field)
 }
 
-// FilterFaults returns a fault for each value in a body's metadata filters that cannot be compared with metadata, along
-// with any faults in the filters' condition or combination.
+// FilterFaults returns a fault for each value in a body's metadata filters that can't be compared with metadata, and
+// the faults in its condition.
 func FilterFaults(body map[string]any) []domain.FieldError {
 	filters, _ := body["filters"].(map[string]any)
 	metadata, _ := filters["metadata"].(map[string]any)

@@ -15,8 +15,8 @@ var (
 
 const fileHint = "; to upload a file, send multipart/form-data: curl -F datastoreId=ID -F file=@NAME"
 
-// FormFaults explains that a body is a form or a bare file instead of JSON, and how to send it correctly. It returns
-// nil for other bodies.
+// FormFaults explains how to send a body correctly if it is a form or a bare file instead of JSON. It returns nil for
+// other bodies.
 func FormFaults(body []byte, takesFile bool) []domain.FieldError {
 	body = bytes.TrimLeft(body, " \t\r\n")
 	way := "; send a JSON object"

@@ -31,9 +31,9 @@ func FaultsOf(items []Item) (faults []domain.FieldError) {
 	return faults
 }
 
-// SplitItems assigns each fault in the array body[field] to the element of `items` it concerns, and removes the faulty
-// items from the array. It returns the faults that require rejecting the whole body: all of them if one is outside the
-// array or no item is valid. In that case the body stays unchanged.
+// SplitItems moves each fault in the array body[field] to the result in `items` for its element, and removes faulty
+// elements from the array. It returns the faults that make the whole body invalid: all of them, leaving the body
+// unchanged, if one is outside the array or no element is valid.
 func SplitItems(body map[string]any, field string, items []Item, faults []domain.FieldError) []domain.FieldError {
 	list, _ := body[field].([]any)
 	rejected := 0
@@ -60,7 +60,7 @@ func SplitItems(body map[string]any, field string, items []Item, faults []domain
 	return nil
 }
 
-// itemOf returns which item in the array `field` a path leads to, as an index, or -1. For documents[3].text and
+// itemOf returns the index of the item in the array `field` that a path is in, or -1. For documents[3].text and
 // documents, it is 3.
 func itemOf(path, field string) int {
 	rest, within := strings.CutPrefix(path, field+"[")
@@ -72,9 +72,8 @@ func itemOf(path, field string) int {
 	return i
 }
 
-// RemoveNUL returns the value with NUL characters removed from its strings. It changes maps and slices in place and
-// calls `cleaned` with the path of each changed string. Strings at the paths in `exact`, and object keys, stay
-// unchanged.
+// RemoveNUL removes NUL characters from the value's strings and returns it. It changes maps and slices in place and
+// calls `cleaned` with each changed string's path. It leaves object keys and the strings at the paths in `exact` alone.
 func RemoveNUL(value any, path string, exact []string, cleaned func(path string)) any {
 	switch v := value.(type) {
 	case string:
@@ -99,8 +98,7 @@ func RemoveNUL(value any, path string, exact []string, cleaned func(path string)
 	return value
 }
 
-// WithoutNULFaults drops the faults that Parse reported for NUL characters at the paths in `cleaned`, because RemoveNUL
-// has removed those characters.
+// WithoutNULFaults drops the faults for NUL characters at the paths in `cleaned`, where RemoveNUL has removed them.
 func WithoutNULFaults(faults []domain.FieldError, cleaned map[string]bool) []domain.FieldError {
 	kept := faults[:0]
 	for _, f := range faults {

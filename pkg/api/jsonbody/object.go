@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Object reads the fields of a JSON object that no schema describes. It collects a fault for each field with a wrong
-// type or a disallowed value. A null field counts as missing.
+// Object reads the fields of a JSON object that has no schema. It collects a fault for each field with a wrong type or
+// a disallowed value. A null field counts as missing.
 type Object struct {
 	fields map[string]any
 	path   string
@@ -49,9 +49,8 @@ func (o Object) Fields() map[string]any { return o.fields }
 // Names returns the names of all fields, sorted.
 func (o Object) Names() []string { return slices.Sorted(maps.Keys(o.fields)) }
 
-// wrong adds a fault if the field is present but `ok` is false, that is, if its value has the wrong type. `want`
-// describes the correct type. wrong returns true if the caller cannot use the value, because it is missing or has the
-// wrong type.
+// wrong returns true if the caller can't use the field's value. It adds a fault if the field is present but not `ok`;
+// `want` describes a correct value.
 func (o Object) wrong(name string, ok bool, want string) bool {
 	if !ok && o.Has(name) {
 		o.Fault(name, "is %s; it must be %s", Describe(o.fields[name]), want)
@@ -59,7 +58,7 @@ func (o Object) wrong(name string, ok bool, want string) bool {
 	return !ok
 }
 
-// Text returns a string field's value, or nil if the field is missing or has a fault, such as more than `limit` bytes.
+// Text returns a string field's value, or nil if the field is missing or has a fault, such as exceeding `limit` bytes.
 func (o Object) Text(name string, limit int) *string {
 	text, ok := o.fields[name].(string)
 	if o.wrong(name, ok, "a string") {
@@ -91,8 +90,7 @@ func (o Object) Bool(name string, missing bool) bool {
 	return value
 }
 
-// Number returns a number field's value, which must be from `low` to `high`. It returns nil if the field is missing or
-// has a fault.
+// Number returns a number field's value, or nil if the field is missing or isn't a number from `low` to `high`.
 func (o Object) Number(name string, low, high float64) *float64 {
 	value, ok := o.fields[name].(float64)
 	if o.wrong(name, ok && value >= low && value <= high, fmt.Sprintf("a number between %s and %s", decimal(low), decimal(high))) {
@@ -103,8 +101,7 @@ func (o Object) Number(name string, low, high float64) *float64 {
 
 func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// Int returns a whole number field's value, which must be from `low` to `high`. It returns nil if the field is missing
-// or has a fault.
+// Int returns an integer field's value, or nil if the field is missing or isn't an integer from `low` to `high`.
 func (o Object) Int(name string, low, high int) *int {
 	value, ok := o.fields[name].(float64)
 	ok = ok && value == math.Trunc(value) && value >= float64(low) && value <= float64(high)

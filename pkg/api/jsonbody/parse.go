@@ -18,9 +18,9 @@ import (
 // Maximum nesting depth in a JSON body. Real bodies have at most ten levels.
 const maxDepth = 64
 
-// Parse parses one JSON value into maps, slices, strings, float64s, bools and nils. It is stricter than encoding/json:
-// invalid UTF-8, duplicate keys, NUL characters, numbers outside the range of float64 and nesting beyond maxDepth are
-// faults, because parsers disagree about them. A byte order mark is skipped.
+// Parse parses one JSON value into maps, slices, strings, float64s, bools and nils. It is stricter than encoding/json.
+// Invalid UTF-8, duplicate keys, NUL characters, numbers that overflow float64 and nesting beyond maxDepth are faults,
+// because parsers disagree about them. A byte order mark is skipped.
 func Parse(raw []byte) (any, []domain.FieldError) {
 	raw = bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf"))
 	invalid := InvalidUTF8(raw)
@@ -97,8 +97,7 @@ func (p *parser) value(path string, depth int) (any, error) {
 	}
 }
 
-// token returns the next token in the value at the given path. If the token contains invalid UTF-8, it adds a fault at
-// this path.
+// token returns the next token. `path` is the value's path, for the fault if the token isn't valid UTF-8.
 func (p *parser) token(path string) (json.Token, error) {
 	token, err := p.dec.Token()
 	if p.raw != nil {

@@ -68,8 +68,7 @@ func flatten(err error) []*openapi3.SchemaError {
 	return nil
 }
 
-// firstFaults keeps only the first fault per field. An empty text, for example, doesn't need to be reported as blank as
-// well.
+// firstFaults keeps only the first fault per field: an empty text, say, doesn't also have to be reported as blank.
 func firstFaults(sorted []domain.FieldError) []domain.FieldError {
 	kept := sorted[:0]
 	for i, f := range sorted {
@@ -125,8 +124,8 @@ func enumComplaint(e *openapi3.SchemaError) string {
 	return fmt.Sprintf("is %s; it must be one of %s", Describe(e.Value), strings.Join(known, ", "))
 }
 
-// patternComplaint says what the value must look like. It shows the schema's example, if any, instead of the pattern,
-// because few people can read patterns.
+// patternComplaint says what the value must look like. It shows the schema's example, if any, because few people can
+// read patterns.
 func patternComplaint(e *openapi3.SchemaError) string {
 	if text, _ := e.Value.(string); strings.TrimSpace(text) == "" {
 		return "is empty; it must contain text"
@@ -154,7 +153,7 @@ func typeName(s *openapi3.Schema) string {
 	}
 }
 
-// Describe returns a short form of the value that its sender recognises.
+// Describe returns a short description of the value that its sender will recognise.
 func Describe(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -206,7 +205,7 @@ func characterCount(v any) int {
 }
 
 // dropAbsent removes the schema's fields that count as omitted: null fields, and limits with the value that means "no
-// limit" (see Unlimited). It keeps fields missing from the schema.
+// limit" (see Unlimited). It keeps fields that aren't in the schema.
 func dropAbsent(schema *openapi3.Schema, value any) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -230,8 +229,8 @@ func dropAbsent(schema *openapi3.Schema, value any) {
 	}
 }
 
-// Unlimited returns the number that means "no limit" in a field with this schema, or nil. That number is below the
-// schema's minimum.
+// Unlimited returns the number, below the schema's minimum, that means "no limit" in this field, or nil if there is
+// none.
 func Unlimited(schema *openapi3.Schema) any {
 	return schema.Extensions["x-unlimited"]
 }

@@ -54,7 +54,7 @@ func unknownFields(schema *openapi3.Schema, path string, value any) []domain.Fie
 	return faults
 }
 
-// ignored reports whether the schema lists the field as used by other services but meaningless here.
+// ignored reports whether the schema lists the field as one that only other services use.
 func ignored(schema *openapi3.Schema, name string) bool {
 	names, _ := schema.Extensions["x-ignored"].([]any)
 	return slices.Contains(names, any(name))
@@ -72,8 +72,8 @@ func hasKnownField(schema *openapi3.Schema, object map[string]any) bool {
 	return false
 }
 
-// foreignField returns the schema's hint about a field that exists at another endpoint or service, or "". Such a field
-// must not be ignored silently, because the client expects it to make a difference.
+// foreignField returns the schema's hint about a field from another endpoint or service, or "". Such a field must not
+// be ignored silently, because the client expects it to have an effect.
 func foreignField(schema *openapi3.Schema, name string) string {
 	names, _ := schema.Extensions["x-elsewhere"].(map[string]any)
 	for known, way := range names {
@@ -85,8 +85,8 @@ func foreignField(schema *openapi3.Schema, name string) string {
 	return ""
 }
 
-// unknownField returns the fault for a field missing from the schema, or nil if it may be ignored. `useless` means that
-// the body has no known field.
+// unknownField returns the fault for a field that isn't in the schema, or nil if it may be ignored. `useless` means
+// that the body has no known field.
 func unknownField(schema *openapi3.Schema, path, name string, closed, useless bool) []domain.FieldError {
 	known := slices.Sorted(maps.Keys(schema.Properties))
 	message := "is unknown; "
@@ -107,7 +107,7 @@ func unknownField(schema *openapi3.Schema, path, name string, closed, useless bo
 }
 
 // intendedField returns the field the client probably meant: a known field with a similar name, or a nested object's
-// field written one level too high. It returns "" if there is none.
+// field written one level too high. It returns "" if there is no such field.
 func intendedField(schema *openapi3.Schema, known []string, name string) string {
 	if meant := ClosestName(known, name); meant != "" {
 		return meant
@@ -122,8 +122,8 @@ func intendedField(schema *openapi3.Schema, known []string, name string) string 
 	return ""
 }
 
-// ClosestName returns the known name that `name` resembles, or "". `name` may be in another notation, such as top_k for
-// topK, or misspelt, such as filter for filters.
+// ClosestName returns the known name that `name` resembles, or "". `name` may be misspelt (filter for filters) or in
+// another notation (top_k for topK).
 func ClosestName(known []string, name string) string {
 	const longest = 40 // all known names are shorter
 	if len(name) > longest {
@@ -148,10 +148,10 @@ func normaliseName(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))
 }
 
-// isTypo reports whether one of two names is probably a misspelling of the other. They may differ by one edit (see
-// editDistance), long names by two. Up to three letters may also be missing at the end of one name. Short names of
-// equal length may differ only by two swapped letters, because many short names differ by one letter. A three-letter
-// name can be a misspelling only of a four-letter name.
+// isTypo reports whether one name is probably a misspelling of the other. They may differ by one edit (see
+// editDistance), or two if they are long, or one may lack up to three letters at its end. Many short names differ by
+// one letter, so short names of equal length may differ only by two swapped letters, and a three-letter name can only
+// be a misspelling of a four-letter one.
 func isTypo(a, b string) bool {
 	const (
 		shortest, short, long = 4, 6, 9

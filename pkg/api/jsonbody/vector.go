@@ -7,9 +7,9 @@ import (
 	"math"
 )
 
-// Vector returns the vector in a parsed field: an array of numbers, or a string with little-endian 32-bit floats in
-// base64. `format` is "float" or "base64" if only that encoding is allowed, and "" if both are. If the value has
-// neither encoding, `fault` says why; it is empty for values that the schema rejects anyway.
+// Vector returns the vector in a parsed field: an array of numbers, or a base64 string of little-endian 32-bit floats.
+// `format` is "float" or "base64" if only that encoding is allowed, and "" for both. If decoding fails, `fault` says
+// why; it is empty for values that the schema rejects anyway.
 func Vector(value any, format string) (vector []float32, fault string) {
 	switch v := value.(type) {
 	case string:

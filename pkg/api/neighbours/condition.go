@@ -36,7 +36,7 @@ var operators = map[string]filter.Op{
 // numeric lists the operators that compare numbers. Dify may send the numbers as strings.
 var numeric = []string{"=", "≠", "!=", ">", "≥", ">=", "<", "≤", "<="}
 
-// filter returns the conditions as a filter, or their faults. The receiver may be nil.
+// filter converts the conditions to a filter or returns their faults. The receiver may be nil.
 func (c *conditions) filter() (*filter.Filter, []domain.FieldError) {
 	if c == nil || len(c.Conditions) == 0 {
 		return nil, nil
@@ -68,8 +68,7 @@ func (c *conditions) filter() (*filter.Filter, []domain.FieldError) {
 	return found, faults
 }
 
-// translate returns the condition as a JSON object for package filter. The field in a fault is relative to the
-// condition.
+// translate converts the condition to a JSON object for package filter. A fault's field is relative to the condition.
 func (c condition) translate() (map[string]any, *domain.FieldError) {
 	names, isList := c.Name.([]any)
 	if !isList {

@@ -20,7 +20,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Maximum number of parts to search for a file in a form.
+// Maximum number of form parts in which to look for a file.
 const maxParts = 20
 
 // converted is a file's text.
@@ -30,8 +30,8 @@ type converted struct {
 	size int64  // file size in bytes
 }
 
-// convert receives the file in a request and converts it. The file is the whole body or, in a form, the first part with
-// a file name.
+// convert receives a request's file and converts it. The file is the whole body or, in a form, the first part with a
+// file name.
 func (h *Handler) convert(c *gin.Context) (converted, error) {
 	ctx, caller := access.CallerOf(c)
 	ctx, cancel := context.WithTimeoutCause(ctx, convertTimeout, errTimeout)
@@ -119,8 +119,7 @@ func fileName(h http.Header) string {
 	return upload.CleanFileName(strings.ToValidUTF8(name, "�"))
 }
 
-// received is a request body while it is being read. It records the number of bytes read, and the error if the body
-// cannot be read to its end.
+// received is a request body being read. It records the number of bytes read and any read error.
 type received struct {
 	io.Reader
 	size int64
@@ -152,8 +151,8 @@ func (p *limitedPart) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// refuse returns the error that pkg/api sends for a failed conversion. If the file could not be read, for example
-// because it is encrypted, refuse itself responds with 422, the status these APIs' clients expect, and returns nil.
+// refuse returns the error for pkg/api to send after a failed conversion. If the file was unreadable (encrypted, for
+// example), it sends 422 itself, the status these APIs' clients expect, and returns nil.
 func refuse(c *gin.Context, err error) error {
 	var refused *format.Error
 	if !errors.As(err, &refused) {

@@ -34,7 +34,7 @@ func (h *Handler) tikaVersion(c *gin.Context) error { return h.writeText(c, "Slu
 // object with the text and the file's properties.
 func (h *Handler) tika(c *gin.Context) error { return h.answerTika(c, typeText) }
 
-// tikaText serves PUT /tika/text and POST /tika/form/text. There, Tika's server answers with JSON unless the client
+// tikaText serves PUT /tika/text and POST /tika/form/text. Like Tika's server, it answers with JSON unless the client
 // asks for text.
 func (h *Handler) tikaText(c *gin.Context) error { return h.answerTika(c, typeJSON) }
 
@@ -66,8 +66,8 @@ func (h *Handler) tikaRecursive(c *gin.Context) error {
 	return h.writeJSON(c, []map[string]any{tikaObject(file)})
 }
 
-// accepted returns the response's media type: the preferred one if the client accepts it, otherwise another one that it
-// accepts. It ignores quality values, because Tika's clients do not send them.
+// accepted chooses the response's media type: the preferred one if the client accepts it, otherwise another that it
+// accepts. It ignores quality values, because Tika's clients don't send them.
 func accepted(accept, preferred string) (string, error) {
 	if strings.TrimSpace(accept) == "" {
 		return preferred, nil
@@ -113,7 +113,7 @@ func tikaObject(file converted) map[string]any {
 	return o
 }
 
-// tikaTime formats a time for Tika's clients. A plain date becomes the first second of that day.
+// tikaTime formats a time for Tika's clients. A plain date becomes that day's first second.
 func tikaTime(text string) string {
 	if len(text) == len("2006-01-02") {
 		return text + "T00:00:00Z"
@@ -140,6 +140,6 @@ func (h *Handler) write(c *gin.Context, contentType, body string) {
 	c.Header("Content-Length", strconv.Itoa(len(body)))
 	c.Header("Cache-Control", "no-store")
 	c.Status(http.StatusOK)
-	// Write in chunks, because the time limit applies to each write. An error means that the client has disconnected.
+	// Write in chunks, because the time limit applies per write. An error means that the client has disconnected.
 	_, _ = io.Copy(struct{ io.Writer }{transfer.TimedWriter(c.Writer, h.WriteTimeout)}, strings.NewReader(body))
 }

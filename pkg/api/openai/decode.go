@@ -23,10 +23,10 @@ const IgnoredHeader = "Sluice-Ignored-Parameters"
 // Maximum number of unknown parameters listed in the header.
 const maxIgnored = 20
 
-// Decode decodes a request's JSON body into `into`, a pointer to a struct. Field names are case-sensitive. Fields
-// missing from the struct are ignored and listed in IgnoredHeader, because OpenAI's clients may send parameters newer
-// than this service. null counts as absent, except for fields whose type implements json.Unmarshaler; such a type
-// should return domain.Invalid errors.
+// Decode decodes a request's JSON body into `into`, a pointer to a struct. Field names are case-sensitive. Fields the
+// struct doesn't have are ignored and listed in IgnoredHeader, because OpenAI's clients may send parameters newer than
+// this service. null counts as absent unless the field's type implements json.Unmarshaler, which should return
+// domain.Invalid errors.
 func Decode(c *gin.Context, into any) error {
 	object, err := BodyOf(c)
 	if err != nil {
@@ -40,8 +40,7 @@ func Decode(c *gin.Context, into any) error {
 	return nil
 }
 
-// BodyOf returns the JSON object in a request's body. Use it only if the field names are not known in advance;
-// otherwise use Decode.
+// BodyOf returns the JSON object in a request's body. Prefer Decode if the field names are known in advance.
 func BodyOf(c *gin.Context) (map[string]any, error) {
 	body, ok := c.Request.Body.(*transfer.Checked)
 	if !ok {
@@ -69,7 +68,7 @@ func Ignored(c *gin.Context, names ...string) {
 	c.Header(IgnoredHeader, headerText(strings.Join(names, ", ")))
 }
 
-// headerText replaces characters that are not allowed in headers.
+// headerText replaces characters that headers can't contain.
 func headerText(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
@@ -79,8 +78,7 @@ func headerText(text string) string {
 	}, text)
 }
 
-// DecodeValue decodes a value parsed from JSON. If it has the wrong type, the error is domain.CodeInvalid and names the
-// field.
+// DecodeValue decodes a value parsed from JSON. A value of the wrong type gives domain.CodeInvalid and names the field.
 func DecodeValue(value, into any) error {
 	encoded, err := json.Marshal(value)
 	if err != nil {
@@ -97,7 +95,7 @@ func DecodeValue(value, into any) error {
 	return err
 }
 
-// aJSON returns a phrase for error messages, such as "a number", for a kind of JSON value as named in encoding/json's
+// aJSON returns a phrase for error messages, such as "a number". `kind` is a JSON value's kind in encoding/json's
 // errors.
 func aJSON(kind string) string {
 	switch kind, rest, _ := strings.Cut(kind, " "); kind {
@@ -115,7 +113,7 @@ func aJSON(kind string) string {
 	}
 }
 
-// aType returns a phrase for error messages, such as "a whole number", for the JSON values a Go type can hold.
+// aType is like aJSON, for the JSON values that a Go type can hold.
 func aType(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Bool:

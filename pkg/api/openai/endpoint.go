@@ -21,7 +21,7 @@ const (
 	Multipart      // a form with a file; read it with http.Request.MultipartReader
 )
 
-// Endpoint describes an endpoint missing from the OpenAPI document. It is served under each of document.Bases.
+// Endpoint describes an endpoint that isn't in the OpenAPI document. It is served under each of document.Bases.
 type Endpoint struct {
 	ID     string // operation name in the audit log, such as DeleteFile
 	Method string

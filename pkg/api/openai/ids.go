@@ -8,12 +8,12 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Kind is a kind of object in OpenAI's API. Such an object's id is its id in Sluice with a prefix.
+// Kind is a kind of object in OpenAI's API. An object's id there is its id in Sluice with a prefix.
 type Kind struct {
 	Prefix string
 	Name   string // for error messages
-	// Field is the name of the parameter that contains the id. If it is set, an id without the prefix is an invalid
-	// request, as in OpenAI's API. Otherwise it is treated as the id of a missing object.
+	// Field names the parameter that contains the id. If it is set, an id without the prefix makes the request invalid, as
+	// in OpenAI's API. Otherwise there is just no such object.
 	Field string
 }
 
@@ -26,11 +26,11 @@ var (
 	FileBatch   = Kind{Prefix: "vsfb_", Name: "file batch"}
 )
 
-// ID returns an object's id as OpenAI's clients see it.
+// ID returns an object's id for OpenAI's clients.
 func (k Kind) ID(id string) string { return k.Prefix + id }
 
-// Parse returns an object's id in Sluice, given its id with or without the prefix. For any other text, it returns
-// domain.CodeInvalid or domain.CodeNotFound; see Field.
+// Parse returns an object's id in Sluice; `text` is the id with or without the prefix. It returns domain.CodeInvalid or
+// domain.CodeNotFound for anything else; see Field.
 func (k Kind) Parse(text string) (string, error) {
 	id, prefixed := strings.CutPrefix(text, k.Prefix)
 	switch {

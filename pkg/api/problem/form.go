@@ -47,7 +47,7 @@ func FormOf(path string) Form {
 	}
 }
 
-// IsTika reports whether clients for Apache Tika's server use the path.
+// IsTika reports whether the path belongs to Apache Tika's API.
 func IsTika(path string) bool {
 	path = strings.TrimPrefix(path, "/api")
 	return path == "/tika" || path == "/rmeta" || path == "/version" || strings.HasPrefix(path, "/tika/") || strings.HasPrefix(path, "/rmeta/")
@@ -75,7 +75,7 @@ func Refuse(w http.ResponseWriter, code domain.Code, detail string) {
 }
 
 // statusFor returns an error's status for other protocols' clients: 401 for a missing or invalid key, and 403 for a
-// valid key without permission. This API itself uses 403 in all these cases.
+// valid key without permission. This API uses 403 for all of these.
 func statusFor(e *domain.Error) int {
 	if e.Code == domain.CodeUnauthorized && !errors.Is(e, ErrForbidden) {
 		return http.StatusUnauthorized
@@ -106,8 +106,8 @@ func writeOpenAI(w http.ResponseWriter, e *domain.Error) {
 	write(w, "application/json", statusFor(e), body)
 }
 
-// OpenAI converts an error to OpenAI's format. All faults go into the message, because clients show nothing else.
-// `param` names the first invalid field.
+// OpenAI converts an error to OpenAI's format. The message lists all faults, because clients show nothing else. `param`
+// is the first invalid field.
 func OpenAI(e *domain.Error) OpenAIError {
 	const shown = 10
 	var out OpenAIError
@@ -198,8 +198,8 @@ func writeDify(w http.ResponseWriter, e *domain.Error) {
 	write(w, "application/json", status, map[string]any{"error_code": code, "error_msg": OpenAI(e).Error.Message})
 }
 
-// writeRPC sends an error as a JSON-RPC message. As MCP clients expect, the HTTP status is 401 for a missing key and
-// 403 for a key without permission.
+// writeRPC sends an error as a JSON-RPC message. MCP clients expect HTTP status 401 for a missing key, and 403 for a
+// key without permission.
 func writeRPC(w http.ResponseWriter, e *domain.Error) {
 	status, code := statusFor(e), int64(-32000) // the first code JSON-RPC reserves for server errors
 	if status == http.StatusUnauthorized {

@@ -1,5 +1,5 @@
-// Package problem turns errors into responses: a code, a status and a text without secrets, in the format of the
-// endpoint's protocol (RFC 9457, OpenAI, or JSON-RPC). It does not depend on routes or handlers; pkg/api and the
+// Package problem turns errors into responses in the format of the endpoint's protocol (RFC 9457, OpenAI, or JSON-RPC),
+// with a code, a status and a message without secrets. It does not depend on routes or handlers; pkg/api and the
 // packages below it may import it.
 package problem
 
@@ -47,12 +47,12 @@ const (
 	retryAfterDown = 5 * time.Second
 )
 
-// ErrForbidden is wrapped by errors for a valid key without permission. This API responds with 403 both for such a key
-// and for a missing key, but clients of OpenAI's API and of the Model Context Protocol get 401 for a missing key.
+// ErrForbidden is wrapped by errors for a valid key without permission. Clients of OpenAI's API and of the Model
+// Context Protocol get 403 for these and 401 for a missing key, whereas this API uses 403 for both.
 var ErrForbidden = errors.New("the API key does not have the required permission")
 
-// ErrNoPreviousResponse is wrapped by errors for a nonexistent previous response. OpenAI's clients recognise them by
-// their code and then send the whole conversation again.
+// ErrNoPreviousResponse is wrapped by errors for a nonexistent previous response. OpenAI's clients recognise the code
+// and send the whole conversation again.
 var ErrNoPreviousResponse = errors.New("there is no such previous response")
 
 // ErrNoKey is wrapped by errors for requests without an API key in a known format.
@@ -68,10 +68,9 @@ func MissingKey() error {
 	return &domain.Error{Code: domain.CodeUnauthorized, Message: "no API key; send the header Authorization: Bearer <key>", Err: ErrNoKey}
 }
 
-// IsClientGone reports whether the error occurred only because the client disconnected. If ctx is done, it returns true
-// for cancellation, internal errors and unavailability, because engines return various errors when a request is
-// cancelled. It returns false for errors that blame the request: the server also cancels ctx when a client is too slow,
-// and such a client must be told why.
+// IsClientGone reports whether the error occurred only because the client disconnected. Once ctx is done, that includes
+// internal errors and unavailability, because engines return various errors when cancelled. It excludes errors that
+// blame the request: the server also cancels ctx when a client is too slow, and such a client must be told why.
 func IsClientGone(ctx context.Context, err error) bool {
 	if ctx.Err() == nil {
 		return false
@@ -83,8 +82,7 @@ func IsClientGone(ctx context.Context, err error) bool {
 // StatusClientClosed is the status recorded in metrics if the client disconnects before the response.
 const StatusClientClosed = 499
 
-// Explain converts any error to one that clients may see, without secrets and internal causes. It logs any causes it
-// hides.
+// Explain converts any error to one that clients may see, without secrets or internal causes, and logs what it hides.
 func Explain(ctx context.Context, log *slog.Logger, secrets domain.Secrets, err error) *domain.Error {
 	var e *domain.Error
 	var tooLarge *http.MaxBytesError
@@ -111,8 +109,8 @@ func Explain(ctx context.Context, log *slog.Logger, secrets domain.Secrets, err 
 	return redacted(e, secrets)
 }
 
-// redacted returns a copy of the error without secrets. Messages quote the request, and clients may send keys by
-// mistake, for example in place of an id.
+// redacted returns a copy of the error without secrets. Messages quote the request, and clients may send a key by
+// mistake, for example as an id.
 func redacted(e *domain.Error, secrets domain.Secrets) *domain.Error {
 	shown := *e
 	shown.Message = secrets.Redact(e.Message)

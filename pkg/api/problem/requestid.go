@@ -11,7 +11,7 @@ import (
 // RequestIDHeader carries the request's id in requests and responses.
 const RequestIDHeader = "X-Request-Id"
 
-// requestIDPattern matches acceptable request ids from callers.
+// requestIDPattern matches the request ids accepted from callers.
 var requestIDPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
 
 // RequestIDOf returns the caller's request id, or a new one if it is missing, invalid or contains a secret.

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// chatRule rejects chat completion parameters that agents do not support and that would change the answer. It ignores
+// chatRule rejects chat completion parameters that would change the answer but that agents don't support. It ignores
 // mere hints (seed, metadata, service_tier, reasoning_effort …).
 func chatRule(body map[string]any) []domain.FieldError {
 	faults := append(visitorFaults("user", body["user"]), jsonbody.FilterFaults(body)...)
@@ -49,7 +49,7 @@ func chatRule(body map[string]any) []domain.FieldError {
 
 const omitAdvice = "leave it out"
 
-// refusals are the chat completion fields rejected because agents do not support them and they would change the answer.
+// refusals are the fields that chatRule rejects.
 var refusals = []struct {
 	field  string
 	isSet  func(v any) bool
@@ -68,7 +68,7 @@ var refusals = []struct {
 	{"web_search_options", func(v any) bool { return v != nil }, "agents answer from their datastores; " + omitAdvice},
 }
 
-// isSet reports whether the value requests something. Some clients send empty values for parameters they don't use.
+// isSet reports whether the value requests anything. Some clients send empty values for parameters they don't use.
 func isSet(v any) bool {
 	switch v := v.(type) {
 	case nil:
@@ -115,8 +115,7 @@ func messageFaults(at string, message map[string]any) []domain.FieldError {
 	return faults
 }
 
-// MessageText returns the text in a message's content, which is either a string or a list of parts. Each part becomes a
-// line.
+// MessageText returns a message's text. The content is a string, or a list of parts that become one line each.
 func MessageText(content any) string {
 	switch content := content.(type) {
 	case string:

@@ -89,7 +89,7 @@ func createDatasourceRule(body map[string]any) []domain.FieldError {
 var addressNames = []string{"url", "uri", "link", "address"}
 
 // misplacedAddress returns a fault for each field that seems to hold a page's or site's address under a wrong name. It
-// searches `config` and, if `missing` says that config has no address, also `body`.
+// looks in `config` and, if config has no address (`missing`), in `body`.
 func misplacedAddress(body, config map[string]any, missing bool) []domain.FieldError {
 	var faults []domain.FieldError
 	look := func(in map[string]any, at string) {

@@ -35,7 +35,7 @@ func MetadataFaults(field string, value any) []domain.FieldError {
 	if !ok {
 		return nil
 	}
-	// Encoding cannot fail, because the map was decoded from JSON.
+	// Encoding can't fail, because the map was decoded from JSON.
 	if encoded, _ := json.Marshal(metadata); len(encoded) > domain.MaxMetadataBytes {
 		return []domain.FieldError{{Field: field, Message: fmt.Sprintf("has %d bytes as JSON; the limit is %s", len(encoded), jsonbody.ByteSize(domain.MaxMetadataBytes))}}
 	}
@@ -45,8 +45,8 @@ func MetadataFaults(field string, value any) []domain.FieldError {
 	return nil
 }
 
-// Maximum number of filterable metadata values a caller may set on a document. Every chunk is indexed under each value.
-// The index itself allows 1,000 more, for metadata read from the document.
+// Maximum number of filterable metadata values a caller may set on a document. Every chunk is indexed under each of
+// them. The index allows 1,000 more, for metadata read from the document.
 const maxMetadataValues = index.MaxFacets - 1000
 
 // CustomIDFaults returns a fault if a document's custom id is set in several places to different values.

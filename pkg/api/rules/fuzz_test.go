@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzFaults applies every operation's rules to arbitrary objects. The rules must accept values of any type, and each
-// fault must have a field and a message.
+// FuzzFaults applies every operation's rules to arbitrary objects. The rules must accept values of any type, and faults
+// must have a field and a message.
 func FuzzFaults(f *testing.F) {
 	for _, body := range []string{
 		`{"type":"web_site","config":{"sitemap":7,"refresh":"1m","include":["/a",1],"headers":{"Cookie":null,"a b":"c"}}}`,

@@ -1,6 +1,6 @@
 // Package rules checks constraints on request bodies that the OpenAPI document cannot express, such as fields that
-// depend on each other. Rules also run on bodies that violate the schema, so that one response lists all faults; they
-// must therefore accept values of any type. They do not depend on requests or the catalog; pkg/api and the packages
+// depend on each other. Rules also run on bodies that violate the schema, so that one response lists all faults, and
+// must therefore accept values of any type. They don't depend on requests or the catalog; pkg/api and the packages
 // below it may import this package.
 package rules
 

@@ -67,7 +67,7 @@ func (e *Stream) Comment(text string) error { return e.write(": " + text + "\n\n
 func (e *Stream) write(text string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	// Disconnect a client that does not read. Ignore the error, because test recorders have no deadline.
+	// Disconnect a client that doesn't read. Ignore the error: test recorders have no deadlines.
 	_ = e.control.SetWriteDeadline(time.Now().Add(e.timeout))
 	if !e.opened {
 		h := e.w.Header()
@@ -109,8 +109,8 @@ func (e *Stream) silentFor() time.Duration {
 	return time.Since(e.last)
 }
 
-// KeepAlive writes a comment whenever nothing has been written for the interval, so the stream is silent for at most
-// twice the interval. `stop` ends this, after waiting for any comment being written.
+// KeepAlive writes a comment whenever the stream has been idle for the interval, so it's never silent for more than
+// twice as long. `stop` ends this after waiting for any comment being written.
 func (e *Stream) KeepAlive(interval time.Duration) (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/answer/lineends"
 )
 
-// FuzzPieces splits a text at arbitrary positions. Although the client drops an event's first line if it is empty, it
-// must receive the whole text, with normalised line breaks.
+// FuzzPieces splits a text at arbitrary positions. The client drops an event's first line if it is empty, but must
+// still receive the whole text, with normalised line breaks.
 func FuzzPieces(f *testing.F) {
 	for _, text := range []string{"", "a\r\nb", "\n\na\n\n\nb\n", "日本\r語\ufeff", "[DONE]", "[ERROR] x", "\r\r\n\n a", "a\xff\xe6\x97"} {
 		f.Add(text, uint8(1), uint8(2))

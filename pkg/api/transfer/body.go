@@ -1,6 +1,6 @@
-// Package transfer reads request bodies and writes long responses within size and time limits. A body must arrive at a
-// minimum rate; a response's time limit applies to each write. The package does not depend on the content; pkg/api and
-// the packages below it may import it.
+// Package transfer reads request bodies and writes long responses within size and time limits. Bodies must arrive at a
+// minimum rate; for responses, the time limit applies to each write. The package doesn't depend on the content; pkg/api
+// and the packages below it may import it.
 package transfer
 
 import (
@@ -30,7 +30,7 @@ func IsMultipart(r *http.Request) bool {
 	return strings.EqualFold(strings.TrimSpace(kind), "multipart/form-data")
 }
 
-// Checked is a validated JSON body. The generated server uses its value instead of decoding the text again:
+// Checked is a validated JSON body. The generated server uses its value instead of decoding the text again, because
 // encoding/json ignores case in field names and would accept Query for query.
 type Checked struct {
 	io.Reader
@@ -45,8 +45,7 @@ func (b *Checked) Close() error { return nil }
 // ValidatedValue returns the body as maps, slices and basic values.
 func (b *Checked) ValidatedValue() any { return b.Value }
 
-// Read reads a JSON body of at most `limit` bytes. `timeout` is the value passed to ExpectBody; it is used only in
-// error messages.
+// Read reads a JSON body of at most `limit` bytes. `timeout` is what ExpectBody was given, for error messages.
 func Read(w http.ResponseWriter, r *http.Request, limit int64, timeout time.Duration) ([]byte, error) {
 	if err := RefuseEncoded(r); err != nil {
 		return nil, err
@@ -63,8 +62,8 @@ func Read(w http.ResponseWriter, r *http.Request, limit int64, timeout time.Dura
 	return raw, nil
 }
 
-// RefuseEncoded rejects bodies that are compressed or otherwise encoded, because the limits would apply only to the
-// encoded size.
+// RefuseEncoded rejects compressed or otherwise encoded bodies, because the limits would only apply to the encoded
+// size.
 func RefuseEncoded(r *http.Request) error {
 	if r.ContentLength == 0 {
 		return nil
@@ -77,10 +76,9 @@ func RefuseEncoded(r *http.Request) error {
 	return nil
 }
 
-// ExpectBody sets the deadline for reading the request's body: a pause may last at most timeout, and a body of n bytes
-// may take at most timeout plus n/MinRate seconds. The returned request tracks whether its body has been read to the
-// end and then lifts the deadline. If the request is rejected earlier, the deadline limits how long the server waits
-// for the remaining body.
+// ExpectBody sets the deadline for reading the request's body: pauses may last at most timeout, and n bytes may take at
+// most timeout plus n/MinRate seconds. The returned request lifts the deadline once its body has been read to the end.
+// If the request is rejected earlier, the deadline limits how long the server waits for the remaining body.
 func ExpectBody(w http.ResponseWriter, r *http.Request, timeout time.Duration) *http.Request {
 	if r.ContentLength == 0 {
 		return r
@@ -93,8 +91,7 @@ func ExpectBody(w http.ResponseWriter, r *http.Request, timeout time.Duration) *
 	return r
 }
 
-// ReadError converts an error from reading a body. It distinguishes errors caused by the client from errors in the
-// service.
+// ReadError converts an error from reading a body, telling the client's errors from the service's.
 func ReadError(err error, timeout time.Duration) error {
 	var tooLarge *http.MaxBytesError
 	var ours *domain.Error

@@ -12,8 +12,8 @@ import (
 	"net/http"
 )
 
-// FormDigest computes a hash of a multipart form: the names, file names, types and contents of its parts, in order. The
-// boundary is left out, because clients choose a new one for each request. The zero value is ready for use.
+// FormDigest hashes a multipart form: the names, file names, types and contents of its parts, in order. It leaves out
+// the boundary, which clients choose anew for each request. The zero value is ready for use.
 type FormDigest struct {
 	parts hash.Hash // of one line per finished part; nil before the first part ends
 
@@ -44,7 +44,7 @@ func (d *FormDigest) String() string {
 	return hex.EncodeToString(d.parts.Sum(nil))
 }
 
-// ReadDigest reads a form whose size is limited by LimitUpload, and returns its FormDigest.
+// ReadDigest reads a form, whose size LimitUpload has limited, and returns its FormDigest.
 func ReadDigest(r *http.Request) (string, error) {
 	parts, err := r.MultipartReader()
 	if err != nil {

@@ -13,19 +13,18 @@ const (
 	lingerBytes = 64 << 20
 	serverDrain = 256 << 10 // body bytes that net/http's server reads even without Linger
 
-	// The limits for a client with a valid key, which may need minutes to send a file. A pause may last at most
-	// patientPause, and then the body must arrive at MinRate.
+	// Limits for a client with a valid key, which may need minutes to send a file. Pauses may last at most patientPause;
+	// apart from that, the body must arrive at MinRate.
 	patientTime  = 2 * time.Minute
 	patientPause = 5 * time.Second
 
 	maxLingering = 64 // maximum number of clients that a Lingerer serves at once
 )
 
-// Linger lets a client that is still sending a large body read the response to its rejected request. Many clients read
-// the response only after they have sent everything, and lose it if the connection is closed earlier. Call Linger
-// first, then write the response, then call the returned function, which drains the body for a limited time. If the
-// client has a valid key, `limit` is the maximum size of the body, and Linger drains bodies of up to twice that size.
-// Otherwise `limit` is 0.
+// Linger lets a client that is still sending a large body read the response to its rejected request. Many clients send
+// everything before they read, and lose the response if the connection is closed earlier. Call Linger first, then write
+// the response, then call the returned function, which drains the body for a limited time. For a client with a valid
+// key, `limit` is the maximum body size, and Linger drains up to twice that. Otherwise `limit` is 0.
 func Linger(w http.ResponseWriter, r *http.Request, limit int64) (after func()) {
 	sent, ok := r.Context().Value(sentKey).(*sentBody)
 	if !ok {
@@ -34,12 +33,12 @@ func Linger(w http.ResponseWriter, r *http.Request, limit int64) (after func()) 
 	return lingerOn(w, r, sent, limit)
 }
 
-// Lingerer calls Linger for a limited number of clients at a time. Use it for requests rejected before their body is
+// Lingerer limits the number of clients that linger at the same time. Use it for requests rejected before their body is
 // read. The zero value is ready for use.
 type Lingerer struct{ clients atomic.Int64 }
 
-// Linger is like the Linger function, but for a limited number of clients at a time. Beyond that, the connection is
-// closed at once, and the returned function does nothing.
+// Linger is like the Linger function. If too many clients are lingering, it has the connection closed at once, and the
+// returned function does nothing.
 func (l *Lingerer) Linger(w http.ResponseWriter, r *http.Request) (after func()) {
 	if r.Body == nil || r.Body == http.NoBody || r.ContentLength >= 0 && r.ContentLength <= serverDrain {
 		return func() {}

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// MinRate is the minimum rate at which a body must arrive, in bytes per second. Even slow mobile networks achieve about
-// this rate. A slower client could hold an upload slot for hours at hardly any cost.
+// MinRate is the minimum rate at which a body must arrive, in bytes per second. Even slow mobile networks reach it. A
+// slower client could hold an upload slot for hours at hardly any cost.
 const MinRate = 8 << 10
 
-// pace limits how slowly a body may arrive: a pause may last at most timeout, and a body of n bytes may take at most
-// timeout plus n/MinRate seconds, and at most `total` unless that is 0.
+// pace limits how slowly a body may arrive: pauses may last at most timeout, and n bytes may take at most timeout plus
+// n/MinRate seconds, and at most `total` unless that is 0.
 type pace struct {
 	began          time.Time
 	timeout, total time.Duration
@@ -71,8 +71,8 @@ func LimitUpload(w http.ResponseWriter, r *http.Request, limit int64) *http.Requ
 	return r
 }
 
-// FinishUpload ends an upload. If it is complete, the read deadline is removed, because the client is now waiting for
-// the response. Otherwise the connection is closed after the response.
+// FinishUpload ends an upload. If it is complete, the client is now waiting for the response, so the read deadline is
+// removed. Otherwise the connection is closed after the response.
 func FinishUpload(ctx context.Context, complete bool) {
 	u, ok := ctx.Value(uploadKey).(*upload)
 	switch {

@@ -1,5 +1,5 @@
-// Package upload reads a multipart form with a file, within limits, and stores the file temporarily. It reports every
-// fault in the form. It does not depend on datasources; pkg/api may import it.
+// Package upload reads a multipart form with a file, within limits, stores the file temporarily and reports every fault
+// in the form. It does not depend on datasources; pkg/api may import it.
 package upload
 
 import (
@@ -92,13 +92,13 @@ type Options struct {
 // MaxBody returns the maximum size of the whole form in bytes.
 func (o Options) MaxBody() int64 { return o.MaxBytes + maxParts*maxFieldBytes }
 
-// Accept checks the header of a request with a form and returns the request with its body limited to MaxBody. If it
-// returns an error, it also returns the original request.
+// Accept checks a form request's header and returns the request with its body limited to MaxBody. If it fails, it
+// returns the original request along with the error.
 func (o Options) Accept(w http.ResponseWriter, r *http.Request) (*http.Request, error) {
 	if err := transfer.RefuseEncoded(r); err != nil {
 		return r, err
 	}
-	// Normalise the Content-Type, because the generated routing compares the start of this header literally.
+	// The generated routing compares the start of the Content-Type literally, so normalise it.
 	_, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || params["boundary"] == "" {
 		return r, domain.Invalid("Content-Type", "is multipart/form-data without a boundary; let the HTTP client set the header")
@@ -229,8 +229,7 @@ func (f *Form) CheckFile(name string) error {
 	return problem.Invalid(f.faults)
 }
 
-// CheckReplacement returns all faults of a form with a new version of a datasource's file as one error, or nil if there
-// are none.
+// CheckReplacement checks a form with a new version of a datasource's file. It returns all faults as one error, or nil.
 func (f *Form) CheckReplacement() error {
 	f.checkFileName()
 	return f.CheckFile("file")
@@ -359,8 +358,8 @@ func (f *Form) Head() ([]byte, error) {
 	return head[:n], nil
 }
 
-// CheckArchive rejects a file that is not a ZIP archive. A type that was detected by file names in the archive does not
-// matter, because archives may contain such files.
+// CheckArchive rejects a file that isn't a ZIP archive. A type detected from file names inside it doesn't matter,
+// because archives may contain such files.
 func (f *Form) CheckArchive(name string) error {
 	head, err := f.Head()
 	if err == nil && !bytes.HasPrefix(head, []byte("PK")) {
@@ -381,8 +380,8 @@ func CheckType(name, mimeType string, formats []format.Format) error {
 	return domain.Errorf(domain.CodeUnsupported, "%s has the type %s, which is not supported; supported types: %s, ZIP archives of these", jsonbody.Describe(name), mimeType, strings.Join(labels, ", "))
 }
 
-// diskFault returns the error for a disk problem during an upload: the disk is full, or no more files can be opened.
-// The problem is temporary, and nothing was stored.
+// diskFault returns the error for an upload that couldn't be written to disk, because the disk is full or too many
+// files are open. The problem is temporary, and nothing was stored.
 func diskFault(err error) error {
 	return &domain.Error{
 		Code: domain.CodeUnavailable, Message: "the service cannot store uploads on its disk at the moment; try again later", Err: err,
@@ -397,5 +396,5 @@ func TooLarge(limit int64, setting string) *domain.Error {
 	return domain.Errorf(domain.CodeTooLarge, "the file is larger than the limit of %s%s; send a smaller file, or several", jsonbody.ByteSize(limit), setting)
 }
 
-// LimitSetting is the name of the setting of the maximum file size.
+// LimitSetting names the setting for the maximum file size.
 const LimitSetting = "SLUICE_LIMIT_UPLOAD"

@@ -1,5 +1,5 @@
-// Package cl100k converts tokens to text in cl100k_base, the encoding used by OpenAI's embedding models. LangChain and
-// some other clients send such tokens instead of text, whichever model they name.
+// Package cl100k decodes tokens in cl100k_base, the encoding of OpenAI's embedding models. LangChain and some other
+// clients send such tokens instead of text, whichever model they name.
 package cl100k
 
 import (
@@ -43,8 +43,7 @@ var load = sync.OnceValues(func() (table, error) {
 	return t, nil
 })
 
-// Decode returns the tokens' text. If a client has split a text in the middle of a character, Decode drops the
-// incomplete character. It fails if a token does not exist.
+// Decode returns the tokens' text. It drops a character that the client has split, and fails if a token doesn't exist.
 func Decode(tokens []int) (string, error) {
 	t, err := load()
 	if err != nil {

@@ -25,14 +25,14 @@ var shared = []string{
 	"conversationId", "filters", "store",
 }
 
-// refused are the fields rejected because they would change the answer and agents do not support them. The listed
-// values have no effect and are accepted.
+// refused maps fields that would change the answer, but that agents don't support, to the harmless values that are
+// accepted.
 var refused = map[string][]any{
 	"suffix": {""}, "echo": {false}, "best_of": {1.0}, "logprobs": {},
 }
 
-// Translate converts a completion's body to a chat completion's. It also returns the faults in completion-only fields
-// and the names of unknown fields. All other fields are checked later, as chat completion fields.
+// Translate converts a completion's body to a chat completion's. It also returns the unknown fields' names and the
+// faults in fields that only completions have. The others are checked later, as chat completion fields.
 func Translate(body map[string]any) (chat map[string]any, unknown []string, faults []domain.FieldError) {
 	chat = map[string]any{}
 	for _, name := range shared {
@@ -151,8 +151,8 @@ type Streaming struct {
 	OnIgnored               func(set func(name, value string))  // registers a function that sets the header for ignored parameters
 }
 
-// Stream sends the completion in chunks. `answer` calls emit with the text as it arrives. Stream returns an error if
-// nothing has been sent yet or the client has disconnected.
+// Stream sends the completion in chunks. `answer` calls emit with the text as it arrives. Stream returns an error only
+// if nothing has been sent yet or the client has disconnected.
 func (c Completion) Stream(w http.ResponseWriter, s Streaming, answer func(emit func(string) error) (answer.Answer, error)) error {
 	events := sse.New(w, s.WriteTimeout)
 	stop := events.KeepAlive(s.Heartbeat)

@@ -11,8 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/api/upload"
 )
 
-// purposes are the values a client may send as a file's purpose. They are merely stored, except that "batch" files
-// expire by default.
+// purposes are the valid purposes of a file. They are only stored, except that "batch" files expire by default.
 var purposes = []string{"assistants", "batch", "evals", "fine-tune", "user_data", "vision"}
 
 // Limits on a file's lifetime.
@@ -39,7 +38,7 @@ type expiry struct {
 	Seconds int64  `json:"seconds"`
 }
 
-// expiryOfForm returns the expiry in a form, sent either as two parts or as JSON. It returns nil if there is none.
+// expiryOfForm returns a form's expiry, sent as two parts or as JSON, or nil if there is none.
 func expiryOfForm(form *upload.Form) *expiry {
 	if text := form.Fields["expires_after"]; text != "" {
 		var e expiry

@@ -169,8 +169,8 @@ func (h *handler) close(form *upload.Form) {
 	}
 }
 
-// dropRefused removes stored content if err says that the catalog rejected its row. After any other error, the row may
-// have been stored, so the content stays; an audit removes it later if no row refers to it.
+// dropRefused removes content whose row the catalog rejected. After any other error the row may exist, so the content
+// stays; an audit removes it later if no row refers to it.
 func (h *handler) dropRefused(ctx context.Context, err error, o domain.Original) {
 	switch domain.CodeOf(err) {
 	case domain.CodeNotFound, domain.CodeConflict, domain.CodeInvalid, domain.CodeUsageLimit, domain.CodeTooLarge:
@@ -206,8 +206,8 @@ func (h *handler) list(c *gin.Context) error {
 	return openai.Reply(c, openai.NewList(shown, more, func(o object) string { return o.ID }))
 }
 
-// find returns the file with the id in the request's path. If the id belongs to a datasource that was not created from
-// a File, find returns the datasource along with a File that describes it.
+// find returns the file whose id is in the request's path. The id may also belong to a datasource that wasn't created
+// from a File; find then returns that datasource, and a File describing it.
 func (h *handler) find(c *gin.Context) (f domain.File, d domain.Datasource, err error) {
 	ctx, caller := access.CallerOf(c)
 	id, err := openai.File.Parse(c.Param("id"))

@@ -167,8 +167,8 @@ func (h *handler) findPart(ctx context.Context, uploadID, id string) (domain.Upl
 	return domain.UploadPart{}, err
 }
 
-// completeUpload joins the parts into one original. If it is interrupted before the file is stored, the upload stays
-// pending and can be completed again. A repeated request returns the same file.
+// completeUpload joins the parts into one original. If it fails before storing the file, the upload stays pending and
+// can be completed again. Repeating the request returns the same file.
 func (h *handler) completeUpload(c *gin.Context) error {
 	ctx, caller := access.CallerOf(c)
 	var body struct {
@@ -202,8 +202,8 @@ func (h *handler) completeUpload(c *gin.Context) error {
 	return openai.Reply(c, renderUpload(done, &stored))
 }
 
-// join stores the parts as one original. It fails if a part is unknown, or if the joined parts do not match the
-// announced size or the hexadecimal MD5 checksum `sum`.
+// join stores the parts as one original. It fails if a part is unknown or the result doesn't match the announced size
+// or `sum`, the MD5 checksum in hexadecimal.
 func (h *handler) join(ctx context.Context, u domain.Upload, fileID string, partIDs []string, sum string) (domain.Original, error) {
 	parts, err := h.Store.UploadParts(ctx, u.ID)
 	if err != nil {

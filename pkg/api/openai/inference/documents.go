@@ -48,8 +48,8 @@ func (d *documents) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// texts returns each document's text. An object's text consists of the given fields. If there are several, each is on
-// its own line, starting with the field's name, as Cohere's models expect.
+// texts returns each document's text: for an object, the values of `fields`. Several fields go on a line each, prefixed
+// with their names, as Cohere's models expect.
 func (d documents) texts(fields []string) ([]string, error) {
 	if len(fields) == 0 {
 		fields = []string{"text"}

@@ -27,8 +27,8 @@ type embeddingRequest struct {
 	Input      inputs `json:"input"`
 	Encoding   string `json:"encoding_format"`
 	Dimensions *int   `json:"dimensions"`
-	// InputType is an extension, also found in Cohere's and other APIs, for models that treat queries and documents
-	// differently.
+	// InputType is for models that embed queries and documents differently. It's an extension found in Cohere's and other
+	// APIs.
 	InputType string `json:"input_type"`
 }
 
@@ -119,8 +119,8 @@ func (h *Handler) vectors(ctx context.Context, caller access.Caller, model embed
 	return vectors, nil
 }
 
-// checkDimensions returns an error if the model cannot produce vectors with the requested number of dimensions. If the
-// model's own number is not known yet, it accepts any number.
+// checkDimensions returns an error if the model can't produce vectors with this many dimensions. If the model's own
+// number isn't known yet, it accepts any.
 func checkDimensions(m embed.Model, wanted *int) error {
 	switch {
 	case wanted == nil || m.Dimensions == 0 || *wanted == m.Dimensions:
@@ -159,8 +159,8 @@ type embeddingItem struct {
 	Embedding any    `json:"embedding"` // numbers, or base64 of little-endian float32 values
 }
 
-// writeEmbeddings sends the response. It encodes one vector at a time, because as text, all vectors together take
-// several times the memory of the vectors themselves.
+// writeEmbeddings sends the response. It encodes one vector at a time, because all of them as text would take several
+// times the memory of the vectors.
 func (h *Handler) writeEmbeddings(c *gin.Context, model string, vectors [][]float32, inBase64 bool, tokens int) {
 	c.Header("Content-Type", "application/json")
 	c.Status(http.StatusOK)

@@ -1,7 +1,7 @@
-// Package inference lets clients use this process's models directly: it serves embeddings through OpenAI's API, and
-// reranking through Cohere's and Jina's APIs.
+// Package inference gives clients direct access to this process's models: embeddings through OpenAI's API, and
+// reranking through Cohere's and Jina's.
 //
-// Embedding a large request keeps processors busy for seconds. Requests therefore wait for slots shared fairly between
+// Embedding a large request keeps CPUs busy for seconds. Requests therefore wait for slots shared fairly between
 // workspaces, and the models give priority to queries from searches and questions (see package transformer).
 package inference
 
@@ -70,8 +70,8 @@ func New(d Deps) *Handler {
 	}
 }
 
-// Endpoints returns the handler's endpoints. They need a key that can read the workspace: a key for a single agent may
-// be embedded in a web page, and the page's visitors must not be able to use the models.
+// Endpoints returns the handler's endpoints. They need a key that can read the workspace, because a key for a single
+// agent may be embedded in a web page, whose visitors must not be able to use the models.
 func (h *Handler) Endpoints() []openai.Endpoint {
 	endpoint := func(id, path string, serve func(*gin.Context) error) openai.Endpoint {
 		return openai.Endpoint{ID: id, Method: http.MethodPost, Path: path, Scope: domain.ScopeRead, Body: openai.JSON, Serve: serve}
@@ -103,8 +103,8 @@ func (h *Handler) embedTexts(ctx context.Context, flow string, e embed.Embedder,
 	if purpose != embed.Query {
 		return e.Embed(ctx, texts, purpose)
 	}
-	// Models prefer queries to passages, so embed a large list of queries in small groups, one request at a time:
-	// searches then wait for at most one group.
+	// Models prefer queries to passages. Embed a large list of queries in small groups, one request at a time, so that
+	// searches wait for at most one group.
 	vectors := make([][]float32, 0, len(texts))
 	for piece := range pieces(texts, maxPiece) {
 		slot, ok := h.queries.Enter(ctx, flow)
@@ -121,8 +121,8 @@ func (h *Handler) embedTexts(ctx context.Context, flow string, e embed.Embedder,
 	return vectors, nil
 }
 
-// Maximum total size in bytes of the texts in a group; a single text may be larger. A transformer embeds a group of
-// this size in one batch.
+// Maximum total size of a group's texts in bytes, except that a single text may be larger. A transformer embeds such a
+// group in one batch.
 const maxPiece = 2 << 10
 
 // pieces yields the texts in order, in groups of at most `size` bytes. A longer text forms a group of its own.

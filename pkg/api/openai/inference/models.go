@@ -19,7 +19,7 @@ type Model struct {
 	Description string
 }
 
-// List returns the chat models, then the embedding models, the default first, and then the reranker if there is one.
+// List returns the chat models, the embedding models (the default first) and the reranker, if there is one.
 func (h *Handler) List() []Model {
 	models := make([]Model, 0, len(h.Chat)+len(h.Models)+1)
 	for _, name := range h.Chat {
@@ -52,9 +52,9 @@ func (h *Handler) Find(name string) (Model, bool) {
 	return Model{}, false
 }
 
-// shortName returns an embedding model's name as its publisher writes it, without the source and the digest that Sluice
+// shortName returns an embedding model's name as its publisher writes it, without the source and digest that Sluice
 // adds: all-MiniLM-L6-v2 for local:all-MiniLM-L6-v2@8030773b089d, and text-embedding-3-small for
-// openai:text-embedding-3-small. If several models share a short name, it refers to the first of them.
+// openai:text-embedding-3-small. If models share a short name, it means the first of them.
 func shortName(id string) string {
 	source, name, found := strings.Cut(id, ":")
 	if !found || source != "local" && source != "openai" {

@@ -88,11 +88,10 @@ type rerankMeta struct {
 }
 
 // rerankV1 serves POST /v1/rerank. As in Jina's and vLLM's APIs, the response contains the documents unless the client
-// asks to omit them.
+// opts out.
 func (h *Handler) rerankV1(c *gin.Context) error { return h.rerank(c, "1", true) }
 
-// rerankV2 serves POST /v2/rerank, an endpoint only in Cohere's API. The response contains the documents only on
-// request.
+// rerankV2 serves POST /v2/rerank, which only Cohere's API has. The response contains the documents only on request.
 func (h *Handler) rerankV2(c *gin.Context) error { return h.rerank(c, "2", false) }
 
 func (h *Handler) rerank(c *gin.Context, version string, returnsDocuments bool) error {
@@ -162,8 +161,8 @@ type ranker struct {
 	rank func(ctx context.Context, flow, query string, texts []string) ([]retrieve.Reranked, error)
 }
 
-// ranker returns the ranker with the given name. Embedding models can rank, too, so that the endpoint works without a
-// reranker; the response then contains a warning.
+// ranker returns the named ranker. Embedding models can rank too, so the endpoint works without a reranker; the
+// response then contains a warning.
 func (h *Handler) ranker(name string) (ranker, error) {
 	if h.Reranker != nil && (name == "" || name == h.Reranker.Model()) {
 		return ranker{model: h.Reranker.Model(), readsPairs: true, rank: h.rankByReranker}, nil

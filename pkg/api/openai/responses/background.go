@@ -28,8 +28,8 @@ const (
 	maxHeld      = 64 << 20 // total bytes of input for all queued and running responses
 )
 
-// Times for background responses. If a process dies, its unfinished responses count as failed once they have not been
-// renewed for holdTime plus holdGrace.
+// Times for background responses. A dead process's unfinished responses count as failed once they haven't been renewed
+// for holdTime plus holdGrace.
 const (
 	holdTime  = 30 * time.Second
 	holdRenew = 5 * time.Second // also the longest delay before a cancellation in another process takes effect
@@ -128,8 +128,8 @@ func (r *Runner) find(id string) *job {
 	return r.jobs[id]
 }
 
-// createBackground stores a response and answers it in the background. It calls `release`, which unlocks the
-// conversation, once the response has ended or cannot be stored.
+// createBackground stores a response and answers it in the background. `release` unlocks the conversation; it is called
+// when the response has ended, or if it can't be stored.
 func (s *Service) createBackground(ctx context.Context, c *gin.Context, r *run, release func()) error {
 	if r.params.stream {
 		if err := admit.OpenStream(ctx, r.request.Agent.WorkspaceID); err != nil {
@@ -189,8 +189,8 @@ func (s *Service) background(ctx context.Context, cancel context.CancelCauseFunc
 	j.log.Add(events.Step{Kind: events.Ended, Response: &done.response})
 }
 
-// executeGuarded is like execute, but turns a panic into a failed response. In the background, no HTTP handler recovers
-// from panics, so a panic would kill the process.
+// executeGuarded is like execute, but turns a panic into a failed response. Background goroutines have no HTTP handler
+// to recover, so a panic would kill the process.
 func (r *run) executeGuarded(ctx context.Context, send func(steps ...events.Step) error) (done outcome) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -201,7 +201,7 @@ func (r *run) executeGuarded(ctx context.Context, send func(steps ...events.Step
 	return r.execute(ctx, send)
 }
 
-// interrupted returns the outcome for a response that was cancelled, or unfinished when the process stopped.
+// interrupted returns the outcome for a response that was cancelled or cut off by the process stopping.
 func (r *run) interrupted(done outcome, cause error) outcome {
 	done.err, done.response.Error = cause, nil
 	done.response.Status = domain.ResponseCancelled
@@ -212,8 +212,8 @@ func (r *run) interrupted(done outcome, cause error) outcome {
 	return done
 }
 
-// finish stores a response's result and returns the outcome. If the response was cancelled or deleted meanwhile,
-// nothing is stored, and the outcome is that it was cancelled.
+// finish stores a response's result and returns the outcome. If the response was cancelled or deleted meanwhile, finish
+// stores nothing, and the outcome is a cancelled response.
 func (s *Service) finish(ctx context.Context, r *run, row domain.StoredResponse, done outcome) outcome {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTimeout)
 	defer cancel()
@@ -228,7 +228,7 @@ func (s *Service) finish(ctx context.Context, r *run, row domain.StoredResponse,
 	if err == nil {
 		return done
 	}
-	// The conversation has been deleted or is full, so the response fails and adds no items to it.
+	// The conversation has been deleted or is full, so fail the response and add no items.
 	s.Log.ErrorContext(ctx, "cannot store a response", "response", row.ID, "error", err)
 	done = r.failed(ctx, done, err)
 	if end, _, err = r.row(done); err == nil {
@@ -241,7 +241,7 @@ func (s *Service) finish(ctx context.Context, r *run, row domain.StoredResponse,
 	return done
 }
 
-// hold shows other processes that this one is answering a background response.
+// hold tells other processes that this one is answering a background response.
 type hold struct {
 	service *Service
 	row     domain.StoredResponse

@@ -9,9 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// annotations returns an answer's citations. A citation's index is a position in the text, in characters (Unicode code
-// points): that of the citation marker or, in an answer without markers, the end of the sentence that the source
-// supports.
+// annotations returns an answer's citations. A citation's index is a character offset (in Unicode code points) in the
+// text: the citation marker's or, in an answer without markers, the end of the sentence that the source supports.
 func (r *run) annotations(text string, a answer.Answer) []object.Annotation {
 	var out []object.Annotation
 	at, characters := 0, 0

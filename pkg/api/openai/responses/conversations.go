@@ -36,8 +36,8 @@ func shownConversation(c domain.ItemConversation) conversationObject {
 	return out
 }
 
-// conversation returns the conversation with the given id, or an error if the caller may not see it. `field` is the
-// name of the body field with the id, for the error message, or "" if the id is in the path.
+// conversation returns the conversation, or an error if the caller may not see it. `field` is the body field with the
+// id, for error messages, or "" if the id is in the path.
 func (s *Service) conversation(ctx context.Context, caller access.Caller, field, id string) (domain.ItemConversation, error) {
 	bare, err := conversationKind.Parse(id)
 	var c domain.ItemConversation

@@ -89,12 +89,12 @@ const (
 	lockWait  = 5 * time.Second // time limit for renewing or releasing it
 )
 
-// lock ensures that only one response at a time is answered in a conversation, because each response must see the
-// previous one's items. The caller must call `release` exactly once.
+// lock serialises a conversation's responses, because each must see the previous one's items. The caller must call
+// `release` exactly once.
 func (s *Service) lock(ctx context.Context, conversationID string) (release func(), err error) {
 	holder := s.NewID()
-	// Agent queries lock ids chosen by their callers, so a caller in another workspace could choose this conversation's
-	// id. The prefix prevents this.
+	// Agent queries lock ids that callers choose, so a caller in another workspace could lock this conversation's id. The
+	// prefix prevents that.
 	name := conversationKind.ID(conversationID)
 	taken, err := s.Store.Lock(ctx, name, holder, lockTime)
 	if err != nil {
@@ -188,8 +188,8 @@ func (s *Service) checkModel(p params, d dialogue, isAgent bool) error {
 	return nil
 }
 
-// agent returns the agent that will answer. isAgent means that the request's model is an agent in a workspace. If the
-// model is a chat model, the result is an agent with default settings that exists only for this response.
+// agent returns the agent that will answer, and whether the request's model is an agent in a workspace. For a chat
+// model, the result is an agent with default settings that exists only for this response.
 func (s *Service) agent(ctx context.Context, caller access.Caller, p params) (agent domain.Agent, isAgent bool, err error) {
 	if domain.ValidID(strings.ToLower(p.model)) {
 		agent, err = s.Backend.Agent(ctx, strings.ToLower(p.model))
@@ -219,7 +219,7 @@ func (s *Service) agent(ctx context.Context, caller access.Caller, p params) (ag
 	return agent, false, nil
 }
 
-// checkVisitor rejects parameters that callers from other workspaces may not set for a public agent.
+// checkVisitor rejects parameters that only the public agent's own workspace may set.
 func (s *Service) checkVisitor(p params) error {
 	system := slices.ContainsFunc(p.input, func(i item) bool { return i.role == roleSystem || i.role == roleDeveloper })
 	switch {
@@ -231,8 +231,8 @@ func (s *Service) checkVisitor(p params) error {
 	return s.Backend.VisitorFault(p.maxTokens)
 }
 
-// checkVisitorDialogue applies checkVisitor's rules to stored items: those the input refers to, and earlier items in
-// the conversation.
+// checkVisitorDialogue applies checkVisitor's rules to stored items: those that the input refers to and the
+// conversation's earlier items.
 func checkVisitorDialogue(d dialogue) error {
 	switch {
 	case d.instructions != "":
@@ -270,8 +270,7 @@ func (s *Service) selectStores(ctx context.Context, caller access.Caller, agent 
 	return nil
 }
 
-// Maximum number of tokens in earlier messages sent to a chat model. In practice, the model's context window is
-// smaller.
+// Maximum number of tokens in earlier messages for a chat model. In practice, its context window is smaller.
 const maxChatHistory = 1 << 20
 
 // newRequest returns the question for the answerer.
@@ -351,7 +350,7 @@ const endOfStream = "[DONE]"
 // Time limit for storing a response after the client has disconnected.
 const keepTimeout = 10 * time.Second
 
-// keep stores a response that was not answered in the background, together with its items in the conversation.
+// keep stores a response that wasn't answered in the background, and its items in the conversation.
 func (s *Service) keep(ctx context.Context, r *run, done outcome) error {
 	if !r.params.store && r.params.conversation == "" {
 		return nil

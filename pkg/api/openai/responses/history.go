@@ -49,7 +49,7 @@ func (s *Service) mayRead(caller access.Caller, keyID string) bool {
 }
 
 // requireChange returns an error unless the caller may change a response or conversation created with the key keyID.
-// The caller needs either that key or one with write scope.
+// That takes the same key, or one with write scope.
 func requireChange(caller access.Caller, keyID string) error {
 	if caller.Key.Can(domain.ScopeWrite) || caller.Key.ID == keyID {
 		return nil
@@ -62,7 +62,7 @@ func (s *Service) expired(r domain.StoredResponse) bool {
 	return s.Now().Sub(r.CreatedAt) > Retention
 }
 
-// decode parses a stored response's JSON. If the process that was answering it has died, the response counts as failed.
+// decode parses a stored response's JSON. A response whose process died while answering it counts as failed.
 func (s *Service) decode(r domain.StoredResponse) (out stored, err error) {
 	out.StoredResponse = r
 	if err := json.Unmarshal([]byte(r.Body), &out.body); err != nil {
@@ -163,8 +163,8 @@ func (r stored) output() []json.RawMessage {
 	return out
 }
 
-// resolve replaces each reference in the input with the item it refers to. That item belongs to the conversation, or to
-// a stored response's input or output.
+// resolve replaces references in the input with the items they refer to, from the conversation or from a stored
+// response's input or output.
 func (s *Service) resolve(ctx context.Context, caller access.Caller, p *params) error {
 	for n, i := range p.input {
 		if i.kind != object.TypeReference {

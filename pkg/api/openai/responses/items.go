@@ -66,7 +66,7 @@ func message(field, role, text string, content []any) item {
 	}}
 }
 
-// readItem reads an item. An item without a type is a message, or a reference if it has only an id.
+// readItem reads an item. Without a type, it's a reference if it has an id but no role, and otherwise a message.
 func readItem(o jsonbody.Object, field string) item {
 	kind := short(o, "type")
 	if kind == "" && o.Has("id") && !o.Has("role") {
@@ -168,8 +168,7 @@ func readOutput(o jsonbody.Object) string {
 	return strings.Join(texts, "\n")
 }
 
-// storedItem parses a stored item. It reads the text of messages, function calls and their results; other items have no
-// text.
+// storedItem parses a stored item. Only messages, function calls and their results have text.
 func storedItem(raw json.RawMessage) item {
 	var v struct {
 		Type, Role, Name, Arguments, Output string
@@ -195,7 +194,7 @@ func storedItem(raw json.RawMessage) item {
 	return i
 }
 
-// dialogue is a list of items, split into the question, the messages before it, and the function calls after it.
+// dialogue is a list of items split into the question, the messages before it and the function calls after it.
 type dialogue struct {
 	question     string
 	field        string // parameter that contains the question; "input" if it is an earlier message
@@ -268,7 +267,7 @@ func readDialogue(items []item) (d dialogue, err error) {
 	if err := problem.Invalid(faults); err != nil {
 		return d, err
 	}
-	// Text the assistant wrote along with function calls belongs to the same message as the calls.
+	// Text that the assistant wrote along with function calls is part of the same message.
 	for _, said := range slices.Backward(d.before[last+1:]) {
 		if len(d.after) > 0 && len(d.after[0].Calls) > 0 {
 			d.after[0].Text = strings.TrimSpace(said.Text + "\n" + d.after[0].Text)
@@ -279,7 +278,7 @@ func readDialogue(items []item) (d dialogue, err error) {
 	return d, nil
 }
 
-// joinCalls merges consecutive turns with function calls into one turn, as the model wrote them.
+// joinCalls merges consecutive function call turns into one, as the model wrote them.
 func joinCalls(turns []chat.Turn) []chat.Turn {
 	var out []chat.Turn
 	for _, t := range turns {

@@ -91,7 +91,7 @@ func TestItemsBecomeADialogue(t *testing.T) {
 		} else if diff := cmp.Diff(test.want, spoken(d)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-		// The stored format must mean the same.
+		// The stored items must mean the same.
 		var again []item
 		for _, i := range items {
 			again = append(again, storedItem(encode(i.fields)))
@@ -238,7 +238,7 @@ func TestAnItemLeadsToItsResponse(t *testing.T) {
 	}
 }
 
-// FuzzItems reads arbitrary items. If they have no fault, it must be possible to store them and read them again.
+// FuzzItems reads arbitrary items. Those without faults must survive storing and reading back.
 func FuzzItems(f *testing.F) {
 	for _, seed := range []string{`[{"role":"user","content":"a"}]`, `[{"type":"function_call","call_id":"c","name":"n","arguments":"{}"}]`, `"a"`, `[{"id":"x"}]`, `[{"type":"reasoning","id":null}]`} {
 		f.Add(seed)

@@ -60,7 +60,7 @@ type params struct {
 	summary      *string
 }
 
-// parameters are the request fields that have an effect or are returned. Others are ignored and listed in a response
+// parameters are the request fields that have an effect or are echoed. Others are ignored and listed in a response
 // header, because OpenAI's clients may send parameters newer than this service.
 var parameters = []string{
 	"background", "conversation", "frequency_penalty", "include", "input", "instructions", "max_output_tokens", "max_tool_calls", "metadata",
@@ -185,7 +185,7 @@ func encode(v any) json.RawMessage {
 	return encoded
 }
 
-// short returns the value of a string field with at most maxID bytes, or "" if the field is missing or has a fault.
+// short returns a string field's value, or "" if it is missing or has a fault, such as exceeding maxID bytes.
 func short(o jsonbody.Object, name string) string { return valueOf(o.Text(name, maxID)) }
 
 func valueOf(text *string) string {
@@ -218,8 +218,8 @@ func readMetadata(o jsonbody.Object) map[string]string {
 
 const includeResults = "file_search_call.results"
 
-// includable are the values allowed in `include`. Only the first has an effect, because this service doesn't have the
-// data the others request.
+// includable are the values allowed in `include`. All but the first have no effect, because this service doesn't have
+// the data they request.
 var includable = []string{
 	includeResults, "web_search_call.results", "web_search_call.action.sources", "message.input_image.image_url",
 	"computer_call_output.output.image_url", "code_interpreter_call.outputs", "reasoning.encrypted_content", "message.output_text.logprobs",
@@ -243,7 +243,7 @@ func readInclude(o jsonbody.Object) bool {
 	return results
 }
 
-// queryInclude is readInclude for a query string. Clients repeat the parameter, or write include[].
+// queryInclude is checkInclude for a query string. Clients repeat the parameter or write include[].
 func queryInclude(c *gin.Context) (results bool, err error) {
 	query := c.Request.URL.Query()
 	return checkInclude(append(query["include"], query["include[]"]...))

@@ -66,7 +66,7 @@ func (p *progress) add(steps ...events.Step) error {
 	return p.send(steps...)
 }
 
-// searched records the end of the search, once.
+// searched records the end of the search. Only the first call has an effect.
 func (p *progress) searched(r *run, query string, found []domain.Fragment) error {
 	if p.search == nil || p.search.Status != object.ItemSearching {
 		return nil
@@ -76,8 +76,8 @@ func (p *progress) searched(r *run, query string, found []domain.Fragment) error
 	return p.add(events.Step{Kind: events.Searched, Item: &done})
 }
 
-// execute answers the response. `send` receives the steps from InProgress up to the last output; it is nil if the
-// response is not streamed.
+// execute answers the response. `send` receives the steps from InProgress to the last output, or is nil if the response
+// isn't streamed.
 func (r *run) execute(ctx context.Context, send func(steps ...events.Step) error) outcome {
 	p := &progress{send: send}
 	begin := []events.Step{{Kind: events.InProgress}}

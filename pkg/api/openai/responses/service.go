@@ -48,11 +48,10 @@ type Backend interface {
 	Datastore(ctx context.Context, workspaceID, id string) (domain.Datastore, error)
 	// QueryFault says why a question is too long, or returns "".
 	QueryFault(query string) string
-	// VisitorFault is called for a request to another workspace's agent. It returns an error if the request allows a
-	// longer answer, in tokens, than visitors may request.
+	// VisitorFault is called for requests to another workspace's agent. It returns an error if maxTokens is more than
+	// visitors may request.
 	VisitorFault(maxTokens *int) error
-	// Admit counts the question and returns the function that answers it, or an error if a usage limit has been
-	// reached.
+	// Admit counts the question and returns a function to answer it, or an error if a usage limit is reached.
 	Admit(ctx context.Context, r answer.Request) (Ask, error)
 	// Explain converts an error to one that clients may see.
 	Explain(ctx context.Context, err error) *domain.Error
@@ -72,8 +71,7 @@ type Options struct {
 	Backend Backend
 	Runner  *Runner
 
-	// ChatModels maps the names of the configured chat models to their names in the API. It is empty if none is
-	// configured.
+	// ChatModels maps the configured chat models to their names in the API. It may be empty.
 	ChatModels map[string]string
 	// FileOf returns the id of the file that a fragment comes from.
 	FileOf func(domain.Fragment) string

@@ -21,7 +21,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// getResponse serves GET /v1/responses/{id}. If the client asks for a stream, it sends the response as events.
+// getResponse serves GET /v1/responses/{id}, as an event stream if the client asks for one.
 func (s *Service) getResponse(c *gin.Context) error {
 	ctx, caller := access.CallerOf(c)
 	results, err := queryInclude(c)
@@ -55,11 +55,10 @@ func shown(r object.Response, results bool) object.Response {
 	return r.WithoutResults()
 }
 
-// Maximum number of bytes read from a GET request's body.
+// Maximum number of bytes to read from a GET request's body.
 const maxGetBody = 1 << 10
 
-// bodyAsksForStream reports whether the body contains the `stream` parameter. OpenAI's Go client puts it there even for
-// GET.
+// bodyAsksForStream reports whether the body sets `stream`. OpenAI's Go client puts it there even for GET.
 func bodyAsksForStream(r *http.Request) bool {
 	var body struct {
 		Stream bool `json:"stream"`
@@ -90,11 +89,10 @@ func streamOf(c *gin.Context) (stream bool, after int, err error) {
 	return stream, after, nil
 }
 
-// Interval for checking whether a response being answered by another process has ended.
+// Interval for polling a response that another process is answering.
 const pollInterval = time.Second
 
-// streamStored streams a stored response. If another process is still answering it, streamStored first waits until it
-// is finished.
+// streamStored streams a stored response, first waiting for it to finish if another process is still answering it.
 func (s *Service) streamStored(ctx context.Context, w http.ResponseWriter, caller access.Caller, r stored, results bool, after int) error {
 	stream := sse.New(w, s.WriteTimeout)
 	stop := stream.KeepAlive(s.Heartbeat)

@@ -69,8 +69,8 @@ func readTools(o jsonbody.Object) (t tools) {
 	return t
 }
 
-// shownTool returns a tool as it appears in responses. A function has all its fields, even those the request omitted,
-// because clients expect them.
+// shownTool returns a tool as it appears in responses. Fields that a function omitted become null, because clients
+// expect them.
 func shownTool(tool jsonbody.Object) json.RawMessage {
 	fields := maps.Clone(tool.Fields())
 	if fields["type"] == toolFunction {
@@ -116,8 +116,8 @@ func readFileSearch(tool jsonbody.Object, field string) *fileSearch {
 	return f
 }
 
-// readRanking reads ranking_options. A weight of 0 turns off the search by words or the one by meaning. All other
-// weights are ignored, because this service chooses them itself.
+// readRanking reads ranking_options. A weight of 0 turns off keyword or semantic search. Other weights are ignored,
+// because this service chooses its own.
 func (f *fileSearch) readRanking(o jsonbody.Object) {
 	f.minScore = o.Number("score_threshold", 0, 1)
 	o.OneOf("ranker", "auto", "none", "default-2024-11-15", "default_2024_08_21")

@@ -8,11 +8,11 @@ import (
 )
 
 // awaitTime is how long a request that adds a file waits for it to be processed. OpenAI's clients poll for the status
-// anyway, but thanks to this wait, a program that does not poll can search small files at once.
+// anyway, but thanks to the wait, programs that don't poll can search small files at once.
 const awaitTime = time.Second
 
-// maxAwaited is the maximum number of unfinished files in a vector store for which a request still waits. If more files
-// are being added, waiting would only slow down the caller.
+// maxAwaited is the maximum number of unfinished files in a vector store for a request to wait. With more, waiting
+// would only slow down the caller.
 const maxAwaited = 4
 
 // await calls `change` to add or change a file and waits for a limited time until the file is processed.

@@ -89,7 +89,7 @@ func (h *handler) createBatch(c *call) error {
 	return c.replyFile(renderBatch(b))
 }
 
-// ignoredOf returns the names of batch parameters that are ignored because each file in the batch has its own values.
+// ignoredOf returns the batch parameters that are ignored because each file has its own values.
 func ignoredOf(attributes, chunking bool) (names []string) {
 	if attributes {
 		names = append(names, "attributes")
@@ -108,8 +108,8 @@ func (c *call) batchIDs() (storeID, batchID string, err error) {
 	return storeID, batchID, err
 }
 
-// batchError replaces the catalog's error for a missing batch with the one OpenAI's clients expect. It returns other
-// errors unchanged.
+// batchError turns the catalog's error for a missing batch into the one that OpenAI's clients expect. Other errors stay
+// unchanged.
 func (c *call) batchError(err error) error {
 	if domain.CodeOf(err) == domain.CodeNotFound {
 		return openai.FileBatch.NotFound(c.gin.Param("batch_id"))
@@ -177,7 +177,7 @@ func (h *handler) listBatchFiles(c *call) error {
 	return c.reply(openai.NewList(shown, more, func(o fileObject) string { return o.ID }))
 }
 
-// renderMissing renders a batch entry that has no file. To clients, it looks like a file that failed.
+// renderMissing renders a batch entry that has no file. Clients see a file that failed.
 func renderMissing(id string, b domain.FileBatch, store domain.Datastore) fileObject {
 	if domain.ValidID(id) {
 		id = openai.File.ID(id)

@@ -30,8 +30,8 @@ func (h *handler) serve(f func(*call) error) func(*gin.Context) error {
 // storeID returns the id of the datastore in the path.
 func (c *call) storeID() (string, error) { return openai.VectorStore.Parse(c.gin.Param("id")) }
 
-// storeError replaces the catalog's error for a missing vector store with the one OpenAI's clients expect. It returns
-// other errors unchanged.
+// storeError turns the catalog's error for a missing vector store into the one that OpenAI's clients expect. Other
+// errors stay unchanged.
 func (c *call) storeError(err error) error {
 	if domain.CodeOf(err) == domain.CodeNotFound {
 		return openai.VectorStore.NotFound(c.gin.Param("id"))

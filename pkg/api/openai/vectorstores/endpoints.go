@@ -28,10 +28,10 @@ type Store interface {
 	// AddFile adds a file to a datastore. If the file is already there, AddFile applies new attributes or chunk sizes,
 	// and processes the file again if it had failed.
 	AddFile(ctx context.Context, ws, datastoreID string, f catalog.NewFile) (domain.Datasource, error)
-	// StoredFile returns the datasource created from the file fileID. If there is none, it returns the datasource whose
-	// own id is fileID, provided that it was not created from a File.
+	// StoredFile returns the datasource created from the file fileID. If there is none, fileID may be the id of a
+	// datasource that wasn't created from a File.
 	StoredFile(ctx context.Context, ws, datastoreID, fileID string) (domain.Datasource, error)
-	// UnfinishedFiles returns how many of a datastore's files are not processed yet, counting at most `limit`.
+	// UnfinishedFiles counts the datastore's files that aren't processed yet, up to `limit`.
 	UnfinishedFiles(ctx context.Context, datastoreID string, limit int) (int, error)
 	FilesOfStore(ctx context.Context, ws, datastoreID string, statuses []domain.Status, p catalog.FilePage) (page []domain.Datasource, more bool, err error)
 	Datasource(ctx context.Context, ws, id string) (domain.Datasource, error)

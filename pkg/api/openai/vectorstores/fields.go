@@ -87,7 +87,7 @@ func attributesOf(faults *openai.Faults, field string, given map[string]any) map
 	return given
 }
 
-// attributesIn returns the values in a datasource's metadata that OpenAI's clients accept as attributes.
+// attributesIn returns the metadata values that OpenAI's clients accept as attributes.
 func attributesIn(metadata map[string]any) map[string]any {
 	out := map[string]any{}
 	for key, v := range metadata {
@@ -99,7 +99,7 @@ func attributesIn(metadata map[string]any) map[string]any {
 	return out
 }
 
-// withAttributes returns metadata with new attributes. It keeps values that cannot be attributes.
+// withAttributes replaces the attributes in metadata. Values that can't be attributes stay.
 func withAttributes(metadata, attributes map[string]any) map[string]any {
 	out := maps.Clone(attributes)
 	if out == nil {
@@ -160,7 +160,7 @@ func chunkingOf(faults *openai.Faults, field string, s *strategy) *domain.FileCh
 	return &c
 }
 
-// renderChunking returns a file's strategy. For auto, it shows the datastore's sizes.
+// renderChunking returns a file's strategy. "auto" is shown as the datastore's sizes.
 func renderChunking(c *domain.FileChunking, of domain.Chunking) strategy {
 	if c == nil {
 		_, limit := of.Sizes()
@@ -204,8 +204,8 @@ func checkChars(faults *openai.Faults, field, text string, limit int) {
 	}
 }
 
-// fileID returns a file's id in Sluice. If the text cannot be a file's id, it is returned unchanged, so that it is
-// reported like a missing file.
+// fileID returns a file's id in Sluice. Text that can't be one is returned unchanged and later reported as a missing
+// file.
 func fileID(faults *openai.Faults, field, text string) string {
 	switch {
 	case text == "":

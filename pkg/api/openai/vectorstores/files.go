@@ -22,8 +22,8 @@ const (
 	statusCancelled  = "cancelled"
 )
 
-// statuses maps each file status to the datasource statuses shown as that status. Skipped datasources are web pages
-// from sites; they are shown as cancelled.
+// statuses maps each file status to the datasource statuses it stands for. Skipped datasources are pages from web
+// sites; they are shown as cancelled.
 var statuses = map[string][]domain.Status{
 	statusInProgress: {domain.StatusUnsynched, domain.StatusPending, domain.StatusRunning},
 	statusCompleted:  {domain.StatusSynched},
@@ -135,10 +135,10 @@ func (h *handler) addFile(c *call) error {
 	return c.replyFile(h.renderFile(d, store))
 }
 
-// pollHeader tells OpenAI's clients how many milliseconds to wait before polling the status again.
+// pollHeader tells OpenAI's clients how many milliseconds to wait before polling again.
 const pollHeader = "openai-poll-after-ms"
 
-// replyFile sends a file or a batch. It asks clients to poll again soon, because most files are processed quickly.
+// replyFile sends a file or a batch, asking clients to poll again soon because most files are processed quickly.
 func (c *call) replyFile(v any) error {
 	c.gin.Header(pollHeader, "250")
 	return c.reply(v)

@@ -117,8 +117,7 @@ func (h *handler) search(c *call) error {
 	return c.reply(out)
 }
 
-// searchRequest checks a search body and converts it, except for the query and the datastore. The caller must set
-// those.
+// searchRequest checks and converts a search body. The caller must set the query and the datastore.
 func (h *handler) searchRequest(body searchBody) (r retrieve.Request, threshold float64, err error) {
 	var faults openai.Faults
 	switch n := len(body.Query); {
@@ -175,8 +174,7 @@ func fieldsOf(err error) []domain.FieldError {
 	return e.Fields
 }
 
-// rewritten returns the queries to search for: the query itself and, if it consists of several questions, each of
-// these.
+// rewritten returns the queries to search for: the query and, if it consists of several questions, each of them.
 func rewritten(query string) []string {
 	out := []string{query}
 	for _, p := range question.Parts(query) {
@@ -185,8 +183,7 @@ func rewritten(query string) []string {
 	return out
 }
 
-// best returns at most `limit` of the fragments found by several queries, best first. A passage found by several
-// queries is returned once.
+// best merges fragments found by several queries: at most `limit`, best first, each passage only once.
 func best(found []domain.Fragment, queries, limit int) []domain.Fragment {
 	if queries < 2 {
 		return found

@@ -135,7 +135,8 @@ func (h *handler) create(c *call) error {
 	return c.reply(render(v))
 }
 
-// missingFiles returns the error for a request that lists nonexistent files. `field` is the list's name in the request.
+// missingFiles returns an error naming the ids of nonexistent files in a list. `field` is the list's name in the
+// request.
 func (h *handler) missingFiles(c *call, field string, ids []string) error {
 	var faults []domain.FieldError
 	for i, text := range ids {
@@ -155,7 +156,7 @@ func (h *handler) missingFiles(c *call, field string, ids []string) error {
 	return missing(faults...)
 }
 
-// missingAt returns the fault of a field with the id of a file that does not exist.
+// missingAt returns the fault for a field that names a nonexistent file.
 func missingAt(field, id string) domain.FieldError {
 	return domain.FieldError{Field: field, Message: openai.File.NotFound(id).Error()}
 }

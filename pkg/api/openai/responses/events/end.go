@@ -29,7 +29,7 @@ func (w *Writer) end(r object.Response) error {
 	if !w.Results {
 		r = r.WithoutResults()
 	}
-	// Events sent before a crash are not repeated, but every client must see the end.
+	// The client may have seen more events before a crash. They aren't repeated, but it must get the last event.
 	w.sequence = max(w.sequence, w.After+1)
 	return w.event(terminal(r.Status), func(h header) any { return responseEvent{h, r} })
 }

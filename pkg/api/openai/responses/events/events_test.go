@@ -38,7 +38,7 @@ func final(background bool) object.Response {
 	}
 }
 
-// live returns a response's steps, with the output split into pieces of the given sizes.
+// live returns a response's steps, with the output in pieces of the sizes that `size` returns.
 func live(r object.Response, size func() int) []events.Step {
 	params := r
 	params.Status = domain.ResponseInProgress
@@ -116,14 +116,14 @@ func TestEventsComeInTheDocumentedOrder(t *testing.T) {
 	}
 }
 
-// From whichever event it starts, a replayed response has the same events as the first stream.
+// A replayed response must have the same events as the first stream, whichever event it starts from.
 func TestAReplayEqualsTheFirstStream(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 50 {
 		r := final(random.IntN(2) == 0)
 		steps := live(r, func() int { return 1 + random.IntN(7) })
-		// Go encodes an incomplete character as U+FFFD, but providers' pieces end with a complete character.
+		// Go encodes an incomplete character as U+FFFD, but providers never split one between pieces.
 		for i, s := range steps {
 			if s.Kind == events.Text && strings.ToValidUTF8(s.Text, "") != s.Text {
 				steps[i].Text += steps[i+1].Text
@@ -143,7 +143,7 @@ func TestAReplayEqualsTheFirstStream(t *testing.T) {
 	}
 }
 
-// Even if a crash has lost events that a client has seen, the client still gets the last event.
+// Even a client that has seen events lost in a crash must get the last event.
 func TestTheLastEventIsAlwaysSent(t *testing.T) {
 	t.Parallel()
 	r := final(true)
@@ -172,7 +172,7 @@ func TestResultsAreLeftOutUnlessRequested(t *testing.T) {
 	}
 }
 
-// If an answer has very many pieces, a log joins some of them. Its readers and a replay see the same events.
+// A log joins pieces if an answer has too many. Readers and replays must see the same events.
 func TestALogBoundsTheNumberOfPieces(t *testing.T) {
 	t.Parallel()
 	r := final(true)
@@ -213,7 +213,7 @@ func TestReadingALogEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// A stored trace that does not match the response must do no harm.
+// A stored trace that doesn't match the response must be harmless.
 func FuzzReplay(f *testing.F) {
 	f.Add(1, 3, 2, 100)
 	f.Add(-1, 3, 9, -5)

@@ -18,7 +18,7 @@ type Log struct {
 	changed chan struct{} // closed when steps are added
 }
 
-// rest joins those pieces of an output item that Log.Add holds back. Joined, even very many pieces need little memory.
+// rest joins the pieces of an output item that Log.Add holds back, so even a great many of them need little memory.
 type rest struct {
 	first  Step // the first piece
 	output Output
@@ -28,8 +28,8 @@ type rest struct {
 // NewLog returns an empty log.
 func NewLog() *Log { return &Log{changed: make(chan struct{})} }
 
-// Add appends a step. An Ended step must be the last. After MaxPieces pieces, Add holds back further ones until the
-// response ends and then appends them as one piece per output item.
+// Add appends a step. An Ended step must come last. Pieces beyond MaxPieces are held back until the response ends and
+// then appended as one piece per output item.
 func (l *Log) Add(s Step) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,7 +63,7 @@ func (l *Log) hold(s Step, o Output) {
 	l.rest[i].text.WriteString(s.Text + s.Call.Arguments)
 }
 
-// release appends the held-back pieces in the order of the output items, with new output items last.
+// release appends the held-back pieces in output item order, with new items last.
 func (l *Log) release() {
 	place := func(r *rest) int {
 		if i := slices.Index(l.tracer.Output, r.output); i >= 0 {
@@ -91,8 +91,7 @@ func (l *Log) Traced() Tracer {
 	return l.tracer
 }
 
-// Read returns all steps from number `from` on, waiting for one if there are none yet. `ended` means that no more steps
-// will follow.
+// Read returns the steps from number `from` on, waiting if there are none yet. `ended` means that no more will follow.
 func (l *Log) Read(ctx context.Context, from int) (steps []Step, ended bool, err error) {
 	for {
 		l.mu.Lock()

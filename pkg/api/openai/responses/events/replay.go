@@ -24,8 +24,8 @@ type Output struct {
 	Call int
 }
 
-// outputOf returns the output item that a step adds to, and the number of bytes it adds. If the step adds no output,
-// `ok` is false.
+// outputOf returns the output item that a step adds to and the number of bytes it adds. `ok` is false for steps without
+// output.
 func outputOf(s Step) (o Output, bytes int, ok bool) {
 	switch s.Kind {
 	case Text:
@@ -65,8 +65,8 @@ func (t *Tracer) Add(s Step) {
 	}
 }
 
-// Replay returns the steps for streaming a finished response again. If an output item has text that the trace does not
-// cover, this text becomes one piece at the item's end.
+// Replay returns the steps for streaming a finished response again. Text that the trace doesn't cover becomes one piece
+// at the end of its output item.
 func Replay(r object.Response, trace Trace) []Step {
 	params := r
 	params.Status = domain.ResponseInProgress
@@ -122,8 +122,8 @@ type pieces struct {
 	begun []bool // whether the steps so far contain a piece of the item
 }
 
-// next appends a step with the next `size` bytes of the output item at `index`. It ignores an index that is out of
-// range or refers to a file search.
+// next appends a step with the next `size` bytes of an output item. It ignores file searches and an index that is out
+// of range.
 func (p *pieces) next(steps []Step, index, size int) []Step {
 	if index < 0 || index >= len(p.items) || p.items[index].Type == object.TypeFileSearchCall {
 		return steps

@@ -1,9 +1,9 @@
 // Package events streams a response as Responses API events.
 //
-// A response is a sequence of steps, such as the arrival of some text or the end of the search. A Writer converts steps
-// to events. The same steps always give the same events with the same sequence numbers. So a response stored with the
-// lengths of its pieces can be streamed again (see Replay), and a response in progress can be streamed to several
-// clients (see Log).
+// A response is a sequence of steps, such as some text arriving or the search ending. A Writer converts steps to
+// events. The same steps always give the same events with the same sequence numbers. That makes it possible to replay a
+// stored response from the lengths of its pieces (see Replay), and to stream a response in progress to several clients
+// (see Log).
 package events
 
 import (
@@ -103,8 +103,8 @@ type header struct {
 	Sequence int    `json:"sequence_number"`
 }
 
-// event queues an event. It calls `data` with the event's header and encodes the result, unless the client has asked
-// only for later events.
+// event queues an event, encoding what `data` returns for its header. It skips events up to the one the client asked to
+// start after.
 func (w *Writer) event(name string, data func(header) any) error {
 	h := header{name, w.sequence}
 	w.sequence++
@@ -124,7 +124,7 @@ type responseEvent struct {
 	Response object.Response `json:"response"`
 }
 
-// state queues an event that contains the response as it was before the answer began.
+// state queues an event with the response as it was before the answer began.
 func (w *Writer) state(name string) error {
 	r := w.response
 	r.Status = w.status
@@ -158,8 +158,8 @@ func (w *Writer) begin(item object.Item, call int) (index int, err error) {
 	return index, w.event("response.output_item.added", func(h header) any { return itemEvent{h, index, item} })
 }
 
-// find returns an output item's index, or -1 if it does not exist yet. `kind` is the item's type, and `call` a function
-// call's position among all function calls, or 0 for other types.
+// find returns an output item's index, or -1 if there is no such item yet. `kind` is its type; `call` counts function
+// calls and is 0 for other types.
 func (w *Writer) find(kind string, call int) int {
 	for i, o := range w.output {
 		if o.kind == kind && o.call == call {

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Response is a Responses API object: the answer to a request, with the settings used. The fields after Metadata are
-// this service's additions; OpenAI's clients ignore them.
+// Response is a Responses API object: the answer to a request, and the settings used. The fields after Metadata are
+// Sluice's own; OpenAI's clients ignore them.
 type Response struct {
 	ID                 string                `json:"id"`
 	Object             string                `json:"object"` // always "response"
