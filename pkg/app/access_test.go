@@ -17,8 +17,8 @@ import (
 	"github.com/sluice/sluice/pkg/datadir"
 )
 
-// TestAProtectedSiteIsCrawledWithItsHeaders crawls a password-protected site, then changes the password. Neither
-// password may appear in anything the service writes.
+// TestAProtectedSiteIsCrawledWithItsHeaders crawls a password-protected site, then changes the password. Nothing the
+// service writes may contain either one.
 func TestAProtectedSiteIsCrawledWithItsHeaders(t *testing.T) {
 	t.Parallel()
 	const first, second = "Basic Zmlyc3Q6dmVyeS1zZWNyZXQ=", "Basic c2Vjb25kOnZlcnktc2VjcmV0"

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// recordingRetriever records which datastores are searched, because a datastore serving as a vector store may expire
-// some days after its last use.
+// recordingRetriever records which datastores are searched, because one that serves as a vector store may expire some
+// days after its last use.
 type recordingRetriever struct {
 	next   api.Retriever
 	record func(ctx context.Context, datastoreIDs ...string) error

@@ -19,8 +19,8 @@ import (
 	"github.com/sluice/sluice/pkg/processors"
 )
 
-// Default limits on concurrent requests, per processor. A query computed in this process takes a few milliseconds of
-// CPU time, so a higher limit would only make each query slower.
+// Default limits on concurrent requests, per CPU. A query computed in this process takes a few milliseconds of CPU
+// time, so a higher limit would only slow down every query.
 const (
 	computedPerProcessor = 4   // searches and answers computed in this process
 	awaitedPerProcessor  = 64  // searches and answers that mostly wait for another server, such as an engine or model server
@@ -32,16 +32,16 @@ const (
 	burstTimeout       = 10 // time-out in a burst, as a multiple of the time-out under sustained load
 	burstInterval      = 4  // longest burst, as a multiple of the time-out
 
-	// awaitedShare is admission.Options.Share for requests that mostly wait for other servers or for clients. It limits
-	// a workspace to half of the slots while other workspaces send requests. For CPU-bound requests, see computedShare.
+	// awaitedShare is admission.Options.Share for requests that mostly wait for other servers or for clients. While other
+	// workspaces send requests, it limits a workspace to half of the slots. See computedShare for CPU-bound requests.
 	awaitedShare = 1
-	// aloneTime is how long a workspace must have been the only one sending requests before it may use all slots. This
-	// does not apply to uploads: an upload can hold its slot for minutes, so no workspace may ever use all of them.
+	// aloneTime is how long a workspace must be the only one sending requests before it may use all slots. Uploads are
+	// exempt: they can hold a slot for minutes, so no workspace may ever use all of those.
 	aloneTime = 10 * time.Second
 )
 
-// Limits on how long ingestion pauses while queries are being refused. A pause ends once the quiet time passes without
-// a refusal, or at the latest after the maximum wait.
+// How long ingestion pauses while queries are being refused: until the quiet time passes without a refusal, and at most
+// the maximum wait.
 const (
 	backpressureQuietTime = 500 * time.Millisecond
 	backpressureMaxWait   = 2 * time.Second
@@ -97,9 +97,9 @@ func newAdmission(c config.Config, r prometheus.Registerer) *admissionGates {
 	return g
 }
 
-// computedShare returns the admission.Options.Share that limits a workspace to `slots` slots, but at least one, while
-// other workspaces send requests. For queries, `slots` leaves one processor to the other workspaces; otherwise their
-// requests would compete for busy processors and might wait 10 ms several times.
+// computedShare returns the admission.Options.Share that limits a workspace to `slots` slots (at least one) while other
+// workspaces send requests. For queries, `slots` leaves one CPU to the others; otherwise their requests would compete
+// for busy CPUs and might wait 10 ms several times.
 func computedShare(processors, perProcessor, slots int) float64 {
 	return float64(processors*perProcessor)/float64(max(slots, 1)) - 1
 }
@@ -110,8 +110,7 @@ func (g *admissionGates) options(c config.Config, r *storageCheck) admit.Options
 	}
 }
 
-// searchPermits lets the searches for a question's parts run concurrently, using whatever search slots the workspace
-// has free.
+// searchPermits lets the parts of a question be searched concurrently in whatever search slots the workspace has free.
 type searchPermits struct{ gate *admission.Gate }
 
 // TryEnter implements retrieve.Permits.
@@ -120,8 +119,8 @@ func (p searchPermits) TryEnter(workspace string) (leave func(), ok bool) {
 	return slot.Leave, ok
 }
 
-// storageCheck checks whether more content can be accepted: the outbox, where jobs wait to be published, must have room
-// for more jobs, and the disk for more bytes.
+// storageCheck checks whether more content can be accepted: the outbox must have room for its job, and the disk for its
+// bytes.
 type storageCheck struct {
 	catalog *catalog.Catalog
 	dir     string
@@ -134,14 +133,14 @@ type storageCheck struct {
 	result    error
 }
 
-// A recent check result is reused, so that many uploads need only one check.
+// Check results are reused, so that one check serves many uploads.
 const (
 	storageCheckInterval = 2 * time.Second
 	storageCheckTimeout  = time.Second
 )
 
-// check returns the reason for rejecting content, or nil. It reuses the previous result if that is recent or another
-// goroutine is already checking.
+// check returns why content must be rejected, or nil. It reuses the last result if that is recent or another goroutine
+// is already checking.
 func (r *storageCheck) check(ctx context.Context) error {
 	r.mu.Lock()
 	due := time.Since(r.checkedAt) > storageCheckInterval
@@ -162,8 +161,8 @@ func (r *storageCheck) check(ctx context.Context) error {
 	return says
 }
 
-// inspect checks the outbox and the disk. If a check itself fails, inspect accepts the content: if something is really
-// wrong, storing it will fail and report the cause.
+// inspect checks the outbox and the disk. If it can't, it accepts the content: if something is really wrong, storing it
+// will fail and report the cause.
 func (r *storageCheck) inspect(ctx context.Context) error {
 	waiting, _, err := r.catalog.OutboxBacklog(ctx)
 	switch {

@@ -60,10 +60,10 @@ func (p *program) replaceFile(id, name string, content []byte) error {
 	return p.call(ctx, http.MethodPut, "/datasources/"+id+"/original", form.FormDataContentType(), &body, nil)
 }
 
-// archiveTimeout is the maximum time in which an archive of these tests is read.
+// archiveTimeout is the time limit for reading an archive in these tests.
 const archiveTimeout = 3 * time.Minute
 
-// checkArchive checks that the archive has exactly the given files, and that each is found once, by its word.
+// checkArchive checks that the archive has exactly these files, and that searching for each file's word finds it once.
 func (p *program) checkArchive(store, id string, files, words map[string]string) {
 	p.t.Helper()
 	var names []string
@@ -85,8 +85,8 @@ func (p *program) checkArchive(store, id string, files, words map[string]string)
 	}
 }
 
-// TestNothingOfAnArchiveIsLostWhenTheProcessIsKilled kills the process at random moments while an archive is unpacked
-// and read, and while a new version replaces it. In the end, exactly the files of the last version are searchable.
+// TestNothingOfAnArchiveIsLostWhenTheProcessIsKilled kills the process at random moments while it unpacks and reads an
+// archive, and while a new version replaces it. In the end, exactly the last version's files are searchable.
 func TestNothingOfAnArchiveIsLostWhenTheProcessIsKilled(t *testing.T) {
 	t.Parallel()
 	count, kills := 240, 6
@@ -141,7 +141,7 @@ func TestNothingOfAnArchiveIsLostWhenTheProcessIsKilled(t *testing.T) {
 	p.checkArchive(store, d.ID, files, words)
 	p.checkGone(store, lost...)
 
-	// Without a kill, the counts are exact.
+	// If the process isn't killed, the counts are exact.
 	put(count+1, "z")
 	put(0, "z")
 	p.must(p.replaceFile(d.ID, "all.zip", zipOf(t, files)))

@@ -19,7 +19,7 @@ func openAudit(path string, log *slog.Logger) (*auditFile, error) {
 	return &auditFile{file, log}, nil
 }
 
-// auditFile is a file that logs write errors instead of returning them, so they don't fail requests.
+// auditFile logs write errors instead of returning them, so they don't fail requests.
 type auditFile struct {
 	*os.File
 	log *slog.Logger

@@ -44,7 +44,7 @@ func TestTheAuditLogIsAppended(t *testing.T) {
 	}
 }
 
-// TestTheProgramWritesItsAudit deletes something and looks for the entry in the audit log.
+// TestTheProgramWritesItsAudit deletes something and expects an audit entry.
 func TestTheProgramWritesItsAudit(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "audit.jsonl")

@@ -32,7 +32,7 @@ func runCommand(args ...string) (stdout, stderr string, code int) {
 	return out.String(), faults.String(), code
 }
 
-// backUp backs up the running program or, if it has stopped, its data directory.
+// backUp backs up the program if it is running, and otherwise its data directory.
 func (p *program) backUp(file string) backup.Report {
 	p.t.Helper()
 	out, faults, code := p.command("backup", file, "--json")
@@ -117,7 +117,7 @@ func TestABackupOfABusyServiceBringsBackWhatWasAcceptedBefore(t *testing.T) {
 	q.sameRows(store)
 }
 
-// rebuilding is a note that /readyz returns.
+// rebuilding is a note in /readyz's response.
 const rebuilding = "there was no index, which is normal after a restore; it is being rebuilt"
 
 func (p *program) readiness() string {

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// fleetTools returns a function that runs commands from docs/deployment.md in one directory, with the fleet's addresses
-// in the environment. It finds PostgreSQL's tools in PATH or in Debian's directories. TEST_BACKUP_FLEET is the path to
-// the NATS command line.
+// fleetTools returns a function that runs commands from docs/deployment.md in a shared directory, with the fleet's
+// addresses in the environment. It looks for PostgreSQL's tools in PATH and Debian's directories. TEST_BACKUP_FLEET is
+// the path to the NATS CLI.
 func fleetTools(t *testing.T) (run func(f *fleet, commands string)) {
 	t.Helper()
 	nats := os.Getenv("TEST_BACKUP_FLEET")
@@ -52,9 +52,8 @@ func documentedCommands(t *testing.T, heading string) string {
 }
 
 // TestAFleetComesBackFromItsBackups backs up a busy fleet as docs/deployment.md describes, loses everything, and
-// restores it with new, empty engines. Content accepted before the database copy is restored, and unfinished work gets
-// done. Content accepted between the two copies comes back from the job log, and the index is rebuilt from the
-// originals.
+// restores it with new, empty engines. Content accepted before the database copy must be back and unfinished work get
+// done. Content accepted between the two copies comes back from the job log. The index is rebuilt from the originals.
 func TestAFleetComesBackFromItsBackups(t *testing.T) {
 	run := fleetTools(t)
 	backup, restore := documentedCommands(t, "Back up a fleet"), documentedCommands(t, "Restore")
@@ -133,7 +132,7 @@ func TestAFleetComesBackFromItsBackups(t *testing.T) {
 	}
 }
 
-// holdsTexts reports whether the chunks in the index contain each document's current text.
+// holdsTexts reports whether the index contains each document's current text.
 func (p *program) holdsTexts(docs []*document) bool {
 	p.t.Helper()
 	for _, d := range docs {

@@ -63,7 +63,7 @@ func peak(pid int) (memory string, ok bool) {
 	return "", false
 }
 
-// TestALargeBackup reports how much time and memory it takes to create and restore a backup of TEST_BACKUP_SIZE.
+// TestALargeBackup reports the time and memory for creating and restoring a backup of TEST_BACKUP_SIZE.
 func TestALargeBackup(t *testing.T) {
 	text := os.Getenv("TEST_BACKUP_SIZE")
 	if text == "" {

@@ -17,8 +17,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Time limit for each write to the client receiving a backup. A stalled client must not keep a backup running, because
-// originals cannot be deleted during a backup.
+// Time limit for each write to the client receiving a backup. A stalled client must not prolong a backup, because
+// originals can't be deleted until it ends.
 const backupWriteTimeout = 2 * time.Minute
 
 // backups creates backups of the running service, one at a time.
@@ -34,10 +34,10 @@ type backups struct {
 	hold atomic.Bool
 }
 
-// isHolding reports whether a backup is running. Originals must not be deleted meanwhile.
+// isHolding reports whether a backup is running, so originals must not be deleted.
 func (b *backups) isHolding() bool { return b.hold.Load() }
 
-// prepareBackups sets up backups and determines whether the whole service can be backed up.
+// prepareBackups sets up backups and finds out whether they can cover the whole service.
 func (s *Service) prepareBackups(ctx context.Context) error {
 	s.backups.stopped, s.backups.stop = context.WithCancel(context.WithoutCancel(ctx))
 	s.deferClose(func() error { s.backups.stop(); return nil })
@@ -105,8 +105,7 @@ func (b *backups) serve(w http.ResponseWriter, r *http.Request) {
 	b.log.Info("backup complete", "originals", report.Originals, "bytes", report.ArchiveBytes, "lost", report.Lost, "after", time.Since(began).Round(time.Millisecond))
 }
 
-// fail reports an error to the caller if nothing has been sent yet. Otherwise the archive itself says that the backup
-// was aborted.
+// fail reports an error to the caller if nothing has been sent yet. Otherwise the archive itself records the abort.
 func (b *backups) fail(w http.ResponseWriter, r *http.Request, out *archiveResponse, report backup.Report, err error) {
 	b.recordAudit(r, "failed", report)
 	gone := r.Context().Err() != nil || b.stopped.Err() != nil
@@ -135,8 +134,8 @@ func (b *backups) recordAudit(r *http.Request, result string, report backup.Repo
 		slog.Int64("originals", report.Originals), slog.Int64("bytes", report.ArchiveBytes)))
 }
 
-// archiveResponse sends the response header along with the archive's first bytes. Until then, an error response can
-// still be sent instead.
+// archiveResponse delays the response header until the archive's first bytes, so that an error response can be sent
+// until then.
 type archiveResponse struct {
 	w       http.ResponseWriter
 	control *http.ResponseController

@@ -23,8 +23,8 @@ func BenchmarkFirstStart(b *testing.B) {
 	b.ReportMetric(float64(slowest.Milliseconds()), "ms-slowest")
 }
 
-// BenchmarkIdleMemory reports the all-in-one process's resident memory in MB: right after the start, and again once the
-// sample documents have been ingested and queried and the child processes have exited.
+// BenchmarkIdleMemory reports the all-in-one process's resident memory in MB: right after the start, and again after
+// ingesting and querying the sample documents, once the child processes have exited.
 func BenchmarkIdleMemory(b *testing.B) {
 	for b.Loop() {
 		p := newProgram(b)
@@ -51,7 +51,7 @@ const idleAfter = 40 * time.Second
 // resident returns the process's resident set size in MB (10^6 bytes), including mapped files.
 func (p *program) resident() float64 { return p.kept("VmRSS") }
 
-// kept returns a value from the process's memory status, in MB.
+// kept returns a field of /proc/PID/status in MB.
 func (p *program) kept(name string) float64 {
 	p.t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))

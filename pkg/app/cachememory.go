@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	// Total size of all caches in bytes if SLUICE_CACHE_MEMORY is not set. The postings cache may get more; see
+	// Total size of all caches in bytes if SLUICE_CACHE_MEMORY is not set. The postings cache may be larger; see
 	// postingsShare.
 	defaultCacheMemory = 120 << 20
-	// If SLUICE_CACHE_MEMORY is not set, the postings cache gets at least 1/postingsShare of the process's available
-	// memory. Searches in an index of a million chunks are twice as fast if the postings for common words fit into the
-	// cache. The cache is emptied when there are no queries.
+	// If SLUICE_CACHE_MEMORY is not set, the postings cache gets at least 1/postingsShare of the available memory.
+	// Searches in an index of a million chunks are twice as fast if it holds the postings for common words. It is emptied
+	// when there are no queries.
 	postingsShare = 64
 )
 

@@ -41,8 +41,7 @@ func chaosTime(t *testing.T) time.Duration {
 	return d
 }
 
-// entry is a document in the chaos test with its expected state, which is certain once the last request for it has been
-// answered.
+// entry is a document with its expected state, which is certain once the last request for it has been answered.
 type entry struct {
 	customID string
 	id       string
@@ -56,7 +55,7 @@ func (e *entry) text(version int) string {
 }
 
 // TestAFleetSurvivesChaos kills and stops all processes in a fleet and every engine behind it, one or two at a time and
-// at random moments. Meanwhile documents are created, replaced and deleted, and pages are crawled. In the end the last
+// at random moments, while documents are created, replaced and deleted and pages are crawled. In the end the last
 // accepted versions are searchable, deleted documents are gone, and the index contains exactly the catalog's rows.
 func TestAFleetSurvivesChaos(t *testing.T) {
 	const clients = 4
@@ -70,7 +69,7 @@ func TestAFleetSurvivesChaos(t *testing.T) {
 
 	chaos, end := context.WithTimeout(t.Context(), chaosTime(t))
 	defer end()
-	// Work that began during the chaos is completed afterwards. No back-off takes longer than five minutes.
+	// Work begun during the chaos is finished afterwards. No back-off takes longer than five minutes.
 	all, cancel := context.WithTimeout(t.Context(), chaosTime(t)+5*time.Minute)
 	defer cancel()
 
@@ -160,8 +159,8 @@ func (f *fleet) put(ctx context.Context, store string, e *entry) {
 	}
 }
 
-// disturb disturbs processes and engines until ctx ends and leaves all of them running. It returns the number of
-// disturbances of each kind.
+// disturb kills and stops processes and engines until ctx ends, and leaves all of them running. It returns the number
+// of disturbances of each kind.
 func (f *fleet) disturb(ctx context.Context, random *rand.Rand) map[string]int {
 	blows := map[string]int{}
 	down := func(minimum, limit int) {
@@ -250,7 +249,7 @@ func (f *fleet) checkEntries(store string, entries []*entry, have []source) {
 			byID[s.ID] = s
 		}
 	}
-	// If Milvus was killed last, it may need a few more seconds to start.
+	// If Milvus was killed last, it may take a few more seconds to start.
 	ctx, cancel := context.WithTimeout(f.t.Context(), 2*time.Minute)
 	defer cancel()
 	var reads sync.WaitGroup
@@ -289,8 +288,8 @@ func (f *fleet) checkEntries(store string, entries []*entry, have []source) {
 	}
 }
 
-// checkIndex carries out all queued sweeps and then compares the index with the catalog, row by row. The fleet's
-// processes must not be running.
+// checkIndex drains the sweeps and then compares the index with the catalog, row by row. The fleet's processes must not
+// be running.
 func (f *fleet) checkIndex(store string) {
 	f.t.Helper()
 	ctx, cancel := context.WithTimeout(f.t.Context(), time.Minute)
@@ -320,8 +319,8 @@ func (f *fleet) checkIndex(store string) {
 	if report.Missing > 0 {
 		f.t.Errorf("%d datasources have not all of their rows", report.Missing)
 	}
-	// If a failed job overtook the job of an interrupted run, that run may leave rows behind. Nothing else may, and the
-	// audit finds these rows.
+	// An interrupted run may leave rows behind if a failed job overtook its job. Nothing else may, and the audit finds
+	// these rows.
 	f.t.Logf("the audit found %d rows to sweep", report.StrayRows)
 	if err := sweeper.Drain(ctx); err != nil {
 		f.t.Fatal(err)

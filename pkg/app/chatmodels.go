@@ -63,8 +63,8 @@ func (s *Service) chatModelNames() map[string]string {
 	return names
 }
 
-// openChatModels opens the configured chat models. If there are none, it opens the extractive answerer, which uses the
-// given word vectors to recognise related words.
+// openChatModels opens the configured chat models. If there are none, it opens the extractive answerer, which
+// recognises related words by the word vectors.
 func openChatModels(c config.Config, words extractive.WordVectors) (chat.Models, error) {
 	if c.ChatModel == "" && len(c.ModelNames) == 0 {
 		if c.ChatFallback != "" {
@@ -114,8 +114,8 @@ type chatOpener struct {
 	opened map[string]chat.Provider
 }
 
-// model opens a model given as "model" or "provider:model". If the text before the colon is not a provider, it is part
-// of the model's name: Ollama's model names contain colons.
+// model opens a model written as "model" or "provider:model". If the text before the colon isn't a provider, it's part
+// of the model's name, as in Ollama's.
 func (o *chatOpener) model(written string) (chat.Model, error) {
 	provider, name, found := strings.Cut(written, ":")
 	i := slices.IndexFunc(o.known, func(p chatProvider) bool { return p.name == provider })

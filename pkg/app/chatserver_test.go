@@ -30,8 +30,7 @@ func newChatServer(t testing.TB, scenarios map[string]scenario) *chatServer {
 	return s
 }
 
-// settings returns the settings for a program that uses this server: as llm_3_5_turbo over OpenAI's protocol, and as
-// llm_4 over Anthropic's.
+// settings makes a program use this server: as llm_3_5_turbo over OpenAI's protocol, and as llm_4 over Anthropic's.
 func (s *chatServer) settings(more ...string) []string {
 	return append([]string{
 		"OPENAI_BASE_URL=" + s.URL + "/v1", "OPENAI_API_KEY=sk-of-the-server", "ANTHROPIC_BASE_URL=" + s.URL, "ANTHROPIC_API_KEY=sk-of-the-server",

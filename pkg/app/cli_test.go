@@ -36,7 +36,7 @@ func runAt(ctx context.Context, address string, args ...string) (out, errs strin
 	return stdout.String(), stderr.String(), cli.ExitOf(err)
 }
 
-// brought is the JSON output of ingest and import.
+// brought is ingest's and import's JSON output.
 type brought struct {
 	Datastore                                                 struct{ ID, Name string }
 	Found, Unchanged, Sent, Synched, Failed, Deleted, LeftOut int64
@@ -49,7 +49,7 @@ type brought struct {
 // verified is the result of comparing an imported account with its datastore.
 type verified struct{ Files, Stored, Searchable int64 }
 
-// bring runs ingest or import with --json and fails the test if the exit code is not the expected one.
+// bring runs ingest or import with --json and fails the test on any other exit code than `want`.
 func (p *program) bring(want cli.Exit, args ...string) (b brought) {
 	p.t.Helper()
 	out, errs, exit := p.api(p.t.Context(), append(args, "--json")...)
@@ -148,7 +148,7 @@ func TestTheCommandLineAddsDocumentsAndAsks(t *testing.T) {
 		}
 	})
 	t.Run("ask", func(t *testing.T) {
-		// A question that cannot be answered creates no agent, so the agent created at the end is the first one.
+		// Questions that can't be answered create no agent, so the agent created at the end is the first one.
 		for _, test := range []struct {
 			says string
 			args []string
@@ -393,8 +393,8 @@ func TestAWatchedFolderIsFollowed(t *testing.T) {
 	}
 }
 
-// cutting starts a proxy in front of the service and returns its address. After the given number of state-changing
-// requests, the proxy calls `cut`.
+// cutting starts a proxy in front of the service that calls `cut` after this many state-changing requests. It returns
+// the proxy's address.
 func cutting(t *testing.T, p *program, after int64, cut func()) string {
 	t.Helper()
 	target, err := url.Parse("http://" + p.addr)
@@ -415,7 +415,7 @@ func cutting(t *testing.T, p *program, after int64, cut func()) string {
 				<-over
 				return
 			case n == after:
-				// The service processes this request, but the client doesn't wait for the response.
+				// The service processes this request, but its client is gone before the response.
 				r = r.WithContext(context.WithoutCancel(r.Context()))
 				defer close(over)
 				defer cut()
@@ -427,8 +427,7 @@ func cutting(t *testing.T, p *program, after int64, cut func()) string {
 	return s.URL
 }
 
-// TestAnImportReportsEachRejectedAndEachCleanedDocument imports documents that the service receives in a single
-// request.
+// TestAnImportReportsEachRejectedAndEachCleanedDocument imports documents that all fit into one request.
 func TestAnImportReportsEachRejectedAndEachCleanedDocument(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
@@ -562,7 +561,7 @@ func TestAnEmptyServicePrintsTheNextSteps(t *testing.T) {
 	p := newProgram(t)
 	p.start()
 	for _, part := range []string{"There are no datastores yet", "export SLUICE_URL=http://" + p.addr, "ingest FOLDER --datastore Handbook --create", "query", "ask"} {
-		// The program is ready slightly before it prints this text.
+		// The program is ready slightly before it prints this.
 		p.eventually(20*time.Second, fmt.Sprintf("%q is not said", part), func() bool { return strings.Contains(p.stderr.String(), part) })
 	}
 	p.newDatastore()

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// clockVariable is an environment variable that names a file. The file says how far the program's clock is off.
+// clockVariable is an environment variable naming a file that says how far the program's clock is off.
 const clockVariable = "APP_TEST_CLOCK"
 
 // wrongClock returns a clock that is off by the amount in the file, or nil if file is "".
@@ -59,9 +59,9 @@ func (c *testClock) jump(by time.Duration) {
 	}
 }
 
-// TestClockJumpsLoseAndRepeatNothing sets a program's clock forward and back by an hour and by a day: between requests,
-// while the program works, and while it is down after a kill. In the end all accepted content is searchable exactly
-// once, deleted content is gone, and each idempotency key has created one resource.
+// TestClockJumpsLoseAndRepeatNothing moves a program's clock forward and back by an hour and by a day: between
+// requests, during work, and while the program is down after a kill. In the end all accepted content is searchable
+// exactly once, deleted content is gone, and each idempotency key has created one resource.
 func TestClockJumpsLoseAndRepeatNothing(t *testing.T) {
 	t.Parallel()
 	for _, jump := range []time.Duration{-24 * time.Hour, -time.Hour, time.Hour, 24 * time.Hour} {

@@ -55,8 +55,8 @@ func (p *commandLine) run(ctx context.Context, args []string) error {
 	return p.Execute(ctx, root, args)
 }
 
-// isRootFlag reports whether an argument is one of the root command's own flags. A command line that begins with any
-// other flag runs serve.
+// isRootFlag reports whether an argument is a flag of the root command itself. Command lines that begin with any other
+// flag run serve.
 func isRootFlag(root *cobra.Command, arg string) bool {
 	name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 	return name == "h" || root.Flags().Lookup(name) != nil || root.PersistentFlags().Lookup(name) != nil
@@ -84,8 +84,8 @@ func (p *commandLine) root() *cobra.Command {
 	return p.Root(serve, commands...)
 }
 
-// processCommand returns the command that runs a process of the given shape. It passes the process all its arguments,
-// which may begin with one of that process's subcommands.
+// processCommand returns the command that runs a process of the given shape. It passes on all arguments, which may
+// begin with one of the process's subcommands.
 func (p *commandLine) processCommand(shape Shape, short string) *cobra.Command {
 	return cli.WithoutUsage(&cobra.Command{
 		Use: string(shape) + " [command]", Short: short, GroupID: cli.GroupProcess, DisableFlagsInUseLine: true,

@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/embed/static"
 )
 
-// isUpgrade reports whether a move only replaces the fastest built-in embedding model with the best one. Such a move
-// runs in the background, because searches work well enough until it ends.
+// isUpgrade reports whether a move only replaces the fastest built-in embedding model with the best one. Such moves run
+// in the background, because searches work well enough until they end.
 func isUpgrade(from, to domain.Place) bool {
 	return from.Engine == to.Engine && from.Model == static.ID && to.Model == minilm.ID
 }
@@ -74,8 +74,8 @@ func (s *Service) startControl(ctx context.Context) error {
 	return nil
 }
 
-// catchUp reconciles the job log with the catalog before anything new is published. If the log has lost its jobs,
-// catchUp publishes them again. If the catalog is an older copy, it adds the jobs accepted after the copy was made.
+// catchUp reconciles the job log with the catalog before anything new is published. If the log has lost its jobs, they
+// are published again. If the catalog is an older copy, it gets the jobs accepted after it was made.
 func (s *Service) catchUp(ctx context.Context) error {
 	if s.broker.Reset() {
 		if _, err := s.rescuer.Rescue(ctx, 0); err != nil {
@@ -97,7 +97,7 @@ func (s *Service) catchUp(ctx context.Context) error {
 	if report.Adopted == 0 {
 		return nil
 	}
-	// Jobs unfinished in the copied catalog may have finished since, but the events that reported this are gone.
+	// Jobs that are unfinished in the copy may have finished since, but the events that reported it are gone.
 	s.rescuer.ExpectLostJobs()
 	if _, err := s.rescuer.Rescue(ctx, 0); err != nil {
 		return fmt.Errorf("recreating jobs that the older catalog lists as unfinished: %w", err)
@@ -105,7 +105,7 @@ func (s *Service) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// prune deletes what interrupted uploads have left among the originals, once at startup and then periodically.
+// prune deletes what interrupted uploads have left among the originals, at startup and then periodically.
 func (s *Service) prune(ctx context.Context) {
 	tick := time.NewTicker(s.config.AuditEvery)
 	defer tick.Stop()
@@ -133,7 +133,7 @@ func (s *Service) auditEnded(began time.Time) {
 	}
 }
 
-// requestAudit requests an immediate audit because the embedded index has found damage.
+// requestAudit requests an immediate audit because the embedded index is damaged.
 func (s *Service) requestAudit() {
 	s.rebuild.recordDamage(s.now())
 	notify(s.indexAlarm)
@@ -142,8 +142,7 @@ func (s *Service) requestAudit() {
 // reschedule asks the scheduler to compare the schedules with the catalog as soon as possible.
 func (s *Service) reschedule() { notify(s.scheduled) }
 
-// build requests an immediate audit because the embedded index is missing. The audit rebuilds the index from the
-// catalog.
+// build requests an immediate audit to rebuild the missing embedded index from the catalog.
 func (s *Service) build() {
 	s.rebuild.begin(s.now())
 	notify(s.indexAlarm)

@@ -24,9 +24,8 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 )
 
-// pointVariable is the environment variable naming a fault that the program injects into itself, once. At the given
-// step, it either kills itself as kill -9 would ("kill before commit"), or executes the step but reports a time-out
-// ("untold commit").
+// pointVariable names a fault that the program injects into itself, once. At the given step, it either kills itself as
+// kill -9 would ("kill before commit"), or executes the step but reports a time-out ("untold commit").
 const pointVariable = "APP_TEST_POINT"
 
 // writes are the steps that make an upload with an idempotency key searchable, in order.
@@ -67,8 +66,8 @@ type interruption struct {
 // errUnreported is the time-out reported for a step that was in fact executed.
 var errUnreported = &domain.Error{Code: domain.CodeUnavailable, Message: "no answer in time", Err: context.DeadlineExceeded}
 
-// step executes a step. Depending on the fault, it kills the process before or after the step, or returns the error
-// `untold` even though the step was executed.
+// step executes a step. Depending on the fault, it kills the process before or after that, or returns `untold` although
+// the step was executed.
 func (i *interruption) step(name string, untold error, do func() error) error {
 	i.die("kill before " + name)
 	if err := do(); err != nil {
@@ -165,8 +164,8 @@ func (i interruptedIndex) Write(ctx context.Context, space index.Space, rows []i
 }
 
 // TestAnUploadWithAKeyIsStoredOnceWhereverItsProcessDies kills the process before and after each of an upload's writes,
-// or executes the write but reports a time-out. Each upload is then retried with the same key. It must have created one
-// datasource containing each chunk once.
+// or executes the write but reports a time-out, and then retries the upload with the same key. It must have created one
+// datasource that contains each chunk once.
 func TestAnUploadWithAKeyIsStoredOnceWhereverItsProcessDies(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)

@@ -37,7 +37,7 @@ var damages = []struct {
 	{"it is gone", os.Remove},
 }
 
-// flipAt flips a bit at a relative position in the file: 0 is the first byte, 1 the last.
+// flipAt flips a bit at a relative position in the file, from 0 (first byte) to 1 (last byte).
 func flipAt(path string, part float64) error {
 	content, err := os.ReadFile(path)
 	if err != nil || len(content) == 0 {
@@ -47,7 +47,7 @@ func flipAt(path string, part float64) error {
 	return os.WriteFile(path, content, 0o600)
 }
 
-// flipPage changes the first byte of a page in an SQLite file. That byte is the page's type.
+// flipPage changes a page's first byte, the page type, in an SQLite file.
 func flipPage(number int) func(path string) error {
 	return func(path string) error {
 		const pageSize, headerSize = 4096, 100
@@ -64,7 +64,7 @@ func flipPage(number int) func(path string) error {
 	}
 }
 
-// damagedCopy returns a program with a copy of the data directory in which one file is damaged.
+// damagedCopy returns a program with a copy of the data directory in which `spoil` has damaged one file.
 func (p *program) damagedCopy(t testing.TB, from, file string, spoil func(string) error) *program {
 	t.Helper()
 	q := newProgram(t, p.env...)
@@ -74,7 +74,7 @@ func (p *program) damagedCopy(t testing.TB, from, file string, spoil func(string
 	return q
 }
 
-// starts launches the program and reports whether it became ready rather than exiting.
+// starts launches the program and reports whether it gets ready rather than exiting.
 func (p *program) starts() bool {
 	p.t.Helper()
 	p.launch()
@@ -102,8 +102,8 @@ func (p *program) starts() bool {
 	}
 }
 
-// findsAll reports whether queries find every document. They read as many rows as checkQueries's queries do, so they
-// notice the same damage. A query that fails because of damage finds nothing.
+// findsAll reports whether queries find every document. They read as many rows as those in checkQueries, so they notice
+// the same damage. A query that damage makes fail finds nothing.
 func (p *program) findsAll(store string, docs []*document) bool {
 	for _, d := range docs {
 		var found []fragment
@@ -153,8 +153,7 @@ func filesBelow(t testing.TB, dir, part string) (all []string) {
 	return all
 }
 
-// everyDamage reports whether to damage each file in a data directory in every way, which takes many minutes. By
-// default, each file is damaged in only one way.
+// everyDamage reports whether to damage each file in every way, which takes many minutes, and not just in one.
 func everyDamage() bool { return os.Getenv("TEST_DAMAGE") != "" }
 
 func TestADamagedIndexFileIsRepaired(t *testing.T) {
@@ -217,8 +216,8 @@ func TestADamagedCatalogIsRefused(t *testing.T) {
 	}
 }
 
-// checkOriginals checks that every original is either complete or reported as missing, and that a repair reports the
-// missing ones.
+// checkOriginals checks that every original is complete or reported as missing, and that a repair reports the missing
+// ones.
 func (p *program) checkOriginals(docs []*document) {
 	p.t.Helper()
 	lost := 0
@@ -254,7 +253,7 @@ func (p *program) original(id string) (status int, content []byte) {
 }
 
 // TestADamagedFileBesideTheStoresIsRepairedOrReported flips a bit in a killed program's data directory, in a file
-// outside the index, NATS and the catalog. The program must start anyway, or say what is damaged and what to do.
+// outside the index, NATS and the catalog. The program must start anyway, or say what is damaged and how to fix it.
 func TestADamagedFileBesideTheStoresIsRepairedOrReported(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
@@ -300,7 +299,7 @@ func TestDamagedNATSFilesAreRepairedOrReported(t *testing.T) {
 	p, store, docs := stockedDir(t, 4)
 	files := filesBelow(t, p.dir, datadir.NATS)
 	if !everyDamage() {
-		// Damage only the files with the most data: messages in the job stream and the originals.
+		// Damage only the files with the most data: the job stream's messages and the originals.
 		files = slices.DeleteFunc(files, func(f string) bool {
 			return !strings.HasSuffix(f, ".blk") || !strings.Contains(f, "JOBS") && !strings.Contains(f, "OBJ_originals")
 		})

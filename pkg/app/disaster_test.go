@@ -52,8 +52,8 @@ func (p *program) repair(args ...string) []string {
 	return lines
 }
 
-// says compares a repair's output with patterns in which * matches any text. The last line must match the last pattern;
-// the others may come in any order.
+// says matches a repair's output against patterns, in which * matches any text. The last line must match the last
+// pattern; the others may come in any order.
 func (p *program) says(lines []string, patterns ...string) {
 	p.t.Helper()
 	var unsaid []string
@@ -203,7 +203,7 @@ func (p *program) generations(store string) (all []uint64) {
 	return all
 }
 
-// found reports whether querying for each document's word finds it exactly once.
+// found reports whether a query for each document's word finds it exactly once.
 func (p *program) found(store string, docs []*document) bool {
 	p.t.Helper()
 	return !slices.ContainsFunc(docs, func(d *document) bool { return d.word != "" && p.countHits(store, d.word) != 1 })
@@ -255,9 +255,8 @@ func TestADroppedMilvusCollectionIsRebuilt(t *testing.T) {
 	p.checkSources(docs, p.settled(store, time.Minute))
 	p.checkQueries(store, docs)
 
-	// This time no repair is requested, and no audit is due: the program finds the index empty when it starts. It is
-	// stopped first because Milvus Lite crashes if a collection is dropped during a write, or searched while it is being
-	// created.
+	// This time nobody requests a repair and no audit is due: the program notices the empty index when it starts. Stop it
+	// first, because Milvus Lite crashes if a collection is dropped during a write, or searched while being created.
 	p.must(p.terminate())
 	before := p.generations(store)
 	drop()
@@ -311,8 +310,8 @@ func TestARepairFindsADamagedByteOfTheEmbeddedIndexBeforeAQueryDoes(t *testing.T
 			}
 			return []int{20 + slices.IndexFunc(content[20:], func(b byte) bool { return b != 0 })}
 		},
-		// Change the text everywhere it occurs. When SQLite moves data, it leaves old copies in the file, and changing
-		// only such a copy has no effect.
+		// Change every occurrence: SQLite leaves old copies in the file when it moves data, and changing only such a copy has
+		// no effect.
 		"a text in the database": func(_ string, content []byte) (at []int) {
 			for from := 0; ; from += len(docs[3].word) {
 				i := bytes.Index(content[from:], []byte(docs[3].word))
@@ -337,7 +336,7 @@ func TestARepairFindsADamagedByteOfTheEmbeddedIndexBeforeAQueryDoes(t *testing.T
 	p.whole(store, docs)
 }
 
-// flip flips a bit in each byte that `where` returns for a file below dir.
+// flip flips a bit in each byte at the offsets that `where` returns for a file below dir.
 func (p *program) flip(dir string, where func(path string, content []byte) []int) {
 	p.t.Helper()
 	flipped := 0
@@ -466,8 +465,7 @@ func TestAnOlderDatabaseCatchesUpWithTheJobLog(t *testing.T) {
 	t.Parallel()
 	for name, shape := range map[string]struct {
 		env func(t *testing.T) []string
-		// keep copies the database and returns a function that restores the copy. Both run while the program is
-		// stopped.
+		// keep copies the database and returns a function that restores the copy. Both run with the program stopped.
 		keep func(t *testing.T, p *program) (restore func())
 	}{
 		"SQLite": {

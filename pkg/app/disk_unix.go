@@ -4,7 +4,7 @@ package app
 
 import "golang.org/x/sys/unix"
 
-// freeBytes returns how many bytes an unprivileged user can still write to the directory's disk.
+// freeBytes returns how many bytes unprivileged users can still write to the directory's disk.
 func freeBytes(dir string) (free int64, known bool) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {

@@ -24,7 +24,7 @@ import (
 type engines struct {
 	embedded *embedded.Index // nil if this process does not open it
 	remote   []remoteEngine  // the first one is the default for new datastores
-	// rebuilding describes content missing from the embedded index, or returns "" if it is complete. It is nil in
+	// rebuilding describes what is missing from the embedded index, or returns "" if it is complete. It is nil in
 	// processes that don't know.
 	rebuilding func(context.Context) string
 }
@@ -34,7 +34,7 @@ type remoteEngine struct {
 	name domain.Engine
 	remoteIndex
 	rebuild *rebuild
-	// rebuilding describes content missing from the engine, as engines.rebuilding does for the embedded index.
+	// rebuilding describes what is missing from this engine; see engines.rebuilding.
 	rebuilding func(context.Context) string
 }
 
@@ -109,7 +109,7 @@ func (e *engines) checks() (out []api.Check) {
 	return out
 }
 
-// logMissingFeatures logs which features each server lacks, once per server, as soon as it can be reached.
+// logMissingFeatures logs which features each server lacks, once, as soon as the server can be reached.
 func (e *engines) logMissingFeatures(ctx context.Context, log *slog.Logger) {
 	var asking sync.WaitGroup
 	for _, r := range e.remote {
@@ -134,7 +134,7 @@ func (r remoteEngine) logMissingFeatures(ctx context.Context, log *slog.Logger) 
 	}
 }
 
-// The types below adapt engines to the interfaces that other packages expect.
+// Adapters for the interfaces that other packages expect.
 
 type searchers struct{ *engines }
 

@@ -82,8 +82,8 @@ func TestEvalMeasuresARunningService(t *testing.T) {
 		if len(report.Levels) != 2 || report.K != 3 || report.Questions != 4 {
 			t.Fatalf("the report is %+v", report)
 		}
-		// Two of the three relevant documents exist, and both are ranked first. The first fragment contains two of the
-		// three expected answers; no fragment contains the third.
+		// Two of the three relevant documents exist and are ranked first. The first fragment contains two of the three
+		// expected answers; none contains the third.
 		for _, l := range report.Levels {
 			for _, m := range l.Modes {
 				if got := fmt.Sprintf("%.3f %.3f %.3f", m.NDCG.Mean, m.Recall.Mean, m.MRR.Mean); l.Questions != 3 || got != "0.667 0.667 0.667" {

@@ -10,14 +10,14 @@ import (
 	"github.com/sluice/sluice/pkg/eval/misses"
 )
 
-// TestEvalExplainsOneMissOfEachKind asks one question per reason, with a single result per query.
+// TestEvalExplainsOneMissOfEachKind asks one question for each reason, with one result per query.
 func TestEvalExplainsOneMissOfEachKind(t *testing.T) {
 	t.Parallel()
 	p, storeID := evaluated(t)
 	filler := func(word string) string { return strings.TrimSpace(strings.Repeat(word+" and ", 70)) }
 	var documents []map[string]any
 	for id, text := range map[string]string{
-		// The two long sentences in "cut" fill a chunk each, and the answer straddles the boundary.
+		// In "cut", each of the two long sentences fills a chunk, and the answer straddles the boundary.
 		"cut":   "The mast was painted with " + filler("varnish") + " before the sails arrived. They were sewn at Kilmory with " + filler("thread") + " over the winter.",
 		"sails": "What was done before the sails arrived: before the sails arrived, what was done.",
 		"low":   "Walruses rest on ice.", "high": "Walruses rest: how walruses rest, where walruses rest.",

@@ -22,12 +22,12 @@ import (
 	"github.com/sluice/sluice/pkg/loadtest"
 )
 
-// The minimum service for a tenant while another one attacks.
+// Minimum service for a tenant while another one attacks.
 const (
 	victimRate    = 5    // requests per second
 	victimServed  = 0.99 // as a share of all requests
 	victimSlowest = 3    // as a multiple of the 99th percentile without an attack
-	// A 99th percentile, in milliseconds, that is always acceptable: below it, the machine's noise dominates.
+	// 99th percentile in milliseconds that is always acceptable. Below it, the machine's noise dominates.
 	victimFloor = 10.0
 )
 
@@ -149,8 +149,8 @@ func (t *tenant) settled(timeout time.Duration) {
 	t.eventually(timeout, "a tenant's content is not finished", func() bool { return t.waiting() == 0 })
 }
 
-// explodingPDF returns a small file whose only page draws a form. That form draws another one ten times, and so on. The
-// content depends on `number`.
+// explodingPDF returns a small file whose only page draws a form that draws another one ten times, and so on. `number`
+// makes the content unique.
 func explodingPDF(number int) []byte {
 	const levels = 24
 	form := func(next int) string { return fmt.Sprintf("/Resources << /XObject << /N %d 0 R >> >>", next) }
@@ -173,7 +173,7 @@ func smallPDF(text string) []byte {
 // attack keeps a service busy until ctx ends.
 type attack func(ctx context.Context, by *tenant)
 
-// attacks are the ways in which a tenant could block all others.
+// attacks are the ways in which one tenant could block the others.
 var attacks = map[string]attack{
 	"streams":       openStreams,
 	"slow uploads":  func(ctx context.Context, by *tenant) { drip(ctx, by, 70, uploadHead(by)) },
@@ -186,7 +186,7 @@ var attacks = map[string]attack{
 	},
 }
 
-// dearQuery is nearly the most expensive query allowed.
+// dearQuery is close to the most expensive query allowed.
 var dearQuery = strings.Repeat("harbour lighthouse orchard railway cathedral mill quarry garden bridge observatory ", 90)
 
 // atOnce calls f repeatedly from n goroutines until ctx ends.
@@ -280,7 +280,7 @@ func uploadExploding(ctx context.Context, by *tenant) {
 	<-ctx.Done()
 }
 
-// victim sends one of the attacked tenant's requests: a search, a list or a small text.
+// victim sends one of the attacked tenant's requests: a search, a list or a small upload.
 func (t *tenant) victim(ctx context.Context, n int, take *loadtest.Times) error {
 	defer take.Since("answered")
 	switch n % victimRate {
@@ -297,7 +297,7 @@ func (t *tenant) victim(ctx context.Context, n int, take *loadtest.Times) error 
 }
 
 // TestFairness measures how well a tenant is served without an attack, during each attack by another tenant, and during
-// all attacks together. TEST_FAIRNESS is how long each measurement takes.
+// all of them together. TEST_FAIRNESS is the duration of each measurement.
 func TestFairness(t *testing.T) {
 	span := timeOf(t, "TEST_FAIRNESS")
 	names := []string{"streams", "slow uploads", "slow upserts", "searches", "normalisation", "readers", "requests", "all"}
@@ -341,7 +341,7 @@ func TestFairness(t *testing.T) {
 	}
 }
 
-// TestAWorkspaceLeavesAProcessor lets a workspace take as many slots for computed queries as it can get.
+// TestAWorkspaceLeavesAProcessor takes as many slots for computed queries as one workspace can get.
 func TestAWorkspaceLeavesAProcessor(t *testing.T) {
 	t.Parallel()
 	for count, want := range map[int]int{1: 1, 2: 1, 3: 2, 8: 7, 64: 63} {
@@ -355,8 +355,8 @@ func TestAWorkspaceLeavesAProcessor(t *testing.T) {
 	}
 }
 
-// TestStreamsOfOneTenant lets a tenant open as many event streams as it can get. Another tenant still gets streams, and
-// both tenants' requests are served.
+// TestStreamsOfOneTenant opens as many event streams as one tenant can get. Another tenant still gets streams, and both
+// tenants' requests are served.
 func TestStreamsOfOneTenant(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, "SLUICE_LIMIT_OPEN=30")
@@ -386,8 +386,8 @@ func TestStreamsOfOneTenant(t *testing.T) {
 	}
 }
 
-// TestSlowUploadsOfOneTenant lets a tenant begin many uploads without finishing them. Another tenant's uploads are
-// accepted meanwhile.
+// TestSlowUploadsOfOneTenant begins many uploads as one tenant without finishing them. Another tenant's uploads must
+// still be accepted.
 func TestSlowUploadsOfOneTenant(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, "SLUICE_LIMIT_UPLOADS=4")
@@ -400,7 +400,7 @@ func TestSlowUploadsOfOneTenant(t *testing.T) {
 	for _, head := range []string{uploadHead(attacker), upsertHead(attacker)} {
 		all.Go(func() { drip(ctx, attacker, 6, head) })
 	}
-	// Once one of its own requests has to wait, the attacker has used up its share.
+	// The attacker has used up its share once one of its own requests has to wait.
 	p.eventually(time.Minute, "the slow uploads do not arrive", func() bool {
 		waits, stop := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer stop()
@@ -412,7 +412,7 @@ func TestSlowUploadsOfOneTenant(t *testing.T) {
 	}
 }
 
-// TestSearchesOfOneTenant lets a tenant search from 16 goroutines. Every search by another tenant is answered and
+// TestSearchesOfOneTenant searches as one tenant from 16 goroutines. Each of another tenant's searches is answered and
 // overtakes most of the waiting ones.
 func TestSearchesOfOneTenant(t *testing.T) {
 	t.Parallel()
@@ -440,15 +440,15 @@ func TestSearchesOfOneTenant(t *testing.T) {
 		}
 		overtaken = append(overtaken, answered.Load()-before)
 	}
-	// If shares weren't fair, each search would come after about 64 others.
+	// Without fair shares, each search would come after about 64 others.
 	slices.Sort(overtaken)
 	if median := overtaken[len(overtaken)/2]; median > 24 {
 		t.Errorf("before half of the searches, %d or more of the other tenant were answered: %v", median, overtaken)
 	}
 }
 
-// TestReadersOfOneTenant lets a tenant upload PDFs that take long to read. Another tenant's files become searchable
-// before all of these PDFs have been read.
+// TestReadersOfOneTenant uploads PDFs that take long to read as one tenant. Another tenant's files become searchable
+// before all of them have been read.
 func TestReadersOfOneTenant(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, "SLUICE_WINDOW=16")

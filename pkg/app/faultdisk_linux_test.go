@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// newOnDisk starts a program whose data directory is on a separate file system, hidden from other processes. The shell
-// command `mount` mounts it at the directory in $0. If the system doesn't permit that, newOnDisk skips the test.
+// newOnDisk starts a program whose data directory is on a file system of its own, hidden from other processes. The
+// shell command `mount` mounts it at $0. If the system doesn't permit that, newOnDisk skips the test.
 func newOnDisk(t *testing.T, mount string, unshare ...string) (f *faulty, disk string) {
 	t.Helper()
 	fleetFaults(t)
@@ -28,8 +28,7 @@ func newOnDisk(t *testing.T, mount string, unshare ...string) (f *faulty, disk s
 	}
 	f.wrap = append(slices.Clone(unshare), "sh", "-c", mount+` && exec "$@"`, f.dir)
 	f.start()
-	// The commands replace each other with exec, so the process id stays the same. The process's owner can see its file
-	// systems under this id.
+	// Each command execs the next, so the process id stays the same, and with it the path to the process's file systems.
 	return f, filepath.Join("/proc", strconv.Itoa(f.cmd.Process.Pid), "root", f.dir)
 }
 
@@ -82,7 +81,7 @@ func newOnOwnDisk(t *testing.T) (f *faulty, disk string) {
 }
 
 // TestAHangingDiskIsReportedAndRecovers makes all writes to the data directory hang for a while. Stored content must
-// stay readable.
+// remain readable.
 func TestAHangingDiskIsReportedAndRecovers(t *testing.T) {
 	f, disk := newOnOwnDisk(t)
 	r := f.prepare("hangs")
@@ -123,7 +122,7 @@ func TestASlowDiskLosesNothing(t *testing.T) {
 	}
 }
 
-// Commands that disturb the disk $0 until their standard input is closed, which also happens if this process dies. They
+// Commands that disturb the disk $0 until their standard input is closed, as it also is if this process dies. They
 // print a line once they have begun.
 const (
 	hangs  = `fsfreeze -f "$0" && echo frozen && cat >/dev/null; fsfreeze -u "$0"`

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// turnReadOnly makes a file system read-only, as ext4 does after a disk error. mountPoint is where the given process
-// has it mounted.
+// turnReadOnly makes a file system read-only, as ext4 does after a disk error. mountPoint is its mount point in the
+// process.
 func turnReadOnly(t *testing.T, pid int, mountPoint string) {
 	t.Helper()
 	mounts, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "mounts"))
@@ -51,8 +51,8 @@ func TestADiskThatTurnsReadOnlyKeepsQueries(t *testing.T) {
 	var load sync.WaitGroup
 	turned := make(chan struct{})
 	failed := make(chan string, (few+many)*len(reads))
-	// read starts clients that each repeat one request until it has succeeded several times on the read-only file
-	// system.
+	// read starts clients that each repeat one request until it has succeeded several times after the file system has
+	// become read-only.
 	read := func(clients int) {
 		for range clients {
 			for _, s := range reads {
@@ -87,8 +87,7 @@ func TestADiskThatTurnsReadOnlyKeepsQueries(t *testing.T) {
 		})
 	}
 	f.eventually(time.Minute, "the requests are not answered", func() bool { return answered.Load() > 10*few*int64(len(reads)) })
-	// Write all modified pages to disk first: an unmodified page in a mapped file can become writable only if the file
-	// system allows it.
+	// Flush all dirty pages first: a clean page of a mapped file can become writable only if the file system allows it.
 	root, err := os.Open(disk)
 	f.must(err)
 	f.must(unix.Syncfs(int(root.Fd())))

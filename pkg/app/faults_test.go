@@ -14,8 +14,8 @@ import (
 	local "github.com/sluice/sluice/tools/local/engines"
 )
 
-// fleetFaults skips the test unless TEST_FAULTS is set, because such tests need engines and take several minutes. It
-// returns the substring that selects combinations by name, such as "nats/refuse", or "" for all.
+// fleetFaults skips the test unless TEST_FAULTS is set, because it needs engines and takes several minutes. It returns
+// a substring that selects combinations by name, such as "nats/refuse", or "" for all.
 func fleetFaults(t *testing.T) (only string) {
 	t.Helper()
 	only = os.Getenv("TEST_FAULTS")
@@ -83,7 +83,7 @@ func newBehindProxies(t *testing.T) *faulty {
 	return f
 }
 
-// unharmed lists, per dependency, the requests that succeed without it.
+// unharmed lists the requests that succeed without each dependency.
 var unharmed = map[string][]string{
 	"catalog": nil,
 	"nats":    {"delete", "crawl", "list", "chunks", "query", "agent", "stream"},
@@ -91,8 +91,8 @@ var unharmed = map[string][]string{
 	"openai":  {"upload", "keyed upload", "upsert", "update", "delete", "crawl", "list", "chunks", "original"},
 }
 
-// faultModes are the ways in which a dependency fails. In a lasting mode, the set of successful requests is known, and
-// /readyz must report the dependency as down.
+// faultModes are the ways in which a dependency can fail. While a lasting mode is on, /readyz must report the
+// dependency as down, and the requests in unharmed must succeed.
 var faultModes = []struct {
 	name  string
 	mode  faultproxy.Mode
@@ -105,9 +105,9 @@ var faultModes = []struct {
 	{"flap", faultproxy.Flap(700*time.Millisecond, 300*time.Millisecond), false},
 }
 
-// TestEveryDependencyMayFailAtEveryStep makes each dependency fail in each way while requests of every kind are sent.
-// Each request must be either executed or rejected with a temporary error, and /readyz must report the failure.
-// Afterwards everything must exist exactly once, without a restart.
+// TestEveryDependencyMayFailAtEveryStep makes each dependency fail in each way while sending requests of every kind.
+// Each must be either executed or rejected with a temporary error, and /readyz must report the failure. Afterwards
+// everything must exist exactly once, without a restart.
 func TestEveryDependencyMayFailAtEveryStep(t *testing.T) {
 	only := fleetFaults(t)
 	f := newBehindProxies(t)
@@ -142,7 +142,7 @@ func TestEveryDependencyMayFailAtEveryStep(t *testing.T) {
 	f.t = t
 }
 
-// TestAProcessStartsWhenItsDependenciesAreUp starts a process while a dependency rejects connections or hangs.
+// TestAProcessStartsWhenItsDependenciesAreUp starts a process while a dependency refuses connections or hangs.
 func TestAProcessStartsWhenItsDependenciesAreUp(t *testing.T) {
 	only := fleetFaults(t)
 	f := newBehindProxies(t)

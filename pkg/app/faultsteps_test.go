@@ -19,8 +19,8 @@ import (
 	"github.com/sluice/sluice/pkg/faultproxy"
 )
 
-// faultBound is the time limit for a request. It exceeds the 75 s the service waits for a statement when PostgreSQL
-// does not answer. It is there to detect requests that hang, not to measure speed.
+// faultBound is the time limit for a request. It only detects hangs, so it exceeds the 75 s the service waits for a
+// statement when PostgreSQL doesn't answer.
 const faultBound = 100 * time.Second
 
 // faulty is a program whose dependencies can be made to fail.
@@ -133,8 +133,8 @@ func (s *step) judge() string {
 	return ""
 }
 
-// steps returns one round's requests, each about a different word. ids maps words to existing datasources; two of these
-// are replaced and deleted.
+// steps returns one round's requests, each about a different word. ids maps words to existing datasources; one of these
+// is replaced, and one deleted.
 func (f *faulty) steps(store, agent string, round string, ids map[string]string) []*step {
 	word := func(of string) string { return round + of }
 	form := func(of string) ([]byte, string) {
@@ -236,7 +236,7 @@ func (f *faulty) heals(r *faultRound) {
 		delete(wanted, s.removes)
 		delete(wanted, s.replaces)
 	}
-	// Rejected requests must leave nothing behind, not even a datasource that is never synched.
+	// Rejected requests must leave nothing behind, not even an unsynched datasource.
 	accepted := 3
 	for _, s := range r.steps {
 		if s.done() {

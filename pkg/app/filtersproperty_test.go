@@ -15,7 +15,7 @@ import (
 	local "github.com/sluice/sluice/tools/local/engines"
 )
 
-// filtering generates random documents and filters from a small set of names and values, so that many filters match.
+// filtering generates random documents and filters from few names and values, so that many filters match.
 type filtering struct{ *rand.Rand }
 
 var (
@@ -120,7 +120,7 @@ func (g filtering) spoiled() any {
 	return all[g.IntN(len(all))]
 }
 
-// asJSON encodes and decodes the value, so that all numbers have the same type and so do all lists.
+// asJSON round-trips the value through JSON, so that all numbers have the same type, and so do all lists.
 func asJSON(t *testing.T, v map[string]any) map[string]any {
 	t.Helper()
 	b, err := json.Marshal(v)
@@ -141,7 +141,7 @@ func listed(v any) []any {
 	return []any{v}
 }
 
-// passesFilters implements the filters literally as documented.
+// passesFilters applies the filters exactly as documented.
 func passesFilters(id, customID string, metadata, filters map[string]any) bool {
 	for field, mine := range map[string]string{"datasource_ids": id, "custom_ids": customID} {
 		if ids, _ := filters[field].([]any); len(ids) > 0 && !slices.Contains(ids, any(mine)) {

@@ -14,11 +14,11 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Minimum length in bytes of the key in the data directory. A shorter key must have been truncated and is replaced.
+// Minimum length in bytes of the key in the data directory. A shorter key has been truncated and is replaced.
 const minSecret = 16
 
-// firstKey ensures that there is an API key. It stores the configured key or, if there is no key at all, creates one,
-// writes it to keyFile (mode 0600) and prints it once to `out`, along with the console's address.
+// firstKey makes sure that there is an API key. It stores the configured key or, if there are no keys at all, creates
+// one, writes it to keyFile (mode 0600) and prints it once to `out`, along with the console's address.
 func firstKey(ctx context.Context, keys *catalog.Catalog, configured, keyFile, console string, now time.Time, out io.Writer) error {
 	if err := keys.EnsureWorkspace(ctx, domain.DefaultWorkspace, "Default"); err != nil {
 		return fmt.Errorf("creating the default workspace: %w", err)
@@ -33,7 +33,7 @@ func firstKey(ctx context.Context, keys *catalog.Catalog, configured, keyFile, c
 	if n > 0 {
 		return nil
 	}
-	// Write the file first: if this process then crashes, the next start stores the key.
+	// Write the file first. If this process crashes before storing the key, the next start does it.
 	secret, err := secretFile(keyFile)
 	if err != nil {
 		return err
@@ -45,7 +45,7 @@ func firstKey(ctx context.Context, keys *catalog.Catalog, configured, keyFile, c
 	return nil
 }
 
-// consoleAt returns the console's address for a user on this machine, even if the service listens on all interfaces.
+// consoleAt returns the console's address for users on this machine, even if the service listens on all interfaces.
 func consoleAt(listening net.Addr) string {
 	host, port, err := net.SplitHostPort(listening.String())
 	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
@@ -64,7 +64,7 @@ func ensureKey(ctx context.Context, keys *catalog.Catalog, secret, name string, 
 		Scopes: []domain.Scope{domain.ScopeRead, domain.ScopeWrite}, CreatedAt: now,
 	})
 	if domain.CodeOf(err) == domain.CodeConflict {
-		// Another api process may have stored the same key meanwhile.
+		// Another api process may have stored this key meanwhile.
 		_, err = keys.KeyByHash(ctx, domain.HashKey(secret))
 	}
 	if err != nil {

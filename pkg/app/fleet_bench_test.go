@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// BenchmarkFleetIngest measures how the ingestion rate grows with the number of ingestors if the embedding server, at
-// 50 ms per request, is the bottleneck. Each ingestor processes one document at a time, so four of them leave enough
-// CPU time for the engines.
+// BenchmarkFleetIngest measures how the ingestion rate grows with the number of ingestors when the embedding server, at
+// 50 ms per request, is the bottleneck. Each ingestor processes one document at a time, so that even four leave the
+// engines enough CPU time.
 func BenchmarkFleetIngest(b *testing.B) {
 	const embedding = 50 * time.Millisecond
 	for _, ingestors := range []int{1, 2, 4} {
@@ -54,7 +54,7 @@ func texts(prefix string, n int) map[string]any {
 	return map[string]any{"documents": docs}
 }
 
-// quiet waits until no datasource is waiting or being processed, with as few requests as possible.
+// quiet waits, with as few requests as possible, until no datasource is waiting or being processed.
 func (p *program) quiet(store string, timeout time.Duration) {
 	p.t.Helper()
 	deadline := time.After(timeout)

@@ -169,8 +169,8 @@ func TestAFleetOfProcessesIngestsCrawlsAndAnswers(t *testing.T) {
 	}
 }
 
-// once sends a POST that is executed exactly once. It retries until ctx ends, because the service may be killed or lose
-// an engine at any time.
+// once makes sure that a POST is executed exactly once. It retries until ctx ends, because the service may be killed or
+// lose an engine at any time.
 func (p *program) once(ctx context.Context, path string, body string, into any) error {
 	key := rand.Text()
 	for {

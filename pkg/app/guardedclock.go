@@ -6,15 +6,15 @@ import (
 )
 
 const (
-	// How long a forward jump is ignored. After this time, all work begun before the jump has ended, and an operator
-	// who set the clock by mistake has probably noticed.
+	// How long a forward jump is ignored. By then, all work begun before the jump has ended, and an operator who set the
+	// clock by mistake has probably noticed.
 	maxIgnoredJump = 24 * time.Hour
-	// Maximum lead of the wall clock over the guarded time. Beyond it, the clock counts as having jumped.
+	// The clock has jumped if the wall clock is ahead of the guarded time by more than this.
 	maxDrift = 10 * time.Second
 )
 
-// guardedClock is the clock for deciding which objects are old enough to delete. If the wall clock jumps forward or the
-// machine sleeps, recent objects look old, and a deletion cannot be undone. So guardedClock ignores forward jumps for
+// guardedClock is the clock for deciding which objects are old enough to delete. Recent objects look old if the wall
+// clock jumps forward or the machine sleeps, and a deletion can't be undone. So guardedClock ignores forward jumps for
 // maxIgnoredJump. It follows backward jumps at once.
 type guardedClock struct {
 	wall    func() time.Time

@@ -28,8 +28,7 @@ import (
 	local "github.com/sluice/sluice/tools/local/engines"
 )
 
-// childVariable is the environment variable that makes the test binary run a process of the given shape, so that a test
-// can kill it.
+// childVariable makes the test binary run a process of the given shape, so that tests can kill it.
 const childVariable = "APP_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -45,8 +44,8 @@ func TestMain(m *testing.M) {
 	os.Exit(local.Stopping(m).Run())
 }
 
-// moreAtOnce runs twice as many tests in parallel as there are processors, unless -parallel is given. The tests spend
-// three quarters of their time waiting for processes, engines and time-outs.
+// moreAtOnce runs twice as many tests in parallel as there are CPUs, unless -parallel is set. The tests spend three
+// quarters of their time waiting for processes, engines and time-outs.
 func moreAtOnce() {
 	flag.Parse()
 	said := false
@@ -322,7 +321,7 @@ func (p *program) sources(storeID, search string) ([]source, error) {
 	}
 }
 
-// settled waits until none of the datastore's datasources is waiting or being processed, and returns all of them.
+// settled waits until none of the datastore's datasources is waiting or being processed, then returns all of them.
 func (p *program) settled(storeID string, timeout time.Duration) []source {
 	p.t.Helper()
 	deadline := time.After(timeout)
@@ -355,7 +354,7 @@ func (p *program) query(storeID, text string, topK int) []fragment {
 		return p.post("/datastores/"+storeID+"/query", map[string]any{"query": text, "topK": topK}, &found)
 	}
 	err := ask()
-	// Milvus is a separate process. On a busy machine it may be slow and is then reported as unavailable.
+	// On a busy machine, Milvus may be slow and then be reported as unavailable.
 	if slices.ContainsFunc(p.env, func(v string) bool { return strings.HasPrefix(v, "MILVUS_ADDR=") }) && refusedWith(err, http.StatusServiceUnavailable) {
 		p.eventually(time.Minute, "Milvus cannot be searched", func() bool {
 			err = ask()

@@ -57,8 +57,8 @@ func serveHealth(ctx context.Context, addr string, metrics prometheus.Gatherer, 
 	return t, nil
 }
 
-// guardHost protects a server on a loopback address against DNS rebinding. It admits only requests to a loopback name
-// or to one of `hosts`.
+// guardHost protects a server on a loopback address against DNS rebinding, by accepting only requests to a loopback
+// name or one of `hosts`.
 func guardHost(listener net.Listener, hosts []string, next http.Handler) http.Handler {
 	if at, isTCP := listener.Addr().(*net.TCPAddr); !isTCP || !at.IP.IsLoopback() {
 		return next
@@ -75,7 +75,7 @@ func (t *healthServer) stop() error {
 	return err
 }
 
-// ready checks all dependencies; a worker needs every one of them. The response names those that are down, and the log
+// ready checks all dependencies, every one of which a worker needs. The response names those that are down; the log
 // says why.
 func ready(w http.ResponseWriter, r *http.Request, checks []api.Check, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)

@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/api"
 )
 
-// statusFrom requests a path from the server at `address` with the given Host header, as a browser would if the host
-// name resolved to that address.
+// statusFrom requests a path from the server at `address` with a Host header, like a browser would if that host name
+// resolved to the address.
 func statusFrom(t *testing.T, address, path, host string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+path, nil)
@@ -70,8 +70,8 @@ func TestALoopbackServerRejectsForeignHosts(t *testing.T) {
 	}
 }
 
-// TestAServerOnAllAddressesAcceptsAllHosts sends requests with unknown host names to servers that other machines can
-// reach.
+// TestAServerOnAllAddressesAcceptsAllHosts sends requests with unknown host names to servers reachable from other
+// machines.
 func TestAServerOnAllAddressesAcceptsAllHosts(t *testing.T) {
 	t.Parallel()
 	next := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })

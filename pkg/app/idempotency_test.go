@@ -38,7 +38,7 @@ func onceJSON(t testing.TB, path string, body any) *once {
 	return newOnce(path, "application/json", b)
 }
 
-// setsPerRound is how many sets of mixedRequests are in progress when a process is killed.
+// setsPerRound is the number of sets of mixedRequests in flight when a process is killed.
 const setsPerRound = 2
 
 // mixedRequests returns requests that create four datasources, an agent, a datastore and a key. The resources differ
@@ -77,7 +77,7 @@ func mixedRequests(t testing.TB, store string, set int) []*once {
 	}
 }
 
-// send sends the request and reports whether it is done with. A permanent error fails the test.
+// send sends the request and reports whether it is settled. A permanent error fails the test.
 func (o *once) send(p *program) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -131,7 +131,7 @@ func TestEveryKeyCreatesOneResourceDespiteKills(t *testing.T) {
 	}
 }
 
-// TestAnotherProcessContinuesTheRequestsOfAKilledOne retries requests in a process that replaces a killed one and
+// TestAnotherProcessContinuesTheRequestsOfAKilledOne retries a killed process's requests in another process, which
 // shares only the engines with it.
 func TestAnotherProcessContinuesTheRequestsOfAKilledOne(t *testing.T) {
 	if testing.Short() {
@@ -160,9 +160,9 @@ func TestAnotherProcessContinuesTheRequestsOfAKilledOne(t *testing.T) {
 	first.checkMade(store, setsPerRound*rounds, all)
 }
 
-// killUnderRequests sends requests to the first process in the ring, which must be running, kills it while it executes
-// them, and starts the next process. It repeats this `rounds` times. `rounds` must be a multiple of the number of
-// processes, so that the first one is running in the end.
+// killUnderRequests sends requests to the ring's first process, which must be running, kills it while it executes them,
+// and starts the next one. It does so `rounds` times, which must be a multiple of the number of processes, so that the
+// first one is running in the end.
 func killUnderRequests(t testing.TB, store string, rounds int, ring ...*program) []*once {
 	t.Helper()
 	random := mathrand.New(mathrand.NewPCG(2026, 12))
@@ -187,7 +187,7 @@ func killUnderRequests(t testing.TB, store string, rounds int, ring ...*program)
 	return all
 }
 
-// settleAll retries all requests until they are answered, for up to a claim's lease plus a few seconds.
+// settleAll retries all requests until they are answered, for at most a claim's lease and a few seconds.
 func (p *program) settleAll(all []*once) {
 	p.t.Helper()
 	answered := map[string]bool{}

@@ -34,7 +34,7 @@ type document struct {
 
 func (d *document) newWord() string { return d.word + "new" }
 
-// reply is what the client knows about a request: a killed process may have executed it without answering.
+// reply is what the client knows about a request. A killed process may have executed it without answering.
 type reply int
 
 const (
@@ -50,7 +50,7 @@ func answered(err error) reply {
 	return confirmed
 }
 
-// binaries are sample documents without a unique word.
+// binaries are sample documents that contain no unique word.
 var binaries = []string{"aurora-x2-manual.pdf", "employee-handbook.docx", "price-list.xlsx", "roadmap.pptx"}
 
 // mixedDocuments returns n documents in all formats, some of them with several chunks. Every tenth is from binaries and
@@ -141,8 +141,8 @@ func TestNothingIsLostWhenTheProcessIsKilled(t *testing.T) {
 	t.Logf("killed %d times; the slowest start after a kill took %v", rounds, slowest)
 }
 
-// putIn uploads a document and reports whether it is known to be accepted. First it checks whether an earlier,
-// unanswered upload has already created it.
+// putIn uploads a document, unless an earlier, unanswered upload has created it. It reports whether the document is
+// known to be accepted.
 func (p *program) putIn(store string, d *document) bool {
 	found, err := p.sources(store, d.customID)
 	if err != nil {
@@ -234,8 +234,8 @@ func (p *program) countHits(store, word string) int {
 	return n
 }
 
-// checkRows compares the index with the catalog, row by row. The program must not be running. An audit must find no
-// missing rows, and after its sweeps the index must contain exactly the active generations' rows.
+// checkRows compares the index with the catalog, row by row. An audit must find no missing rows, and after its sweeps
+// the index must contain exactly the active generations' rows. The program must not be running.
 func checkRows(t *testing.T, dir, store string) {
 	t.Helper()
 	ctx := t.Context()
@@ -302,15 +302,15 @@ func checkRows(t *testing.T, dir, store string) {
 	}
 }
 
-// noOriginals is an empty originals store, because these tests audit only rows.
+// noOriginals is an empty originals store, for audits of rows only.
 type noOriginals struct{}
 
 func (noOriginals) Each(context.Context, func(string, int64, time.Time) error) error { return nil }
 func (noOriginals) Verify(context.Context, string) error                             { return nil }
 func (noOriginals) Exists(context.Context, string) (bool, error)                     { return true, nil }
 
-// TestDeletedTextsStayDeletedAfterAKill deletes texts that had been replaced before, then kills the program. NATS then
-// has the texts' first jobs in its log again, and a repair must not restore the texts from there.
+// TestDeletedTextsStayDeletedAfterAKill deletes texts that had been replaced before, then kills the program. After
+// that, NATS has the texts' first jobs in its log again, and a repair must not restore the texts from them.
 func TestDeletedTextsStayDeletedAfterAKill(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)

@@ -37,7 +37,7 @@ func newLaptop(t *testing.T) *faulty {
 	return f
 }
 
-// TestUploadsToAFullDiskAreRefusedUntilItRecovers keeps the process's files from growing, as a full disk would.
+// TestUploadsToAFullDiskAreRefusedUntilItRecovers imitates a full disk by keeping the process's files from growing.
 func TestUploadsToAFullDiskAreRefusedUntilItRecovers(t *testing.T) {
 	t.Parallel()
 	f := newLaptop(t)

@@ -145,7 +145,7 @@ func TestALocalModelIsUsedForNewDatastoresOnly(t *testing.T) {
 	}
 	p.must(p.terminate())
 
-	// If the model is missing, the datastores that need it say so, and all others keep working.
+	// If the model is missing, the datastores that need it say so, and all others still work.
 	p.must(os.Rename(filepath.Join(p.dir, "models"), filepath.Join(p.dir, "elsewhere")))
 	p.start()
 	if err := p.post("/datastores/"+after+"/query", map[string]any{"query": "cat"}, nil); !refusedWith(err, 503) || !strings.Contains(err.Error(), "local:tiny-bert@") {
@@ -156,8 +156,8 @@ func TestALocalModelIsUsedForNewDatastoresOnly(t *testing.T) {
 	}
 }
 
-// One ingestor lacks a model that the api process has. It returns the job to the queue and reports the missing model;
-// another ingestor completes the job.
+// An ingestor without the api process's model reports that and returns the job to the queue; another ingestor completes
+// it.
 func TestAnIngestorThatLacksTheModelLosesNothing(t *testing.T) {
 	t.Parallel()
 	model := modelAt(t, 1, t.TempDir())

@@ -18,12 +18,12 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry/instrument"
 )
 
-// Default time a query may spend on reranking in this process. In this time, two processors score about 50 chunks with
-// a six-layer model.
+// Default time a query may spend on reranking in this process, enough for two CPUs to score about 50 chunks with a
+// six-layer model.
 const localRerankBudget = 300 * time.Millisecond
 
-// openReranker opens the configured reranker: the one at RERANK_URL or, if that is not set, a model in this process. It
-// returns nil if none is configured.
+// openReranker opens the reranker at RERANK_URL or, if that is not set, the configured one in this process. It returns
+// nil if there is none.
 func openReranker(c config.Config, now func() time.Time, log *slog.Logger) (instrument.Model, error) {
 	if c.RerankURL != "" { // no health check, because only the order of results depends on the reranker
 		client, err := rerank.New(rerank.Config{URL: c.RerankURL, APIKey: c.RerankKey, Model: c.RerankModel})

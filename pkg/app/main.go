@@ -50,8 +50,8 @@ func (s Shape) command() string {
 	return "sluice " + string(s)
 }
 
-// listensAnywhere describes a process that listens on any free port when SLUICE_ADDR is not set, such as "a crawler
-// process". It returns "" for the api process, because that has a default address.
+// listensAnywhere describes a process that picks a free port if SLUICE_ADDR is not set, such as "a crawler process". It
+// returns "" for the api process, which has a default address.
 func (s Shape) listensAnywhere() string {
 	if s == API {
 		return ""
@@ -113,7 +113,7 @@ func (p *commandLine) serve(ctx context.Context, c config.Config) (err error) {
 	}
 }
 
-// version is set in release builds, because images are built without the Git repository.
+// version is set in release builds, since images are built without the Git repository.
 var version string
 
 // Version returns the program's version.

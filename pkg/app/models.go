@@ -18,7 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// Number of cached query vectors. The cache pays off because users and agents repeat queries.
+// Number of cached query vectors. The cache pays off because users and agents repeat themselves.
 const queryCache = 1024
 
 // embedders are a process's embedding models.
@@ -29,7 +29,7 @@ type embedders struct {
 }
 
 // openEmbedders opens the configured models and those in the data directory, in this order: the built-in model named in
-// SLUICE_EMBED_MODEL, the server's model, the model in SLUICE_EMBED_DIR, the models in the data directory by name, the
+// SLUICE_EMBED_MODEL, the server's model, the one in SLUICE_EMBED_DIR, those in the data directory by name, and the
 // built-in models. The first is the default for new datastores.
 func openEmbedders(c config.Config, log *slog.Logger) (*embedders, error) {
 	builtin, err := static.New()
@@ -64,7 +64,7 @@ func openEmbedders(c config.Config, log *slog.Logger) (*embedders, error) {
 	return e, nil
 }
 
-// addChosen adds the built-in model named in SLUICE_EMBED_MODEL, if any. For config.EmbedAuto, this is the model that
+// addChosen adds the built-in model named in SLUICE_EMBED_MODEL, if any. For config.EmbedAuto, that is the model that
 // datastores use until they are moved.
 func (e *embedders) addChosen(name string, builtins []embed.Embedder) error {
 	if name == "" {
@@ -122,8 +122,8 @@ type group struct {
 	failed chan<- error
 }
 
-// newGroup returns an empty group. The group's context has ctx's values, but only stop cancels it. When the first
-// goroutine fails, its error is sent to failed, which must be a buffered channel.
+// newGroup returns an empty group. Its context has ctx's values, but only stop cancels it. The first goroutine to fail
+// sends its error to failed, which must be a buffered channel.
 func newGroup(ctx context.Context, failed chan<- error) *group {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	return &group{ctx: ctx, cancel: cancel, failed: failed}

@@ -11,9 +11,9 @@ import (
 	"github.com/sluice/sluice/pkg/config"
 )
 
-// modelChecks returns health checks for the model servers with configured addresses. A model server that is down only
-// degrades the service: without the embedding model, new documents wait, and without the chat model, answers consist of
-// quotations. Hosted services at default addresses are not checked.
+// modelChecks returns health checks for model servers at configured addresses. If one is down, the service is only
+// degraded: new documents wait for the embedding model, or answers consist of quotations for lack of a chat model.
+// Hosted services at their default addresses aren't checked.
 func modelChecks(c config.Config) (out []api.Check) {
 	if c.ServerEmbedModel() == "" && c.ChatModel == "" && len(c.ModelNames) == 0 {
 		return nil
@@ -31,8 +31,7 @@ func modelChecks(c config.Config) (out []api.Check) {
 	return out
 }
 
-// modelServerCheck checks whether a server answers at an address. It sends no key and requests nothing that costs
-// money.
+// modelServerCheck checks whether a server answers. It sends no key and requests nothing that costs money.
 type modelServerCheck struct {
 	address string
 	client  *http.Client
@@ -48,8 +47,8 @@ const (
 	modelServerTimeout = 1500 * time.Millisecond
 )
 
-// ready returns an error if the server does not answer. Any response counts as an answer except a gateway error,
-// because that means the server behind it is down.
+// ready returns an error if the server doesn't answer, or only a gateway does, because then the server behind it is
+// down.
 func (m *modelServerCheck) ready(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

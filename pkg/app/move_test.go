@@ -88,8 +88,8 @@ func (p *program) fill(store string, documents int) (chunks int) {
 	return chunks
 }
 
-// TestADatastoreMovesWithoutAFailedOrEmptyQuery moves 5,000 chunks to Milvus and back while documents are constantly
-// queried, replaced and added.
+// TestADatastoreMovesWithoutAFailedOrEmptyQuery moves 5,000 chunks to Milvus and back under constant queries,
+// replacements and additions.
 func TestADatastoreMovesWithoutAFailedOrEmptyQuery(t *testing.T) {
 	t.Parallel()
 	const documents = 500
@@ -130,7 +130,7 @@ func TestADatastoreMovesWithoutAFailedOrEmptyQuery(t *testing.T) {
 		if s := p.moveTo(store, `{"type": "`+engine+`"}`); s.Type == engine || s.Move == nil || s.Move.Type != engine {
 			t.Fatalf("after the PATCH the datastore is %+v", s)
 		}
-		// A document added during the move is searchable at once, in the old place and in the new one.
+		// Documents added during the move are searchable at once, in the old place and in the new one.
 		p.must(p.post("/api/datastores/upsert/"+store, map[string]any{"documents": []map[string]any{
 			{"text": "New while it moved to " + engine + ": the dugong.", "name": "new", "metadata": map[string]string{"custom_id": "new-" + engine}},
 		}}, nil))
@@ -194,7 +194,7 @@ func TestAMoveIsReplacedCancelledAndSurvivesAKill(t *testing.T) {
 	}
 	findable("after the move that was killed")
 
-	// A failing model stops the move, and the error is reported. Readers lose nothing.
+	// A failing model stops the move and is reported. Searches are unaffected.
 	p.moveTo(store, `{"embeddingModel": "builtin-en-256-v1"}`)
 	p.moved(store, "milvus", time.Minute)
 	p.must(p.terminate())

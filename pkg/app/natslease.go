@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// natsLease is a lease in the catalog. Each process takes it in its job log's name, so processes with the same job log
-// can hold it at the same time, but processes with different job logs cannot.
+// natsLease is a lease in the catalog. Processes take it in the name of their job log, so those with the same log can
+// hold it together, but those with different ones can't.
 const (
 	natsLease     = "nats"
 	natsLeaseTime = 30 * time.Second
 )
 
-// leaseNATS checks that all api processes sharing a database also share the NATS servers. Otherwise there would be two
-// job logs: both would assign the same generations, and each process would consider the other's jobs lost. A catalog in
-// a data directory needs no check, because only one process uses it.
+// leaseNATS checks that all api processes sharing a database also share the NATS servers. With two job logs, both would
+// assign the same generations, and each process would consider the other's jobs lost. A catalog in a data directory
+// needs no check, because only one process uses it.
 func (s *Service) leaseNATS(ctx context.Context) error {
 	if s.config.DatabaseURL == "" {
 		return nil

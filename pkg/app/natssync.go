@@ -24,8 +24,8 @@ const (
 )
 
 // syncCheck checks that the NATS servers sync messages to disk before acknowledging them. By default they sync every
-// two minutes, so a power failure that stops a majority of them loses accepted content. Clients cannot see the setting,
-// but the servers' monitoring endpoints report it.
+// two minutes, so a power failure that takes down a majority of them loses accepted content. Clients can't see the
+// setting, but the servers' monitoring endpoints report it.
 type syncCheck struct {
 	addresses []string // monitoring endpoints, such as http://n1:8222
 	client    *http.Client
@@ -35,8 +35,8 @@ type syncCheck struct {
 	answer error
 }
 
-// natsSyncChecks returns the check for the servers at NATS_URL. It returns nil if the monitoring endpoints are unknown,
-// or if the process uses the embedded server, which always syncs.
+// natsSyncChecks returns the check for the servers at NATS_URL. It returns nil if their monitoring endpoints are
+// unknown or the process uses the embedded server, which always syncs.
 func natsSyncChecks(c config.Config) []api.Check {
 	if c.NATSURL == "" || len(c.NATSMonitor) == 0 {
 		return nil
@@ -106,8 +106,7 @@ func redacted(address string) string {
 	return "an address that cannot be parsed"
 }
 
-// warnOfUnsyncedNATS logs which NATS servers acknowledge messages before they are on disk. If it cannot reach the
-// servers, it logs that this is unknown.
+// warnOfUnsyncedNATS logs which NATS servers acknowledge messages before they are on disk, or that it can't find out.
 func (s *Service) warnOfUnsyncedNATS(ctx context.Context) {
 	if s.config.NATSURL == "" {
 		return

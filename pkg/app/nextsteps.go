@@ -11,10 +11,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// errStopIteration stops the iteration once a datastore has been found.
+// errStopIteration stops at the first datastore.
 var errStopIteration = errors.New("found a datastore")
 
-// printNextSteps prints the next steps for an empty service. It ignores errors, because the text is optional.
+// printNextSteps prints next steps if the service is empty. It ignores errors, because the text is optional.
 func (s *Service) printNextSteps(ctx context.Context) {
 	if err := s.catalog.EachDatastore(ctx, func(domain.Datastore) error { return errStopIteration }); err != nil {
 		return

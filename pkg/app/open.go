@@ -59,7 +59,7 @@ func (s *Service) openDir(context.Context) (err error) {
 	return nil
 }
 
-// listen opens the port early, so that a port already in use is reported before anything is written.
+// listen opens the port early, so that a port in use is reported before anything is written.
 func (s *Service) listen(ctx context.Context) (err error) {
 	addr := cmp.Or(s.config.Addr, cli.DefaultAddr)
 	if s.listener, err = listen(ctx, addr); err != nil {
@@ -104,10 +104,11 @@ func (s *Service) openCatalog(ctx context.Context) (err error) {
 	return s.catalog.FailUnfinished(ctx)
 }
 
-// Catalogs up to this size in bytes are checked before the service starts, which takes less than a second.
+// Catalogs up to this many bytes are checked before the service starts, in less than a second.
 const maxStartupCheck = 256 << 20
 
-// checkCatalog checks the catalog's file for damage. For a large file this takes long, so it runs in the background.
+// checkCatalog checks the catalog's file for damage. Large files are checked in the background, because that takes
+// long.
 func (s *Service) checkCatalog(ctx context.Context, path string) error {
 	switch info, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -221,8 +222,8 @@ func (s *Service) openIndexes(ctx context.Context) error {
 	return nil
 }
 
-// openEmbedded opens the index in the data directory. Only one of the processes sharing a catalog may have such an
-// index: otherwise each would search its own index and miss the content in the others.
+// openEmbedded opens the index in the data directory. Only one of the processes sharing a catalog may have one;
+// otherwise each would search its own index and miss the others' content.
 func (s *Service) openEmbedded(ctx context.Context) error {
 	release, err := s.catalog.Hold(ctx, "embedded index")
 	if err != nil {
@@ -246,8 +247,8 @@ func (s *Service) firstKey(ctx context.Context) error {
 	return firstKey(ctx, s.catalog, s.config.APIKey, s.dir.Join(datadir.APIKey), consoleAt(s.listener.Addr()), s.now(), s.options.Out)
 }
 
-// openSealer opens the configured encryption key. If none is configured, it uses the key in the data directory,
-// provided that everything runs in this process: crawlers in other processes would not have that key.
+// openSealer opens the configured encryption key. If there is none and everything runs in this process, it uses the key
+// in the data directory, which crawlers in other processes would not have.
 func (s *Service) openSealer(context.Context) (err error) {
 	key := s.config.SecretKey
 	if key == "" && s.config.NATSURL == "" && s.config.NATSListen == "" {

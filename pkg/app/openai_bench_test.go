@@ -15,7 +15,7 @@ import (
 )
 
 // BenchmarkFirstTokenOfResponses alternates between POST /v1/responses and POST /agents/{id}/query and compares the
-// times to the first token. The chat server answers at once, so the difference is the endpoint's overhead.
+// times to the first token. The chat server answers at once, so any difference is the endpoint's overhead.
 func BenchmarkFirstTokenOfResponses(b *testing.B) {
 	server := newChatServer(b, map[string]scenario{"greets": func(w *wire) { w.text("Hello"); w.text(" there."); w.end("stop", "end_turn") }})
 	p := newProgram(b, server.settings()...)
@@ -63,8 +63,8 @@ func BenchmarkFirstTokenOfResponses(b *testing.B) {
 	b.ReportMetric(float64(median(responses).Microseconds()), "µs/responses")
 }
 
-// BenchmarkSearchOfVectorStores compares the CPU time of POST /v1/vector_stores/{id}/search with that of POST
-// /datastores/{id}/query, in turns of 100 queries each. BENCH_CHUNKS is the number of chunks (default 2,000).
+// BenchmarkSearchOfVectorStores compares the CPU time of POST /v1/vector_stores/{id}/search and POST
+// /datastores/{id}/query, in turns of 100 queries. BENCH_CHUNKS is the number of chunks (default 2,000).
 func BenchmarkSearchOfVectorStores(b *testing.B) {
 	const (
 		perDocument = 100
@@ -92,7 +92,7 @@ func BenchmarkSearchOfVectorStores(b *testing.B) {
 	p := newProgram(b)
 	p.start()
 	var store struct{ ID string }
-	// A paragraph is longer than the target, and two are longer than the maximum, so each paragraph becomes a chunk.
+	// One paragraph exceeds the target and two the maximum, so each paragraph becomes a chunk.
 	p.must(p.post("/datastores", map[string]any{"name": "benchmark", "chunking": map[string]int{"targetTokens": 64, "maxTokens": 480}}, &store))
 	for from := 0; from < chunks; from += perDocument {
 		paragraphs := make([]string, perDocument)

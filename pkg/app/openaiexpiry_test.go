@@ -11,10 +11,10 @@ import (
 	"github.com/openai/openai-go/v3"
 )
 
-// TestFilesExpireOnTime lists files until all of them have expired. No file may be missing before its time, and none may
-// be there a minute after it. The program is killed three seconds before the first file expires. A lifetime is at least
-// an hour: with TEST_EXPIRY=hour (make check-expiry) this hour passes, and a vector store expires as well. Otherwise, the
-// program's clock is set forward while the program is down.
+// TestFilesExpireOnTime lists files until all have expired. None may be missing before its time or still be there a
+// minute after it. The program is killed three seconds before the first file expires. Files live for an hour at least:
+// with TEST_EXPIRY=hour (make check-expiry) the test waits that long, and a vector store expires as well. Otherwise it
+// sets the program's clock forward while the program is down.
 func TestFilesExpireOnTime(t *testing.T) {
 	t.Parallel()
 	const margin = 3 * time.Second
@@ -131,7 +131,7 @@ func TestFilesExpireOnTime(t *testing.T) {
 		return
 	}
 
-	// The lifetime of a vector store is at least a day, so the clock is set forward.
+	// Vector stores live for a day at least, so set the clock forward.
 	short, err := client.VectorStores.New(ctx, openai.VectorStoreNewParams{FileIDs: ids[number:], ExpiresAfter: openai.VectorStoreNewParamsExpiresAfter{Days: 1}})
 	p.must(err)
 	p.settled(strings.TrimPrefix(short.ID, "vs_"), time.Minute)

@@ -20,8 +20,8 @@ func newOperator(keys ...string) (o operator) {
 	return o
 }
 
-// isAuthorized reports whether the request has an operator's key. It takes constant time, so that its timing doesn't
-// reveal the keys.
+// isAuthorized reports whether the request has an operator's key, in constant time so that its timing doesn't reveal
+// the keys.
 func (o operator) isAuthorized(r *http.Request) bool {
 	given := sha256.Sum256([]byte(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")))
 	same := 0

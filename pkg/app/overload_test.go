@@ -31,9 +31,9 @@ const (
 	overloadFirst   = 400  // number of documents to search
 )
 
-// TestOverload runs a service on one processor and sends it, from another processor, three times as many requests as it
-// can serve. TEST_OVERLOAD is how long this lasts. Requests must be served fast and at nearly the usual rate,
-// rejections must say when to retry, and every accepted upload must be found.
+// TestOverload runs a service on one CPU and sends it three times as many requests as it can serve from another one,
+// for the time in TEST_OVERLOAD. Requests must be served fast and at nearly the usual rate, rejections must say when to
+// retry, and every accepted upload must be found.
 func TestOverload(t *testing.T) {
 	span := timeOf(t, "TEST_OVERLOAD")
 	p := newProgram(t, "SLUICE_ADMISSION_WAIT=25ms")
@@ -114,7 +114,7 @@ func written(r loadtest.Report) string {
 	return b.String()
 }
 
-// apart pins the program to one processor and the test to another if the system permits it.
+// apart pins the program to one CPU and the test to another, if possible.
 func (p *program) apart() {
 	p.t.Helper()
 	if _, err := exec.LookPath("taskset"); err != nil {
@@ -131,8 +131,8 @@ func (p *program) apart() {
 	p.t.Cleanup(func() { _ = pin("0,1") }) // these processors may not exist
 	p.wrap = []string{"taskset", "-c", "0"}
 
-	// The two processors may be threads of one core, and a thread runs faster while the other is idle. So keep the
-	// test's processor busy all the time, to measure the capacity under the same conditions as the overload.
+	// The CPUs may be hyperthreads of one core, where each runs faster while the other is idle. Keep the test's busy, to
+	// measure the capacity under the same conditions as the overload.
 	spin := exec.Command("taskset", "-c", "1", "nice", "-n", "19", "sh", "-c", "while :; do :; done")
 	if err := spin.Start(); err != nil {
 		p.t.Fatalf("keeping the load's processor busy: %v", err)
@@ -143,7 +143,7 @@ func (p *program) apart() {
 	})
 }
 
-// overloadContent returns an upsert body with documents that share many words, so that searches have something to rank.
+// overloadContent returns an upsert body whose documents share many words, so that searches have something to rank.
 func overloadContent(from, n int) map[string]any {
 	subjects := strings.Fields("harbour lighthouse orchard railway cathedral mill quarry garden bridge observatory")
 	docs := make([]map[string]any, n)

@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/extracttest/paper"
 )
 
-// TestAReportIsIndexedFirstWithoutAndThenWithTheTextInItsPictures checks the two jobs by their generations: the
-// generation is part of a chunk's id.
+// TestAReportIsIndexedFirstWithoutAndThenWithTheTextInItsPictures tells the two jobs apart by their generations, which
+// are part of chunk ids.
 func TestAReportIsIndexedFirstWithoutAndThenWithTheTextInItsPictures(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("tesseract"); err != nil || testing.Short() {

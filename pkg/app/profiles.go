@@ -11,9 +11,9 @@ import (
 
 const profilesPath = "/debug/pprof/"
 
-// withProfiles serves the runtime's profiles for `go tool pprof` to the operator, identified by `key`, and passes all
-// other requests to `next`. If `key` is "", it serves no profiles. It never serves the process's command line, because
-// that may contain secrets.
+// withProfiles serves runtime profiles for `go tool pprof` to the operator, identified by `key`, and passes other
+// requests to `next`. If `key` is "", it serves none. It never serves the process's command line, which may contain
+// secrets.
 func withProfiles(key string, next http.Handler) http.Handler {
 	if key == "" {
 		return next

@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/sleep"
 )
 
-// rebuild records, for readiness checks, whether an index is being rebuilt. Meanwhile the service runs, but
-// its results are incomplete.
+// rebuild tells readiness checks whether an index is being rebuilt. Meanwhile the service runs, but with incomplete
+// results.
 type rebuild struct {
 	mu        sync.Mutex
 	alarmedAt time.Time // time of the last alarm; zero if there was none or the rebuild is complete
@@ -27,15 +27,15 @@ func (r *rebuild) recordDamage(at time.Time) {
 	r.alarmedAt, r.missing, r.counted = at, false, false
 }
 
-// begin records that the index is missing: the data directory or the engine is new, the index was deleted, or the
-// directory was restored from a backup, which never contains an index.
+// begin records that the index is missing. That means that the data directory or the engine is new, the index was
+// deleted, or the directory was restored from a backup, which never contains one.
 func (r *rebuild) begin(at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.alarmedAt, r.missing, r.counted = at, true, false
 }
 
-// isUnderway reports whether there was an alarm and the rebuild is not known to be complete.
+// isUnderway reports whether there was an alarm whose rebuild isn't known to be complete.
 func (r *rebuild) isUnderway() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -49,7 +49,7 @@ func (r *rebuild) auditEnded(began time.Time) {
 	r.counted = r.counted || !began.Before(r.alarmedAt)
 }
 
-// status describes the missing content, or returns "" if there is none. `waiting` counts the documents still to be
+// status describes the missing content, or returns "" if none is missing. `waiting` counts the documents still to be
 // indexed again.
 func (r *rebuild) status(ctx context.Context, waiting func(context.Context) (catalog.Waiting, error)) string {
 	r.mu.Lock()
@@ -81,14 +81,14 @@ func (r *rebuild) status(ctx context.Context, waiting func(context.Context) (cat
 	return ""
 }
 
-// How often a remote engine is checked for lost data, and the pause after a failed check.
+// Interval for checking whether a remote engine has lost its data, and the pause after a failed check.
 const (
 	emptyPoll  = time.Minute
 	emptyRetry = 5 * time.Second
 )
 
 // watchRemote checks at startup and periodically whether an engine has lost all its data although the catalog has
-// searchable content, for example after a restore with new engines. An audit then starts immediately, and /readyz
+// searchable content, for example after a restore with new engines. If so, an audit starts immediately, and /readyz
 // describes the progress.
 func (s *Service) watchRemote(ctx context.Context, r remoteEngine) {
 	for ctx.Err() == nil {
@@ -104,7 +104,7 @@ func (s *Service) watchRemote(ctx context.Context, r remoteEngine) {
 	}
 }
 
-// hasLost reports whether an engine is empty although the catalog has searchable content in it.
+// hasLost reports whether an engine is empty although it should hold searchable content.
 func (s *Service) hasLost(ctx context.Context, r remoteEngine) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, emptyPoll)
 	defer cancel()
@@ -114,11 +114,11 @@ func (s *Service) hasLost(ctx context.Context, r remoteEngine) (bool, error) {
 	if expected, err := s.expectsChunks(ctx, r.name); err != nil || !expected {
 		return false, err
 	}
-	// The first document may have become searchable in between. Its rows were written before that.
+	// Look again: the first document may have become searchable in between, after its rows were written.
 	return r.Empty(ctx)
 }
 
-// expectsChunks reports whether searches should find any chunk in the engine, in any workspace.
+// expectsChunks reports whether any workspace's searches should find chunks in the engine.
 func (s *Service) expectsChunks(ctx context.Context, engine domain.Engine) (bool, error) {
 	var stores []string
 	err := s.catalog.EachDatastore(ctx, func(d domain.Datastore) error {

@@ -83,7 +83,7 @@ func TestAReplayReusesVectors(t *testing.T) {
 	for i, d := range docs {
 		p.putIn([]string{first, first, first, first, first, second, second}[i], d)
 	}
-	// settle waits until both datastores have settled and checks what was done since its last call.
+	// settle waits until both datastores have settled and checks what has been done since the last call.
 	generations := map[string][]uint64{}
 	var embedded, fetched int64
 	settle := func(what string, again []string, embeds, fetch int64) {
@@ -150,7 +150,7 @@ func TestAReplayReusesVectors(t *testing.T) {
 	generations[second] = p.generations(second)
 	embedded = model.texts.Load()
 
-	// A stopped service replays after its next start.
+	// A replay requested while the service is down happens after the next start.
 	p.must(p.terminate())
 	p.replay("9 datasources queued", "--all", "--wait=false")
 	p.start()
@@ -251,7 +251,7 @@ func (c client) texts(store string, from, n int) {
 	c.must(c.post("/api/datastores/upsert/"+store, map[string]any{"documents": batch}, nil))
 }
 
-// tolerable is the maximum time for a single document while others add many. On its own, a document takes about 0.1 s.
+// tolerable is the time limit for one document while others add many. On its own, a document takes about 0.1 s.
 const tolerable = 10 * time.Second
 
 func TestASingleUploadPassesAnotherWorkspacesBulkImport(t *testing.T) {
@@ -298,7 +298,7 @@ func TestAFreshUploadPassesALargeReplay(t *testing.T) {
 }
 
 // TestAStoppedIngestorReturnsItsJobs stops an ingestor whose jobs are waiting for a slow embedding server. Another
-// ingestor continues them at once, in less than a second on an idle machine. If the first one had died instead, its
+// ingestor must continue them at once (in less than a second on an idle machine). Had the first one died instead, its
 // jobs would be redelivered only after 30 s. The log shows the times.
 func TestAStoppedIngestorReturnsItsJobs(t *testing.T) {
 	t.Parallel()

@@ -64,8 +64,7 @@ func (s *Service) serve(ctx context.Context) error {
 	return nil
 }
 
-// writeAccess writes the file that lets local commands access the running service as its operator, and returns the key
-// in it.
+// writeAccess writes the file that gives local commands operator access to the running service, and returns its key.
 func (s *Service) writeAccess() (string, error) {
 	path := s.dir.Join(datadir.Operator)
 	c := s.config
@@ -101,8 +100,8 @@ func (s *Service) stopServing() error {
 	return err
 }
 
-// Limits on the child processes that locate passages on PDF pages. A process starts when rectangles are requested and
-// exits when idle. Most files need less than 100 MB; a file that needs more than the limit gets no rectangles.
+// Limits on the child processes that locate passages on PDF pages. They start when rectangles are requested and exit
+// when idle. Most files need less than 100 MB; a file that exceeds the limit gets no rectangles.
 const (
 	locatorChildren = 2
 	locatorMemory   = 1 << 30 // address space, in bytes
@@ -224,8 +223,7 @@ func (s *Service) handler() (http.Handler, error) {
 	}, parts)
 }
 
-// natsReady returns an error if the jobs' NATS stream does not answer or, for a NATS server in this process, if the
-// server cannot store messages.
+// natsReady returns an error if the job stream doesn't answer or this process's NATS server can't store messages.
 func (s *Service) natsReady(ctx context.Context) error {
 	if s.nats != nil {
 		if err := s.nats.Ready(); err != nil {

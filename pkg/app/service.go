@@ -107,7 +107,7 @@ func (s *Service) Start(ctx context.Context) error {
 
 func (s *Service) deferClose(f func() error) { s.closers = append(s.closers, f) }
 
-// startWorkers starts the ingestor and the crawler in this process, unless separate processes run them. The embedded
+// startWorkers starts the ingestor and the crawler in this process, unless they run in separate processes. The embedded
 // index's ingestor always runs here.
 func (s *Service) startWorkers(ctx context.Context) error {
 	s.workers = newGroup(ctx, s.failed)
@@ -152,8 +152,8 @@ func (s *Service) startWorkers(ctx context.Context) error {
 	return nil
 }
 
-// Stop stops the service: it stops accepting requests, finishes work in progress or returns it to the queue, and closes
-// everything in reverse order of opening. It may be called twice.
+// Stop stops accepting requests, finishes work in progress or returns it to the queue, and closes everything in reverse
+// order of opening. It may be called twice.
 func (s *Service) Stop() error {
 	err := closeAll(s.closers)
 	s.closers = nil

@@ -259,7 +259,7 @@ func TestACrawlerProcessOfItsOwnFetchesPages(t *testing.T) {
 	crawler := newProgram(t, "NATS_URL=nats://"+nats, "SLUICE_NATS_TOKEN=token-of-the-test", "SLUICE_ALLOW_PRIVATE_ADDRESSES=true")
 	crawler.shape = Crawler
 	crawler.launch()
-	// The api process itself ingests content for the embedded index, whichever process crawled it.
+	// The api process ingests content for the embedded index itself, whichever process crawled it.
 	for deadline := time.After(30 * time.Second); ; {
 		var now struct {
 			Status, Error string

@@ -32,16 +32,17 @@ func sitePages(t testing.TB) int {
 	return n
 }
 
-// siteOptions returns the generated site's options for all these tests. Oversized pages are just above maxPageBytes.
+// siteOptions returns the options for all tests' generated site. Oversized pages are just above maxPageBytes.
 func siteOptions(t testing.TB) crawltest.Options {
 	t.Helper()
 	return crawltest.Options{Seed: 6, Pages: sitePages(t), BombBytes: 4 << 20}
 }
 
-// Maximum attempts per page, which take three seconds in total. This is enough for pages that fail twice.
+// Maximum attempts per page. They take three seconds, enough for pages that fail twice.
 const triesOfPages = 3
 
-// allWays returns every way to discover a site, for tests that hardly depend on it. Short runs use only links.
+// allWays returns every way to discover a site, or only links in short runs. It's for tests that hardly depend on the
+// way.
 func allWays(t testing.TB) []crawltest.Way {
 	if sitePages(t) == crawltest.MinPages {
 		return []crawltest.Way{crawltest.ByLinks}
@@ -111,7 +112,7 @@ func (p *program) site(id string) (c crawled, err error) {
 }
 
 // siteIs waits until `is` returns true for the site's datasource. It tolerates failed requests, because the process may
-// have been killed.
+// be down.
 func (p *program) siteIs(id, what string, timeout time.Duration, is func(crawled) bool) crawled {
 	p.t.Helper()
 	deadline := time.After(timeout)
@@ -171,7 +172,7 @@ func (p *program) pagesOf(siteID string) []crawled {
 	}
 }
 
-// reasons maps each reason to a substring of the message the service reports for it.
+// reasons maps each reason to part of the message that the service reports for it.
 var reasons = map[crawltest.Reason]string{
 	crawltest.NoIndex:      "is marked noindex",
 	crawltest.Duplicate:    "It has the same content as ",
@@ -190,8 +191,8 @@ var reasons = map[crawltest.Reason]string{
 	crawltest.Robots:       "robots.txt disallows it",
 }
 
-// refusals maps reasons to the names under which a site counts skipped addresses. Other spellings of a page's address
-// are not counted.
+// refusals maps reasons to the names under which a site counts skipped addresses. Alternative spellings of a page's
+// address aren't counted.
 var refusals = map[crawltest.Reason]scope.Refusal{
 	crawltest.OtherHost: scope.RefusedHost,
 	crawltest.NoAddress: scope.RefusedNoURL,
@@ -202,8 +203,8 @@ var refusals = map[crawltest.Reason]scope.Refusal{
 	crawltest.Excluded:  scope.RefusedExcluded,
 }
 
-// checkSite compares a crawled site's datasources with the expected ones: each page exists once, with the expected
-// result and reason, and nothing else exists.
+// checkSite compares a crawled site's datasources with the expected ones: each page exists once, with the right result
+// and reason, and nothing else exists.
 func (p *program) checkSite(site crawled, s *crawltest.Site, way crawltest.Way) {
 	p.t.Helper()
 	want, got := map[string]string{}, map[string]string{}
@@ -245,7 +246,7 @@ func (p *program) checkSite(site crawled, s *crawltest.Site, way crawltest.Way) 
 	}
 }
 
-// checkLeftOut checks that addresses outside the site were never requested and that they are counted by reason.
+// checkLeftOut checks that addresses outside the site were never requested, and were counted by reason.
 func (p *program) checkLeftOut(site crawled, s *crawltest.Site, way crawltest.Way) {
 	p.t.Helper()
 	asked := s.Times()
@@ -272,8 +273,8 @@ func (p *program) checkLeftOut(site crawled, s *crawltest.Site, way crawltest.Wa
 	}
 }
 
-// checkFacts searches for a word from each page or, on a large site, from some pages. The word must be found in its
-// page and nowhere else.
+// checkFacts searches for a word from each page or, on a large site, from some of them. It must be found in its page
+// and nowhere else.
 func (p *program) checkFacts(site crawled, store string, s *crawltest.Site, way crawltest.Way) {
 	p.t.Helper()
 	ids := map[string]string{}
@@ -328,7 +329,7 @@ func (p *program) memory() string {
 	return strings.TrimSpace(line)
 }
 
-// maxRequests lists the addresses requested more than once, for the log.
+// maxRequests lists addresses requested more than once, for the log.
 func maxRequests(times map[string]int) string {
 	var out []string
 	for path, n := range times {

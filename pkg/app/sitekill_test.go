@@ -63,8 +63,8 @@ func crawlKills(t testing.TB) int {
 	return n
 }
 
-// crawl crawls the site and returns its settled datasource, its datastore and the time taken. It calls disturb, unless
-// that is nil, during the crawl.
+// crawl crawls the site, calling disturb meanwhile unless it is nil. It returns the settled datasource, its datastore
+// and the time taken.
 func (c *crawlers) crawl(t *testing.T, s *crawltest.Site, way crawltest.Way, disturb func()) (site crawled, store string, took time.Duration) {
 	t.Helper()
 	store = c.api.newDatastore()
@@ -92,7 +92,7 @@ func waitForRequests(t *testing.T, s *crawltest.Site, n int) {
 }
 
 // TestKilledCrawlersLoseNothing kills crawlers at random moments while they crawl a site together. The result must be
-// the same as without kills, and only pages being fetched during a kill may be fetched again.
+// the same as without kills, and only pages in flight during a kill may be fetched again.
 func TestKilledCrawlersLoseNothing(t *testing.T) {
 	inWays(t, allWays(t), testKilledCrawlers)
 }
@@ -151,7 +151,7 @@ func testKilledCrawlers(t *testing.T, way crawltest.Way) {
 // crawlJobs are the jobs published in the crawl lane.
 type crawlJobs []domain.Job
 
-// watchPageJobs starts recording the jobs that crawlers receive. The returned function returns them.
+// watchPageJobs records the jobs that crawlers receive from now on. The returned function returns them.
 func (c *crawlers) watchPageJobs(t *testing.T) func() crawlJobs {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -197,7 +197,7 @@ func (c *crawlers) watchPageJobs(t *testing.T) func() crawlJobs {
 	}
 }
 
-// nearer returns how many pages were fetched again because a shorter path to them was found. This happens when slow or
+// nearer returns how many pages were fetched again because a shorter path to them was found, as happens when slow or
 // killed crawlers discover pages in a different order.
 func (j crawlJobs) nearer(siteID string) int {
 	var run string // id of the site's job, which identifies the crawl
@@ -215,8 +215,7 @@ func (j crawlJobs) nearer(siteID string) int {
 	return len(found)
 }
 
-// withoutHops drops the requests that followed a redirect from another requested address, because such a chain of
-// requests fetches a single page.
+// withoutHops drops requests that followed a redirect from another requested address: such a chain fetches one page.
 func withoutHops(t *testing.T, s *crawltest.Site, requests map[string]int) map[string]int {
 	t.Helper()
 	rest := maps.Clone(requests)
@@ -253,7 +252,7 @@ func leadsTo(t *testing.T, s *crawltest.Site, path string) string {
 }
 
 // fetchedAgain returns, per path, how many more requests there were than in an undisturbed crawl. It ignores
-// robots.txt, sitemaps and the page that resets connections: a reset may also affect another connection.
+// robots.txt, sitemaps and the page that resets connections, because a reset may hit other connections too.
 func fetchedAgain(calm, s *crawltest.Site) map[string]int {
 	usual := calm.Times()
 	again := map[string]int{}

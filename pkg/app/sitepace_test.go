@@ -33,8 +33,7 @@ func TestTwoCrawlersShareOnePace(t *testing.T) {
 	began := time.Now()
 	site := c.api.siteSettles(c.api.addSiteWith(store, plainSite(s, pages)), siteTimeout(t))
 	took := time.Since(began)
-	// If a shorter path to a page is found after fetching it, the page is fetched again for its links and counts as
-	// unchanged.
+	// A page is fetched again for its links if a shorter path to it is found later. It then counts as unchanged.
 	if nearer := published().nearer(site.ID); site.Crawl.Fetched+site.Crawl.Unchanged != pages || site.Crawl.Unchanged > nearer {
 		t.Errorf("%+v, and %d pages to be fetched again", *site.Crawl, nearer)
 	}
@@ -43,8 +42,8 @@ func TestTwoCrawlersShareOnePace(t *testing.T) {
 	}
 	requests := s.Requests()
 	slices.SortFunc(requests, func(a, b crawltest.Request) int { return a.Start.Compare(b.Start) })
-	// The time between granting a slot and the request's arrival varies, so a few requests may be closer together than
-	// the delay, but not on average. Uncoordinated crawlers would send twice as many requests.
+	// Requests take a varying time to arrive after their slot is granted. A few may be closer together than the delay, but
+	// not on average. Uncoordinated crawlers would send twice as many.
 	const slack = 4 * delay
 	shortest := time.Hour
 	for i := range requests {

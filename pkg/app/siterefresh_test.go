@@ -53,7 +53,7 @@ func (p *program) ingested() int {
 	return total
 }
 
-// tokens returns the words on the given pages before they were changed.
+// tokens returns the pages' words from before they were changed.
 func (c *crawledSite) tokens(pages map[string]string, of []string) []string {
 	var out []string
 	for _, u := range of {
@@ -86,8 +86,8 @@ func TestAnUnchangedSiteCostsRequestsOnly(t *testing.T) {
 	})
 }
 
-// checkConditional checks that each page was requested once with a validator and found unchanged. Redirecting addresses
-// may also be requested without one.
+// checkConditional checks that each page was requested once with a validator and found unchanged. Addresses that
+// redirect may also be requested without one.
 func (c *crawledSite) checkConditional(pages map[string]string) {
 	c.t.Helper()
 	root := strings.TrimSuffix(c.site.URL(), "/")

@@ -9,15 +9,15 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/crawltest"
 )
 
-// TestAStoppedCrawlMakesNoMoreRequests ends a slow site's crawl halfway, by stopping it or by deleting the site. At
-// that point, the job stream holds jobs for all of its pages.
+// TestAStoppedCrawlMakesNoMoreRequests ends a slow site's crawl halfway, by stopping it or by deleting the site. By
+// then, the job stream holds jobs for all of its pages.
 func TestAStoppedCrawlMakesNoMoreRequests(t *testing.T) {
 	t.Parallel()
 	const (
 		pace  = 400 * time.Millisecond
 		pages = 50
-		// late is how many addresses may still be fetched after the crawl ends, because crawlers already had them in
-		// flight or had just picked up their jobs.
+		// late is how many more addresses may be fetched after the crawl ends, because crawlers already had them in flight or
+		// had just received their jobs.
 		atOnce, late = 2, 4
 	)
 	tests := map[string]struct{ end, after func(p *program, id string) }{
@@ -51,7 +51,7 @@ func TestAStoppedCrawlMakesNoMoreRequests(t *testing.T) {
 			test.end(p, id)
 			before := s.Answered()
 			test.after(p, id)
-			// This page on the same host is fetched after everything else still in the stream.
+			// This page is on the same host, so it is fetched after everything still in the stream.
 			var page source
 			p.must(p.post("/datasources", map[string]any{
 				"datastoreId": store, "type": "web_page", "name": "page", "config": map[string]any{"source_url": s.URL()},

@@ -31,7 +31,7 @@ const (
 	soakCaches  = "2MiB" // fills up within the first minute; then new entries replace old ones
 )
 
-// Maximum growth from the first third of the rows to the last: a value may grow by the factor plus the constant.
+// Maximum growth from the first third of the rows to the last, as a factor, a constant or both.
 const (
 	soakHeap       = 1.05 // factor
 	soakHeapMore   = 8    // MB; NATS keeps up to this much of a stream's tail in memory while writing it
@@ -43,10 +43,10 @@ const (
 	soakSlowerMore = 10  // ms
 )
 
-// TestSoak adds, changes, deletes and searches documents and streams answers at 80% of the service's capacity.
-// TEST_SOAK is the duration. The test fails if something grows: live memory, goroutines, open files, disk usage, or
-// search times. The caches are small, so they are full before the first row that counts. Anything that grows after that
-// has no limit or ignores it.
+// TestSoak adds, changes, deletes and searches documents and streams answers at 80% of the service's capacity, for the
+// duration in TEST_SOAK. It fails if live memory, goroutines, open files, disk usage or search times grow. The caches
+// are small, so they are full before the first row that counts. Anything that grows after that has no limit or ignores
+// it.
 func TestSoak(t *testing.T) {
 	span := timeOf(t, "TEST_SOAK")
 	p := newProgram(t, "SLUICE_ADMISSION_WAIT=25ms", "SLUICE_ADMIN_KEY="+soakKey, "SLUICE_CACHE_MEMORY="+soakCaches)
@@ -61,7 +61,7 @@ func TestSoak(t *testing.T) {
 	m := &mixedLoad{asker: newAsker(p, store), agent: agent.ID}
 	defer m.client.CloseIdleConnections()
 
-	// The capacity includes the processing of accepted uploads.
+	// The capacity includes processing the accepted uploads.
 	began := time.Now()
 	first, err := loadtest.Run(t.Context(), loadtest.Load{Clients: 4, For: max(span/10, 5*time.Second), Grace: 30 * time.Second}, m.request)
 	p.must(err)
@@ -99,7 +99,7 @@ type soakRow struct {
 	refused                                          int
 }
 
-// checkSoak compares the smallest values in the first and last thirds of the rows, because temporary peaks are not
+// checkSoak compares the smallest values in the first and last thirds of the rows, because temporary peaks aren't
 // growth. It ignores the first row, which includes the warm-up.
 func checkSoak(t *testing.T, rows []soakRow) {
 	t.Helper()

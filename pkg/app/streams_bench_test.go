@@ -22,11 +22,11 @@ const (
 	benchTokens   = 500                   // 10 s
 )
 
-// BenchmarkStreams lets 200 clients read streams at the same time, with both protocols, from a provider that writes 50
-// tokens per second. A token's latency is the time from when the provider sends it until the client has received all of
-// it. The benchmark reports the median and the 99th percentile and, for comparison, those of clients that use the
-// provider directly. It also reports the peak resident memory per stream, and how long the process keeps goroutines for
-// the clients after all of them disconnect at once.
+// BenchmarkStreams has 200 clients read streams at the same time, with both protocols, from a provider that writes 50
+// tokens per second. A token's latency is the time from the provider sending it to the client receiving all of it. The
+// benchmark reports the median and the 99th percentile, both through the service and directly from the provider. It
+// also reports the peak resident memory per stream, and how long the process keeps goroutines for the clients after all
+// of them disconnect at once.
 func BenchmarkStreams(b *testing.B) {
 	for _, model := range []string{"llm_3_5_turbo", "llm_4"} {
 		b.Run(map[string]string{"llm_3_5_turbo": "openai", "llm_4": "anthropic"}[model], func(b *testing.B) {
@@ -114,7 +114,7 @@ func benchmarkStreams(b *testing.B, model string) {
 	b.ReportMetric(float64(left.Milliseconds()), "ms-until-no-goroutine-left")
 }
 
-// readStreams reads several answers concurrently until they or ctx end, and returns the latency of each token.
+// readStreams reads several answers concurrently until they or ctx end, and returns every token's latency.
 func readStreams(b *testing.B, ctx context.Context, client *http.Client, streams int, url, body string, began time.Time) []time.Duration {
 	var mu sync.Mutex
 	var all []time.Duration
@@ -179,8 +179,7 @@ func (p *program) goroutines(tb testing.TB) int {
 	return 0
 }
 
-// idleGoroutines returns the process's maximum number of goroutines over a second in which the provider has no open
-// streams.
+// idleGoroutines returns the process's peak number of goroutines over a second without open streams at the provider.
 func (p *program) idleGoroutines(tb testing.TB, open *atomic.Int64) int {
 	tb.Helper()
 	limit := 0

@@ -59,8 +59,8 @@ func crawlOptions(c config.Config, temp string, log *slog.Logger) (crawl.Options
 	}, nil
 }
 
-// zeroAsUnlimited returns -1 for a limit of 0, and any other limit unchanged. In settings, 0 means no limit; in
-// crawl.Options, -1 means no limit and 0 means the default.
+// zeroAsUnlimited converts a limit from the settings, where 0 means no limit, for crawl.Options, where that is -1 and 0
+// means the default.
 func zeroAsUnlimited[T ~int | ~int64](limit T) T {
 	if limit == 0 {
 		return -1
@@ -68,8 +68,8 @@ func zeroAsUnlimited[T ~int | ~int64](limit T) T {
 	return limit
 }
 
-// openBrowser returns the browser for pages built by scripts, or nil if none is configured. A local browser starts when
-// the first such page is fetched.
+// openBrowser returns the browser for pages built by scripts, or nil if none is configured. A local browser starts with
+// the first such page.
 func openBrowser(c config.Config, temp string, log *slog.Logger) (*render.Browser, error) {
 	path := c.Chromium
 	switch {
@@ -106,8 +106,7 @@ func (w *web) Close() error {
 	return w.browser.Close()
 }
 
-// openPlanner opens a crawler for a single command. It does not count towards the limit on concurrent requests shared
-// by other crawlers.
+// openPlanner opens a crawler for a single command. It doesn't share other crawlers' limit on concurrent requests.
 func openPlanner(c config.Config) (planner *crawl.Crawler, stop func() error, err error) {
 	log := slog.New(slog.DiscardHandler)
 	o, err := crawlOptions(c, os.TempDir(), log)

@@ -21,8 +21,8 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry/instrument"
 )
 
-// Worker is an ingestor or crawler process. Both need NATS, and an ingestor also needs the index and the embedding
-// model. Neither needs the catalog.
+// Worker is an ingestor or crawler process. Both need NATS but not the catalog, and ingestors also need the index and
+// the embedding model.
 type Worker struct {
 	shape   Shape
 	config  config.Config
@@ -75,7 +75,7 @@ func (w *Worker) Start(ctx context.Context) error {
 	return nil
 }
 
-// check rejects settings that would keep the worker from doing its work.
+// check rejects settings under which the worker couldn't work.
 func (w *Worker) check() error {
 	if w.config.NATSURL == "" {
 		return fmt.Errorf("%s needs NATS_URL: the address of the NATS servers, or of an api process with SLUICE_NATS_LISTEN", articleFor(w.shape))

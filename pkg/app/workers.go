@@ -37,16 +37,15 @@ func newExtractor(c config.Config, cacheDir, temp string, log *slog.Logger) *ext
 // drawer adapts an extractor to the API's interface.
 type drawer struct{ *extract.Extractor }
 
-// newDrawer returns an extractor that draws pages for users. It has its own processes, so that users don't have to wait
-// for documents being ingested.
+// newDrawer returns an extractor that draws pages for users. It has its own processes, so users don't have to wait for
+// documents being ingested.
 func newDrawer(cacheDir, temp string, log *slog.Logger) drawer {
 	return drawer{extract.New(extract.Options{
 		Concurrency: drawers, MaxMemory: extract.DrawMemory, Timeout: extract.DrawTimeout, CacheDir: cacheDir, TempDir: temp, Log: log,
 	})}
 }
 
-// Number of processes that draw pages. The API admits one page per workspace at a time, so a single workspace cannot
-// occupy both.
+// Number of processes that draw pages. The API draws one page per workspace at a time, so no workspace can occupy both.
 const drawers = 2
 
 // Draw implements api.Drawer.
@@ -57,13 +56,13 @@ func (d drawer) Draw(ctx context.Context, content io.Reader, page int) ([]byte, 
 // converter adapts an extractor to the API's interface.
 type converter struct{ *extract.Extractor }
 
-// Number of processes that convert files for API callers without storing them. The extractor keeps one process free for
-// other workspaces.
+// Number of processes that convert files for API callers without storing them. The extractor keeps one free for other
+// workspaces.
 const converters = 2
 
-// newConverter returns an extractor for files that API callers want converted. It has its own processes, so that
-// callers don't have to wait for documents being ingested. Each process may use as much memory and time as one that
-// ingests. Text in pictures within documents is not read, because the caller waits.
+// newConverter returns an extractor that converts files for API callers. It has its own processes, so callers don't
+// have to wait for documents being ingested. Each process may use as much memory and time as one that ingests. Text in
+// documents' pictures isn't read, because the caller waits.
 func newConverter(c config.Config, cacheDir, temp string, log *slog.Logger) converter {
 	return converter{extract.New(extract.Options{
 		Concurrency: converters, MaxMemory: int64(c.ExtractMemory), Timeout: c.ExtractTimeout, MaxInput: int64(c.LimitUpload), CacheDir: cacheDir, TempDir: temp,
@@ -71,19 +70,18 @@ func newConverter(c config.Config, cacheDir, temp string, log *slog.Logger) conv
 	})}
 }
 
-// Convert implements neighbours.Converter. It separates table cells with tabs, so that people and models can read
-// tables.
+// Convert implements neighbours.Converter. Tabs between table cells make the tables readable for people and models.
 func (c converter) Convert(ctx context.Context, f neighbours.File) (*domain.Document, error) {
 	return c.Extract(ctx, extract.Request{Workspace: f.Workspace, Reader: f.Content, Name: f.Name, Declared: f.Declared, PlainRows: true})
 }
 
-// readers returns how many documents are extracted concurrently. Extraction keeps a processor busy, so more than one
-// document per processor would gain nothing. A minimum of two keeps one long document from blocking all others. One
-// more is added for workspaces with no document being extracted.
+// readers returns how many documents are extracted concurrently. Extraction keeps a CPU busy, so more than one document
+// per CPU would gain nothing. With a minimum of two, one long document can't block all others. One more is added for
+// workspaces that have no document being extracted.
 func readers(c config.Config) int { return min(c.IngestConcurrency, max(2, processors.Count())+1) }
 
-// recognisers returns the maximum number of pages undergoing text recognition at once. By default, half of the
-// processors stay free for other documents and for queries.
+// recognisers returns the maximum number of pages undergoing text recognition at once. The default leaves half of the
+// CPUs for other documents and for queries.
 func recognisers(c config.Config) int {
 	if c.OCRConcurrency > 0 {
 		return c.OCRConcurrency
@@ -91,8 +89,8 @@ func recognisers(c config.Config) int {
 	return max(processors.Count()/2, 1)
 }
 
-// Number of scanned documents kept open for each page being recognised. More than one lets workspaces take turns after
-// each page, even if their documents are long.
+// Scanned documents kept open per page being recognised. With more than one, workspaces take turns after each page,
+// even if their documents are long.
 const scansPerRecogniser = 2
 
 // newReader returns the extractor and chunker for the command that shows how a file is read.
@@ -101,7 +99,7 @@ func newReader(c config.Config) (*extract.Extractor, *chunk.Chunker) {
 }
 
 // scanCheck returns a check whose note says whether scanned documents can be read. A process without Tesseract is still
-// ready, because it reads all other documents. Readiness is public, so only the log says why.
+// ready, because it reads all other documents. Only the log says why, because readiness is public.
 func scanCheck(reader *extract.Extractor, log *slog.Logger) api.Check {
 	var reported sync.Once
 	return api.Check{
@@ -142,14 +140,13 @@ func ingestWorker(c config.Config, o Options, temp string, store *originals.Stor
 	}
 }
 
-// newBackground returns the limit on re-embedding in the background: it may use half of the processors and waits while
-// `busy` returns true.
+// newBackground limits re-embedding in the background to half of the CPUs. It waits while `busy` returns true.
 func newBackground(busy func() bool) *ingest.Background {
 	return ingest.NewBackground(processors.Count()/2, isUpgrade, busy)
 }
 
-// scanWorker returns a copy of the ingestor for scanned documents. The copy has a separate limit on documents in
-// memory, so that documents waiting for text recognition don't displace others.
+// scanWorker returns a copy of the ingestor for scanned documents. It has its own limit on documents in memory, so that
+// those waiting for text recognition don't displace others.
 func scanWorker(c config.Config, ingestor *ingest.Ingestor) *ingest.Ingestor {
 	scans := *ingestor
 	n := scansPerRecogniser * recognisers(c)
@@ -167,33 +164,31 @@ func crawlWorker(c config.Config, store *originals.Store, events ingest.Events, 
 
 // Limits for processing jobs.
 const (
-	// How long a stopping worker lets its jobs run before it returns them to the queue. A returned job loses only the
-	// work done so far. All jobs must be returned within a second of the stop.
+	// How long a stopping worker lets its jobs run before it returns them to the queue, which loses only the work done so
+	// far. All jobs must be returned within a second of the stop.
 	workerGrace = 500 * time.Millisecond
 
-	// Maximum attempts per page, about nine minutes in total. This is short because a user is waiting for the result.
-	// If all attempts fail, old content stays searchable.
+	// Maximum attempts per page, about nine minutes in total. Kept short because a user is waiting for the result. If all
+	// attempts fail, old content stays searchable.
 	crawlFailures = 10
 
-	// How long a worker may be silent before its job is redelivered, if the worker and the NATS server share a process.
-	// In that case silence means that the process is gone, not that the network is slow.
+	// How long a worker may be silent before its job is redelivered, if it shares a process with the NATS server. There,
+	// silence means that the process is gone, not that the network is slow.
 	localAckWait = 5 * time.Second
 	// Maximum time for a scanned document: enough for 1,000 pages at 40 seconds each.
 	maxScanRun = 12 * time.Hour
 
-	// Like localAckWait, but for NATS servers reached over a network. It is longer than these servers take to elect a
-	// leader.
+	// Like localAckWait, but for NATS servers on the network. It is longer than they take to elect a leader.
 	remoteAckWait = 30 * time.Second
 
-	// How many times the process may die during a job before the job fails. This is large because a power failure or a
-	// kill -9 affects all running jobs and says nothing about their documents. A document that crashes its reader kills
+	// How many times the process may die during a job before the job fails. The number is large because a power failure or
+	// a kill -9 hits all running jobs and says nothing about their documents. A document that crashes its reader kills
 	// only a child process.
 	maxCrashes = 10
 )
 
-// workerOptions returns the options for workers on a lane. All processes working on the lane must use the same options,
-// because those from the process that started last apply to all of them. `remote` means that the NATS servers are
-// outside the api process.
+// workerOptions returns the options for workers on a lane. All processes on the lane must use the same ones, because
+// those of the process started last apply to all. `remote` means that the NATS servers are outside the api process.
 func workerOptions(c config.Config, lane domain.Lane, remote bool, m *instrument.JobMetrics) jobs.WorkerOptions {
 	o := jobs.WorkerOptions{
 		Concurrency: c.IngestConcurrency, AckWait: localAckWait, MaxAckPending: 2 * c.Window, MaxCrashes: maxCrashes, Grace: workerGrace,
@@ -205,10 +200,10 @@ func workerOptions(c config.Config, lane domain.Lane, remote bool, m *instrument
 	case lane.Kind() == domain.JobScan:
 		o.Concurrency, o.MaxRun = scansPerRecogniser*recognisers(c), maxScanRun
 	case lane == domain.LaneLocal && c.IngestConcurrency > 1:
-		// A long document needs as much memory as ShortPerLong short ones, so if all documents are short, ShortPerLong
-		// times as many jobs can run. They use at most half of the admission window; the other half stays free for jobs
-		// that arrive meanwhile. Only the local lane allows this, because it has a single ingestor. In other lanes,
-		// jobs would wait here for memory while other ingestors are idle.
+		// One long document needs as much memory as ShortPerLong short ones, so ShortPerLong times as many jobs can run if
+		// all documents are short. They use at most half of the admission window; the other half stays free for jobs that
+		// arrive meanwhile. Only the local lane allows this, because it has a single ingestor. In other lanes, jobs would
+		// wait here for memory while other ingestors are idle.
 		o.Concurrency = max(c.IngestConcurrency, min(ingest.ShortPerLong*c.IngestConcurrency, c.Window/2))
 	}
 	if remote && lane != domain.LaneLocal && lane != domain.LaneLocalScan {
