@@ -110,8 +110,8 @@ func (p *Program) writeSources(answer *client.AgentAnswer) {
 	}
 }
 
-// agent returns the id of the agent to ask: the one given by the flags, or the one that answers from the chosen
-// datastore. If the datastore has no agent, it creates one, unless answerable returns an error.
+// agent returns the id of the agent to ask: the one in the flags, or the one that answers from the chosen datastore. If
+// the datastore has none, agent creates one unless answerable returns an error.
 func (p *Program) agent(ctx context.Context, c *client.Client, f askFlags, q client.AgentQuery) (id string, err error) {
 	if IsID(f.agent) {
 		return f.agent, nil
@@ -160,8 +160,8 @@ func (p *Program) agent(ctx context.Context, c *client.Client, f askFlags, q cli
 	return made.Id, nil
 }
 
-// answerable returns an error if no agent could answer the question from the datastore, for example because it is
-// empty. This avoids creating useless agents.
+// answerable returns an error if no agent could answer the question from the datastore, for example because it's empty.
+// It keeps useless agents from being created.
 func answerable(ctx context.Context, c *client.Client, store *client.Datastore, q client.AgentQuery) error {
 	none := func(format string, args ...any) error { return WithExit(NotFound, fmt.Errorf(format, args...)) }
 	if q.ConversationId != nil {
@@ -189,8 +189,8 @@ func answerable(ctx context.Context, c *client.Client, store *client.Datastore, 
 	}
 }
 
-// onlyDatastore returns the id of the only datastore, for commands that were not given one. If there are several, the
-// error starts with `usage` and lists them along with `agents`.
+// onlyDatastore returns the only datastore's id, for commands that don't name one. If there are several, the error
+// starts with `usage` and lists them along with `agents`.
 func onlyDatastore(ctx context.Context, c *client.Client, usage string, agents []Named) (id string, err error) {
 	var stores []string
 	for d, err := range c.ListDatastores(ctx) {

@@ -1,6 +1,6 @@
 // Package cli implements the command line: everything that commands share (command tree, help, flags, exit codes, text
-// and JSON output) and the commands that are clients of a running service. Its subpackages contain the commands that
-// measure a service (measure), access its data directly (operate), and show how the pipeline processes a file or site
+// and JSON output) and the commands that are clients of a running service. Its subpackages contain commands that
+// measure a service (measure), access its data directly (operate), or show how the pipeline processes a file or site
 // (inspect). They import cli; cli imports none of them.
 package cli
 
@@ -37,7 +37,7 @@ const (
 	GroupProcess = "process"
 )
 
-// Root returns the program's command tree. If the command line contains no command, `serve` runs.
+// Root returns the program's command tree. `serve` runs if the command line names no command.
 func (p *Program) Root(serve *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	var showVersion bool
 	file, _, _ := strings.Cut(p.Name, " ")
@@ -112,7 +112,7 @@ func (p *Program) printVersion() error {
 	return nil
 }
 
-// Execute runs the command in args. If the arguments are invalid, the error includes the usage.
+// Execute runs the command in args. Errors about invalid arguments include the usage.
 func (p *Program) Execute(ctx context.Context, root *cobra.Command, args []string) error {
 	args = normaliseFlags(root, args)
 	root.SetArgs(args)
@@ -142,7 +142,7 @@ func (p *Program) Execute(ctx context.Context, root *cobra.Command, args []strin
 // ownUsage annotates commands whose error messages already contain their usage.
 const ownUsage = "own-usage"
 
-// WithoutUsage marks cmd as a command whose error messages don't need an extra usage line, and returns it.
+// WithoutUsage returns cmd, marked as a command whose error messages don't need an extra usage line.
 func WithoutUsage(cmd *cobra.Command) *cobra.Command {
 	if cmd.Annotations == nil {
 		cmd.Annotations = map[string]string{}
@@ -151,7 +151,7 @@ func WithoutUsage(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// isArgumentError reports whether err comes from cobra's argument and flag checks.
+// isArgumentError reports whether err comes from cobra's checks of arguments and flags.
 func isArgumentError(cmd *cobra.Command, err error) bool {
 	if cmd.Args == nil {
 		return false
@@ -161,7 +161,7 @@ func isArgumentError(cmd *cobra.Command, err error) bool {
 		cmd.ValidateRequiredFlags() != nil && strings.HasPrefix(err.Error(), "required flag")
 }
 
-// normaliseFlags adds the second dash to long flags written with only one, so both forms are accepted.
+// normaliseFlags also accepts long flags with only one dash, by adding the second one.
 func normaliseFlags(root *cobra.Command, args []string) []string {
 	names := map[string]bool{}
 	walk(root, func(cmd *cobra.Command) {
@@ -188,8 +188,8 @@ func walk(cmd *cobra.Command, visit func(*cobra.Command)) {
 	}
 }
 
-// noSuchCommand checks the arguments of a command that takes none. It treats the first argument as a mistyped command
-// and suggests a similar one if it exists.
+// noSuchCommand rejects any arguments to a command that takes none. It treats the first one as a mistyped command and
+// suggests a similar one if there is one.
 func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -200,8 +200,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	return Misusedf("unknown command %q; run %s --help for a list", args[0], cmd.CommandPath())
 }
 
-// subcommandMissing returns an error for an unknown subcommand. If there are no arguments, the error lists the
-// subcommands.
+// subcommandMissing returns an error for an unknown subcommand or, without arguments, one that lists the subcommands.
 func subcommandMissing(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return Misusedf("unknown command %q%s", cmd.Name()+" "+args[0], similarCommand(cmd, args[0]))
@@ -224,7 +223,7 @@ func similarCommand(cmd *cobra.Command, word string) string {
 	return ""
 }
 
-// flagFault returns the error to report after cobra rejected a flag with err. It suggests a similar flag if one exists.
+// flagFault returns the error for a flag that cobra rejected with err. It suggests a similar flag if there is one.
 func flagFault(cmd *cobra.Command, err error) error {
 	var none *pflag.NotExistError
 	if !errors.As(err, &none) {
@@ -290,7 +289,7 @@ func AtMost(n int) cobra.PositionalArgs {
 	}
 }
 
-// Input returns standard input. Reads fail once ctx is done, so that a command waiting for input can be stopped.
+// Input returns standard input. Reads fail once ctx is done, so a command waiting for input can be stopped.
 func (p *Program) Input(ctx context.Context) io.Reader {
 	out, in := io.Pipe()
 	go func() { // runs until the input or the process ends, because reads from a terminal or pipe cannot be cancelled
@@ -309,8 +308,8 @@ func (p *Program) PrintJSON(v any) error {
 	return nil
 }
 
-// ProgressWriter returns the writer for progress messages. If --json is set, this is standard error, so that standard
-// output contains only the result.
+// ProgressWriter returns the writer for progress messages: standard error if --json is set, so that standard output
+// contains only the result.
 func (p *Program) ProgressWriter() io.Writer {
 	if p.JSON {
 		return p.Err

@@ -92,7 +92,7 @@ func (p *Program) datastoresCommand() *cobra.Command {
 	return stores
 }
 
-// Exactly returns an argument check that requires exactly one argument. Error messages call it `noun`.
+// Exactly returns a check for exactly one argument, called `noun` in error messages.
 func Exactly(noun string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {

@@ -25,12 +25,12 @@ const maxDocument = 10 << 20
 // Maximum length of a line in a list of web addresses, in bytes.
 const maxLine = 8 << 10
 
-// fields holds, for each document property, the JSON fields to try in order. Dots separate nested field names.
+// fields lists, for each document property, the JSON fields to try in order. Dots separate nested field names.
 type fields struct {
 	text, name, id, source, metadata []string
 }
 
-// defaultFields returns field names that are common in exports.
+// defaultFields returns field names common in exports.
 func defaultFields() fields {
 	return fields{
 		text:     []string{"text", "content", "pageContent", "page_content", "body", "config.text"},
@@ -41,8 +41,8 @@ func defaultFields() fields {
 	}
 }
 
-// listFields are the JSON fields that may contain an export's lists. Their items are documents or objects with further
-// lists.
+// listFields are the JSON fields in which exports keep their lists. A list's items are documents, or objects with
+// further lists.
 var listFields = []string{"documents", "datasources", "datastores", "data", "items", "results", "records", "pages"}
 
 // errUnusable says why a single document cannot be imported. The import continues with the others.
@@ -53,9 +53,9 @@ type errUnusable struct {
 
 func (e *errUnusable) Error() string { return e.why }
 
-// readDocuments iterates over an import's documents. These are JSON objects, either one after another, in an array, or
-// nested in an export's lists. An errUnusable concerns a single document, and the iteration continues after it. Any
-// other error ends the iteration.
+// readDocuments iterates over an import's documents. These are JSON objects, one after another, in an array, or nested
+// in an export's lists. The iteration continues after an errUnusable, which concerns a single document, and ends with
+// any other error.
 func readDocuments(r io.Reader, f fields) iter.Seq2[*document, error] {
 	return func(yield func(*document, error) bool) {
 		in := &bounded{r: bufio.NewReader(r)}
@@ -78,7 +78,7 @@ func readDocuments(r io.Reader, f fields) iter.Seq2[*document, error] {
 // errStopped stops reading an import when the loop over its documents ends early.
 var errStopped = errors.New("stopped by the consumer")
 
-// bounded is a reader that fails if the current document, which starts at offset `mark`, is too large.
+// bounded is a reader that fails if the current document, which starts at offset `mark`, gets too large.
 type bounded struct {
 	r          *bufio.Reader
 	read, mark int64
@@ -103,7 +103,7 @@ type walker struct {
 	n      int // number of documents found so far
 }
 
-// Maximum nesting depth of lists. For example, an export may contain datastores that contain datasources.
+// Maximum nesting depth of lists. An export may contain datastores that contain datasources, for example.
 const maxLists = 4
 
 // value reads a JSON value: an array of values, a document, or an object with lists of documents.
@@ -139,8 +139,8 @@ func unexpectedEOF(err error) error {
 	return err
 }
 
-// object reads the remainder of a JSON object after its opening brace. It processes lists of documents as it reads
-// them, so an export may have any size.
+// object reads the rest of a JSON object whose opening brace has been read. It processes lists of documents as it goes,
+// so an export may have any size.
 func (w *walker) object(depth int) error {
 	rest := map[string]json.RawMessage{}
 	listed := false
@@ -191,8 +191,8 @@ func (w *walker) object(depth int) error {
 // Maximum number of bytes isList reads ahead.
 const maxListLookahead = 4 << 10
 
-// isList reports whether the next value is an empty array or an array of objects. This distinguishes a list of
-// documents from a document that happens to have a field named "data".
+// isList reports whether the next value is an empty array or an array of objects. It tells a list of documents from a
+// document that happens to have a field named "data".
 func (w *walker) isList() bool {
 	ahead, err := io.ReadAll(io.LimitReader(w.dec.Buffered(), maxListLookahead))
 	if err != nil {
@@ -208,7 +208,7 @@ func (w *walker) isList() bool {
 }
 
 // startsArray reports whether text, which follows a field name, starts an array that may contain documents. `known` is
-// false if text is too short to tell.
+// false if there is too little text to tell.
 func startsArray(text []byte) (is, known bool) {
 	const space = " \t\r\n"
 	text = bytes.TrimLeft(text, space+":")
@@ -297,7 +297,7 @@ func firstOf(texts ...string) string {
 	return ""
 }
 
-// first returns the first text or number found in the named fields, along with that field's name.
+// first returns the first text or number among the named fields, and its field's name.
 func (f fields) first(object map[string]json.RawMessage, names []string) (text, name string) {
 	for _, name := range names {
 		if text := rawText(lookUp(object, name)); text != "" {
@@ -339,7 +339,7 @@ func rawText(raw json.RawMessage) string {
 	return ""
 }
 
-// metadataOf returns the metadata in types that filters support: strings, numbers, booleans and lists.
+// metadataOf returns the metadata, in the types that filters support: strings, numbers, booleans and lists.
 func (f fields) metadataOf(object map[string]json.RawMessage) (map[string]any, error) {
 	out := map[string]any{}
 	for _, name := range f.metadata {
@@ -361,8 +361,8 @@ func (f fields) metadataOf(object map[string]json.RawMessage) (map[string]any, e
 	return out, nil
 }
 
-// readAddresses reads a list of web addresses, one per line, and yields the document that `make` returns for each. A #
-// starts a comment.
+// readAddresses reads web addresses, one per line, and yields the document that `make` returns for each. A # starts a
+// comment.
 func readAddresses(r io.Reader, make func(address string) (*document, error)) iter.Seq2[*document, error] {
 	return func(yield func(*document, error) bool) {
 		lines := bufio.NewScanner(r)

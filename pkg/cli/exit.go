@@ -15,7 +15,7 @@ import (
 // Exit is a command's exit code.
 type Exit int
 
-// Exit codes. Scripts rely on them, so their meanings must never change.
+// Exit codes. Scripts rely on them, so never change what they mean.
 const (
 	OK          Exit = 0
 	Failed      Exit = 1   // the operation failed
@@ -110,7 +110,7 @@ func ExitOfStatus(status int) Exit {
 	}
 }
 
-// Report writes a command's error to errs, as a JSON object if asJSON is set and as a line of text otherwise.
+// Report writes a command's error to errs, as a JSON object if asJSON is set and otherwise as a line of text.
 func Report(errs io.Writer, program string, err error, asJSON bool) {
 	if !asJSON {
 		fmt.Fprintf(errs, "%s: %s\n", program, Printable(err.Error()))
@@ -128,7 +128,7 @@ func Report(errs io.Writer, program string, err error, asJSON bool) {
 	}})
 }
 
-// Printable replaces control characters in untrusted text, because they could manipulate the terminal.
+// Printable replaces control characters in untrusted text, which could manipulate the terminal.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {

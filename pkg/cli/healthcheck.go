@@ -17,12 +17,12 @@ import (
 	"github.com/sluice/sluice/pkg/config"
 )
 
-// Time limit for the check. It exceeds a process's own limit for checking its dependencies.
+// Time limit for the check, longer than a process's own limit for checking its dependencies.
 const healthcheckTimeout = 6 * time.Second
 
-// Healthcheck returns the command that checks whether the process at SLUICE_ADDR is ready. Container images need it
-// because they contain no other program that could check this. `process` describes a process that has no default
-// address and so needs SLUICE_ADDR, such as "a crawler process". It is "" for the service.
+// Healthcheck returns the command that checks whether the process at SLUICE_ADDR is ready. Container images contain no
+// other program that could check this. `process` describes a process that needs SLUICE_ADDR because it has no default
+// address, such as "a crawler process". It is "" for the service.
 func (p *Program) Healthcheck(process string) *cobra.Command {
 	var given settings
 	cmd := &cobra.Command{
@@ -49,8 +49,7 @@ func (p *Program) Healthcheck(process string) *cobra.Command {
 	return WithoutUsage(cmd)
 }
 
-// healthcheck checks whether the process is ready. It returns the process's notes, keyed by component, or an error if
-// the process is not ready.
+// healthcheck returns the process's notes, keyed by component, or an error if the process is not ready.
 func healthcheck(ctx context.Context, process string, args, environ []string) (notes map[string]string, err error) {
 	c, err := config.Parse(args, environ)
 	if err != nil {

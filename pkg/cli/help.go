@@ -114,7 +114,7 @@ func writeFlags(b *strings.Builder, title string, flags *pflag.FlagSet) {
 // groupedSettings annotates commands whose flags are configuration settings. Their help groups the flags by subject.
 const groupedSettings = "grouped-settings"
 
-// writeSettings writes the flags that correspond to settings, grouped by subject, and returns the other flags.
+// writeSettings writes the flags for settings, grouped by subject, and returns the other flags.
 func writeSettings(b *strings.Builder, flags *pflag.FlagSet) (others *pflag.FlagSet) {
 	written := map[string]bool{}
 	for _, g := range config.Groups() {

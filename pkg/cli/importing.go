@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// Maximum number of documents, and of bytes of text, in one import unit. A unit's documents are sent together.
+// Limits on an import unit, whose documents are sent together: number of documents, and bytes of text.
 const (
 	unitDocuments = 100
 	unitBytes     = 1 << 20
@@ -114,7 +114,7 @@ func (p *Program) importFrom(ctx context.Context, f importFlags, path string) er
 	return p.printOutcome(ctx, s, err)
 }
 
-// documents detects a file's format from its beginning and returns its documents.
+// documents detects a file's format from its start and returns its documents.
 func (f importFlags) documents(in *bufio.Reader) (iter.Seq2[*document, error], error) {
 	var begin rune
 	for {
@@ -142,7 +142,7 @@ func (f importFlags) documents(in *bufio.Reader) (iter.Seq2[*document, error], e
 	return nil, Misusedf("the file has neither JSON objects nor web addresses: add other documents with sluice ingest")
 }
 
-// groupUnits groups text documents into units. It skips unusable documents and calls `unusable` for each.
+// groupUnits groups text documents into units. It calls `unusable` for each document it has to skip.
 func groupUnits(docs iter.Seq2[*document, error], unusable func(*errUnusable)) iter.Seq2[[]*document, error] {
 	return func(yield func([]*document, error) bool) {
 		var unit []*document

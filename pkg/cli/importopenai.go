@@ -81,8 +81,8 @@ func (p *Program) importOpenAI(ctx context.Context, f importOpenAIFlags) error {
 	return p.importStores(ctx, f, account)
 }
 
-// importStores imports all of the account's vector stores. If a store fails because of its own files, the import
-// continues with the next one.
+// importStores imports all of the account's vector stores. If one fails because of its own files, the import goes on
+// with the next.
 func (p *Program) importStores(ctx context.Context, f importOpenAIFlags, account *openaiaccount.Account) error {
 	var stores []openaiaccount.VectorStore
 	named := map[string]int{}
@@ -136,8 +136,8 @@ func (p *Program) importStore(ctx context.Context, f importOpenAIFlags, account 
 	return missing
 }
 
-// verify checks whether the datastore contains all of the vector store's files. `missing` is an error that says how
-// many are absent. err is set only if the comparison itself fails.
+// verify checks whether the datastore contains all of the vector store's files. If not, `missing` is an error that says
+// how many it lacks. err means that the comparison failed.
 func (a *accountFiles) verify(ctx context.Context, s *upload) (missing, err error) {
 	now, err := a.account.VectorStore(ctx, a.store.ID)
 	if err != nil {
@@ -200,8 +200,7 @@ type accountFiles struct {
 	ids     []string // ids of the listed files
 }
 
-// documents yields one unit per file in the vector store. A file is fetched when its unit is sent. Several files are
-// fetched concurrently.
+// documents yields one unit per file in the vector store. Files are fetched when their unit is sent, several at a time.
 func (a *accountFiles) documents(ctx context.Context) iter.Seq2[[]*document, error] {
 	return func(yield func([]*document, error) bool) {
 		for f, err := range a.account.Files(ctx, a.store.ID) {
@@ -235,8 +234,8 @@ func (a *accountFiles) document(f openaiaccount.StoreFile) *document {
 	return d
 }
 
-// fetch downloads the file or, if OpenAI does not allow that, its extracted text. It does nothing if the datastore
-// already has the file, because files at OpenAI never change.
+// fetch downloads the file or, if OpenAI doesn't allow that, its extracted text. If the datastore already has the file,
+// fetch does nothing, because files at OpenAI never change.
 func (a *accountFiles) fetch(ctx context.Context, f openaiaccount.StoreFile, d *document, dir string) error {
 	for _, kind := range []client.DatasourceType{client.DatasourceTypeFile, client.DatasourceTypeText} {
 		old := a.stored.latest(documentKey{kind, d.key})
@@ -288,8 +287,8 @@ func (d *document) asText(name, text string) *client.Document {
 	return &client.Document{Text: text, Name: ptrOrNil(cut(name)), Metadata: &client.Document_Metadata{CustomId: &d.key, AdditionalProperties: d.metadata}}
 }
 
-// unusable returns an errUnusable for a file that cannot be imported. A file that OpenAI could not read either is
-// reported as skipped, not failed. Errors that concern the whole account are returned unchanged.
+// unusable returns an errUnusable for a file that can't be imported. If OpenAI couldn't read the file either, it counts
+// as skipped, not failed. Errors that concern the whole account are returned unchanged.
 func (a *accountFiles) unusable(d *document, f openaiaccount.StoreFile, err error) error {
 	if !openaiaccount.ConcernsObject(err) {
 		return err
@@ -301,7 +300,7 @@ func (a *accountFiles) unusable(d *document, f openaiaccount.StoreFile, err erro
 	return &errUnusable{name: d.name, why: why, left: f.Status == "failed" || f.Status == "cancelled"}
 }
 
-// safeName turns a name into one that every file system accepts. It keeps the extension.
+// safeName turns a name into one that all file systems accept, keeping the extension.
 func safeName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r < ' ' || strings.ContainsRune(`/\:*?"<>|`, r) {

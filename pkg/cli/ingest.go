@@ -237,7 +237,7 @@ func (p *Program) ingest(ctx context.Context, f ingestFlags, args []string) erro
 	return p.printOutcome(ctx, s, err)
 }
 
-// present checks, before any work starts, that all named files exist and that every pattern matches a file.
+// present checks up front that all named files exist and that every pattern matches a file.
 func (f sourceFlags) present(args []string) error {
 	for _, arg := range args {
 		if isAddress(arg) {
@@ -290,7 +290,7 @@ func (p *Program) addArguments(ctx context.Context, s *upload, sources sourceFla
 	return seen, err
 }
 
-// mirror deletes documents from the datastore if their files no longer exist in the folders.
+// mirror deletes documents whose files no longer exist in the folders from the datastore.
 func (s *upload) mirror(ctx context.Context, roots []string, seen map[string]bool) error {
 	keys, err := deletedKeys(roots, s.stored.files(), seen)
 	if err != nil {
@@ -299,9 +299,9 @@ func (s *upload) mirror(ctx context.Context, roots []string, seen map[string]boo
 	return s.remove(ctx, keys)
 }
 
-// deletedKeys returns the custom ids of stored files that no longer exist in the folders. It omits files that exist but
-// are excluded by patterns. If a folder has no files but the datastore has files from it, deletedKeys returns an error,
-// because the folder is probably not mounted.
+// deletedKeys returns the custom ids of stored files that no longer exist in the folders. Files that exist but are
+// excluded by patterns don't count as deleted. If the datastore has files from a folder that is now empty, deletedKeys
+// returns an error, because the folder is probably not mounted.
 func deletedKeys(roots, keys []string, seen map[string]bool) (lost []string, err error) {
 	for _, root := range roots {
 		if isAddress(root) {
@@ -327,13 +327,13 @@ func deletedKeys(roots, keys []string, seen map[string]bool) (lost []string, err
 	return slices.Compact(lost), nil // folders may be nested
 }
 
-// mayExist reports whether a custom id is the path of a file that exists or that cannot be checked.
+// mayExist reports whether a custom id is the path of a file that exists or can't be checked.
 func mayExist(key string) bool {
 	info, err := os.Stat(filepath.FromSlash(key))
 	return err == nil && !info.IsDir() || errors.Is(err, fs.ErrPermission)
 }
 
-// isInside reports whether path is inside the folder root. As in custom ids, path uses forward slashes.
+// isInside reports whether path, with forward slashes as in custom ids, is inside the folder root.
 func isInside(root, path string) bool {
 	root = filepath.ToSlash(filepath.Clean(root))
 	return root == "." && !strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "../") ||

@@ -48,7 +48,7 @@ type Endpoint struct {
 	Config  config.Config
 }
 
-// Locate finds the service's address and an API key. If no key is configured and the service is on this machine, it
+// Locate finds the service's address and an API key. If no key is configured and the service runs on this machine, it
 // uses the key in the local data directory.
 func (w ConnectionFlags) Locate(environ []string) (Endpoint, error) {
 	if w.DataDir != "" {

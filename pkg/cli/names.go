@@ -10,14 +10,13 @@ import (
 
 var idForm = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
-// IsID reports whether the user's argument is an id rather than a name, judging by its format.
+// IsID reports whether the user's argument looks like an id rather than a name.
 func IsID(wanted string) bool { return idForm.MatchString(wanted) }
 
 // Named is an object with an id and a name, and with its workspace if the user can see several.
 type Named struct{ ID, Name, Workspace string }
 
-// Pick returns the id of the object with the wanted name. Error messages refer to the object as `kind`, such as
-// "datastore".
+// Pick returns the id of the object named `wanted`. `kind` is its kind in error messages, such as "datastore".
 func Pick(kind, wanted string, all []Named) (id string, err error) {
 	for _, same := range []func(a, b string) bool{func(a, b string) bool { return a == b }, strings.EqualFold} {
 		var found, shown []string
@@ -44,7 +43,7 @@ func Pick(kind, wanted string, all []Named) (id string, err error) {
 	return "", WithExit(NotFound, fmt.Errorf("%s %q does not exist; existing ones: %s", kind, wanted, firstNames(names)))
 }
 
-// Find returns the id of the object with this id or name. `each` must call `add` once for every object of the kind.
+// Find returns the id of the object with this id or name. `each` must call `add` for every object of the kind.
 func Find(kind, wanted string, each func(add func(Named)) error) (id string, err error) {
 	if IsID(wanted) {
 		return wanted, nil

@@ -10,14 +10,14 @@ import (
 
 // Progress shows an operation's progress.
 type Progress interface {
-	// Update shows how many of `total` items are done, including failed ones.
+	// Update shows how many of `total` items are done. Failed items count as done.
 	Update(done, failed, total int64)
-	// End must be called last. It prints text, if any, on a separate line.
+	// End must be called last. It prints text, if any, on a line of its own.
 	End(text string)
 }
 
-// NewProgress returns a Progress that writes to `out`. On a terminal, it redraws a single line. Elsewhere, such as in a
-// log, it writes a new line from time to time.
+// NewProgress returns a Progress that writes to `out`. On a terminal, it redraws a single line. Elsewhere, for example
+// in a log, it writes a new line now and then.
 func NewProgress(out io.Writer) Progress {
 	if Terminal(out) {
 		return NewBar(out)
@@ -45,7 +45,7 @@ func Terminal(out io.Writer) bool {
 // display is a Progress that can also print permanent lines and show a text next to the progress.
 type display interface {
 	Progress
-	// draw shows the text and that `done` of `total` items are finished.
+	// draw shows the text and how many of `total` items are done.
 	draw(done, total int64, text string)
 	// printLine prints a permanent line.
 	printLine(text string)
@@ -105,7 +105,7 @@ func (p *progressBar) End(text string) {
 // Minimum time between two lines.
 const progressLineEvery = 10 * time.Second
 
-// progressLines is a display that writes a line after a change, at most once per progressLineEvery, and one at the end.
+// progressLines is a display that writes changes as new lines, at most one per progressLineEvery, and a final line.
 type progressLines struct {
 	out     io.Writer
 	line    string // the current text

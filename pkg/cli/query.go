@@ -57,7 +57,7 @@ func (f *filterFlags) filters() (*client.Filters, error) {
 	return out, nil
 }
 
-// conditions adds those --filter values that are JSON to `out` and returns the others.
+// conditions adds --filter values in JSON to `out` and returns the others.
 func (f *filterFlags) conditions(out *client.Filters) (others []string, err error) {
 	var all []any
 	for _, text := range f.metadata {
@@ -91,8 +91,8 @@ func (f *filterFlags) conditions(out *client.Filters) (others []string, err erro
 	return others, nil
 }
 
-// alternatives returns the metadata values that a text may stand for: the string itself and, if it looks like a number
-// or boolean, that value too.
+// alternatives returns the metadata values that a text may mean: the string itself and, if it looks like a number or
+// boolean, that value.
 func alternatives(value string) []any {
 	var scalar any
 	if json.Unmarshal([]byte(value), &scalar) == nil {
@@ -188,8 +188,7 @@ func wantsText(noun string) cobra.PositionalArgs {
 // Maximum length in characters of a fragment in short output.
 const snippet = 240
 
-// writeFragments prints the fragments with their ranks. `offset` is the number of better results that are not in
-// `found`.
+// writeFragments prints the fragments with their ranks. `offset` is the number of better results left out.
 func writeFragments(w io.Writer, found []client.Fragment, offset int, full bool) {
 	if len(found) == 0 {
 		fmt.Fprintln(w, "No results.")

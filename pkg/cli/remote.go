@@ -17,8 +17,8 @@ const (
 	importAttempts      = 10 // within about 90 seconds, so that an import survives a restart of the service
 )
 
-// connect returns a client for the service. If no key is configured, it returns an error that explains how to get one.
-// If public is set, a missing key is not an error, because the requested object may be public.
+// connect returns a client for the service. Without a configured key, it returns an error that explains how to get one,
+// unless `public` is set, because the requested object may then be public.
 func (p *Program) connect(where ConnectionFlags, attempts int, public bool) (*client.Client, error) {
 	at, err := where.Locate(p.Environ)
 	if err != nil {
@@ -39,8 +39,7 @@ func (p *Program) connect(where ConnectionFlags, attempts int, public bool) (*cl
 	return c, nil
 }
 
-// Fault adds an exit code to the error from a request. The code depends on the service's error response or, if there
-// was none, on why.
+// Fault adds an exit code to a request's error, based on the service's response or on why there was none.
 func Fault(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -92,7 +91,7 @@ func datastore(ctx context.Context, c *client.Client, wanted string) (*client.Da
 	return &d, nil
 }
 
-// datastoreOrNew is like datastore, but creates the datastore if none has this name and create is set.
+// datastoreOrNew is like datastore, but if `create` is set and no datastore has this name, it creates one.
 func (p *Program) datastoreOrNew(ctx context.Context, c *client.Client, wanted string, create bool) (*client.Datastore, error) {
 	d, err := datastore(ctx, c, wanted)
 	if err == nil || ExitOf(err) != NotFound || IsID(wanted) {

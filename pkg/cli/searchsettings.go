@@ -123,7 +123,7 @@ func (p *Program) synonyms(ctx context.Context, c *client.Client, args []string)
 	return nil
 }
 
-// rulesIn returns a synonyms file's rules, one per line, and each rule's line number.
+// rulesIn returns the rules in a synonyms file, one per line, and their line numbers.
 func rulesIn(text string) (rules []string, lines []int) {
 	rules = []string{}
 	n := 0
@@ -138,8 +138,8 @@ func rulesIn(text string) (rules []string, lines []int) {
 
 var rulePattern = regexp.MustCompile(`^synonyms\[(\d+)\]$`)
 
-// atLine adds the file name and the line numbers of invalid rules to the service's error. `lines` contains each rule's
-// line number.
+// atLine adds the file name and the invalid rules' line numbers to the service's error. `lines` are all rules' line
+// numbers.
 func atLine(err error, file string, lines []int) error {
 	var e *client.Error
 	if !errors.As(err, &e) {
@@ -193,7 +193,7 @@ func (p *Program) settings(ctx context.Context, c *client.Client, args []string,
 	return p.storedSettings(made)
 }
 
-// settingsOf returns the search settings that a client can update.
+// settingsOf returns the search settings that clients can update.
 func settingsOf(s *client.SearchSettings) client.SearchSettingsUpdate {
 	return client.SearchSettingsUpdate{Synonyms: &s.Synonyms, StopWords: &s.StopWords, KeepWords: &s.KeepWords, Boosts: &s.Boosts, Pins: &s.Pins}
 }

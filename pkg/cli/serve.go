@@ -33,7 +33,7 @@ func (p *Program) Serve(serve func(context.Context, config.Config) error) *cobra
 	return WithoutUsage(cmd)
 }
 
-// settings collects the values of serve's setting flags. Package config parses them later.
+// settings collects the values of serve's setting flags, for package config to parse.
 type settings struct{ args []string }
 
 // flags adds every setting as a flag, for help and completion.
@@ -63,7 +63,7 @@ func (s *settings) flags(cmd *cobra.Command) {
 	})
 }
 
-// settingAliases maps flag names known from other servers to the setting serve suggests instead.
+// settingAliases maps flags that other servers have to the settings that serve suggests instead.
 var settingAliases = map[string]string{
 	"port": "addr 127.0.0.1:8080", "host": "addr 127.0.0.1:8080", "listen": "addr 127.0.0.1:8080", "bind": "addr 127.0.0.1:8080", "address": "addr 127.0.0.1:8080",
 	"p": "addr 127.0.0.1:8080", "d": "data-dir DIRECTORY", "data": "data-dir DIRECTORY", "dir": "data-dir DIRECTORY", "key": "api-key KEY",
@@ -78,7 +78,7 @@ func suggestedSetting(cmd *cobra.Command, name string) string {
 	return SimilarFlag(cmd, name)
 }
 
-// settingFlag is a setting's flag. It passes the user's text to package config, which validates it.
+// settingFlag is a setting's flag. Package config validates its value.
 type settingFlag struct {
 	*settings
 	name, value string

@@ -21,7 +21,7 @@ import (
 // Maximum length of a custom id in characters. Matches the service's limit.
 const maxCustomID = 200
 
-// skippedExtensions lists extensions of files that contain no text. Such files are skipped when found in a folder.
+// skippedExtensions lists extensions of files without text, which are skipped in folders.
 var skippedExtensions = func() map[string]bool {
 	all := map[string]bool{}
 	for _, ending := range strings.Fields(`gif ico bmp psd mp3 mp4 m4a mov avi mkv wav flac ogg webm
@@ -31,12 +31,12 @@ var skippedExtensions = func() map[string]bool {
 	return all
 }()
 
-// pictureExtensions lists picture extensions. Some pictures are scans, but most pictures in folders are not, so a
-// picture found in a folder is sent only if a pattern names its extension.
+// pictureExtensions lists picture extensions. Some pictures are scans, but most of those in folders aren't, so pictures
+// in folders are sent only if a pattern names their extension.
 var pictureExtensions = map[string]bool{".png": true, ".jpg": true, ".jpeg": true, ".webp": true, ".tif": true, ".tiff": true}
 
 // archiveExtension is the extension of archives. Like pictures, archives in folders are sent only if a pattern names
-// their extension, because an archive often contains what the folder contains, too.
+// their extension, because they often duplicate the folder's content.
 const archiveExtension = ".zip"
 
 // choice selects files in folders.
@@ -56,8 +56,7 @@ func newChoice(include, exclude []string) choice {
 	return c
 }
 
-// includes reports whether a file is selected. Patterns are matched against both its name and `below`, its path
-// relative to the folder.
+// includes reports whether a file is selected. Patterns may match its name or `below`, its path relative to the folder.
 func (c choice) includes(below string) bool {
 	matches := func(patterns []*regexp.Regexp) bool {
 		for _, p := range patterns {
@@ -75,7 +74,7 @@ func (c choice) names(extension string) bool {
 }
 
 // globRegexp converts a pattern to a regular expression: * matches anything except /, ** matches anything, ? matches
-// one character, and [a-z] matches one of these characters.
+// one character, and [a-z] matches one character in the range.
 func globRegexp(pattern string) *regexp.Regexp {
 	var b strings.Builder
 	b.WriteString("^")
@@ -155,7 +154,7 @@ func isSitemap(u *url.URL) bool {
 	return strings.HasSuffix(strings.TrimSuffix(name, ".gz"), ".xml") && strings.Contains(name, "sitemap")
 }
 
-// file returns the document for a local file. Its custom id is the path as given, so the next run recognises it.
+// file returns the document for a local file. The custom id is the path as given, so the next run recognises the file.
 func file(path string, found bool, metadata map[string]any) *document {
 	return &document{
 		name: path, kind: client.DatasourceTypeFile, key: customID(filepath.ToSlash(filepath.Clean(path))), path: path,
@@ -304,7 +303,7 @@ func noSuchFile(arg string) error {
 	return WithExit(NotFound, fmt.Errorf("file or folder %q does not exist; web addresses begin with https://", arg))
 }
 
-// filesMatching iterates over files that match a pattern, for shells that do not expand patterns.
+// filesMatching iterates over files that match a pattern, in case the shell has not expanded it.
 func (f sourceFlags) filesMatching(pattern string, left skipFunc) iter.Seq2[*document, error] {
 	slashed := filepath.ToSlash(pattern)
 	fixed := slashed[:strings.IndexAny(slashed, "*?[")]
@@ -318,7 +317,7 @@ func (f sourceFlags) filesMatching(pattern string, left skipFunc) iter.Seq2[*doc
 	matches := func(path string) bool { return re.MatchString(filepath.ToSlash(filepath.Clean(path))) }
 	return func(yield func(*document, error) bool) {
 		n := 0
-		// Files that do not match the pattern don't count as skipped.
+		// Only files that match the pattern count as skipped.
 		leftOut := func(name, why string) {
 			if matches(name) {
 				n++

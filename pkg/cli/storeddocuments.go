@@ -25,7 +25,7 @@ type document struct {
 	found    bool                     // found in a folder, not named as an argument
 
 	// fetch gets the content, for example from another service, and fills in the fields above. It is nil if they are
-	// already set.
+	// already filled in.
 	fetch func(ctx context.Context) error
 	// drop deletes files created by fetch. It may be nil.
 	drop func()
@@ -45,8 +45,8 @@ type documentKey struct {
 	key  string
 }
 
-// storedDocuments holds a datastore's datasources that can be recognised by a custom id or address. They come from the
-// service, not from local storage, so an upload can be continued on another machine.
+// storedDocuments holds the datastore's datasources that have a custom id or address to recognise them by. They are
+// read from the service, not from local storage, so an upload can be continued on another machine.
 type storedDocuments struct {
 	mu sync.Mutex
 	of map[documentKey][]storedDocument
@@ -101,7 +101,7 @@ func storedDocumentOf(d client.Datasource) storedDocument {
 	}
 }
 
-// find returns the stored version that equals the document, if any, and all other stored versions.
+// find returns the stored version that equals the document, if any, and the other stored versions.
 func (l *storedDocuments) find(d *document) (same *storedDocument, others []storedDocument) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -119,8 +119,7 @@ func (l *storedDocuments) find(d *document) (same *storedDocument, others []stor
 	return same, all
 }
 
-// equals reports whether the stored document k has the same content and metadata as d, so that d does not have to be
-// sent again.
+// equals reports whether stored document k has the same content and metadata as d, so d doesn't have to be sent again.
 func (d *document) equals(k storedDocument) bool {
 	switch d.kind {
 	case client.DatasourceTypeFile:

@@ -21,8 +21,8 @@ const (
 	taskWorkers  = 4
 )
 
-// upload adds documents to a datastore and waits until they are searchable. It can be run again, because documents that
-// are already stored are not sent again.
+// upload adds documents to a datastore and waits until they are searchable. It can be rerun, because it doesn't send
+// documents that are already stored.
 type upload struct {
 	client   *client.Client
 	stored   *storedDocuments
@@ -41,7 +41,7 @@ type upload struct {
 	lastEvent     time.Time
 }
 
-// task runs concurrently with upload.run's main loop, which then calls the returned function.
+// task runs concurrently with upload.run's main loop, which then calls the function it returns.
 type task func(context.Context) func() error
 
 // run adds all documents to the datastore. Each unit's documents are sent together.
@@ -190,7 +190,7 @@ func (s *upload) recordSent(r uploadResult) {
 	delete(s.earlyEvents, id)
 }
 
-// refused records a document that the service rejected or that could not be read.
+// refused records a document that couldn't be read or that the service rejected.
 func (s *upload) refused(d *document, err error) {
 	var refused *client.Error
 	var unusable *errUnusable

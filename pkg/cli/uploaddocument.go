@@ -30,9 +30,8 @@ type uploadResult struct {
 	err       error
 }
 
-// send sends a unit's documents, except those already stored. If a single document fails, the failure is part of its
-// result; an error from send itself ends the run. `salt` makes the idempotency keys differ from those of earlier
-// requests.
+// send sends a unit's documents, except those already stored. A single document's failure is part of its result; an
+// error from send ends the run. `salt` makes the idempotency keys differ from earlier requests'.
 func (s *upload) send(ctx context.Context, unit []*document, salt string) ([]uploadResult, error) {
 	var batch []uploadResult
 	var texts []*document
@@ -71,7 +70,7 @@ func isFinal(status client.DatasourceStatus) bool {
 	return status == client.DatasourceStatusSynched || status == client.DatasourceStatusError || status == client.DatasourceStatusSkipped
 }
 
-// isFatal reports whether err ends the whole run because it concerns the service or the key, not just one document.
+// isFatal reports whether err ends the whole run, because it concerns the service or the key rather than one document.
 func isFatal(err error) bool {
 	if err == nil {
 		return false
@@ -99,8 +98,8 @@ func (s *upload) resend(ctx context.Context, d *document, k storedDocument, othe
 	return uploadResult{doc: d, stored: k, processed: true, known: true, others: others, err: err}
 }
 
-// replaces returns the stored archive that the document is a new version of, or nil if there is none. Metadata of an
-// archive cannot be changed, so an archive with other metadata is added as a new datasource.
+// replaces returns the stored archive that the document is a new version of, or nil if there is none. An archive's
+// metadata can't be changed, so an archive with other metadata becomes a new datasource.
 func (d *document) replaces(others []storedDocument) *storedDocument {
 	for _, k := range others {
 		if k.archive && d.path != "" && (d.metadata == nil || sameJSON(d.metadata, k.metadata)) {
@@ -110,7 +109,7 @@ func (d *document) replaces(others []storedDocument) *storedDocument {
 	return nil
 }
 
-// replace sends a new version of a stored archive, so that only files that have changed are read.
+// replace sends a new version of a stored archive, so that only changed files are read again.
 func (s *upload) replace(ctx context.Context, d *document, k storedDocument, others []storedDocument) uploadResult {
 	others = slices.DeleteFunc(slices.Clone(others), func(other storedDocument) bool { return other.id == k.id })
 	f, err := os.Open(d.path)
@@ -126,9 +125,9 @@ func (s *upload) replace(ctx context.Context, d *document, k storedDocument, oth
 	return r
 }
 
-// create uploads a file or adds a page or site. If a run is killed before it receives the response, the next run uses
-// the same idempotency key and so does not create the document twice. The key changes only when the document's versions
-// in the datastore change.
+// create uploads a file or adds a page or site. If the run is killed before it receives the response, the next run uses
+// the same idempotency key, so the document isn't created twice. The key changes only with the document's versions in
+// the datastore.
 func (s *upload) create(ctx context.Context, d *document, others []storedDocument, salt string) (*client.Datasource, error) {
 	ids := lists.Map(others, func(k storedDocument) string { return k.id })
 	slices.Sort(ids)
@@ -153,9 +152,9 @@ func digestOf(parts ...any) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// upsert uploads several texts in one request, and the service rejects invalid texts individually. If it rejects the
-// whole request, upsert uploads the texts one by one, because together they may be too large, or an older version of
-// the service may reject them all because of one.
+// upsert uploads several texts in one request, in which the service rejects invalid texts individually. If the whole
+// request is rejected, upsert uploads the texts one by one: together they may be too large, or an older version of the
+// service may have rejected them all because of one.
 func (s *upload) upsert(ctx context.Context, docs []*document) ([]uploadResult, error) {
 	if len(docs) == 0 {
 		return nil, nil

@@ -11,10 +11,10 @@ import (
 	"github.com/sluice/sluice/pkg/sleep"
 )
 
-// Maximum number of datasources requested one by one. Beyond that, the whole list is read.
+// Maximum number of datasources to request one by one. For more, the whole list is read.
 const maxSingleRequests = 50
 
-// listen forwards the datastore's changes to `news` and reconnects when the stream breaks.
+// listen forwards the datastore's changes to `news` and reconnects if the stream breaks.
 func (s *upload) listen(ctx context.Context, news chan<- client.Change) {
 	for ctx.Err() == nil {
 		changes, err := s.client.WatchDatastore(ctx, s.storeID)
@@ -76,8 +76,7 @@ func (s *upload) requestState(id string) task {
 
 // requestAllStates requests the states of all pending datasources.
 func (s *upload) requestAllStates(ctx context.Context) func() error {
-	// Only the main loop may access s.waiting. It calls the returned function, but code outside that function runs
-	// concurrently.
+	// Only the main loop, which calls the returned function, may access s.waiting. The code outside runs concurrently.
 	return func() error {
 		if len(s.waiting) <= maxSingleRequests {
 			for id := range s.waiting {
@@ -118,8 +117,7 @@ func (s *upload) requestAllStates(ctx context.Context) func() error {
 	}
 }
 
-// resendDeleted sends a document again because its datasource was deleted, perhaps after this run found it in the
-// datastore.
+// resendDeleted sends a document again whose datasource was deleted, perhaps after this run found it in the datastore.
 func (s *upload) resendDeleted(id string) {
 	d := s.waiting[id]
 	if d == nil {
@@ -191,7 +189,7 @@ func (s *upload) delete(d *document, id string) task {
 	}
 }
 
-// requestPartsResult requests the outcome for a site's pages or an archive's files. `n` is the index of the document in
+// requestPartsResult requests the outcome for a site's pages or an archive's files. `n` is the document's index in
 // s.out.Documents.
 func (s *upload) requestPartsResult(doc *document, n int) task {
 	id := s.out.Documents[n].ID

@@ -15,12 +15,11 @@ import (
 )
 
 const (
-	// Changed files are added only after this long without changes, so that a file is not read while it is being
-	// copied.
+	// Changed files are added after this long without changes, so that they aren't read while being copied.
 	quietTime = 300 * time.Millisecond
-	// Maximum delay before changed files are added if changes continue.
+	// Maximum delay before changed files are added if they keep changing.
 	maxQuietWait = 5 * time.Second
-	// Interval between checks that supplement events, because some file systems report none.
+	// Polling interval. Some file systems report no events.
 	pollInterval = time.Minute
 )
 
@@ -41,7 +40,7 @@ type watcher struct {
 	emptyFolders map[string]bool      // folders already reported as empty
 }
 
-// watch adds the documents named by the arguments. It then watches the folders among them and adds changed files until
+// watch adds the documents named by the arguments. Then it watches the folders among them and adds changed files until
 // ctx is done.
 func (p *Program) watch(ctx context.Context, s *upload, sources sourceFlags, args []string, mirror bool) error {
 	notify, err := fsnotify.NewWatcher()
@@ -72,8 +71,8 @@ func (p *Program) watch(ctx context.Context, s *upload, sources sourceFlags, arg
 	return w.follow(ctx)
 }
 
-// printWatchOutcome prints and clears the results of one check of the folders. Unlike printOutcome, it returns no error
-// if only some documents failed.
+// printWatchOutcome prints and clears the results of one check of the folders. Unlike printOutcome, it doesn't return
+// an error if only some documents failed.
 func (p *Program) printWatchOutcome(ctx context.Context, s *upload, err error) error {
 	if ctx.Err() != nil && err != nil {
 		return nil
@@ -147,7 +146,7 @@ func (w *watcher) step(ctx context.Context) error {
 	return w.p.printWatchOutcome(ctx, w.s, err)
 }
 
-// addAll starts watching all folders that are not watched yet.
+// addAll starts watching any folders that aren't watched yet.
 func (w *watcher) addAll() error {
 	for _, root := range w.roots {
 		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -174,7 +173,7 @@ func (w *watcher) addAll() error {
 	return nil
 }
 
-// changes describes how the folders differ from their state at the last check.
+// changes holds what has changed in the folders since the last check.
 type changes struct {
 	sent    []*document
 	deleted []string // custom ids
@@ -212,9 +211,8 @@ func (w *watcher) scan() (changes, error) {
 	return c, nil
 }
 
-// keepUnmounted protects the documents from a watched folder that has become empty. Such a folder is probably not
-// mounted, so the datastore must keep its files. Unless `has` says that the folder is not empty, keepUnmounted adds its
-// known files to `now`.
+// keepUnmounted keeps the documents from a watched folder that has become empty, because it is probably just not
+// mounted. Unless `has` says that the folder has files, keepUnmounted adds its known files to `now`.
 func (w *watcher) keepUnmounted(root string, has bool, now map[string]fileState) {
 	if has {
 		w.emptyFolders[root] = false

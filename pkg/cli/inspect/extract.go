@@ -36,8 +36,8 @@ const (
 	formatChunks = "chunks"
 )
 
-// Extract returns the command that prints the text of files as ingestion reads it. `open` returns an extractor and a
-// chunker for the given settings.
+// Extract returns the command that prints the text that ingestion would read from files. `open` returns an extractor
+// and a chunker for the given settings.
 func Extract(p *cli.Program, open func(config.Config) (*extract.Extractor, *chunk.Chunker)) *cobra.Command {
 	return p.Plain("extract FILE…", "Print the text that ingestion extracts from files", func(ctx context.Context, args []string) error {
 		return runExtract(ctx, p, open, args)
@@ -78,8 +78,8 @@ func runExtract(ctx context.Context, p *cli.Program, open func(config.Config) (*
 	chunker = chunker.Sized(sizes)
 	failed := 0
 	for _, file := range flags.Args() {
-		// For text output, print table rows as tab-separated cells. Rows written as "column: value" are hard to read in
-		// a terminal and to compare with other tools' output.
+		// For text output, print table rows as tab-separated cells. "column: value" rows are hard to read in a terminal and
+		// to compare with other tools' output.
 		doc, err := readFile(ctx, reader, extract.Request{Path: file, Name: file, Declared: *mime, PlainRows: *format == formatText})
 		if err != nil {
 			if ctx.Err() != nil {
@@ -113,8 +113,8 @@ func runExtract(ctx context.Context, p *cli.Program, open func(config.Config) (*
 	return nil
 }
 
-// readFile extracts a file. It first opens the file in this process, because the child process would report a missing
-// file in its own words.
+// readFile extracts a file. It opens the file in this process first, because the child process would word the error for
+// a missing file differently.
 func readFile(ctx context.Context, reader *extract.Extractor, req extract.Request) (*domain.Document, error) {
 	f, err := os.Open(req.Path)
 	if err != nil {
@@ -155,7 +155,7 @@ type extractedBlock struct {
 	Time   string           `json:"time,omitempty"`
 	Offset int              `json:"offset"`
 	Links  []extractedLink  `json:"links,omitempty"`
-	// Confidence is set if the text was recognised in a picture within the document.
+	// Confidence is set for text recognised in a picture within the document.
 	Confidence float64 `json:"confidence,omitempty"`
 }
 

@@ -36,8 +36,8 @@ out), the number of links from the root, the address, and the reason. Requests a
 service is needed. The crawler's settings apply, such as SLUICE_CRAWL_DELAY and SLUICE_USER_AGENT. Exits with 1 if the
 site cannot be read.`
 
-// Plan returns the command that prints the plan for a site's crawl. `open` returns a crawler that does not coordinate
-// its requests with others, and a function that closes it.
+// Plan returns the command that prints a site's crawl plan. `open` returns a crawler that doesn't coordinate its
+// requests with other crawlers, and a function to close it.
 func Plan(p *cli.Program, open func(config.Config) (crawler *crawl.Crawler, stop func() error, err error)) *cobra.Command {
 	return p.Plain("plan [URL]", "Preview which addresses a crawl would fetch, and why", func(ctx context.Context, args []string) error {
 		return runPlan(ctx, p, open, args)
@@ -121,7 +121,7 @@ func runPlan(ctx context.Context, p *cli.Program, open func(config.Config) (*cra
 	return nil
 }
 
-// writePlanned writes one address and flushes it, because the next one may take a while.
+// writePlanned writes one address and flushes it, because the next may take a while.
 func writePlanned(w *bufio.Writer, e crawl.PlanEntry) error {
 	reason := ""
 	if e.Reason != "" {

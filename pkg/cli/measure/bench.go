@@ -25,7 +25,7 @@ const (
 	loadStreams = "streams"
 )
 
-// Maximum time to wait for responses after the last request was sent.
+// Maximum time to wait for responses after sending the last request.
 const benchGrace = 30 * time.Second
 
 type benchSettings struct {
@@ -81,7 +81,7 @@ func (p commands) benchCommand() *cobra.Command {
 	return cmd
 }
 
-// defaults fills in flags the user has not set, based on those the user has set.
+// defaults fills in the flags that the user hasn't set, based on those that are set.
 func (s *benchSettings) defaults(given func(string) bool) {
 	s.load.Grace = benchGrace
 	if !given("clients") {
@@ -208,7 +208,7 @@ func benchQueries(ctx context.Context, s benchSettings, retrying, loaded *servic
 		request = loadtest.Streams(loaded, s.agent, questions, made.add)
 		defer func() { err = errors.Join(err, made.delete(ctx, retrying)) }()
 	}
-	// Try one request first, because if the service rejects them all, its error explains why.
+	// Try one request first: if the service rejects them all, the error says why.
 	if err := loadtest.Try(ctx, request); err != nil {
 		return loadtest.Report{}, err
 	}
@@ -227,7 +227,7 @@ func (c *conversations) add(id string) {
 	c.ids = append(c.ids, id)
 }
 
-// delete deletes the conversations, or as many as it can within the grace period.
+// delete deletes as many of the conversations as it can within the grace period.
 func (c *conversations) delete(ctx context.Context, sluice *service.Service) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), benchGrace)
 	defer cancel()

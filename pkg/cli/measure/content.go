@@ -25,7 +25,7 @@ const (
 
 var errDone = errors.New("enough")
 
-// benchQuestions reads questions from the file. If no file is given, it makes questions from consecutive words in the
+// benchQuestions reads questions from the file or, if none is given, makes them from consecutive words in the
 // datastores' content.
 func benchQuestions(ctx context.Context, sluice *service.Service, file string, datastores []string) ([]string, error) {
 	var texts []string
@@ -68,8 +68,8 @@ func benchQuestions(ctx context.Context, sluice *service.Service, file string, d
 	return texts, nil
 }
 
-// generateItems returns a function that generates a different text for each n. Texts are about `size` bytes long and
-// consist of sentences with common words and some numbers.
+// generateItems returns a function that generates a different text for each n. Texts are about `size` bytes long, with
+// sentences of common words and some numbers.
 func generateItems(size int) func(n int) loadtest.Item {
 	words := strings.Fields(`the a of to and in for with on by from at is was are has more than most each such only also new first other
 		report order price team plan market water energy house school river paper machine network contract patient engine garden history
@@ -90,7 +90,7 @@ func generateItems(size int) func(n int) loadtest.Item {
 	}
 }
 
-// filesOf reads all files below a folder except hidden ones. The returned function returns the n-th file and wraps
+// filesOf reads all files below a folder except hidden ones. The returned function returns the n-th file, wrapping
 // around after the last one.
 func filesOf(dir string) (func(n int) loadtest.Item, error) {
 	var items []loadtest.Item

@@ -238,10 +238,10 @@ func compareModes(ctx context.Context, sluice *service.Service, s evalSettings, 
 // Maximum number of misses to explain.
 const maxMisses = 200
 
-// Maximum number of datasource names kept in memory. Judgements are matched to documents by these names.
+// Maximum number of datasource names kept in memory, for matching judgements to documents.
 const maxNames = 2_000_000
 
-// readCases reads the questions with their judgements and writes warnings about inconsistencies to errs.
+// readCases reads the questions with their judgements and warns about inconsistencies on errs.
 func readCases(ctx context.Context, sluice *service.Service, s evalSettings, errs io.Writer) ([]compare.Case, error) {
 	var questions []eval.Question
 	err := openInput(s.queries, func(r io.Reader) (err error) { questions, err = eval.ReadQuestions(r); return err })

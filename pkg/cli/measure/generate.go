@@ -23,7 +23,7 @@ import (
 const maxGenerated = generate.MaxQuestions
 
 // generateQuestions generates questions from the datastore's content and writes them. If the model server fails, it
-// still writes those generated so far.
+// writes those it has so far.
 func (p commands) generateQuestions(ctx context.Context, sluice *service.Service, c config.Config, s evalSettings) error {
 	out, errs := p.Out, p.Err
 	if c.ChatModel == "" {
@@ -36,7 +36,7 @@ func (p commands) generateQuestions(ctx context.Context, sluice *service.Service
 	}
 	file := io.WriteCloser(nopCloser{out})
 	if s.out != "" {
-		// Do not overwrite a question set, because somebody may have edited it.
+		// Don't overwrite a question set that somebody may have edited.
 		f, err := os.OpenFile(s.out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if errors.Is(err, os.ErrExist) {
 			return cli.Misusedf("--out %s exists already: name a new file", s.out)

@@ -29,7 +29,7 @@ import (
 	"github.com/sluice/sluice/pkg/originals"
 )
 
-// Longest pause allowed in a backup's stream. It is long because copying a large catalog takes time.
+// Longest pause allowed in a backup's stream. Copying a large catalog takes time.
 const backupStall = 10 * time.Minute
 
 // backupCommand backs up a running service or a data directory not in use.
@@ -76,8 +76,8 @@ func (p commands) backupCommand() *cobra.Command {
 	return cmd
 }
 
-// orInterrupted returns the error to report after a failure. If ctx is done, the error says that the command was
-// stopped. Otherwise it is err, with exit code cli.Damaged if the backup is damaged.
+// orInterrupted returns the error to report after a failure. Once ctx is done, it says that the command was stopped.
+// Otherwise it is err, with exit code cli.Damaged if the backup is damaged.
 func orInterrupted(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return cli.WithExit(cli.Stopped, errors.New("stopped; incomplete files were removed"))
@@ -130,8 +130,8 @@ func (b backupRequest) open(ctx context.Context, program string, environ []strin
 	return requestBackup(ctx, access.Address, access.Key, b.rate)
 }
 
-// localOperatorKey returns the operator key in the data directory, or "" if the service at the address uses a different
-// data directory.
+// localOperatorKey returns the operator key in the data directory, or "" if the service at the address doesn't use that
+// directory.
 func localOperatorKey(dir, address string) string {
 	access, err := datadir.ReadAccess(filepath.Join(dir, datadir.Operator))
 	if err != nil || access.Address != strings.TrimSuffix(address, "/") {
@@ -180,7 +180,7 @@ func contextCause(ctx context.Context) error {
 	return nil
 }
 
-// download is a response body. Its reads fail if no data arrives for backupStall.
+// download is a response body whose reads fail if no data arrives for backupStall.
 type download struct {
 	body   io.ReadCloser
 	stall  *time.Timer
@@ -203,8 +203,8 @@ func (d *download) Close() error {
 	return d.body.Close()
 }
 
-// receive writes a backup to standard output or to a file, which gets its final name only once it is complete. It
-// verifies the content itself instead of trusting the sender.
+// receive writes a backup to standard output or to a file, which gets its final name only when complete. It verifies
+// the content itself instead of trusting the sender.
 func receive(ctx context.Context, from io.Reader, file string, stdout io.Writer) (report backup.Report, err error) {
 	schema, err := maintenance.SchemaVersion()
 	if err != nil {
@@ -235,7 +235,7 @@ func receive(ctx context.Context, from io.Reader, file string, stdout io.Writer)
 }
 
 // makePartial creates a file for the incomplete backup, in a directory next to the target. If this process is killed,
-// the next backup to the same target removes the directory.
+// the next backup to the same target removes that directory.
 func makePartial(file string) (partial *os.File, remove func(), err error) {
 	parent, pattern := filepath.Dir(file), "."+filepath.Base(file)+".partial-*"
 	dir, err := lockdir.Make(parent, pattern)

@@ -164,7 +164,7 @@ func (p commands) createKey(ctx context.Context, keys *catalog.Catalog, f keyFla
 	return nil
 }
 
-// workspaceID matches ids that workspaces may be created with. They appear in commands, logs and audit records.
+// workspaceID matches valid ids for new workspaces. These ids appear in commands, logs and audit records.
 var workspaceID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
 // parseLimits parses the limits of a key, such as queries=1000,requests_per_second=5.

@@ -65,7 +65,7 @@ func (p commands) modelsCommand() *cobra.Command {
 	return models
 }
 
-// listModels prints the available models, starting with the default, followed by those that can be downloaded.
+// listModels prints the available models, the default first, and then those that can be downloaded.
 func (p commands) listModels(c config.Config) error {
 	here, err := p.models(c)
 	if err != nil {

@@ -27,8 +27,8 @@ type offlineBackup struct {
 	close  []func() error
 }
 
-// cause returns why the backup failed. err is the error from reading the archive. If the archive only says that the
-// backup was aborted, cause waits for the error that aborted it.
+// cause returns why the backup failed. err is the error from reading the archive. If that only says that the backup was
+// aborted, cause waits for the error behind it.
 func (o *offlineBackup) cause(err error) error {
 	var aborted *backup.AbortedError
 	if !errors.As(err, &aborted) {

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/cli"
 )
 
-// replayed simulates a replay whose progress changes with every call. Calls after the last state fail.
+// replayed simulates a replay that progresses with every call. Calls after the last state fail.
 type replayed struct {
 	states [][3]int64 // total, synched, failed
 	looks  int

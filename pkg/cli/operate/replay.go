@@ -108,11 +108,11 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, errors.New("must be a date (2006-01-02), a time (2006-01-02T15:04:05Z) or a duration before now (36h)")
 }
 
-// replayProgress returns the number of datasources in a replay and how many of them are synched or failed.
+// replayProgress returns a replay's number of datasources, and how many of them are synched and have failed.
 type replayProgress func(ctx context.Context, id string) (total, done, failed int64, err error)
 
-// watchReplay shows the replay's progress until it is complete or ctx is done. In the latter case, the replay continues
-// anyway. Datasources deleted or requeued during the replay no longer count.
+// watchReplay shows the replay's progress until it is complete or ctx is done, which doesn't stop the replay.
+// Datasources deleted or requeued meanwhile no longer count.
 func watchReplay(ctx context.Context, progress replayProgress, id string, show cli.Progress) error {
 	tick := time.NewTicker(commandPoll)
 	defer tick.Stop()

@@ -75,7 +75,7 @@ func (p commands) restoreCommand() *cobra.Command {
 	return cmd
 }
 
-// restore creates a data directory from a backup. If it fails, it leaves the directory unchanged.
+// restore creates a data directory from a backup. If it fails, the directory is unchanged.
 func restore(ctx context.Context, in io.Reader, path string, schema int64) (report backup.Report, err error) {
 	_, statErr := os.Stat(path)
 	made := errors.Is(statErr, fs.ErrNotExist)
@@ -113,7 +113,7 @@ func restore(ctx context.Context, in io.Reader, path string, schema int64) (repo
 	if err := syncTree(staged); err != nil {
 		return report, err
 	}
-	// Move the catalog last, because a data directory without one counts as empty.
+	// Move the catalog last: a data directory without one counts as empty.
 	for _, name := range []string{datadir.NATS, datadir.Catalog} {
 		if err := os.Rename(filepath.Join(staged, name), dir.Join(name)); err != nil {
 			return report, errors.Join(fmt.Errorf("moving %s into place: %w", name, err), os.RemoveAll(dir.Join(datadir.NATS)))
@@ -164,7 +164,7 @@ func restoreInto(ctx context.Context, in io.Reader, staged string, schema int64)
 	if err := errors.Join(c.RaiseGenerations(ctx), c.Close()); err != nil {
 		return report, fmt.Errorf("preparing the restored catalog: %w", err)
 	}
-	// Closing the last connection should have merged the database into one file.
+	// Closing the last connection should have merged everything into the database file.
 	for _, suffix := range []string{"-wal", "-shm"} {
 		if _, err := os.Stat(sink.catalog + suffix); !errors.Is(err, fs.ErrNotExist) {
 			return report, errors.Join(fmt.Errorf("%s remains next to the catalog", filepath.Base(sink.catalog+suffix)), err)
