@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// queue holds the spaces waiting for background work, each once. Once the queue is full, it accepts no more spaces, but
-// every write to such a space tries again.
+// queue holds the spaces waiting for background work, without duplicates. A full queue drops new entries; the next
+// write to the space adds it again.
 type queue struct {
 	spaces  chan index.Space
 	waiting sync.Map // index.Space → struct{}
@@ -76,8 +76,8 @@ func (x *Index) mergeAll(ctx context.Context, id index.Space) error {
 	return x.mergeWhile(ctx, id, lexical.SegmentsToMerge)
 }
 
-// settle merges the small segments of an idle space; see lexical.SegmentsToSettle. It then marks the space as idle and
-// queues an IVF build if one is due.
+// settle merges an idle space's small segments (see lexical.SegmentsToSettle), marks the space as idle and queues an
+// IVF build if one is due.
 func (x *Index) settle(ctx context.Context, id index.Space) error {
 	if err := x.mergeWhile(ctx, id, lexical.SegmentsToSettle); err != nil {
 		return err
@@ -102,14 +102,14 @@ func (x *Index) mergeWhile(ctx context.Context, id index.Space, choose func([]le
 	return nil
 }
 
-// repairIVF queues a space for rebuilding its IVF if a search found the IVF damaged.
+// repairIVF queues an IVF rebuild if a search found the IVF damaged.
 func (x *Index) repairIVF(s *store.Space, id index.Space) {
 	if s.IVFBroken() {
 		x.queueIVF(s, id)
 	}
 }
 
-// runIVF builds IVFs, one space at a time, until the index is closed. Merges may run at the same time.
+// runIVF builds one IVF at a time until the index is closed, possibly while merges are running.
 func (x *Index) runIVF(ctx context.Context) {
 	for {
 		select {
@@ -127,14 +127,13 @@ func (x *Index) runIVF(ctx context.Context) {
 	}
 }
 
-// ivfBuilds keeps track of the running IVF builds.
 type ivfBuilds struct {
 	mu      sync.Mutex
 	cancels map[*index.Space]context.CancelFunc
 }
 
-// run opens a space for an IVF build and calls `do` with it. If the datastore is dropped meanwhile, run cancels the
-// context passed to `do` and returns nil.
+// run opens a space for an IVF build and calls `do` with it. If the datastore is dropped in the meantime, run cancels
+// the build and returns nil.
 func (c *ivfBuilds) run(ctx context.Context, x *Index, id index.Space, do func(s *store.Space, ctx context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -167,18 +166,18 @@ func (c *ivfBuilds) cancel(datastore string) {
 	}
 }
 
-// A space is idle after this long without writes. Its small segments are then merged.
+// How long a space must go without writes before its small segments are merged.
 const idleTime = 2 * time.Second
 
-// idleSpaces finds spaces that have had no writes for a while.
+// idleSpaces finds spaces that haven't been written to for a while.
 type idleSpaces struct {
 	ready chan struct{} // signalled when take has spaces to return
 
 	mu        sync.Mutex
 	idleAfter time.Duration
 	timer     *time.Timer
-	written   map[index.Space]time.Time // when it was last written
-	running   bool                      // whether the timer is running
+	written   map[index.Space]time.Time // last write
+	running   bool                      // timer is running
 	ended     bool
 }
 
@@ -193,7 +192,7 @@ func (q *idleSpaces) begin(after time.Duration) {
 	q.timer.Stop()
 }
 
-// note records that a space has just been written, so it becomes idle only after idleTime.
+// note records a write and restarts the space's idle period.
 func (q *idleSpaces) note(id index.Space) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -201,7 +200,7 @@ func (q *idleSpaces) note(id index.Space) {
 	q.run(q.idleAfter)
 }
 
-// run starts the timer that signals `ready`, unless it is running. The caller must hold mu.
+// run starts the timer that signals `ready`, unless it's already running. The caller must hold mu.
 func (q *idleSpaces) run(after time.Duration) {
 	if !q.running && !q.ended {
 		q.running = true
@@ -209,7 +208,7 @@ func (q *idleSpaces) run(after time.Duration) {
 	}
 }
 
-// take returns the spaces that became idle since the last call.
+// take returns the spaces that have become idle since the last call.
 func (q *idleSpaces) take() []index.Space {
 	q.mu.Lock()
 	defer q.mu.Unlock()

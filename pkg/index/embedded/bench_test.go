@@ -18,10 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// benchDimensions is the number of dimensions of the benchmarks' vectors.
 const benchDimensions = 256
 
-// benchSizes lists the numbers of rows in the benchmarks.
 var benchSizes = []int{10_000, 100_000}
 
 // benchCorpus generates rows that resemble 128-token chunks. Their words follow Zipf's law, and their vectors form
@@ -41,7 +39,7 @@ func newBenchCorpus() *benchCorpus {
 	return c
 }
 
-// gauss returns a random unit vector near `centre`, or in any direction if `centre` is nil.
+// gauss returns a random unit vector near `centre`, or one in a random direction if `centre` is nil.
 func (c *benchCorpus) gauss(centre []float32, spread float64) []float32 {
 	v := make([]float32, benchDimensions)
 	var sum float64
@@ -60,7 +58,7 @@ func (c *benchCorpus) gauss(centre []float32, spread float64) []float32 {
 
 func (c *benchCorpus) vector() []float32 { return c.gauss(c.centres[c.rng.IntN(len(c.centres))], 1) }
 
-// common lists the most common words, which identify a text's language.
+// The most common words, which are enough to identify the text as English.
 var common = strings.Fields("the of and to in is for that with was on by as at from it be are this which")
 
 // word returns the n-th most common word.
@@ -85,8 +83,8 @@ func (c *benchCorpus) text(words int) string {
 	return b.String()
 }
 
-// query returns six words. The first one occurs in every corpus, because a query with nothing but function words and
-// unknown words would find nothing.
+// query returns six words. The first one is in every corpus, because a query made up of function words and unknown
+// words finds nothing.
 func (c *benchCorpus) query() string {
 	return word(uint64(len(common))+c.zipf.Uint64()%1000) + " " + c.text(5)
 }
@@ -106,7 +104,7 @@ func (c *benchCorpus) rows(from, n int) []index.Row {
 
 var benchSpace = index.Space{DatastoreID: "bench", Model: "bench", Dimensions: benchDimensions}
 
-// benchIndex returns an index with n rows. It fills the index on first use; later benchmarks in the same run reopen it.
+// benchIndex returns an index with n rows. The first call fills it; later benchmarks in the same run reopen it.
 func benchIndex(b *testing.B, n int) *Index {
 	b.Helper()
 	dir := filepath.Join(benchDir, fmt.Sprint(n))
@@ -129,7 +127,7 @@ func benchIndex(b *testing.B, n int) *Index {
 	return x
 }
 
-// settle runs the merges for an idle space and builds the IVF if one is due.
+// settle runs an idle space's merges and any IVF build that is due.
 func settle(b *testing.B, x *Index) {
 	b.Helper()
 	if err := x.settle(b.Context(), benchSpace); err != nil {
@@ -138,7 +136,7 @@ func settle(b *testing.B, x *Index) {
 	catchUp(b, x)
 }
 
-// catchUp runs the merges that happen between writes and builds the IVF if one is due.
+// catchUp runs the merges that are due between writes, and any IVF build that is due.
 func catchUp(b *testing.B, x *Index) {
 	b.Helper()
 	if err := x.mergeAll(b.Context(), benchSpace); err != nil {
@@ -246,7 +244,7 @@ func BenchmarkOpen(b *testing.B) {
 	})
 }
 
-// cpuTime returns this process's CPU time. On a busy machine, it says more than elapsed time.
+// cpuTime returns the process's CPU time, which is more reliable than wall time on a busy machine.
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage

@@ -13,8 +13,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// damaged writes n batches of rows to a new index and closes it. It returns the directory, the files a test may damage,
-// and the search results from before the damage.
+// damaged fills a new index with n batches of rows and closes it. It returns the directory, the files a test may
+// damage, and what searches return while the files are intact.
 func damaged(t *testing.T, n int) (dir string, files []string, want []index.Result) {
 	t.Helper()
 	dir = t.TempDir()
@@ -41,7 +41,7 @@ func damaged(t *testing.T, n int) (dir string, files []string, want []index.Resu
 	return dir, files, want
 }
 
-// answers returns the results of searches by words, by vector and with a filter.
+// answers searches by words, by vector and with a filter.
 func answers(t *testing.T, x *Index) ([]index.Result, error) {
 	t.Helper()
 	var out []index.Result
@@ -154,8 +154,7 @@ func overwrite(path string, at int64, with string) error {
 	return errors.Join(err, f.Close())
 }
 
-// swapRecords exchanges the first two vectors together with their checksums, so that each record is intact but in the
-// wrong place.
+// swapRecords swaps the first two vectors and their checksums, so each record is intact but in the wrong place.
 func swapRecords(path string) error {
 	const record = crashDimensions*4 + 4
 	data, err := os.ReadFile(path)

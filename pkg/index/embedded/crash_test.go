@@ -25,9 +25,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector/quant"
 )
 
-// childEnv, childRound and childIVF are environment variables for the test binary when it runs as a child process. The
-// child writes to the directory in childEnv until it is killed. Its generations depend on the number in childRound, so
-// each round uses different ones.
+// Environment variables for the test binary when it runs as a child process. The child writes to childEnv's directory
+// until it is killed. childRound keeps each round's generations distinct.
 const (
 	childEnv   = "SLUICE_TEST_INDEX_CHILD"
 	childRound = "SLUICE_TEST_INDEX_ROUND"
@@ -42,8 +41,8 @@ const (
 
 var crashSpace = index.Space{DatastoreID: "crash", Model: "m", Dimensions: crashDimensions}
 
-// crashRow returns the row for a datasource, generation and ordinal. These three values determine all fields, so the
-// key is enough to check a row.
+// crashRow builds a row from its datasource, generation and ordinal alone, so a row's key is enough to check its
+// content.
 func crashRow(source string, generation uint64, ordinal int) index.Row {
 	key := domain.ChunkKey(source, generation, ordinal)
 	rng := rand.New(rand.NewPCG(generation, uint64(ordinal)<<8|uint64(source[0])))
@@ -66,8 +65,8 @@ func crashWord(source string, generation uint64, ordinal int) string {
 	return fmt.Sprintf("w%sx%dx%d", source, generation, ordinal)
 }
 
-// runChild is the main function of the writer process that the test kills. It writes generations, deletes earlier ones
-// and prints each acknowledged operation. In any other process, it returns false immediately.
+// runChild is the main function of the writer process that the test kills. It writes generations, deletes old ones and
+// prints each operation once it is acknowledged. In any other process, it returns false right away.
 func runChild() bool {
 	dir := os.Getenv(childEnv)
 	if dir == "" {
@@ -109,10 +108,10 @@ func runChild() bool {
 // below which all rows were deleted.
 type acknowledged struct {
 	written, deleted map[string]uint64
-	sizes            vector.Thresholds // thresholds of the index
+	sizes            vector.Thresholds // the index's thresholds
 }
 
-// crash runs a writer and kills it after some acknowledgements. The moment depends on the round.
+// crash runs a writer and kills it after a few acknowledgements. The round seeds the exact moment.
 func (a *acknowledged) crash(t *testing.T, dir string, round int) {
 	t.Helper()
 	exe, err := os.Executable()
@@ -141,7 +140,7 @@ func (a *acknowledged) crash(t *testing.T, dir string, round int) {
 		var what, source string
 		var generation uint64
 		if _, err := fmt.Sscan(lines.Text(), &what, &source, &generation); err != nil {
-			continue // truncated by the kill
+			continue // cut off by the kill
 		}
 		if what == "written" {
 			a.written[source] = generation
@@ -149,14 +148,14 @@ func (a *acknowledged) crash(t *testing.T, dir string, round int) {
 			a.deleted[source] = generation
 		}
 		if n == acks {
-			// Kill the writer during one of the next writes, while this loop goes on reading acknowledgements.
+			// Kill the writer in the middle of a later write, while this loop keeps reading acknowledgements.
 			timer = time.AfterFunc(time.Duration(rng.IntN(4000))*time.Microsecond, func() { _ = cmd.Process.Kill() })
 		}
 	}
 	if timer != nil {
 		timer.Stop()
 	}
-	_ = cmd.Wait() // always an error, because it was killed
+	_ = cmd.Wait() // killed, so always an error
 	if faults.Len() > 0 {
 		t.Fatalf("round %d: the writer failed by itself: %s", round, faults.String())
 	}
@@ -205,7 +204,7 @@ func (a *acknowledged) check(t *testing.T, dir string, round int) {
 	}
 }
 
-// checkGeneration compares a generation's rows with those written and searches for one of them by its own word and by
+// checkGeneration compares a generation's rows with what was written, and finds one of them by its unique word and by
 // its vector.
 func checkGeneration(t *testing.T, x *Index, source string, generation uint64) {
 	t.Helper()
@@ -229,7 +228,6 @@ func checkGeneration(t *testing.T, x *Index, source string, generation uint64) {
 	}
 }
 
-// crashRounds is the number of writers to kill.
 const crashRounds = 40
 
 func TestAWriterKilledAtAnyMomentLosesNothingAcknowledged(t *testing.T) {
@@ -251,8 +249,8 @@ func TestAWriterKilledAtAnyMomentLosesNothingAcknowledged(t *testing.T) {
 	}
 }
 
-// TestCloseWaitsForRunningCalls closes an index during merges and cancelled searches. SQLite removes its log only when
-// the last connection is closed, so if the log is gone, no call is still using the file.
+// TestCloseWaitsForRunningCalls closes an index during merges and cancelled searches. SQLite removes its log when the
+// last connection closes, so if the log is gone, every call has finished with the file.
 func TestCloseWaitsForRunningCalls(t *testing.T) {
 	t.Parallel()
 	for round := range 20 {

@@ -80,7 +80,7 @@ func TestAnIntactSpaceIsNeverDiscarded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x.damaged[key] = crashSpace // simulate an earlier error that is over
+	x.damaged[key] = crashSpace // as if an earlier read had failed
 	if got, err := x.Discard(t.Context(), crashSpace); err != nil || got {
 		t.Errorf("discarded %v: %v", got, err)
 	}
@@ -122,7 +122,7 @@ func TestACheckFindsDamageWhereverItIs(t *testing.T) {
 			}
 			x := mustOpen(t, dir, Options{})
 			if err := x.check(t.Context(), key, crashSpace); err == nil {
-				// If the check finds no damage, the changed byte must be unused, so no search result may change.
+				// A change that the check misses must be in an unused byte, so searches must return the same results.
 				if got, err := answers(t, x); err != nil || !cmp.Equal(want, got, reported) {
 					t.Errorf("byte %d of %s: a check found nothing, a search %v", at, filepath.Base(path), err)
 				}

@@ -28,7 +28,7 @@ func mustWrite(t *testing.T, x *Index, id index.Space, rows []index.Row) {
 	}
 }
 
-// left closes the index and lists what remains in its directory.
+// left closes the index and lists what's still in its directory.
 func left(t *testing.T, x *Index) []string {
 	t.Helper()
 	if err := x.Close(); err != nil {

@@ -39,7 +39,7 @@ const (
 	codesFromSlots, exactUpTo = 16_384, 20_000 // see package vector
 )
 
-// reported makes result comparisons ignore the buffers behind the results.
+// reported makes comparisons ignore the buffers that a result refers to.
 var reported = cmpopts.IgnoreUnexported(index.Result{})
 
 // benchDir is the directory for the benchmarks' indexes, which are kept until the process exits.
@@ -66,7 +66,7 @@ func mustOpen(t testing.TB, dir string, opts Options) *Index {
 	return x
 }
 
-// testWriter fails a test if the index logs anything, because the index logs only errors.
+// testWriter fails the test on any log output: the index logs only errors.
 type testWriter struct{ t testing.TB }
 
 func (w testWriter) Write(p []byte) (int, error) {

@@ -46,7 +46,7 @@ func TestUpdatesDoNotGrowADatastore(t *testing.T) {
 	const live = 150
 	size := func() int64 {
 		var sum int64
-		if err := x.Close(); err != nil { // closing empties SQLite's log
+		if err := x.Close(); err != nil { // so that SQLite empties its log
 			t.Fatal(err)
 		}
 		defer func() { x = mustOpen(t, x.dir, Options{}) }()
@@ -98,7 +98,7 @@ func TestScoresAreThoseOfBM25AlsoAfterMerges(t *testing.T) {
 	x := mustOpen(t, t.TempDir(), Options{})
 	sp := index.Space{DatastoreID: "bm25", Model: "m"}
 	rng := rand.New(rand.NewPCG(5, 6))
-	names := []string{"alpha", "bravo", "charli", "delta", "echo", "foxtrot"} // words that stemming leaves unchanged
+	names := []string{"alpha", "bravo", "charli", "delta", "echo", "foxtrot"} // unaffected by stemming
 	texts := make(map[string][]string)
 	var total float64
 	for i := range 200 {
@@ -171,7 +171,7 @@ func TestARowReplacedInTheSameCallIsNotFound(t *testing.T) {
 	}
 }
 
-// found searches for a word that every row contains and returns the number of rows found as text.
+// found searches for a word that is in every row and returns the number of distinct hits, as text.
 func found(t *testing.T, x *Index) string {
 	t.Helper()
 	r, err := x.Search(t.Context(), crashSpace, index.Query{Text: "common", Limit: 100})

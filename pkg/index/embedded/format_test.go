@@ -18,9 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector"
 )
 
-// backdate converts a closed space's directory to an earlier format. In formatRows, the codes are not stored by
-// columns. In formatSigns, they are sign bits in a file with a different name, and the state's fields have different
-// names.
+// backdate converts a closed space's directory to an earlier format. formatRows doesn't store codes by column.
+// formatSigns stores sign bits in a file with a different name, and names the state's fields differently.
 func backdate(t *testing.T, dir string, format int) {
 	t.Helper()
 	if format == formatRows {
@@ -37,7 +36,7 @@ func backdate(t *testing.T, dir string, format int) {
 	}
 }
 
-// changeState calls `change` with a closed space's stored state and stores the result.
+// changeState rewrites a closed space's stored state with `change`.
 func changeState(t *testing.T, dir string, change func(body map[string]any)) {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(dir, databaseFile))

@@ -16,8 +16,8 @@ var (
 	growthIVF  = flag.Int("growth.cells", 0, "rows from which the space of BenchmarkGrowth has cells, if not the usual number")
 )
 
-// BenchmarkGrowth writes many rows and reports the cost of the first and last ones, including merges. It then reopens
-// the index and reports how long the first search by words and the first by vector take.
+// BenchmarkGrowth writes many rows and reports what the first and the last ones cost, including merges. It then reopens
+// the index and times the first search by words and the first by vector.
 func BenchmarkGrowth(b *testing.B) {
 	const batch, stretch = 500, 10_000
 	dir := b.TempDir()
@@ -29,7 +29,7 @@ func BenchmarkGrowth(b *testing.B) {
 		return x
 	}
 	x, c := open(), newBenchCorpus()
-	var costs []time.Duration // cost of each stretch
+	var costs []time.Duration // one per stretch
 	for from := 0; from < *growthRows; from += stretch {
 		cost := time.Duration(0)
 		for at := from; at < from+stretch; at += batch {

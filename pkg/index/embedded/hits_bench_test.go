@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// BenchmarkRows reads the rows of 400 hits, as many as a hybrid search finds.
+// BenchmarkRows reads the rows for 400 hits, the most a hybrid search finds.
 func BenchmarkRows(b *testing.B) {
 	eachSize(b, func(b *testing.B, x *Index, c *benchCorpus) {
 		vector := c.vector()

@@ -38,10 +38,10 @@ func TestASpaceIsIdleAfterATimeWithoutWrites(t *testing.T) {
 		}{
 			{0, []index.Space{a, b}, nil},
 			{time.Second, []index.Space{a}, nil},
-			{2100 * time.Millisecond, nil, []index.Space{b}}, // space a was written meanwhile
+			{2100 * time.Millisecond, nil, []index.Space{b}}, // a was written again
 			{2900 * time.Millisecond, nil, nil},
 			{3100 * time.Millisecond, nil, []index.Space{a}},
-			{9 * time.Second, nil, nil}, // each space is reported only once
+			{9 * time.Second, nil, nil}, // both were already reported
 			{10 * time.Second, []index.Space{b}, nil},
 			{12100 * time.Millisecond, nil, []index.Space{b}},
 		} {
@@ -57,8 +57,8 @@ func TestASpaceIsIdleAfterATimeWithoutWrites(t *testing.T) {
 	})
 }
 
-// TestAnIdleSpaceIsSettled writes many small batches and waits until they are merged automatically. Searches must then
-// find the same as before.
+// TestAnIdleSpaceIsSettled writes many small batches and waits until they are merged in the background. Search results
+// must not change.
 func TestAnIdleSpaceIsSettled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -81,7 +81,7 @@ func TestAnIdleSpaceIsSettled(t *testing.T) {
 	if err := x.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// After a restart, segments left behind by an earlier process are also merged.
+	// Segments from before a restart must be merged as well.
 	x = mustOpen(t, dir, Options{idleTime: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

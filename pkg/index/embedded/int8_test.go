@@ -13,8 +13,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// coded writes enough rows to a new index for it to create codes and closes it. It returns the directories of the index
-// and the space, a search that uses codes, and the expected result.
+// coded fills a new index with enough rows to need codes, and closes it. It returns the index directory, the space's
+// directory, a search that uses the codes, and its expected result.
 func coded(t *testing.T) (dir, folder string, search func(x *Index) (index.Result, error), want index.Result) {
 	t.Helper()
 	if *everywhereIVF {
@@ -121,7 +121,7 @@ func TestDamageOfCodesIsReportedAsCorrupt(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, spoil := range map[string]func() error{
-			"changed": func() error { // change every group of 64 slots, because a search may read any of them
+			"changed": func() error { // every group of 64 slots: a search may read any of them
 				data := append([]byte(nil), kept...)
 				for at := 20; at < len(data); at += 20 {
 					data[at] ^= 0x55

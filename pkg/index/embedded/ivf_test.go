@@ -20,11 +20,11 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector"
 )
 
-// everywhereIVF makes all tests in the package use an IVF from just a few rows on.
+// everywhereIVF makes every test in the package build an IVF after a few rows.
 var everywhereIVF = flag.Bool("cells", false, "have indexes that tests open with no other sizes keep codes and cells from a few rows on")
 
-// smallSizes are thresholds for building an IVF from just a few rows. The probe radius is so large that IVF searches
-// find the same rows as exact searches.
+// smallSizes are thresholds that trigger an IVF after a few rows. The probe radius is so large that an IVF search finds
+// the same rows as an exact one.
 var smallSizes = vector.Thresholds{Codes: 40, Exact: 8, IVF: 48, Radius: vector.Radius{8, 8}}
 
 func TestConformanceWithIVF(t *testing.T) {
@@ -62,7 +62,7 @@ func buildIVF(t *testing.T, x *Index) *store.Snapshot {
 	return snap
 }
 
-// nearestBoth searches the current state twice: with the IVF and by comparing every vector.
+// nearestBoth searches the current state with the IVF (`got`) and by comparing every vector (`want`).
 func nearestBoth(t *testing.T, x *Index, query []float32, limit int) (got, want []string) {
 	t.Helper()
 	err := x.use(t.Context(), crashSpace, false, func(s *store.Space) error {
@@ -116,7 +116,7 @@ func TestReusedSlotsAreFoundByIVF(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if rng.IntN(4) == 0 { // frees slots
+		if rng.IntN(4) == 0 { // so that slots are freed
 			if err := x.mergeAll(t.Context(), crashSpace); err != nil {
 				t.Fatal(err)
 			}

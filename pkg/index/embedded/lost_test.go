@@ -42,7 +42,7 @@ func TestFilesThatAreDeletedWhileTheyAreOpenAreMissed(t *testing.T) {
 			if n := alarms.Load(); n != 1 {
 				t.Errorf("%d alarms", n)
 			}
-			// From here on, written rows must be on disk.
+			// Rows written from here on must reach the disk.
 			mustWrite(t, x, crashSpace, batchOf("a", 2, 7))
 			if err := x.Close(); err != nil {
 				t.Fatal(err)
@@ -67,7 +67,7 @@ func TestAWriteFailsIfItsFilesAreDeleted(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return s.Write(t.Context(), b) // as long as deleted files are open, writes to them succeed
+		return s.Write(t.Context(), b) // succeeds, because the deleted files are still open
 	})
 	if !errors.Is(err, store.ErrLost) {
 		t.Errorf("err = %v", err)

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// TestConcurrentSearchesAreBounded takes all permits. A search that gives up waiting must fail without taking a permit.
+// TestConcurrentSearchesAreBounded holds all permits. Searches that give up waiting must fail without taking one.
 func TestConcurrentSearchesAreBounded(t *testing.T) {
 	t.Parallel()
 	dir, _, want := damaged(t, 5)

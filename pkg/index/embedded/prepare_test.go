@@ -23,7 +23,7 @@ func preparedIndex(t *testing.T) (*Index, []index.Row) {
 	return x, rows
 }
 
-// spoiled prepares a query and removes the hits from the result, so a search that uses it finds nothing.
+// spoiled prepares a query and drops the prepared hits, so that a search using it finds nothing.
 func spoiled(t *testing.T, x *Index, q index.Query) index.Prepared {
 	t.Helper()
 	made, err := x.Prepare(t.Context(), crashSpace, q)
@@ -109,7 +109,7 @@ func TestNothingIsPreparedWithoutASpace(t *testing.T) {
 	}
 }
 
-// TestRowsDeletedDuringASearchAreNotFound deletes rows after a reader has started but before it reads.
+// TestRowsDeletedDuringASearchAreNotFound deletes rows between a reader's start and its first read.
 func TestRowsDeletedDuringASearchAreNotFound(t *testing.T) {
 	t.Parallel()
 	x, _ := preparedIndex(t)

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refuse calls f while the space's only file that matches the pattern is read-only.
+// refuse calls f while the only file that matches the pattern is read-only.
 func refuse(t *testing.T, dir, pattern string, f func()) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*", "*", pattern))

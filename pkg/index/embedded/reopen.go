@@ -25,12 +25,12 @@ const (
 	diskTestBytes = 256 << 10
 )
 
-// needsReopen reports whether an open space is broken and must be reopened before its next use. The space may be closed
-// once h.disk is `diskWritable`. The caller must hold mu.
+// needsReopen reports whether a broken space has to be reopened before its next use. If h.disk is diskWritable, the
+// space may be closed. The caller must hold mu.
 //
-// A failed commit breaks a space. Reopening it requires a write, so on a read-only disk, reopening would make it
-// unreadable. Therefore a space is reopened only once the disk accepts writes. Until then, searches read the last
-// commit, and writes fail.
+// A failed commit breaks a space. Opening a space writes to the disk, so on a read-only disk a closed space couldn't
+// even be read. A broken space therefore stays open until the disk accepts writes again: searches read the last commit,
+// and writes fail.
 func (x *Index) needsReopen(h *handle) bool {
 	if !h.space.IsBroken() {
 		return false
@@ -77,9 +77,9 @@ func (x *Index) testDisk(h *handle) bool {
 	return true
 }
 
-// testWrite checks that a directory's disk accepts writes. If the directory does not exist, it returns nil, because
-// then the disk did not cause the failure. If a crash leaves the test file behind, Open recognises it by its name and
-// removes it.
+// testWrite checks whether the disk that holds dir accepts writes. It returns nil if dir doesn't exist, because then
+// the disk didn't cause the failure. If a crash leaves the test file behind, Open deletes it, recognising it by its
+// name.
 func testWrite(dir string) (err error) {
 	f, err := os.CreateTemp(dir, droppedPrefix+"test-*")
 	if errors.Is(err, fs.ErrNotExist) {

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// TestCachedRowsBelongToTheirSlots keeps reusing slots and compares the rows found by searches with those written.
+// TestCachedRowsBelongToTheirSlots keeps reusing slots and checks that searches return the rows last written.
 func TestCachedRowsBelongToTheirSlots(t *testing.T) {
 	t.Parallel()
 	x := mustOpen(t, t.TempDir(), Options{})

@@ -129,7 +129,7 @@ func (x *Index) Fill(ctx context.Context, id index.Space, hits []*index.Hit) err
 	if len(wanted) == 0 {
 		return ctx.Err()
 	}
-	// The search has just checked that the files are in place.
+	// Search has just checked that the files are in place, so acquire is enough.
 	err := x.useWith(ctx, id, false, x.acquire, func(s *store.Space) error {
 		return s.ReadLazy(ctx, func(v store.View) error { return v.Fill(ctx, wanted) })
 	})
@@ -139,8 +139,8 @@ func (x *Index) Fill(ctx context.Context, id index.Space, hits []*index.Hit) err
 	return nil
 }
 
-// analyzers is a pool with one analyser per processor. Analysers cache words from earlier batches. A nil entry is an
-// analyser that has not been created yet.
+// analyzers is a pool with one analyser per processor. An analyser caches the words it has seen. A nil entry is created
+// on first use.
 type analyzers chan *analysis.Analyzer
 
 func newAnalyzers(n int) analyzers {

@@ -19,8 +19,8 @@ import (
 	"github.com/sluice/sluice/pkg/processors"
 )
 
-// If at most this many rows pass the filter, the vector leg returns as many candidates as the lexical leg, even if
-// fewer are needed.
+// If no more rows than this pass the filter, the vector leg returns as many candidates as the lexical leg, even if the
+// query asks for fewer.
 const smallRows = 1000
 
 // Search implements index.Index.
@@ -106,9 +106,8 @@ type lexicalLeg struct {
 	best    []topk.Scored
 }
 
-// lexicalSearch resolves the filter, which both legs need, and runs the lexical leg. If Prepare has already done this
-// for the same query and snapshot, lexicalSearch returns that result. Results from another snapshot are useless,
-// because slots may now belong to other rows.
+// lexicalSearch resolves the filter, which both legs need, and runs the lexical leg. It returns Prepare's result if
+// that is for the same query and snapshot. In another snapshot, the same slots may belong to other rows.
 func lexicalSearch(ctx context.Context, v store.View, q index.Query, filter lexical.Filter) (*lexicalLeg, error) {
 	if leg, ok := q.Prepared.(*lexicalLeg); ok && leg.of == v.Snapshot && leg.text == q.Text && leg.rules == q.Rules && leg.limit == q.Limit && leg.filter.Equal(filter) {
 		return leg, nil
@@ -134,14 +133,13 @@ func lexicalSearch(ctx context.Context, v store.View, q index.Query, filter lexi
 func emptyResult(q index.Query) index.Result {
 	l, err := lexical.Reader{}.Query(context.Background(), analysis.QueryWith(q.Text, nil, q.Rules))
 	if err != nil {
-		return index.Result{} // unreachable: nothing is read without segments
+		return index.Result{} // unreachable: there are no segments to read
 	}
 	return index.Result{MaxLexical: l.Max, TermWeights: l.Weights}
 }
 
-// searchLegs runs both legs of a search. If a processor is idle and there is no filter to resolve first, it runs the
-// vector leg in a new goroutine at the same time. The goroutine takes at least 0.1 ms to start, but the lexical leg
-// does not have to wait for it.
+// searchLegs runs both legs. If a processor is idle and there's no filter to resolve first, the vector leg runs
+// concurrently in a goroutine. Starting one takes at least 0.1 ms, but the lexical leg doesn't wait for it.
 func searchLegs(ctx context.Context, v store.View, q index.Query, filter lexical.Filter, query []float32) (words *lexicalLeg, near []topk.Scored, limit int, err error) {
 	dense := query != nil && v.Rows > 0
 	if !dense || !filter.IsEmpty() || q.Text == "" || q.Prepared != nil || v.Rows < vector.ParallelRows || int(vector.Running.Load()) >= processors.Count() {
@@ -152,7 +150,7 @@ func searchLegs(ctx context.Context, v store.View, q index.Query, filter lexical
 		return words, near, limit, err
 	}
 	var both errgroup.Group
-	defer func() { _ = both.Wait() }() // also on errors and panics, because the snapshot is released afterwards
+	defer func() { _ = both.Wait() }() // on errors and panics too: the snapshot is released next
 	limit = vectorLimit(v, nil, q)
 	both.Go(vector.Recovered(func() (err error) {
 		near, err = vector.Search(ctx, &v.Set, nil, query, limit)
@@ -175,7 +173,7 @@ func vectorLimit(v store.View, passing bitmap.Set, q index.Query) int {
 	return q.VectorLimit
 }
 
-// searchView runs both legs and returns all their hits without duplicates.
+// searchView runs both legs and merges their hits.
 func searchView(ctx context.Context, v store.View, q index.Query, filter lexical.Filter, query []float32) (index.Result, error) {
 	leg, near, limit, err := searchLegs(ctx, v, q, filter, query)
 	if err != nil {
@@ -203,7 +201,7 @@ func searchView(ctx context.Context, v store.View, q index.Query, filter lexical
 	return found, nil
 }
 
-// describe completes the hits from both legs. It computes exact vector scores for hits that only the lexical leg found.
+// describe fills in the hits of both legs. It computes exact vector scores for hits that only the lexical leg found.
 // `slots` are the hits' slots, and `near` is the vector leg's result. Both are sorted by slot.
 func describe(ctx context.Context, v store.View, hits []index.Hit, slots []uint32, query []float32, near []topk.Scored, words *lexical.Query) error {
 	if err := v.Locate(ctx, slots, hits); err != nil {

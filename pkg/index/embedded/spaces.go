@@ -42,8 +42,8 @@ const (
 	closing
 )
 
-// keyOf returns a space's key. It returns index.ErrInvalid if the datastore's id cannot be a directory name or the
-// dimensions are out of range.
+// keyOf returns a space's key, or index.ErrInvalid if the datastore's id can't be a directory name or the dimensions
+// are out of range.
 func keyOf(id index.Space) (spaceKey, error) {
 	if err := checkDatastore(id.DatastoreID); err != nil {
 		return spaceKey{}, err
@@ -89,7 +89,7 @@ func (x *Index) useWith(ctx context.Context, id index.Space, create bool, acquir
 	defer x.release(h)
 	err = f(h.space)
 	if err == nil && create && h.space.IsLost() {
-		err = store.ErrLost // the rows were lost with the files
+		err = store.ErrLost // the rows are gone with the files
 	}
 	if cause := ctx.Err(); err != nil && cause != nil && !errors.Is(err, cause) {
 		err = fmt.Errorf("%w: %w", cause, err) // SQLite reports only that it was interrupted
@@ -176,15 +176,14 @@ func (x *Index) open(ctx context.Context, key spaceKey, id index.Space, create b
 	return h, nil
 }
 
-// count counts one more use in progress and marks the space as the most recently used. The caller must hold mu.
+// count adds a use and makes the space the most recently used. The caller must hold mu.
 func (x *Index) count(h *handle) {
 	h.refs++
 	x.useCount++
 	h.used = x.useCount
 }
 
-// release ends one use of a space. After the last one, release removes the space if it is empty, or closes it if it is
-// broken and the disk accepts writes.
+// release ends a use. The last one removes an empty space, and closes a broken one if the disk accepts writes.
 func (x *Index) release(h *handle) {
 	x.mu.Lock()
 	h.refs--
@@ -203,8 +202,7 @@ func (x *Index) release(h *handle) {
 	x.mu.Unlock()
 }
 
-// logError logs an error from closing a space that the current call no longer needs. Such an error must not make the
-// call fail.
+// logError logs an error from closing a space. The current call doesn't use the space, so it mustn't fail.
 func (x *Index) logError(err error) {
 	if err != nil {
 		x.log.Error("cannot close an unused space", "error", err)
@@ -241,7 +239,7 @@ func (x *Index) broadcast() {
 	x.changed = make(chan struct{})
 }
 
-// closeSpaces closes all matching spaces, each as soon as it is unused. It returns once all are closed.
+// closeSpaces closes all matching spaces as they become unused, and returns once all are closed.
 func (x *Index) closeSpaces(ctx context.Context, match func(spaceKey) bool) error {
 	var errs []error
 	for {
@@ -274,8 +272,8 @@ func (x *Index) closeSpaces(ctx context.Context, match func(spaceKey) bool) erro
 	}
 }
 
-// acquireIntact is like acquire but also makes sure that the space's files are still in place. If they were deleted or
-// replaced, it opens the current files and calls Options.Alarm.
+// acquireIntact is like acquire, but if the space's files were deleted or replaced, it opens the current ones and calls
+// Options.Alarm.
 func (x *Index) acquireIntact(ctx context.Context, id index.Space, create bool) (*handle, error) {
 	for {
 		h, err := x.acquire(ctx, id, create)
@@ -327,7 +325,7 @@ func (x *Index) Spaces(ctx context.Context, datastoreID string) ([]index.Space, 
 	return out, nil
 }
 
-// isSpaceName reports whether a directory name is a space's name. It returns false for damaged spaces moved by Discard.
+// isSpaceName reports whether a directory holds a space. Damaged spaces that Discard moved aside don't count.
 func isSpaceName(name string) bool {
 	for i := range len(name) {
 		if c := name[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {

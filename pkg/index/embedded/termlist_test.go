@@ -14,8 +14,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// TestListsThatAreCachedNeverOutliveAWrite searches for the same words before and after rows are added, changed and
-// deleted, and compares the results with those from an index without a cache.
+// TestListsThatAreCachedNeverOutliveAWrite adds, changes and deletes rows, and compares search results after each write
+// with those from an index without a cache.
 func TestListsThatAreCachedNeverOutliveAWrite(t *testing.T) {
 	t.Parallel()
 	cached, plain := mustOpen(t, t.TempDir(), Options{}), mustOpen(t, t.TempDir(), Options{CacheBytes: 1})
@@ -36,7 +36,7 @@ func TestListsThatAreCachedNeverOutliveAWrite(t *testing.T) {
 			}
 		}
 		for range 3 {
-			q := index.Query{Text: "common words " + crashWord("a", rng.Uint64N(4), rng.IntN(60)), Limit: 1000} // all hits: equal scores have no order
+			q := index.Query{Text: "common words " + crashWord("a", rng.Uint64N(4), rng.IntN(60)), Limit: 1000} // all hits, because equal scores are unordered
 			if diff := cmp.Diff(search(t.Context(), t, plain, q), search(t.Context(), t, cached, q)); diff != "" {
 				t.Fatalf("after %d writes (-without cache +with):\n%s", step+1, diff)
 			}
@@ -44,7 +44,7 @@ func TestListsThatAreCachedNeverOutliveAWrite(t *testing.T) {
 	}
 }
 
-// search returns a search result as text: each hit's scores by key, and the words' weights.
+// search returns each hit's scores by key, along with the words' weights, as text.
 func search(ctx context.Context, t *testing.T, x *Index, q index.Query) map[string]string {
 	t.Helper()
 	r, err := x.Search(ctx, crashSpace, q)
@@ -58,7 +58,7 @@ func search(ctx context.Context, t *testing.T, x *Index, q index.Query) map[stri
 	return out
 }
 
-// TestListsOutliveMerges checks that a list is recomputed after a write but not after a merge, because merges change no
+// TestListsOutliveMerges checks that a list is recomputed after a write but not after a merge, which doesn't change
 // rows.
 func TestListsOutliveMerges(t *testing.T) {
 	t.Parallel()

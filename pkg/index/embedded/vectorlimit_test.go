@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// TestTheVectorLegMayHaveALimitOfItsOwn searches spaces with more and fewer rows than smallRows.
+// smallRows is the boundary, so the test uses one space of that size and one with a row more.
 func TestTheVectorLegMayHaveALimitOfItsOwn(t *testing.T) {
 	t.Parallel()
 	space := index.Space{DatastoreID: "store", Model: "model", Dimensions: 2}

@@ -15,8 +15,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/checksum"
 )
 
-// hideLongTerms renames the terms for long values in a closed space, as if an earlier version had written it. The new
-// names preserve the order of the terms.
+// hideLongTerms makes a closed space look as if an earlier version had written it, by renaming the terms for long
+// values. The new names sort in the same order.
 func hideLongTerms(t *testing.T, dir string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(dir, databaseFile))

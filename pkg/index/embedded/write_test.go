@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// TestASlotFileThatCannotBeWrittenLeavesNothingBehind makes writes to one of the files fail. The database transaction
+// TestASlotFileThatCannotBeWrittenLeavesNothingBehind makes one slot file read-only, while the database transaction
 // alone would succeed.
 func TestASlotFileThatCannotBeWrittenLeavesNothingBehind(t *testing.T) {
 	t.Parallel()

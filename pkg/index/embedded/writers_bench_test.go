@@ -12,9 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// BenchmarkManyWriters writes many small documents to one space concurrently, as ingestion does. The writers wait for
-// each other, because a space allows only one writer at a time. If all documents are prepared in advance, the
-// processors have nothing else to do.
+// BenchmarkManyWriters writes many small documents to one space concurrently, as ingestion does. A space has only one
+// writer at a time, so if all documents are prepared beforehand, processors idle.
 func BenchmarkManyWriters(b *testing.B) {
 	const documents, perDocument = 1000, 36
 	c := newBenchCorpus()
