@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/filter"
 )
 
-// Limits on rows and queries, the same for all engines.
+// Limits on rows and queries, shared by all engines.
 const (
 	MaxLimit         = 10_000   // Query.Limit
 	MaxDimensions    = 16_384   // Space.Dimensions
@@ -20,11 +20,10 @@ const (
 	MaxMetadataBytes = 64 << 10 // Row.Metadata as JSON
 )
 
-// unitTolerance is how far a vector's length may deviate from one, to allow for half-precision arithmetic.
+// A row's vector must have a length within this distance of one, which leaves room for half-precision arithmetic.
 const unitTolerance = 0.02
 
-// CheckRow checks a row's key, texts and vector against the rules that all engines share. It returns ErrInvalid if any
-// of them is invalid.
+// CheckRow returns ErrInvalid if a row's key, texts or vector break the rules that all engines share.
 func CheckRow(r *Row, dimensions int) error {
 	if !ValidKey(r.Key) {
 		return fmt.Errorf("%w: the key %.80q is empty, too long, or has characters outside [A-Za-z0-9_.:-]", ErrInvalid, r.Key)
@@ -60,7 +59,7 @@ func EncodeMetadata(r *Row) ([]byte, error) {
 	return data, nil
 }
 
-// ValidKey reports whether all engines accept the key.
+// ValidKey reports whether a key is valid in every engine.
 func ValidKey(key string) bool {
 	if key == "" || len(key) > MaxKeyBytes {
 		return false
@@ -139,8 +138,8 @@ func Scalar(v any) (string, bool) {
 	return value.Identity(), true
 }
 
-// Alternatives returns the identity (see Scalar) of a value in a metadata filter. If the value is a list, it returns
-// each item's identity. It fails with ErrInvalid if a value is not filterable.
+// Alternatives returns the identities (see Scalar) that a value in a metadata filter matches: its own, or one per item
+// if it is a list. It returns ErrInvalid if a value is not filterable.
 func Alternatives(key string, value any) ([]string, error) {
 	if v, ok := Scalar(value); ok {
 		return []string{v}, nil

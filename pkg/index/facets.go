@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/filter"
 )
 
-// MaxFacets is the maximum number of filterable metadata values per row. Each item in a list counts as one.
+// MaxFacets is the maximum number of filterable metadata values per row, counting each list item.
 const MaxFacets = 4000
 
 // Facet is a filterable value of a row's metadata.
@@ -56,8 +56,8 @@ func Facets(metadata map[string]any) ([]Facet, error) {
 	return out, nil
 }
 
-// ValuesOf returns the filterable values of a single key, in no particular order. It skips all other keys, so it is
-// faster than Values.
+// ValuesOf returns the filterable values of one key, in no particular order. It's faster than Values, because it skips
+// all other keys.
 func ValuesOf(metadata map[string]any, key string) []filter.Value {
 	var out []filter.Value
 	add := func(value any) bool {
@@ -86,10 +86,10 @@ func ValuesOf(metadata map[string]any, key string) []filter.Value {
 	return out
 }
 
-// Values returns a function that returns a key's filterable values in the metadata, for filter.Filter.Matches. If the
-// metadata has more than MaxFacets values, that function always returns nil.
+// Values returns a lookup function for filter.Filter.Matches, which returns a key's filterable values. If the metadata
+// has more than MaxFacets values, it always returns nil.
 func Values(metadata map[string]any) func(key string) []filter.Value {
-	facets, _ := Facets(metadata) // engines do not store rows with too many values
+	facets, _ := Facets(metadata) // no engine stores rows with too many values
 	byKey := make(map[string][]filter.Value)
 	for _, f := range facets {
 		if v, ok := filter.FromIdentity(f.Value); ok {
@@ -103,7 +103,7 @@ func Values(metadata map[string]any) func(key string) []filter.Value {
 type CountQuery struct {
 	Filter Filter
 	Keys   []string
-	// Active reports which documents to count. An engine calls it several times with different documents.
+	// Active reports which documents to count. An engine calls it repeatedly, each time with different documents.
 	Active func(ctx context.Context, documents []Document) ([]bool, error)
 }
 
@@ -116,15 +116,15 @@ type Document struct {
 // Counts is the result of a CountQuery.
 type Counts struct {
 	Documents int // documents that pass the filter and are active
-	// ByKey maps each of the query's keys to the number of counted documents per value. Texts longer than MaxCountedText
-	// bytes are truncated.
+	// ByKey maps each of the query's keys to the number of documents per value. Texts are truncated to MaxCountedText
+	// bytes.
 	ByKey map[string]map[filter.Value]int
 }
 
-// MaxCountedText is the maximum size of a text in Counts, in bytes.
+// MaxCountedText is the size in bytes to which Counts truncates texts.
 const MaxCountedText = filter.MaxOrderBytes
 
-// Counted returns the value as Counts represents it.
+// Counted returns a value in the form that Counts uses.
 func Counted(v filter.Value) filter.Value {
 	if text := v.Text(); len(text) > MaxCountedText {
 		return filter.TextOf(bounded.Prefix(text, MaxCountedText))

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// FuzzFilters compares filtering by identity, as engines do, with filtering by the values themselves. Every JSON filter
-// must either be rejected as invalid or match exactly the metadata that has one of its values under its name.
+// FuzzFilters compares filtering by identity, as engines do, with filtering by value. A JSON filter must either be
+// rejected as invalid or match exactly the metadata that has one of its values under the key.
 func FuzzFilters(f *testing.F) {
 	f.Add([]byte(`{"team":"docs","year":2025,"tags":["a",1,true,null,["x"]],"place":{"floor":2,"wing":["n","s"],"deep":{"floor":2}}}`), "place.wing", []byte(`["s","t"]`))
 	f.Add([]byte(`{"a.b":1,"a":{"b":2}}`), "a.b", []byte(`2.0`))
@@ -40,7 +40,7 @@ func FuzzFilters(f *testing.F) {
 	})
 }
 
-// scalars returns the values in a JSON filter, or false if the filter contains something that cannot be compared.
+// scalars returns a JSON filter's values, or false if one of them is not comparable.
 func scalars(v any) ([]any, bool) {
 	list, isList := v.([]any)
 	if !isList {
@@ -56,7 +56,7 @@ func scalars(v any) ([]any, bool) {
 	return list, true
 }
 
-// under returns the values under a name, found by walking the metadata.
+// under walks the metadata and returns the values under a key.
 func under(row map[string]any, key string) []any {
 	var out []any
 	add := func(v any) {

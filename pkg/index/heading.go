@@ -2,15 +2,15 @@ package index
 
 import "strings"
 
-// Separators in the text that StoredHeading returns: one before the anchor and one before the encoded text runs.
-// Headings never contain them, because extraction removes control characters.
+// StoredHeading puts one separator before the anchor and one before the encoded text runs. Neither occurs in a heading,
+// because extraction removes control characters.
 const (
 	anchorSeparator = "\x1f"
 	runsSeparator   = "\x1e"
 )
 
-// StoredHeading returns a row's heading, anchor and encoded text runs as one string, which engines store in the
-// heading's column. For a row with neither an anchor nor text runs, it is just the heading.
+// StoredHeading combines a row's heading, anchor and encoded text runs in one string, which engines store as the
+// heading. If there is neither an anchor nor text runs, it's the plain heading.
 func StoredHeading(r *Row) string {
 	stored := r.Heading
 	if r.Anchor != "" || strings.Contains(r.Heading, anchorSeparator) {

@@ -37,15 +37,15 @@ type Row struct {
 	Vector       []float32      // unit length, Space.Dimensions long
 }
 
-// Filter restricts a search before it runs. A row must match every field, but matching one of a field's values is
-// enough. A nil slice does not filter; an empty non-nil slice matches nothing. Metadata maps a key to a string, number
-// or boolean, or to a list of them. See Facets for a row's keys and values.
+// Filter restricts a search to matching rows. A row must match every field; within a field, one of the values is
+// enough. A nil slice does not filter, and an empty non-nil slice matches nothing. Metadata maps a key to a string,
+// number or boolean, or to a list of them. See Facets for a row's keys and values.
 type Filter struct {
 	DatasourceIDs []string
 	CustomIDs     []string
 	Metadata      map[string]any
-	// Where is a filter in the general filter grammar, or nil. A search fails with a filter.Error if Where cannot be
-	// evaluated: either any row in the space has a value that a condition cannot compare, or a row written by an
+	// Where is a filter in the general filter grammar, or nil. A search fails with a filter.Error if Where can't be
+	// evaluated: if any row in the space has a value that a condition can't be compared with, or if a row written by an
 	// earlier version lacks data that a condition needs.
 	Where *filter.Filter
 }
@@ -56,34 +56,33 @@ type Query struct {
 	Rules  *analysis.Rules // synonyms and stop words for Text; nil means none
 	Vector []float32
 	Limit  int // candidates per leg, 1 to 10,000
-	// VectorLimit is the number of candidates to get from the vector leg, at most Limit; 0 means Limit. An engine may
-	// return more, up to Limit, if that is cheap.
+	// VectorLimit is the number of candidates from the vector leg, at most Limit; 0 means Limit. An engine may return
+	// more, up to Limit, if that's cheap.
 	VectorLimit int
 	Filter      Filter
-	// Prepared optionally holds what the engine's Prepare returned for the same query before Vector was known. It only
-	// speeds up the search and never changes its result. The engine ignores it if it is for another query or is older than
-	// the last write.
+	// Prepared optionally holds the result of the engine's Prepare for the same query, from before Vector was known. It
+	// only makes the search faster. The engine ignores it if it's for another query or older than the last write.
 	Prepared Prepared
 }
 
 // Prepared is opaque: only the engine that created it can use it.
 type Prepared any
 
-// Hit is a row found by a search. Both scores are exact for every hit, no matter which leg found it.
+// Hit is a row found by a search. Both scores are exact, no matter which leg found the row.
 //
-// Most hits are never shown. So unless Complete is set, a hit has only its row's Key, DatasourceID, Generation and
-// Ordinal; Fill reads the other fields. Hits never have a vector or metadata, because results show the datasource's
+// Most hits are never shown, so a hit initially has only its row's Key, DatasourceID, Generation and Ordinal. Fill
+// reads the other fields and sets Complete. Hits never have a vector or metadata, because results show the datasource's
 // current metadata.
 type Hit struct {
 	Row
-	Complete bool     // whether all fields of Row except Vector and Metadata are set
+	Complete bool     // all fields of Row except Vector and Metadata are set
 	Location uint64   // the engine's location of the row, for Fill
 	Lexical  float64  // BM25; 0 if no term matches
 	Dense    float64  // cosine similarity, -1 to 1; 0 if the query has no vector
 	Terms    []string // analysed query terms in the row; hits may share a slice
-	// Counts[i] is the number of times Terms[i] occurs, and Length is the total number of terms. In both, as in the score,
-	// a word in the row's context counts bm25.ContextWeight times. With these fields, a caller can score several rows as
-	// one document. Length may be 0 if the query has no Text.
+	// Counts[i] is the number of occurrences of Terms[i], and Length is the total number of terms. As in the score, a word
+	// in the row's context counts bm25.ContextWeight times. A caller needs both to score several rows as one document.
+	// Length may be 0 if the query has no Text.
 	Counts []int
 	Length int
 }
@@ -91,21 +90,21 @@ type Hit struct {
 // Result is the result of a search.
 type Result struct {
 	Hits []Hit // best hits of both legs, each row once, in no particular order
-	// MaxLexical is the upper bound of the BM25 score: the sum of weight·(k1+1) over the query's terms. The ratio
-	// Lexical/MaxLexical can be compared across spaces and queries.
+	// MaxLexical is the upper bound of the BM25 score: the sum of weight·(k1+1) over the query's terms. Lexical/MaxLexical
+	// is comparable across spaces and queries.
 	MaxLexical float64
 	// TermWeights maps each analysed query term to its weight in this space: the inverse document frequency, times
-	// bm25.Repeated if the query repeats the term. A term that occurs in no row has the highest weight, unless the query
-	// repeats other terms.
+	// bm25.Repeated if the query repeats the term. Terms that occur in no row have the highest weight, unless the query
+	// repeats others.
 	TermWeights map[string]float64
-	// VectorLimit is the limit that the vector leg used, between Query.VectorLimit and Query.Limit, or 0 if there was no
-	// vector leg.
+	// VectorLimit is the limit the vector leg used, between Query.VectorLimit and Query.Limit, or 0 if there was no vector
+	// leg.
 	VectorLimit int
 
-	pooled *[]Hit // pooled memory of Hits, or nil
+	pooled *[]Hit // backs Hits; nil if not pooled
 }
 
-// Stored holds the number of stored rows in one generation of a datasource, for audits to compare with the catalog.
+// Stored is the number of rows stored for one generation of a datasource. Audits compare it with the catalog.
 type Stored struct {
 	DatasourceID string
 	Generation   uint64
@@ -120,10 +119,10 @@ type Generations struct {
 }
 
 // Index is an engine for vector and text search. All methods are safe for concurrent use. The first Write creates a
-// space; reading or searching a missing space finds nothing.
+// space; a missing space reads as empty.
 //
-// Every search that starts after Write has returned finds the written rows, and they survive even if the process is
-// killed. The index returns rows from all generations, so the caller must filter out inactive ones.
+// Searches that start after Write returns find the written rows, which survive even if the process is killed. The index
+// returns rows from all generations, so the caller must filter out inactive ones.
 type Index interface {
 	// Write stores rows and replaces rows with the same Key. When it returns nil, all rows are durable and visible.
 	//
@@ -142,12 +141,12 @@ type Index interface {
 	// the vector search.
 	Search(ctx context.Context, space Space, q Query) (Result, error)
 
-	// CountValues counts documents by their values for metadata keys. The row with ordinal 0 represents the whole
-	// document. CountValues fails with a filter.Error in the same cases as Search.
+	// CountValues counts documents by the values of metadata keys. The row with ordinal 0 stands for the whole document.
+	// It returns a filter.Error in the same cases as Search.
 	CountValues(ctx context.Context, space Space, q CountQuery) (Counts, error)
 
-	// Fill reads the rows of hits that Search found in the space and sets Complete. It skips hits that are already
-	// complete and leaves a hit unchanged if its row has been removed or replaced since the search.
+	// Fill reads the rows of hits from an earlier search of the space and sets Complete. It skips complete hits, and hits
+	// whose row has been removed or replaced since the search.
 	Fill(ctx context.Context, space Space, hits []*Hit) error
 
 	// Rows returns up to `limit` rows from one generation of a datasource, with their vectors. They are sorted by Ordinal
@@ -166,12 +165,12 @@ type Index interface {
 	// DropDatastore removes every space of the datastore.
 	DropDatastore(ctx context.Context, datastoreID string) error
 
-	// Spaces lists the spaces that may contain rows of the datastore. A space includes its dimensions, so its rows can be
-	// read and removed without asking the model, which may be unreachable or no longer configured. Spaces never written to
-	// are not listed, but empty spaces may be.
+	// Spaces lists the spaces that may contain rows of the datastore. The result includes the dimensions, so that rows can
+	// be read and removed even if their model is unreachable or no longer configured. Spaces never written to are not
+	// listed, but empty ones may be.
 	Spaces(ctx context.Context, datastoreID string) ([]Space, error)
 
-	// Stored calls f for every generation of every datasource in the space. It stops when f fails.
+	// Stored calls f for every generation of every datasource in the space. It stops if f returns an error.
 	Stored(ctx context.Context, space Space, f func(Stored) error) error
 
 	// Ready returns nil if the engine can serve requests.

@@ -3,16 +3,16 @@ package index
 import "sync"
 
 const (
-	// Minimum capacity, in hits, of new slices, and maximum capacity of slices put into the pool.
+	// Minimum capacity of new slices and maximum capacity of pooled slices, in hits.
 	minHitCapacity = 512
 	maxPooledHits  = 4096
 )
 
-// hitsPool reuses memory for hits. A hybrid search's hits take about 100 KB, which would otherwise be most of a query's
-// garbage.
+// hitsPool recycles slices of hits. A hybrid search's hits take about 100 KB, most of the garbage that a query would
+// leave.
 var hitsPool sync.Pool
 
-// Allocate sets Hits to n zeroed hits, using memory from the pool. Release returns the memory.
+// Allocate sets Hits to n zeroed hits from the pool. Call Release to return them.
 func (r *Result) Allocate(n int) {
 	hits, ok := hitsPool.Get().(*[]Hit)
 	if !ok || cap(*hits) < n {
@@ -23,8 +23,8 @@ func (r *Result) Allocate(n int) {
 	r.pooled, r.Hits = hits, *hits
 }
 
-// Release returns the hits' memory to the pool if Allocate took it from there. The hits must not be used afterwards,
-// but their texts and terms remain valid.
+// Release returns the hits' memory to the pool if it came from Allocate. The hits must not be used afterwards, but
+// their texts and terms stay valid.
 func (r *Result) Release() {
 	if r.pooled == nil {
 		return

@@ -8,16 +8,16 @@ const (
 	K1 = 1.2
 	// B controls how much a row's length matters.
 	B = 0.75
-	// ContextWeight is the weight of a word in a row's context, relative to a word in its text. It is above 1 because a
-	// title says more than a sentence.
+	// ContextWeight is the weight of a word in a row's context, relative to one in its text. It is above 1 because a title
+	// says more than a sentence.
 	ContextWeight = 2
-	// PageWeight is the frequency that the score assumes for a row's page term (see analysis.PageTerm). The page term does
-	// not count towards the row's length.
+	// PageWeight is the assumed frequency of a row's page term (see analysis.PageTerm), which doesn't count towards the
+	// row's length.
 	PageWeight = 2
-	// MaxTerms is the maximum number of query terms to score; if a query has more, only the rarest count. A set of terms
-	// then fits into a uint64, one bit per term.
+	// MaxTerms is the maximum number of query terms to score; beyond that, only the rarest count. It lets a uint64
+	// represent a set of terms.
 	MaxTerms = 64
-	// Ceiling is the limit that Saturated approaches, but never reaches, as the frequency grows.
+	// Ceiling is the limit of Saturated as the frequency grows. It is never reached.
 	Ceiling = K1 + 1
 )
 
@@ -27,7 +27,7 @@ func Weight(rows, having float64) float64 {
 	return math.Log(1 + (rows-having+0.5)/(having+0.5))
 }
 
-// k3 controls how quickly the weight of a word repeated in a query saturates.
+// k3 controls how quickly repeating a query word stops adding weight.
 const k3 = 2
 
 // Repeated returns the weight factor for a word that occurs `count` times in a query. It is 1 for a single occurrence

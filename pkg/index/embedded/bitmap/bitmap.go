@@ -36,7 +36,7 @@ func (b Bitmap) Has(slot uint32) bool { return b.Word(int(slot/64))&(1<<(slot%64
 // Count returns how many of the first n slots are in the set. n is rounded up to a multiple of 64.
 func (b Bitmap) Count(n uint32) int64 { return int64(Set(nil).CountIn(b, n)) }
 
-// Rewrite starts an edit in which all chunks count as changed.
+// Rewrite starts an edit that marks all chunks as changed.
 func (b Bitmap) Rewrite() *Edit {
 	e := b.Edit()
 	for c, words := range b.chunks {
@@ -75,7 +75,6 @@ func (e *Edit) chunk(slot uint32) []uint64 {
 // Set adds a slot.
 func (e *Edit) Set(slot uint32) { e.chunk(slot)[slot/64%ChunkWords] |= 1 << (slot % 64) }
 
-// Clear removes a slot.
 func (e *Edit) Clear(slot uint32) { e.chunk(slot)[slot/64%ChunkWords] &^= 1 << (slot % 64) }
 
 // Done returns the edited bitmap. After Done, only Changed may be called.
@@ -104,7 +103,7 @@ func NewSet(n uint32) Set { return make(Set, (int(n)+63)/64) }
 // Add adds a slot, which must be less than the n passed to NewSet.
 func (s Set) Add(slot uint32) { s[slot/64] |= 1 << (slot % 64) }
 
-// Word returns the slots 64w to 64w+63 as bits, which are 1 for slots that pass the filter.
+// Word returns the slots 64w to 64w+63 as bits. A bit is 1 if the slot passes.
 func (s Set) Word(w int) uint64 {
 	if s == nil {
 		return ^uint64(0)
@@ -130,8 +129,7 @@ func (s Set) Union(other Set) {
 	}
 }
 
-// Complement replaces s with the slots that are not in it. The set must not be nil. The result may contain slots beyond
-// the n passed to NewSet.
+// Complement inverts s, which must not be nil. The result may contain slots beyond the n passed to NewSet.
 func (s Set) Complement() {
 	for i := range s {
 		s[i] = ^s[i]

@@ -8,7 +8,7 @@ import (
 
 // Key identifies a cached value.
 type Key struct {
-	Space uint64 // one opening of the space; never reused
+	Space uint64 // identifies one opening of the space; never reused
 	Kind  Kind
 	ID    int64  // id of a block or segment, or slot of a row
 	Term  string // the word's forms for a List, the name for a Condition
@@ -26,11 +26,11 @@ const (
 	Condition             // intermediate result for filters; the key's Term is its name
 )
 
-// Caches are shared by all spaces in an index. Lists holds term lists and segment directories. Blocks of postings have
-// a separate cache, because they are larger than most lists and needed only to build lists.
+// Caches are shared by all spaces in an index. Lists holds term lists and segment directories. Blocks has its own
+// cache: blocks are larger than most lists and needed only to build them.
 type Caches struct{ Lists, Blocks, Rows *Cache }
 
-// Fraction of the postings memory used for blocks: 1/blockShare.
+// Blocks get 1/blockShare of the memory for postings.
 const blockShare = 4
 
 // NewCaches returns caches with the given capacities in bytes.
@@ -81,9 +81,10 @@ func (c *Cache) Get(key Key) (any, bool) {
 	return e.Value.(*item).value, true
 }
 
-// Put adds a value of the given size in bytes, unless the key is already present or the value is larger than the cache.
+// Put adds a value of the given size in bytes. It does nothing if the key is present or the value exceeds the cache's
+// capacity.
 func (c *Cache) Put(key Key, value any, size int64) {
-	size += 128 // memory overhead per item
+	size += 128 // overhead per item
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if size > c.max {

@@ -21,7 +21,7 @@ func TestACacheIsBounded(t *testing.T) {
 		case 1:
 			c.Replace(key, nil, size)
 		case 2:
-			c.Put(key, nil, limit) // exceeds the limit when the overhead per entry is included
+			c.Put(key, nil, limit) // too large once the overhead is added
 			if _, ok := c.Get(key); ok && c.items[key].Value.(*item).size >= limit {
 				t.Fatal("kept what is larger than all may be")
 			}

@@ -31,8 +31,8 @@ const (
 // Maximum length in bytes of a value in a filter term. Longer values are replaced by their SHA-256.
 const maxFacetBytes = 120
 
-// Maximum length in bytes of an identity in a longFacet. It exceeds the length of any text in an ordered or prefix
-// comparison, so truncating the identity does not change the result.
+// Maximum length in bytes of an identity in a longFacet. It exceeds any text in an ordered or prefix comparison, so
+// truncation never changes a result.
 const maxLongIdentity = len("s") + filter.MaxOrderBytes + 1
 
 func facet(kind, value string) string {
@@ -70,8 +70,8 @@ func Facets(r *index.Row) ([]string, error) {
 	return out, nil
 }
 
-// keyed returns the common prefix of the terms for all values of a metadata key. It includes the key's length, so no
-// other key has the same prefix.
+// keyed returns the prefix shared by the terms for all values of a metadata key. It includes the key's length, which
+// makes it unique to the key.
 func keyed(key string) string { return strconv.Itoa(len(key)) + ":" + key }
 
 // isLong reports whether the term of a metadata value contains a hash.
@@ -79,7 +79,7 @@ func isLong(f index.Facet) bool { return len(keyed(f.Key))+len(f.Value) > maxFac
 
 func metadataTerm(key, value string) string { return facet(metadataFacet, keyed(key)+value) }
 
-// alternatives returns the filter terms for a metadata value: one term, or one per item if the value is a list.
+// alternatives returns the filter terms that a metadata value matches: one, or one per item if it is a list.
 func alternatives(key string, value any) ([]string, error) {
 	terms, err := index.Alternatives(key, value)
 	for i, v := range terms {
@@ -127,8 +127,8 @@ func (f Filter) Equal(g Filter) bool {
 	return f.where == g.where && slices.EqualFunc(f.fields, g.fields, slices.Equal)
 }
 
-// Filter returns the slots that pass a filter, possibly including dead ones, or nil for an empty filter. If the filter
-// cannot be evaluated, it fails with a filter.Error; see index.Filter.
+// Filter returns the slots that pass a filter, possibly including dead ones, or nil for an empty filter. It returns a
+// filter.Error if the filter can't be evaluated; see index.Filter.
 func (v Reader) Filter(ctx context.Context, f Filter) (bitmap.Set, error) {
 	var all bitmap.Set
 	for _, terms := range f.fields {
@@ -155,7 +155,7 @@ func (v Reader) Filter(ctx context.Context, f Filter) (bitmap.Set, error) {
 	return matching, nil
 }
 
-// having returns the slots of all rows with at least one of the terms.
+// having returns the slots of rows with any of the terms.
 func (v Reader) having(ctx context.Context, terms []string) (bitmap.Set, error) {
 	out := bitmap.NewSet(v.Slots)
 	var buf []Posting

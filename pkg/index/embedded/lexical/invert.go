@@ -39,11 +39,11 @@ func startOf(term string) uint64 {
 	return binary.BigEndian.Uint64(start[:])
 }
 
-// Invert returns the documents' postings by term. The documents refer to terms by their numbers in `words`.
+// Invert inverts documents whose terms are numbered by `words`.
 func Invert(words *analysis.Batch, documents []Document) Inverted {
 	terms := words.Terms()
 	out := Inverted{terms: terms, lists: make([]span, len(terms)), order: make([]termKey, 0, len(terms))}
-	for _, p := range documents { // first count the postings per list, counting duplicate facets twice
+	for _, p := range documents { // count the postings per list; repeated facets count twice
 		for _, t := range p.Terms {
 			out.lists[t.Term].to++
 		}
@@ -54,7 +54,7 @@ func Invert(words *analysis.Batch, documents []Document) Inverted {
 	total := uint32(0)
 	for n := range out.lists {
 		l := &out.lists[n]
-		if l.to > 0 { // otherwise later rows with the same key replaced all rows with the term
+		if l.to > 0 { // 0 if all rows with the term were replaced by later ones
 			out.order = append(out.order, termKey{start: startOf(terms[n]), term: uint32(n)})
 		}
 		length := l.to
@@ -85,14 +85,14 @@ func Invert(words *analysis.Batch, documents []Document) Inverted {
 	return out
 }
 
-// Placed is an inverted batch whose rows have been given slots.
+// Placed is an inverted batch with slots assigned to its rows.
 type Placed struct {
 	Inverted
 	Slots []uint32 // ascending
 }
 
-// eachPlacedTerm calls f with each term in the batches, in sorted order, and with the term's postings, sorted by slot.
-// f must not retain the postings. The batches must be in order: all slots in a batch are lower than those in the next.
+// eachPlacedTerm calls f with each term in sorted order and its postings, sorted by slot. f must not retain the
+// postings. The batches must be in order: all slots in a batch are lower than those in the next.
 func eachPlacedTerm(batches []Placed, f func(term string, ps []Posting)) {
 	order := mergedOrder(batches)
 	var ps []Posting

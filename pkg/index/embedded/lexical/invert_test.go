@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// TestTermsOfBatchesAreMergedInOrder inverts batches of random words, some of which share their first eight bytes, and
-// compares the merged postings with a plain list.
+// TestTermsOfBatchesAreMergedInOrder inverts batches of random words and compares the merged postings with a plain
+// list. Some words share their first eight bytes.
 func TestTermsOfBatchesAreMergedInOrder(t *testing.T) {
 	t.Parallel()
 	for _, batches := range []int{1, 2, 3, 7, 16} {
@@ -36,7 +36,7 @@ func TestTermsOfBatchesAreMergedInOrder(t *testing.T) {
 					want[term] = append(want[term], Posting{slot, uint32(1 + w), p.Length})
 				}
 				facet := fmt.Sprint("facet", rng.IntN(3))
-				for range 1 + rng.IntN(2) { // a repeated facet must be stored only once
+				for range 1 + rng.IntN(2) { // to be stored only once
 					p.Facets = append(p.Facets, words.Name(facet))
 				}
 				want[facet] = append(want[facet], Posting{slot, 1, 0})

@@ -11,13 +11,12 @@ import (
 )
 
 const (
-	// boundSlack inflates sums of bounds. Scores may be added up in a different order than bounds and thus be rounded
-	// differently, but no score may exceed its bound.
+	// boundSlack inflates sums of bounds, because scores are summed in a different order and may round up past their
+	// bound.
 	boundSlack = 1 + 1e-9
-	// If a window has at most this many postings to add up, their slots are marked as touched. Only these slots are then
-	// examined, rather than the whole window.
+	// In a window with at most this many postings, only slots marked as touched are examined instead of the whole window.
 	sparsePostings = windowSlots / 4
-	// If at most this many slots in a window pass the filter, each is looked up in the lists individually.
+	// If at most this many slots in a window pass the filter, each one is looked up in the lists.
 	sparseFiltered = windowSlots / 64
 	// Cost of looking up a row in a list, relative to reading a posting.
 	lookupCost = 5
@@ -36,7 +35,7 @@ type maxScore struct {
 	top    *topk.TopK
 
 	// For each list, in the current window:
-	from         []int     // first posting, or the next candidate while rows are looked up in a sparse list
+	from         []int     // first posting; while rows are looked up in a sparse list, the next candidate
 	next         []int     // first posting after the window
 	bounds       []float64 // largest impact; 0 if there are no postings
 	nonEssential []bool
@@ -52,8 +51,7 @@ type scratch struct {
 
 var scratchPool = sync.Pool{New: func() any { return new(scratch) }}
 
-// Top returns the live slots that pass the filter and have the best BM25 scores, up to `limit` slots in no particular
-// order.
+// Top returns up to `limit` live slots that pass the filter and have the best BM25 scores, in no particular order.
 func (v Reader) Top(l *Query, filter bitmap.Set, limit int) []topk.Scored {
 	if len(l.lists) == 0 {
 		return nil
@@ -97,8 +95,7 @@ func (s *maxScore) window(w int) {
 	s.top.CompactOnce()
 }
 
-// setBounds determines, for each list, an upper bound on its contribution to any score in window w. It returns the sum
-// of the bounds.
+// setBounds sets each list's upper bound on its contribution to a score in window w, and returns the sum.
 func (s *maxScore) setBounds(w int) (total float64) {
 	begin := uint32(w) * windowSlots
 	end := begin + windowSlots
@@ -167,9 +164,9 @@ func (s *maxScore) score(w int, threshold float64, full bool, passing bitmap.Set
 	clear(s.touched[:])
 }
 
-// offerPartial offers row i in window w to top. The row's score so far covers only the essential lists; the others can
-// add at most otherBound. offerPartial returns the new value of `required`, the score in the essential lists that the
-// next row must exceed to be offered. Until there is a threshold, `required` stays unchanged.
+// offerPartial offers row i in window w to top. So far, the row's score covers only the essential lists; the others add
+// at most otherBound. It returns the new value of `required`: the essential score that the next row must exceed to be
+// offered. `required` doesn't change until there is a threshold.
 func (s *maxScore) offerPartial(w, i int, otherBound, required float64) float64 {
 	if otherBound > 0 {
 		s.offer(w, i)
@@ -182,9 +179,9 @@ func (s *maxScore) offerPartial(w, i int, otherBound, required float64) float64 
 	return required
 }
 
-// partition marks the non-essential lists and returns the sum of their bounds. Promising rows in the essential lists
-// are later looked up in all lists, one by one. If that could cost more than reading the non-essential lists, partition
-// marks none and returns 0.
+// partition marks the non-essential lists and returns the sum of their bounds. Promising rows will be looked up in all
+// lists, one at a time. If that could cost more than reading the non-essential lists, partition marks none and returns
+// 0.
 func (s *maxScore) partition(threshold float64) (otherBound float64) {
 	slices.SortFunc(s.order, func(a, b int) int { return cmp.Compare(s.bounds[a], s.bounds[b]) })
 	count, skipped := 0, 0 // number of non-essential lists and of their postings
@@ -210,8 +207,7 @@ func (s *maxScore) partition(threshold float64) (otherBound float64) {
 	return otherBound
 }
 
-// offer computes a row's score by looking it up in all lists and offers the row to s.top. Slots must ascend from one
-// call to the next.
+// offer looks up a row in all lists, adds up its score and offers it to s.top. Slots must ascend from call to call.
 func (s *maxScore) offer(w, i int) {
 	slot := uint32(w*windowSlots + i)
 	score := 0.0

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/topk"
 )
 
-// TestMaxScoreEqualsAFullScan compares the results with the scores of all rows, added up in word order. It covers
-// mixtures of common and rare words, few and many windows, few and many equal scores, and all kinds of filters.
+// TestMaxScoreEqualsAFullScan compares the results with a full scan that adds up scores in word order. It covers common
+// and rare words, few and many windows, few and many equal scores, and all kinds of filters.
 func TestMaxScoreEqualsAFullScan(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
@@ -22,7 +22,7 @@ func TestMaxScoreEqualsAFullScan(t *testing.T) {
 		l := &Query{}
 		for range 1 + rng.IntN(9) {
 			share := []float64{0.0003, 0.01, 0.05, 0.3, 0.9}[rng.IntN(5)]
-			clumps := rng.IntN(3) == 0 // the word occurs only in some ranges of slots
+			clumps := rng.IntN(3) == 0 // occurs only in some slot ranges
 			var ps []Posting
 			for slot := range slots {
 				if rng.Float64() < share && (!clumps || slot/5000%3 == 1) {
@@ -42,7 +42,7 @@ func TestMaxScoreEqualsAFullScan(t *testing.T) {
 		var filter bitmap.Set
 		if share := []float64{1, 0, 0.0001, 0.003, 0.1, 0.9}[rng.IntN(6)]; share < 1 {
 			filter = bitmap.NewSet(slots)
-			clumps := rng.IntN(2) == 0 // the filter excludes whole windows
+			clumps := rng.IntN(2) == 0 // exclude whole windows
 			for slot := range slots {
 				if rng.Float64() < share && (!clumps || slot/6000%3 == 1) {
 					filter.Add(slot)

@@ -8,7 +8,7 @@ import (
 func TestSegmentsToSettleAreTheSmallOnes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ rows, want []int64 }{
-		{[]int64{5, 5, 5}, nil}, // few segments are harmless
+		{[]int64{5, 5, 5}, nil}, // too few segments to matter
 		{[]int64{5, 5, 5, 5}, []int64{5, 5, 5, 5}},
 		{[]int64{1000, 1, 1, 1}, []int64{1, 1, 1}},
 		{[]int64{1, 3, 9, 27}, nil},

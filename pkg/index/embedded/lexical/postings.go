@@ -47,12 +47,12 @@ func appendPostings(dst []byte, ps []Posting) []byte {
 	return dst
 }
 
-// errBlock means that a block's content is invalid although its checksum matches.
+// errBlock means that a block's checksum matches but its content is invalid.
 var errBlock = fmt.Errorf("%w: a block of postings cannot be read", index.ErrCorrupt)
 
 // decodePostings appends the n postings of an entry to `dst`.
 func decodePostings(dst []Posting, data string, n int) ([]Posting, error) {
-	dst = slices.Grow(dst, min(n, len(data)/2)) // each takes two or more bytes
+	dst = slices.Grow(dst, min(n, len(data)/2)) // at least two bytes each
 	var slot, delta, tf, length uint64
 	var ok bool
 	for range n {
@@ -81,8 +81,8 @@ func decodePostings(dst []Posting, data string, n int) ([]Posting, error) {
 	return dst, nil
 }
 
-// uvarint reads a number of up to 35 bits from the start of s. It returns the number and the remainder of s, or false
-// if s does not start with such a number.
+// uvarint reads a number of up to 35 bits from s and returns it with the rest of s. It returns false if there is no
+// such number.
 func uvarint(s string) (uint64, string, bool) {
 	if len(s) > 0 && s[0] < 0x80 {
 		return uint64(s[0]), s[1:], true
@@ -136,7 +136,7 @@ func firstEntry(block string) (e entry, rest string, ok bool) {
 	return e, rest[n:], true
 }
 
-// markedBlock is a block with the offsets of some entries, which binary search starts from.
+// markedBlock is a block with the offsets of some entries, for binary search.
 type markedBlock struct {
 	block string
 	marks []int32 // offset of every markEvery-th entry except the first
@@ -193,7 +193,7 @@ type BlockBuilder struct {
 
 // Add appends a term's postings, which must be sorted by slot. It fails if Put cannot store a block.
 func (b *BlockBuilder) Add(term string, ps []Posting) error {
-	const step = blockBytes / 8 // maximum number of postings per entry; each takes a few bytes
+	const step = blockBytes / 8 // postings per entry; each takes a few bytes
 	for len(ps) > 0 {
 		n := min(step, len(ps))
 		if len(b.block) >= blockBytes {

@@ -14,7 +14,7 @@ import (
 
 var mergerPool = sync.Pool{New: func() any { return new(postingsMerger) }}
 
-// Query is the lexical part of a search query with the posting lists for its terms.
+// Query is the lexical part of a query, with its terms' posting lists.
 type Query struct {
 	lists   []*TermList
 	names   []string           // term names
@@ -22,8 +22,8 @@ type Query struct {
 	Max     float64            // upper bound of scores: see index.Result
 }
 
-// Query reads the posting lists for a query's terms. If there are more than bm25.MaxTerms terms, it keeps those with
-// the highest weights. A filter does not affect scores: document frequencies and lengths cover all live rows.
+// Query reads the posting lists for a query's terms, keeping the bm25.MaxTerms terms with the highest weights. Filters
+// don't affect scores: document frequencies and lengths cover all live rows.
 func (v Reader) Query(ctx context.Context, terms []analysis.QueryTerm) (*Query, error) {
 	l := &Query{Weights: make(map[string]float64, len(terms))}
 	for _, t := range terms {
@@ -59,7 +59,7 @@ func (l *Query) keepWeightiest(n int) {
 // Fill sets Lexical, Terms and Counts in the given hits. `slots` holds the hits' slots in ascending order.
 func (l *Query) Fill(hits []index.Hit, slots []uint32) {
 	var all []int                     // backing array for the counts of all hits
-	from := make([]int, len(l.lists)) // per list: where the search for the next slot starts
+	from := make([]int, len(l.lists)) // per list, where to search for the next slot
 	terms := make(map[uint64][]string)
 	for i, slot := range slots {
 		var having uint64 // one bit per list; there are at most bm25.MaxTerms lists

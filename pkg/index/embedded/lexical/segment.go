@@ -28,15 +28,15 @@ type Source interface {
 	Metadata(ctx context.Context, slots []uint32, f func(slot uint32, metadata map[string]any) error) error
 }
 
-// Reader reads the postings of one snapshot through caches.
+// Reader reads one snapshot's postings through the caches.
 type Reader struct {
 	Slots    uint32 // number of slots ever used
 	Rows     int64  // number of live rows
 	Length   int64  // total number of terms in all live rows
-	Version  int64  // version of the rows; a cached list with the same version is current
+	Version  int64  // of the rows; cached lists with this version are current
 	Live     bitmap.Bitmap
 	Segments []Segment
-	OpenID   uint64 // number of the space's opening, for cache keys
+	OpenID   uint64 // identifies the space's opening in cache keys
 	Caches   cache.Caches
 	Source   Source
 }
@@ -57,7 +57,7 @@ func (v Reader) segmentPostings(ctx context.Context, seg Segment, term string, d
 	for ; i < len(firsts) && firsts[i] <= term; i++ {
 		var readErr error
 		if id := seg.FirstBlock + int64(i); i+1 < len(firsts) && firsts[i] == term && firsts[i+1] == term {
-			// The block contains only this term. Don't cache it: the term's list will be cached.
+			// The whole block belongs to this term. Don't cache it: the term's list will be.
 			var block string
 			if block, readErr = v.uncachedBlock(ctx, id); readErr == nil {
 				readErr = entries(block, add)
@@ -72,7 +72,7 @@ func (v Reader) segmentPostings(ctx context.Context, seg Segment, term string, d
 			return nil, err
 		}
 	}
-	// A slot can be out of range even if the checksums match, and would cause a panic later.
+	// An out-of-range slot would cause a panic later, and matching checksums don't rule it out.
 	for _, p := range dst[from:] {
 		if p.Slot >= v.Slots {
 			return nil, errBlock
@@ -127,7 +127,7 @@ func (v Reader) uncachedBlock(ctx context.Context, id int64) (string, error) {
 		return "", fmt.Errorf("reading a block of postings: %w", err)
 	}
 	data, err = checksum.Unseal(id, data, "a block of postings")
-	return unsafe.String(unsafe.SliceData(data), len(data)), err // nobody else holds data, and it is never modified again
+	return unsafe.String(unsafe.SliceData(data), len(data)), err // data is not shared or modified again
 }
 
 // cursor reads a segment's entries, sorted by term.
@@ -158,8 +158,8 @@ func (c *cursor) advance(ctx context.Context, v Reader) error {
 	return nil
 }
 
-// EachTerm calls f with each term in the segments, in sorted order, and with the term's postings, sorted by slot and
-// including those of dead slots. f may modify the slice of postings but must not retain it.
+// EachTerm calls f with each term in the segments, in sorted order, and its postings, including those of dead slots,
+// sorted by slot. f may modify the postings but must not retain them.
 func (v Reader) EachTerm(ctx context.Context, group []Segment, f func(term string, ps []Posting) error) error {
 	cursors := make([]*cursor, len(group))
 	for i, seg := range group {
@@ -201,8 +201,7 @@ func (v Reader) EachTerm(ctx context.Context, group []Segment, f func(term strin
 }
 
 const (
-	// MergeFactor is the number of segments in a tier that are merged into one segment of the next tier, which is eight
-	// times as large.
+	// MergeFactor segments in one tier are merged into one segment in the next, whose segments are eight times as large.
 	MergeFactor = 8
 	// Maximum number of rows in a segment in the lowest tier.
 	smallestTier = 512
@@ -236,8 +235,8 @@ func SegmentsToMerge(segments []Segment) []Segment {
 }
 
 // SegmentsToSettle returns the segments to merge in an idle space, or none if there are at most MaxIdleSegments. It
-// picks the largest segment that is at most twice as large as all smaller segments together, and all smaller ones. This
-// way, no large segment is rewritten just to add a few rows.
+// never rewrites a large segment just to add a few rows: it picks the largest segment that is at most twice as large as
+// all smaller ones together, plus those.
 func SegmentsToSettle(segments []Segment) []Segment {
 	if len(segments) <= MaxIdleSegments {
 		return nil

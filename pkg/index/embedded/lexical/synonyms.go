@@ -6,8 +6,7 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// Lists for terms with synonyms count frequencies in fifths, because analysis.SynonymWeight is a whole number of
-// fifths.
+// Lists for terms with synonyms count in fifths, because analysis.SynonymWeight is a multiple of 1/5.
 const (
 	synonymScale  = 5
 	synonymFifths = uint32(analysis.SynonymWeight * synonymScale)
@@ -60,8 +59,8 @@ func (v Reader) postings(ctx context.Context, g *postingsMerger, forms []string,
 	return out, nil
 }
 
-// intersection returns the postings for slots that occur in both lists, with the lower frequency. Both lists must be
-// sorted by slot. The result reuses a's memory.
+// intersection returns the postings for slots in both lists, with the lower frequency. Both lists must be sorted by
+// slot. The result reuses a's memory.
 func intersection(a, b []Posting) []Posting {
 	out := a[:0]
 	for _, p := range a {
@@ -76,8 +75,7 @@ func intersection(a, b []Posting) []Posting {
 	return out
 }
 
-// union returns the postings for slots that occur in either list, with the sum of the frequencies. Both lists must be
-// sorted by slot.
+// union returns the postings for slots in either list and adds up their frequencies. Both lists must be sorted by slot.
 func union(a, b []Posting) []Posting {
 	if len(b) == 0 {
 		return a

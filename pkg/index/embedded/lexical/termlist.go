@@ -14,12 +14,12 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// TermList contains the live rows' postings for a word in all its forms, and how much each posting contributes to the
-// score (its impact). It is immutable. A cached list may be used until the space's rows change.
+// TermList contains the live rows' postings for all forms of a word, and each posting's contribution to the score (its
+// impact). It is immutable. A cached list is valid until the space's rows change.
 //
-// A posting's impact depends only on its kind, i.e. the pair of term frequency and document length. There are few
-// kinds, so a posting stores the number of its kind in one, two or four bytes. A dense list does not store whole slots.
-// It stores the lowest byte of each slot and, for each block of 256 slots, the index of the first posting.
+// A posting's impact depends only on its kind, i.e. its term frequency and document length. There are few kinds, so a
+// posting stores the number of its kind in one, two or four bytes. A dense list doesn't store whole slots, only the
+// lowest byte of each slot and, per block of 256 slots, the index of the first posting.
 type TermList struct {
 	version   int64   // version of the rows
 	weight    float64 // inverse document frequency or a multiple of it; see times
@@ -37,10 +37,10 @@ type TermList struct {
 }
 
 const (
-	// Number of slots per window. A window's scores fit into the L1 cache.
+	// Number of slots per window, chosen so that a window's scores fit into the L1 cache.
 	windowSlots = 4096
 	windowWords = windowSlots / 64
-	// Number of slots per block, so that one byte distinguishes the slots in a block.
+	// Number of slots per block, chosen so that one byte identifies a slot in its block.
 	blockSlots   = 256
 	windowBlocks = windowSlots / blockSlots
 	// A list is dense if it has at least densePostings postings and they cover at least 1/denseShare of all slots.
@@ -57,14 +57,14 @@ func (t *TermList) bytes() int64 {
 
 func (t *TermList) dense() bool { return t.lowBytes != nil }
 
-// kindColumn stores the kind number of each posting in a list (see kind), using the smallest integer type that fits.
+// kindColumn stores each posting's kind number (see kind) in the smallest integer type that fits.
 type kindColumn struct {
 	small  []uint8
 	middle []uint16
 	large  []uint32
 }
 
-// set stores each posting's kind number. All numbers must be less than `kinds`, the number of different kinds.
+// set stores the postings' kind numbers, which must be less than `kinds`.
 func (k *kindColumn) set(numbers []uint32, kinds int) {
 	switch {
 	case kinds <= math.MaxUint8+1:
@@ -92,8 +92,8 @@ func (k *kindColumn) at(i int) uint32 {
 	return k.large[i]
 }
 
-// find returns the index of a slot's posting and whether there is one. In a sparse list, the search starts at index
-// `from`, which must not be after the posting.
+// find returns the index of a slot's posting and whether there is one. In a sparse list, it starts searching at index
+// `from`, which must not be past the posting.
 func (t *TermList) find(slot uint32, from int) (at int, ok bool) {
 	if !t.dense() {
 		return seek(t.slots, from, slot)
@@ -104,8 +104,8 @@ func (t *TermList) find(slot uint32, from int) (at int, ok bool) {
 	return int(begin) + n, n >= 0
 }
 
-// seek searches the ascending slots[from:] by galloping. It returns the index of the first element that is at least
-// `slot`, and whether the two are equal.
+// seek gallops through the ascending slots[from:] to the first element that is at least `slot`. It returns that
+// element's index and whether the two are equal.
 func seek(slots []uint32, from int, slot uint32) (int, bool) {
 	step := 1
 	for from+step < len(slots) && slots[from+step] < slot {
@@ -116,8 +116,8 @@ func seek(slots []uint32, from int, slot uint32) (int, bool) {
 	return from + at, ok
 }
 
-// rangeOf returns the index range of the postings whose slots are in [begin, end). The list must be sparse. The search
-// starts at index `at`, which must not be after the first of these postings.
+// rangeOf returns the index range of the postings with slots in [begin, end). The list must be sparse. The search
+// starts at index `at`, which must not be past the first of them.
 func (t *TermList) rangeOf(begin, end uint32, at int) (from, to int) {
 	if at < len(t.slots) && t.slots[at] < begin {
 		at, _ = seek(t.slots, at, begin)
@@ -129,8 +129,8 @@ func (t *TermList) rangeOf(begin, end uint32, at int) (from, to int) {
 	return at, to
 }
 
-// addWindow adds the impacts of postings [from, end) to the scores of their window and marks their slots as touched. In
-// a dense list, it marks them only if `mark` is set.
+// addWindow adds the impacts of postings [from, end) to their window's scores and marks their slots as touched. In a
+// dense list, it marks them only if `mark` is set.
 func (t *TermList) addWindow(buf *scratch, window, from, end int, mark bool) {
 	switch {
 	case t.kinds.small != nil:
@@ -169,7 +169,7 @@ func addWindow[K uint8 | uint16 | uint32](t *TermList, kinds []K, buf *scratch, 
 	}
 }
 
-// TermList returns the list for a word with the given forms, from either the cache or the segments.
+// TermList returns the list for a word's forms, from the cache if possible.
 func (v Reader) TermList(ctx context.Context, forms []string) (*TermList, error) {
 	if len(v.Segments) == 0 {
 		return v.listOf(nil), nil
@@ -182,7 +182,7 @@ func (v Reader) TermList(ctx context.Context, forms []string) (*TermList, error)
 	})
 }
 
-// cachedList returns a list from the cache. If the list is not cached, it calls `build` with a merger from the pool.
+// cachedList returns a list from the cache, or calls `build` with a merger from the pool.
 func (v Reader) cachedList(term string, build func(*postingsMerger) (*TermList, error)) (*TermList, error) {
 	key := cache.Key{Space: v.OpenID, Kind: cache.List, Term: term}
 	if found, ok := v.Caches.Lists.Get(key); ok {
@@ -218,7 +218,7 @@ func (v Reader) collect(ctx context.Context, g *postingsMerger, forms []string) 
 // listOf builds a list from postings, which must be sorted by slot across all parts. It drops dead slots.
 func (v Reader) listOf(parts ...[]Posting) *TermList { return v.scaledList(1, parts...) }
 
-// scaledList is like listOf, but the postings count frequencies in units of 1/scale of an occurrence.
+// scaledList is like listOf, but frequencies are in units of 1/scale.
 func (v Reader) scaledList(scale uint32, parts ...[]Posting) *TermList {
 	buf := listPool.Get().(*listBuilder)
 	defer listPool.Put(buf)
@@ -252,7 +252,7 @@ func (v Reader) scaledList(scale uint32, parts ...[]Posting) *TermList {
 	return t
 }
 
-// times returns a list with the same postings, but with weight and impacts multiplied by a factor.
+// times returns a copy of the list with weight and impacts multiplied by a factor.
 func (t *TermList) times(factor float64) *TermList {
 	if factor == 1 {
 		return t
@@ -273,7 +273,7 @@ func roundedUp(x float64) float32 {
 	return math.Nextafter32(float32(x), math.MaxFloat32)
 }
 
-// encodeDense sets the fields of a dense list.
+// encodeDense converts t to a dense list.
 func (t *TermList) encodeDense(buf *listBuilder, slots uint32) {
 	windows := windowsOf(slots)
 	t.lowBytes, t.blockStart, t.windowMax = make([]uint8, t.Postings), make([]uint32, windows*windowBlocks+1), make([]float32, windows)
@@ -301,8 +301,8 @@ type listBuilder struct {
 	numbers []uint32 // kind number by slot
 	kinds   []kind   // kinds, by number
 
-	common [commonFrequencies * commonLengths]uint32 // by frequency and length: the number of each small kind plus 1, or 0
-	rare   map[kind]uint32                           // numbers of other kinds
+	common [commonFrequencies * commonLengths]uint32 // small kinds by frequency and length: number plus 1, or 0 if new
+	rare   map[kind]uint32                           // numbers of all other kinds
 }
 
 // kind is a posting's term frequency and the number of terms in its row.
@@ -316,7 +316,7 @@ const (
 
 var listPool = sync.Pool{New: func() any { return &listBuilder{rare: make(map[kind]uint32)} }}
 
-// kindOf returns the number of the kind with this term frequency and row length. New kinds get the next number.
+// kindOf returns the kind's number, assigning the next one if the kind is new.
 func (r *listBuilder) kindOf(times, length uint32) uint32 {
 	if times < commonFrequencies && length < commonLengths {
 		known := &r.common[times*commonLengths+length]
@@ -355,17 +355,17 @@ type postingsMerger struct {
 
 type run struct{ from, to int }
 
-// add records that the postings from index `from` on form a run, i.e. are sorted by slot.
+// add records the postings from index `from` on as a run.
 func (g *postingsMerger) add(from int) {
 	if len(g.postings) > from {
 		g.runs = append(g.runs, run{from, len(g.postings)})
 	}
 }
 
-// parts returns the postings as slices that, taken one after another, are sorted by slot. If several forms of the word
-// occur in the same slot, their postings are combined into one with the sum of the frequencies.
+// parts returns the postings as slices that are sorted by slot when read in order. If several forms of the word occur
+// in the same slot, their postings are combined and their frequencies added up.
 func (g *postingsMerger) parts() [][]Posting {
-	// Segments usually cover separate ranges of slots, so their postings do not have to be merged.
+	// Segments usually cover separate slot ranges, so there's nothing to merge.
 	slices.SortFunc(g.runs, func(a, b run) int { return cmp.Compare(g.postings[a.from].Slot, g.postings[b.from].Slot) })
 	parts := make([][]Posting, 0, len(g.runs))
 	for i, r := range g.runs {

@@ -8,15 +8,15 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/bitmap"
 )
 
-// TestATermListKeepsEveryPosting compares the scores in term lists with BM25, for few and very many kinds of postings,
-// in adjacent slots and far apart.
+// TestATermListKeepsEveryPosting compares term lists' scores with BM25, for few and very many kinds of postings in
+// adjacent and distant slots.
 func TestATermListKeepsEveryPosting(t *testing.T) {
 	t.Parallel()
 	const postings = 90_000
 	rng := rand.New(rand.NewPCG(15, 16))
 	for name, c := range map[string]struct {
 		draw  func() (times, length uint32)
-		bytes int64 // bytes per stored kind of posting
+		bytes int64 // bytes per kind number
 	}{
 		"few kinds":             {func() (uint32, uint32) { return 1 + rng.Uint32N(3), 50 + rng.Uint32N(20) }, 1},
 		"long rows":             {func() (uint32, uint32) { return 1 + rng.Uint32N(40), rng.Uint32N(3000) }, 2},

@@ -13,18 +13,16 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/cache"
 )
 
-// maxUnlistedRows limits how many rows' metadata a filter may read. It reads the metadata of rows with long values
-// written by an earlier version without longFacet. If there are more such rows, the filter fails, and the content must
-// be re-indexed.
+// Maximum number of rows whose metadata a filter reads because an earlier version stored their long values without
+// longFacet. With more such rows the filter fails, and the content must be re-indexed.
 const maxUnlistedRows = 50_000
 
-// slotsOf returns postings that contain the slots of the rows with a certain value, possibly including dead ones. The
-// caller must not keep the slice.
+// slotsOf returns postings with the slots of the rows that have a value, possibly including dead ones. The caller must
+// not keep the slice.
 type slotsOf func() ([]Posting, error)
 
-// eachValue calls f with each value of a key whose identity starts with `start`, until f returns false. It may call f
-// several times with the same value but different slots. It may truncate a long text after filter.MaxOrderBytes+1
-// bytes.
+// eachValue calls f with each value of a key whose identity starts with `start`, until f returns false. It may pass the
+// same value several times with different slots, and may truncate long texts to filter.MaxOrderBytes+1 bytes.
 func (v Reader) eachValue(ctx context.Context, key, start, datastoreID string, f func(filter.Value, slotsOf) (bool, error)) error {
 	more := true
 	var err error
@@ -52,7 +50,7 @@ func (v Reader) eachValue(ctx context.Context, key, start, datastoreID string, f
 	return v.eachUnlisted(ctx, key, start, datastoreID, f)
 }
 
-// eachTerm calls f, in sorted order, with each entry in a segment whose term starts with `prefix`, until f returns
+// eachTerm calls f, in sorted order, with a segment's entries for terms that start with `prefix`, until f returns
 // false. A term with many postings has several entries.
 func (v Reader) eachTerm(ctx context.Context, seg Segment, prefix string, f func(string, slotsOf) (bool, error)) error {
 	firsts, err := v.Directory(ctx, seg)
@@ -93,8 +91,8 @@ func (v Reader) eachTerm(ctx context.Context, seg Segment, prefix string, f func
 	return nil
 }
 
-// eachUnlisted calls f with the values that eachValue does not find among the terms: a key's long values in rows
-// written by an earlier version without longFacet.
+// eachUnlisted calls f with the values that eachValue misses: long values stored without longFacet by an earlier
+// version.
 func (v Reader) eachUnlisted(ctx context.Context, key, start, datastoreID string, f func(filter.Value, slotsOf) (bool, error)) error {
 	rows, err := v.unlisted(ctx)
 	if err != nil || len(rows) == 0 {
@@ -129,7 +127,7 @@ func (v Reader) eachUnlisted(ctx context.Context, key, start, datastoreID string
 	return err
 }
 
-// unlisted returns the live slots, in ascending order, of rows with hashed values that were written without longFacet.
+// unlisted returns the live slots, in ascending order, of rows with hashed values but no longFacet.
 func (v Reader) unlisted(ctx context.Context) ([]uint32, error) {
 	return cached(v, "unlisted", func() (out []uint32, size int, err error) {
 		hashed, found := bitmap.NewSet(v.Slots), false
@@ -170,8 +168,8 @@ type cachedValue[T any] struct {
 	value   T
 }
 
-// cached returns compute's result. It uses the cached one if the rows have not changed since. `name` identifies the
-// result within the space. compute also returns the approximate size of its result in bytes.
+// cached returns compute's result, reusing it until the rows change. `name` identifies the result within the space.
+// compute also returns the result's approximate size in bytes.
 func cached[T any](v Reader, name string, compute func() (T, int, error)) (T, error) {
 	key := cache.Key{Space: v.OpenID, Kind: cache.Condition, Term: name}
 	if found, ok := v.Caches.Lists.Get(key); ok {
@@ -186,15 +184,15 @@ func cached[T any](v Reader, name string, compute func() (T, int, error)) (T, er
 	return value, err
 }
 
-// CountValues returns, for each value of a key, how many rows in `slots` have it. It truncates long texts as described
-// for index.Counts.
+// CountValues returns how many rows in `slots` have each of a key's values. Long texts are truncated as in
+// index.Counts.
 func (v Reader) CountValues(ctx context.Context, key, datastoreID string, slots bitmap.Set) (map[filter.Value]int, error) {
 	out := make(map[filter.Value]int)
 	type pair struct {
 		value filter.Value
 		slot  uint32
 	}
-	seen := make(map[pair]bool) // for truncated texts, because several can become the same value
+	seen := make(map[pair]bool) // several texts may become equal when truncated
 	err := v.eachValue(ctx, key, "", datastoreID, func(value filter.Value, of slotsOf) (bool, error) {
 		ps, err := of()
 		if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// where returns the live slots that match a filter. It fails with a filter.Error if the filter cannot be evaluated.
+// where returns the live slots that match a filter, or a filter.Error if the filter can't be evaluated.
 func (v Reader) where(ctx context.Context, f *filter.Filter, datastoreID string) (bitmap.Set, error) {
 	for c := range f.Conditions() {
 		if err := v.checkCondition(ctx, c, datastoreID); err != nil {
@@ -26,7 +26,7 @@ func (v Reader) where(ctx context.Context, f *filter.Filter, datastoreID string)
 	return out, nil
 }
 
-// checkCondition returns a filter.Error if a condition cannot be evaluated on the rows.
+// checkCondition returns a filter.Error if a condition can't be evaluated on these rows.
 func (v Reader) checkCondition(ctx context.Context, c *filter.Filter, datastoreID string) error {
 	if filter.IsProperty(c.Key) {
 		described, err := v.condition(ctx, &filter.Filter{Op: filter.Exists, Key: filter.PropertyID, Values: []filter.Value{filter.BoolOf(true)}}, datastoreID)
@@ -65,7 +65,7 @@ func (v Reader) checkCondition(ctx context.Context, c *filter.Filter, datastoreI
 
 var kinds = []filter.Kind{filter.Text, filter.Number, filter.Bool, filter.Date}
 
-// hasKind reports whether any live row has a value of the given kind for a key. If `dates` is false, dates count as
+// hasKind reports whether any live row has a value of the given kind under a key. Unless `dates` is set, dates count as
 // texts.
 func (v Reader) hasKind(ctx context.Context, key string, kind filter.Kind, dates bool, datastoreID string) (bool, error) {
 	start := "s"

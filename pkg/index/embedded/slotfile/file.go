@@ -21,15 +21,15 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/checksum"
 )
 
-// ExtentSlots is the number of slots per memory map. It is a multiple of the page size, so every map starts at a page
-// boundary no matter how long the records are.
+// ExtentSlots is the number of slots per memory map. It is a multiple of the page size, so maps start at page
+// boundaries whatever the record size.
 const ExtentSlots = 4096
 
 // extent is one memory map of a slot file.
 type extent struct {
 	data mmap.MMap
-	// verified has one bit per group of 64 slots. The bit is set once the group's checksums have been verified. Records
-	// that this process writes later are not verified.
+	// One bit per group of 64 slots, set once the group's checksums have been verified. Records that this process writes
+	// later are not verified.
 	verified atomic.Uint64
 }
 
@@ -37,9 +37,9 @@ type extent struct {
 type Layout struct {
 	Payload int // bytes per record, without checksum and padding
 	stride  int // bytes per record, with checksum and padding
-	// Columns is the number of leading bytes in a record that are transposed one by one. The remaining payload is
-	// transposed in units of four bytes, and the checksums come last. Records are transposed in groups of 64. If Columns
-	// is 0, records are not transposed.
+	// Columns is the number of leading bytes per record that are transposed one by one, in groups of 64 records. The
+	// remaining payload is transposed in units of four bytes, and the checksums come last. 0 means that records are not
+	// transposed.
 	Columns int
 }
 
@@ -59,7 +59,7 @@ func Columns(payload, columns int) Layout {
 const (
 	// Number of records transposed together.
 	groupRows = 64
-	// Alignment in bytes of transposed records, chosen so that extents end at a page boundary.
+	// Alignment of transposed records in bytes. With it, extents end at a page boundary.
 	columnsAlign = 8
 )
 
@@ -116,15 +116,15 @@ func (v View) Check(w int, live uint64) error {
 	return nil
 }
 
-// File is a slot file open for writing. It has a single writer; readers use its views.
+// File is a slot file open for writing by a single writer. Readers use its views.
 type File struct {
 	Path string
-	View View // view of all records written so far
+	View View // all records written so far
 	file *os.File
 }
 
-// Open opens a space's file with the given number of committed slots. It removes any uncommitted records after them. If
-// the file is missing or too short, Open returns index.ErrCorrupt; but if `slots` is 0, it creates a missing file.
+// Open opens a space's file and removes records beyond the given number of committed slots. If the file is missing or
+// too short, it returns index.ErrCorrupt, except that it creates a missing file if `slots` is 0.
 func Open(path string, of Layout, slots uint32) (_ *File, err error) {
 	f := &File{Path: path, View: View{Layout: of}}
 	flags := os.O_RDWR
@@ -171,14 +171,14 @@ func Create(path string, of Layout) (*File, error) {
 
 func (f *File) extentBytes() int64 { return ExtentSlots * int64(f.View.stride) }
 
-// mapNext maps the file's next extent into memory. The file must already be long enough.
+// mapNext maps the file's next extent. The file must already be long enough.
 func (f *File) mapNext() error {
 	n := len(f.View.extents)
 	data, err := mmap.MapRegion(f.file, int(f.extentBytes()), mmap.RDONLY, 0, int64(n)*f.extentBytes())
 	if err != nil {
 		return fmt.Errorf("mapping vector file: %w", err)
 	}
-	// Appending does not affect the snapshots' views, which have their own lengths.
+	// Snapshots' views have their own lengths, so appending doesn't affect them.
 	f.View.extents = append(f.View.extents, &extent{data: data})
 	return nil
 }
@@ -196,7 +196,7 @@ func (f *File) Grow(slots uint32) error {
 	return nil
 }
 
-// Write writes payloads[i] to slots[i]. The slots must be ascending; adjacent ones are written in one call.
+// Write writes payloads[i] to slots[i]. The slots must be ascending; adjacent ones share a write call.
 func (f *File) Write(slots []uint32, payloads [][]byte) error {
 	if f.View.Columns > 0 {
 		return f.writeGroups(slots, payloads)
@@ -220,8 +220,8 @@ func (f *File) Write(slots []uint32, payloads [][]byte) error {
 	return nil
 }
 
-// writeGroups implements Write for columnar layouts. It always writes whole groups. Other records in a group are
-// rewritten with the same bytes, so readers do not notice, and a crash cannot damage them.
+// writeGroups implements Write for columnar layouts. It writes whole groups: the other records in a group are rewritten
+// with the same bytes, so readers don't notice, and a crash can't damage them.
 func (f *File) writeGroups(slots []uint32, payloads [][]byte) error {
 	record := make([]byte, f.View.Payload+4)
 	for i := 0; i < len(slots); {
@@ -275,9 +275,8 @@ func (f *File) Close() error {
 	return errors.Join(append(errs, f.file.Close())...)
 }
 
-// Put stores the i-th of 64 records in a transposed group. It stores the first `columns` bytes one by one and the
-// remaining bytes in units of four, each next to the same byte or unit of the other records. The number of remaining
-// bytes must be a multiple of four.
+// Put stores the i-th of 64 records in a transposed group: the first `columns` bytes one by one and the rest in units
+// of four, each next to its counterparts in other records. The rest must be a multiple of four bytes.
 func Put(group []byte, columns, i int, record []byte) {
 	for c, b := range record[:columns] {
 		group[c*groupRows+i] = b

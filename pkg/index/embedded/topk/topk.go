@@ -15,7 +15,7 @@ func (a Scored) ranksAbove(b Scored) bool {
 	return a.Score > b.Score || a.Score == b.Score && a.Slot < b.Slot
 }
 
-// Minimum number of items beyond K that a TopK buffers before dropping the worst ones.
+// A TopK buffers at least this many items beyond K before dropping the worst ones.
 const minSpare = 64
 
 // TopK keeps the K best of the offered items. It is an unordered buffer: when it holds about a quarter more than K
@@ -24,7 +24,7 @@ type TopK struct {
 	K        int
 	capacity int
 	items    []Scored
-	kth      Scored // worst of the K items kept by the last selection; valid if `full` is set
+	kth      Scored // worst item after the last selection; valid if `full` is set
 	full     bool
 }
 
@@ -40,11 +40,11 @@ func (t *TopK) Reset(k int) {
 	*t = TopK{K: k, capacity: k + max(minSpare, k/4), items: t.items[:0]}
 }
 
-// Threshold returns a score that at least K of the offered items reach, so items with lower scores do not have to be
-// offered. `known` is false if there is no such score yet.
+// Threshold returns a score that at least K offered items reach, so there's no need to offer lower ones. `known` is
+// false if there's no such score yet.
 func (t *TopK) Threshold() (score float64, known bool) { return t.kth.Score, t.full }
 
-// Offer adds an item unless it is certainly not among the K best.
+// Offer adds an item unless it can't be among the K best.
 func (t *TopK) Offer(s Scored) {
 	if t.full && !s.ranksAbove(t.kth) {
 		return
@@ -66,7 +66,7 @@ func (t *TopK) Compact() {
 	t.kth, t.full = t.items[t.K-1], true
 }
 
-// CompactOnce calls Compact if there is no threshold yet but there are enough items for one.
+// CompactOnce calls Compact to set a first threshold, if there are enough items for one.
 func (t *TopK) CompactOnce() {
 	if !t.full && len(t.items) >= t.K {
 		t.Compact()
@@ -98,12 +98,12 @@ func (t *TopK) Best(n int) []Scored {
 	return kept[:min(n, len(kept))]
 }
 
-// selectBest uses quickselect to move the k best items to the front, with the k-th best last among them. It requires 1
-// ≤ k ≤ len(s).
+// selectBest uses quickselect to move the k best items to the front, ending with the k-th best. It requires 1 ≤ k ≤
+// len(s).
 func selectBest(s []Scored, k int) {
-	from, to := 0, len(s) // range that contains the index of the k-th best
+	from, to := 0, len(s) // contains the index of the k-th best
 	for to-from > 1 {
-		// The pivot is the median of three, because scans often offer items in order.
+		// Scans often offer items in order, so pick the median of three as the pivot.
 		a, b, c := s[from], s[from+(to-from)/2], s[to-1]
 		if b.ranksAbove(a) {
 			a, b = b, a

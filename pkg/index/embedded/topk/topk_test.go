@@ -18,7 +18,7 @@ func TestTopK_equals_sorting(t *testing.T) {
 		n, k, kinds := rng.IntN(3000), 1+rng.IntN(400), 1+rng.IntN(5000)
 		all := make([]Scored, n)
 		for i := range all {
-			all[i] = Scored{uint32(i), float64(rng.IntN(kinds))} // many scores are equal
+			all[i] = Scored{uint32(i), float64(rng.IntN(kinds))} // with many ties
 		}
 		order := []string{"as it comes", "rising", "falling"}[rng.IntN(3)]
 		switch order {
