@@ -18,8 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector"
 )
 
-// Check verifies the space's checksums and number of rows. It returns index.ErrCorrupt if anything is wrong. Damage to
-// the IVF is only recorded, because the IVF is rebuilt in the background.
+// Check verifies the space's checksums and row count. It returns index.ErrCorrupt for any mismatch, except in the IVF:
+// a damaged IVF is only marked as broken, to be rebuilt in the background.
 func (v View) Check(ctx context.Context) error {
 	var verdict string
 	if err := v.reading.tx.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&verdict); err != nil {
@@ -61,7 +61,7 @@ func (v View) Check(ctx context.Context) error {
 		}
 	}
 	if v.IVF.Usable() {
-		_ = v.IVF.Verify() // records damage so that the IVF is rebuilt
+		_ = v.IVF.Verify() // marks a damaged IVF for rebuilding
 	}
 	return nil
 }
@@ -95,9 +95,8 @@ func (v View) checkRows(ctx context.Context) error {
 	return nil
 }
 
-// corrupt wraps an SQLite error in index.ErrCorrupt if it indicates damage and returns other errors unchanged. All
-// statements are constant and select only rows that must exist, so an invalid statement or a missing row also indicates
-// damage.
+// corrupt wraps an SQLite error in index.ErrCorrupt if it indicates damage. Every statement is constant and selects
+// rows that must exist, so an invalid statement or a missing row is also damage.
 func corrupt(err error) error {
 	if errors.Is(err, index.ErrCorrupt) {
 		return err
@@ -114,7 +113,7 @@ func corrupt(err error) error {
 	return err
 }
 
-// ErrLost is returned by writes to a space whose files have been deleted.
+// ErrLost is returned by writes to a space whose files are gone.
 var ErrLost = errors.New("the space's files were deleted while they were in use: try again")
 
 // file is one of a space's open files. If the file is deleted or replaced on disk, later writes are lost.
@@ -123,7 +122,6 @@ type file struct {
 	info os.FileInfo
 }
 
-// recordFiles records the identities of the open files.
 func (s *Space) recordFiles() error {
 	paths := []string{filepath.Join(s.dir, databaseName)}
 	if s.vectors.Full != nil {
@@ -139,8 +137,8 @@ func (s *Space) recordFiles() error {
 	return nil
 }
 
-// IsLost reports whether one of the space's open files, or a directory above it, was deleted, moved or replaced on
-// disk. It takes a few microseconds.
+// IsLost reports whether an open file of the space, or a directory above it, was deleted, moved or replaced. It takes a
+// few microseconds.
 func (s *Space) IsLost() bool {
 	for _, f := range s.files {
 		info, err := os.Stat(f.path)
@@ -157,7 +155,7 @@ func hasVectors(dir string) bool {
 	return err == nil && info.Size() > 0
 }
 
-// MarkForReopen marks the space for reopening before its next use. It returns false if the space was already marked.
+// MarkForReopen makes sure that the space is reopened before its next use. It returns false if that was already due.
 func (s *Space) MarkForReopen() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -169,7 +167,7 @@ func (s *Space) MarkForReopen() bool {
 // Present reports whether a directory contains a space or parts of one.
 func Present(dir string) bool { return Exists(filepath.Join(dir, databaseName)) || hasVectors(dir) }
 
-// Exists reports whether a file exists. If it cannot tell, it returns true.
+// Exists reports whether a file exists or might exist: only a not-exist error counts as absence.
 func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return !errors.Is(err, os.ErrNotExist)

@@ -14,13 +14,13 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/lexical"
 )
 
-// freeSlots holds the slots not used by rows or segments. Only the writer uses it.
+// freeSlots holds the slots that neither rows nor segments use. Only the writer uses it.
 type freeSlots struct {
 	ready   *roaring.Bitmap
 	waiting []freed
 }
 
-// freed holds slots freed in a given version. Readers of older versions may still read the vectors in them.
+// freed holds the slots that a version freed. Readers of older versions may still use their vectors.
 type freed struct {
 	version int64
 	slots   *roaring.Bitmap
@@ -32,8 +32,8 @@ func (f *freeSlots) add(version int64, slots *roaring.Bitmap) {
 	}
 }
 
-// choose returns n slots in ascending order: free ones first, then new ones from `end` on. `oldest` is the oldest
-// version that still has readers; slots freed after it are not used yet. The slots stay free until take removes them.
+// choose returns n slots in ascending order: free ones if there are enough, then new ones from `end` on. It skips slots
+// that were freed after `oldest`, the oldest version with readers. The slots stay free until take removes them.
 func (f *freeSlots) choose(n int, end uint32, oldest int64) []uint32 {
 	for len(f.waiting) > 0 && f.waiting[0].version <= oldest {
 		f.ready.Or(f.waiting[0].slots)
@@ -56,8 +56,8 @@ func (f *freeSlots) take(slots []uint32) {
 	}
 }
 
-// prepareWriting determines the free slots and removes blocks left behind by an interrupted merge. It runs once per
-// opening, before the first write. The caller must hold writeMu.
+// prepareWriting finds the free slots and removes blocks left by an interrupted merge. It runs once per opening, before
+// the first write. The caller must hold writeMu.
 func (s *Space) prepareWriting(ctx context.Context) error {
 	if s.slots != nil {
 		return nil

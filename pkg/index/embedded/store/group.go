@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// Maximum number of rows in a group of batches. A larger batch is written alone.
+// Maximum number of rows per group commit. A larger batch is committed alone.
 const maxGroupRows = 1000
 
 // group implements a space's group commit: many small batches share one transaction, one segment and one sync. The
@@ -21,10 +21,10 @@ type group struct {
 	waiting   []*waitingBatch
 }
 
-// waitingBatch is a queued batch and its result. The leader owns its fields until it sends to `wake`.
+// waitingBatch is a queued batch with its result. The leader owns its fields until it signals `wake`.
 type waitingBatch struct {
 	*Batch
-	wake chan struct{} // signalled when the batch is done or its caller becomes the leader
+	wake chan struct{} // signalled once the batch is done or its caller must lead
 	done bool
 	err  error
 }
@@ -59,8 +59,8 @@ func (g *group) leave() {
 	g.waiting = slices.Delete(g.waiting, 0, 1)
 }
 
-// take removes the batches for the next group from the queue and returns them. A batch that shares a key with an
-// earlier one waits for a later group, so that the last row written with a key wins.
+// take dequeues the batches for the next group. A batch that shares a key with an earlier one waits for a later group,
+// so that the last write to a key wins.
 func (g *group) take() []*waitingBatch {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -83,7 +83,7 @@ func (b *Batch) containsAny(keys map[string]bool) bool {
 }
 
 // Write commits a batch together with other waiting batches. When it returns nil, the rows are durable and visible.
-// Once another caller has taken the batch from the queue, the batch is written even if ctx is done.
+// Once a leader has taken the batch from the queue, it is written even if ctx is done.
 func (s *Space) Write(ctx context.Context, b *Batch) error {
 	computeCodes(b.Rows, &s.Snapshot().Set) // outside the write lock
 	own := &waitingBatch{Batch: b, wake: make(chan struct{}, 1)}
@@ -103,8 +103,8 @@ func (s *Space) Write(ctx context.Context, b *Batch) error {
 	return own.err
 }
 
-// writeGroup commits batches together. If that fails, it commits each batch separately, so that one bad batch does not
-// make the others fail.
+// writeGroup commits batches together. If that fails, it commits them one by one, so that a bad batch doesn't fail the
+// others.
 func (s *Space) writeGroup(ctx context.Context, own *waitingBatch, waiting []*waitingBatch) {
 	defer func() {
 		for _, b := range waiting {
@@ -113,7 +113,7 @@ func (s *Space) writeGroup(ctx context.Context, own *waitingBatch, waiting []*wa
 			}
 		}
 	}()
-	others := context.WithoutCancel(ctx) // the other batches do not depend on this caller's context
+	others := context.WithoutCancel(ctx) // this caller's context must not cancel the others
 	if len(waiting) > 1 {
 		batches := lists.Map(waiting, func(b *waitingBatch) *Batch { return b.Batch })
 		if s.writeBatches(others, batches) == nil {

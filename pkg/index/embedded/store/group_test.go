@@ -13,8 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector"
 )
 
-// writeTogether blocks the writers until all of them are waiting to write, and then lets them write. It returns the
-// number of versions that this adds.
+// writeTogether starts the writers, lets them write only once all are queued, and returns how many versions that adds.
 func writeTogether(t *testing.T, s *Space, writers ...func()) (versions int64) {
 	t.Helper()
 	mustPut(t, s, testRows("before", 1, 1))
@@ -23,14 +22,14 @@ func writeTogether(t *testing.T, s *Space, writers ...func()) (versions int64) {
 	before := s.current.Version
 	for i, w := range writers {
 		all.Go(w)
-		s.waitFor(i + 1) // ensures that they write in the given order
+		s.waitFor(i + 1) // keeps the order
 	}
 	s.writeMu.Unlock()
 	all.Wait()
 	return s.Snapshot().Version - before
 }
 
-// waitFor waits until the given number of batches are waiting to be written.
+// waitFor waits until that many batches are queued.
 func (s *Space) waitFor(batches int) {
 	for waiting := 0; waiting < batches; runtime.Gosched() {
 		s.group.mu.Lock()
@@ -91,7 +90,7 @@ func TestWritersOfAGroupFailSeparately(t *testing.T) {
 	if errs[0] != nil || errs[1] == nil || !strings.Contains(errs[1].Error(), "refused") || errs[2] != nil {
 		t.Errorf("the errors are %v", errs)
 	}
-	if got := foundBy(t, s, "common"); got != 4 { // rows of "z", "before", "a" and "c"
+	if got := foundBy(t, s, "common"); got != 4 { // one each from "z", "before", "a" and "c"
 		t.Errorf("%d rows are found, want 4", got)
 	}
 }
@@ -109,7 +108,7 @@ func TestACancelledWriterIsNotWritten(t *testing.T) {
 	}
 	want := 2 // rows of "before" and "b"
 	if errs[0] == nil {
-		want = 3 // a was committed with b before a was cancelled
+		want = 3 // a was committed with b before it could be cancelled
 	}
 	if got := foundBy(t, s, "common"); got != want {
 		t.Errorf("%d rows are found, want %d", got, want)
@@ -140,7 +139,7 @@ func TestAWriterReturnsOnceItsBatchIsCommitted(t *testing.T) {
 	for s.Snapshot().Version == before {
 		runtime.Gosched()
 	}
-	s.writeMu.Lock() // as a merge does
+	s.writeMu.Lock() // like a merge
 	defer s.writeMu.Unlock()
 	all.Wait()
 }

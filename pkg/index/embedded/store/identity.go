@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// identityFile says which space a directory contains, because the directory's name is only a hash. The file can be read
-// even if the database is damaged.
+// identityFile records which space a directory contains, because its name is only a hash. It is readable even if the
+// database is damaged.
 const identityFile = "space.json"
 
 // Maximum size of an identity file in bytes.
@@ -24,9 +24,8 @@ type identity struct {
 	Dimensions int    `json:"dimensions"`
 }
 
-// Identify returns the space in one of a datastore's directories. It reads the identity file. If that fails, or if
-// right() returns false for the space in the file, it reads the database instead. If there is no space, it returns
-// ErrNotFound.
+// Identify returns the space in one of a datastore's directories. It reads the database if the identity file is
+// unreadable or right() rejects its content. If there is no space, it returns ErrNotFound.
 func Identify(ctx context.Context, dir, datastoreID string, right func(index.Space) bool) (index.Space, error) {
 	if name, err := readIdentity(dir); err == nil {
 		id := index.Space{DatastoreID: datastoreID, Model: name.Model, Dimensions: name.Dimensions}
@@ -68,8 +67,7 @@ func readIdentity(dir string) (name identity, err error) {
 	return name, json.Unmarshal(data, &name)
 }
 
-// writeIdentity writes the identity file unless it is already correct. The file becomes durable with the directory's
-// next sync.
+// writeIdentity writes the identity file if it is missing or wrong. The next sync of the directory makes it durable.
 func writeIdentity(dir string, id index.Space) error {
 	want := identity{id.Model, id.Dimensions}
 	if got, err := readIdentity(dir); err == nil && got == want {

@@ -19,19 +19,19 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// The location file holds copies of the columns that ranking needs, one cache line per slot. It allows a search with
-// hundreds of hits to rank them without reading any rows.
+// The location file has copies of the columns that ranking needs, in one cache line per slot. With it, a search can
+// rank hundreds of hits without reading rows.
 
 const locationsName = "places.slots"
 
-// A location record contains these fields of a row, in this order: generation (8 bytes), ordinal (4), row length (4),
-// length of the datasource's id (1), and the id. All numbers are little-endian.
+// A location record contains the row's generation (8 bytes), ordinal (4), length (4), length of the datasource's id
+// (1), and the id. All numbers are little-endian.
 const (
 	locationBytes = 60
 	locationAlign = 64
 	locationIDAt  = 17
 	maxLocatedID  = locationBytes - locationIDAt
-	// noLocation replaces the id's length if the record cannot represent its row's location.
+	// noLocation replaces the id's length if the row's location doesn't fit into the record.
 	noLocation = 255
 )
 
@@ -43,7 +43,7 @@ type location struct {
 	length     int64
 }
 
-// fits reports whether a record can represent the location of the row with the given key.
+// fits reports whether the location fits into a record and implies the row's key.
 func (p location) fits(key string) bool {
 	return len(p.datasource) <= maxLocatedID && p.ordinal >= 0 && p.ordinal <= math.MaxInt32 && p.length >= 0 && p.length <= math.MaxUint32 &&
 		key == domain.ChunkKey(p.datasource, p.generation, p.ordinal)
@@ -64,8 +64,8 @@ func (p location) encode(key string) []byte {
 	return out
 }
 
-// readLocation sets a hit's Generation, Ordinal and Length and appends the hit's key to `keys`. The key starts with the
-// datasource's id, which has n bytes. `fits` is false if the record does not contain the location.
+// readLocation sets a hit's Generation, Ordinal and Length and appends its key to `keys`. The first n bytes of the key
+// are the datasource's id. `fits` is false if the record doesn't contain the location.
 func readLocation(record, keys []byte, h *index.Hit) (_ []byte, n int, fits bool) {
 	if n = int(record[locationIDAt-1]); n > maxLocatedID {
 		return keys, 0, false
@@ -76,7 +76,7 @@ func readLocation(record, keys []byte, h *index.Hit) (_ []byte, n int, fits bool
 	return domain.AppendChunkKey(append(keys, record[locationIDAt:locationIDAt+n]...), h.Generation, h.Ordinal), n, true
 }
 
-// keyEnd describes a hit's key: where it ends in keyScratch.keys, and the length of the datasource's id at its start.
+// keyEnd is where a hit's key ends in keyScratch.keys, and the length of the datasource's id at the key's start.
 type keyEnd struct{ end, id int }
 
 // keyScratch is a buffer for the keys of a search's hits.
@@ -87,12 +87,12 @@ type keyScratch struct {
 
 var keyPool = sync.Pool{New: func() any { return new(keyScratch) }}
 
-// Locate sets Location, Key, DatasourceID, Generation, Ordinal and Length in the given hits. `slots` holds the hits'
-// slots in ascending order. Locate returns index.ErrCorrupt if a checksum does not match.
+// Locate sets Location, Key, DatasourceID, Generation, Ordinal and Length in hits whose slots, in ascending order, are
+// `slots`. It returns index.ErrCorrupt if a checksum does not match.
 func (v View) Locate(ctx context.Context, slots []uint32, hits []index.Hit) error {
-	var odd []int // hits without a location, whose rows must be read
-	// All keys are substrings of one string, which saves allocations. A typical key has 48 bytes, and records are
-	// prefetched 8 hits ahead.
+	var odd []int // without a location, so their rows must be read
+	// To save allocations, all keys are substrings of one string, and a typical key takes 48 bytes. Records are prefetched
+	// 8 hits ahead.
 	const ahead, usual = 8, 48
 	buf := keyPool.Get().(*keyScratch)
 	defer keyPool.Put(buf)
@@ -147,7 +147,7 @@ func (v View) Locate(ctx context.Context, slots []uint32, hits []index.Hit) erro
 
 func (s *Space) locationsPath() string { return filepath.Join(s.dir, locationsName) }
 
-// openLocations opens a snapshot's location file, creating it if the space has no slots.
+// openLocations opens a snapshot's location file. It creates one if the space has no slots.
 func (s *Space) openLocations(snap *Snapshot) (err error) {
 	if snap.Slots == 0 {
 		snap.HasLocations = true
@@ -166,8 +166,8 @@ func (p *Prepared) location() []byte {
 	return location{p.row.DatasourceID, p.row.Generation, p.row.Ordinal, int64(p.terms.Length)}.encode(p.row.Key)
 }
 
-// makeLocations creates the location file for a space that an earlier version wrote without one. It reports whether it
-// created the file.
+// makeLocations creates the location file if an earlier version wrote the space without one, and reports whether it
+// did.
 func (s *Space) makeLocations(ctx context.Context) (bool, error) {
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()

@@ -13,7 +13,7 @@ func TestLocationsRoundTrip(t *testing.T) {
 	id := domain.NewID()
 	for name, c := range map[string]struct {
 		place location
-		key   string // "" means the chunk's key at this position
+		key   string // "" means the location's own chunk key
 		fits  bool
 	}{
 		"a chunk":                     {location{id, 7, 3, 120}, "", true},

@@ -17,11 +17,11 @@ const (
 	// Segments with dead slots are rewritten if more than minDead slots and more than 1/deadShare of all slots are dead.
 	minDead   = 512
 	deadShare = 4
-	// Number of blocks that a merge stores per transaction. Writers can take the lock between transactions.
+	// A merge stores this many blocks per transaction. Writers can take the lock between transactions.
 	mergeStepBlocks = 64
 )
 
-// needsSweep reports whether there are enough dead slots to rewrite segments.
+// needsSweep reports whether enough slots are dead to rewrite segments.
 func (s *Snapshot) needsSweep() bool {
 	var inSegments int64
 	for _, seg := range s.Segments {
@@ -31,8 +31,7 @@ func (s *Snapshot) needsSweep() bool {
 	return dead > minDead && dead > inSegments/deadShare
 }
 
-// choose returns the segments that `pick` selects for merging. If there are none, it returns those with many dead
-// slots.
+// choose returns the segments to merge: those that `pick` selects, or else those with many dead slots.
 func (v View) choose(ctx context.Context, pick func([]lexical.Segment) []lexical.Segment) ([]lexical.Segment, error) {
 	if group := pick(v.Segments); len(group) > 0 {
 		return group, nil
@@ -128,7 +127,7 @@ func (s *Space) mergeGroup(ctx context.Context, v View, group []lexical.Segment)
 	return s.swap(ctx, group, out, slots, dead, builder.FirstTerms)
 }
 
-// reserve reserves ids for a segment and its blocks.
+// reserve allocates ids for a segment and its blocks.
 func (s *Space) reserve(ctx context.Context, blocks int64) (lexical.Segment, error) {
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()
@@ -218,8 +217,8 @@ func (s *Space) Snapshot() *Snapshot {
 	return s.current
 }
 
-// pinCurrent returns the current snapshot and whether the space is idle. The snapshot's slots are not reused until
-// unpin is called. Unlike a reader, a pin does not keep later snapshots in memory.
+// pinCurrent pins the current snapshot, so that its slots aren't reused before unpin, and reports whether the space is
+// idle. Unlike a reader, a pin doesn't keep later snapshots in memory.
 func (s *Space) pinCurrent() (held *Snapshot, quiet bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -242,7 +241,7 @@ func (s *Space) oldestVersionInUse() int64 {
 	return s.oldestReader()
 }
 
-// MaintainIVF builds or extends the IVF if due. Readers and writers can continue meanwhile.
+// MaintainIVF does any IVF build or extension that is due, without blocking readers and writers.
 func (s *Space) MaintainIVF(ctx context.Context) error {
 	s.ivfMu.Lock()
 	defer s.ivfMu.Unlock()
@@ -259,23 +258,23 @@ func (s *Space) MaintainIVF(ctx context.Context) error {
 	return s.adoptIVF(ctx, snap, c, files)
 }
 
-// adoptIVF commits an IVF built from an earlier snapshot, or discards it if the codes were replaced during the build.
+// adoptIVF commits an IVF built from an earlier snapshot, unless the codes have been replaced since.
 func (s *Space) adoptIVF(ctx context.Context, from *Snapshot, c *vector.IVF, files *vector.IVFFiles) error {
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()
-	if s.current.Epoch != from.Epoch { // the codes were replaced during the build
+	if s.current.Epoch != from.Epoch { // the IVF has the old codes
 		return files.Remove()
 	}
 	err := s.commit(ctx, func(tx *sql.Tx, next *Snapshot) error {
 		next.IVF, next.Assigned, next.Written = c, bitmap.Bitmap{}, next.Written-from.Written
 		if files != nil {
-			// The lists contain all rows that were live when the build began, and their slots have not been reused.
+			// The lists contain all rows that were live when the build began. Their slots haven't been reused.
 			next.Assigned = from.Live
 		}
 		return storeListed(ctx, tx, next.Assigned)
 	})
 	if err != nil {
-		s.vectors.RetireIVF(files) // the commit's outcome is unknown
+		s.vectors.RetireIVF(files) // it may have been committed
 		return fmt.Errorf("committing the IVF: %w", err)
 	}
 	s.mu.Lock()
@@ -285,7 +284,7 @@ func (s *Space) adoptIVF(ctx context.Context, from *Snapshot, c *vector.IVF, fil
 	return s.vectors.CloseRetired(oldest)
 }
 
-// writeMissingCodes computes the codes if they are missing or the space has outgrown them. It reports whether it did.
+// writeMissingCodes computes codes if there are none or the space has outgrown them, and reports whether it did.
 func (s *Space) writeMissingCodes(ctx context.Context) (bool, error) {
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()
@@ -310,7 +309,6 @@ const listedTable = `CREATE TABLE IF NOT EXISTS listed (
 	bits  BLOB NOT NULL
 )`
 
-// storeListed replaces the "listed" table's content.
 func storeListed(ctx context.Context, tx *sql.Tx, listed bitmap.Bitmap) error {
 	for _, statement := range []string{listedTable, `DELETE FROM listed`} {
 		if _, err := tx.ExecContext(ctx, statement); err != nil {
@@ -320,8 +318,8 @@ func storeListed(ctx context.Context, tx *sql.Tx, listed bitmap.Bitmap) error {
 	return storeChunks(ctx, tx, "listed", listed.Rewrite())
 }
 
-// removeFromIVF removes slots from the IVF lists because new rows are about to use them. It adds their number to
-// Written, the number of rows written since the IVF was built.
+// removeFromIVF removes slots from the IVF lists that new rows are about to use, and adds them to Written, the count of
+// rows written since the last build.
 func (s *Snapshot) removeFromIVF(ctx context.Context, tx *sql.Tx, slots []uint32) error {
 	s.Written += int64(len(slots))
 	in := s.AssignedAmong(slots)
@@ -336,7 +334,7 @@ func (s *Snapshot) removeFromIVF(ctx context.Context, tx *sql.Tx, slots []uint32
 	return storeChunks(ctx, tx, "listed", e)
 }
 
-// computeCodes computes codes for all rows without codes for the current epoch.
+// computeCodes computes codes for the rows that have none in the current epoch.
 func computeCodes(rows []*Prepared, of *vector.Set) {
 	if !of.HasCodes() {
 		return

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector"
 )
 
-// TestCodesOfAnOldEpochAreComputedAgain writes a batch whose codes were computed before the space got new ones.
+// TestCodesOfAnOldEpochAreComputedAgain writes a batch with codes that became outdated while it was waiting.
 func TestCodesOfAnOldEpochAreComputedAgain(t *testing.T) {
 	t.Parallel()
 	s := testSpace(t, vector.Thresholds{Codes: 40, Exact: 8, IVF: 1 << 30})
@@ -51,7 +51,7 @@ func TestLargeDeletionsTakeSeveralCommits(t *testing.T) {
 	for _, source := range []string{"a", "absent", "b", "c"} {
 		rest = append(rest, deletionOf(index.Generations{DatasourceID: source, Below: 5}))
 	}
-	for _, want := range []int{3, 1, 0} { // "absent" has no rows and shares a commit with the next one
+	for _, want := range []int{3, 1, 0} { // "absent" has no rows, so it needs no commit of its own
 		var err error
 		if rest, err = s.deleteRows(t.Context(), rest); err != nil {
 			t.Fatal(err)

@@ -25,7 +25,7 @@ type Prepared struct {
 	epoch      int    // the codes' epoch
 }
 
-// Batch contains the rows from one call, prepared as far as possible without knowing their slots.
+// Batch contains the rows from one call, prepared as far as possible before they have slots.
 type Batch struct {
 	Rows  []*Prepared // keys are distinct
 	terms lexical.Inverted
@@ -47,8 +47,7 @@ type Preparer struct {
 	Words      *analysis.Batch // the rows' vocabulary
 }
 
-// NewPreparer returns a preparer for rows whose vectors have the given number of dimensions, or no vectors if that is
-// 0.
+// NewPreparer returns a preparer for rows with vectors of the given length, or without vectors if that is 0.
 func NewPreparer(dimensions int, words *analysis.Analyzer) *Preparer {
 	return &Preparer{dimensions: dimensions, Words: words.Batch()}
 }
@@ -78,8 +77,7 @@ func (w *Preparer) Prepare(r *index.Row) (*Prepared, error) {
 	return p, nil
 }
 
-// storedGeneration converts a generation to a signed integer for SQLite. It flips the top bit to preserve the order of
-// generations.
+// storedGeneration maps a generation to SQLite's signed integers. Flipping the top bit preserves the order.
 func storedGeneration(g uint64) int64 { return int64(g ^ 1<<63) }
 
 func loadedGeneration(v int64) uint64 { return uint64(v) ^ 1<<63 }
@@ -117,12 +115,12 @@ func (s *storedRow) checksum() int64 {
 	}
 	for _, v := range [...]string{s.Key, s.DatasourceID, s.lang, s.CustomID, s.heading, s.Context, s.Text} {
 		number(uint64(len(v)))
-		sum = crc32.Update(sum, checksum.Table, unsafe.Slice(unsafe.StringData(v), len(v))) // only read
+		sum = crc32.Update(sum, checksum.Table, unsafe.Slice(unsafe.StringData(v), len(v))) // nothing modifies the string
 	}
 	return int64(crc32.Update(sum, checksum.Table, s.metadata))
 }
 
-// scanRow reads a row with the columns in rowColumns and verifies its checksum. It does not decode the metadata.
+// scanRow reads a row with the columns in rowColumns and verifies its checksum, without decoding the metadata.
 func scanRow(scan func(...any) error) (*storedRow, error) {
 	s := &storedRow{}
 	var generation int64

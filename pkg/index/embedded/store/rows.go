@@ -11,14 +11,14 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/cache"
 )
 
-// Rows are immutable: a replacement gets another slot. A cached row stays valid until its slot is reused, which happens
-// only once no reader can see the row.
+// Rows are immutable: a replacement goes to another slot. A cached row is valid until its slot is reused, when no
+// reader can see the row any more.
 
 func (s *Space) rowKey(slot uint32) cache.Key {
 	return cache.Key{Space: s.number, Kind: cache.Row, ID: int64(slot)}
 }
 
-// dropRows removes rows from the cache whose slots are about to be reused.
+// dropRows uncaches the rows in slots that are about to be reused.
 func (s *Space) dropRows(slots []uint32) {
 	for _, slot := range slots {
 		s.caches.Rows.Drop(s.rowKey(slot))
@@ -36,8 +36,8 @@ func (v View) rowsIn(ctx context.Context, slots []uint32) ([]*storedRow, error) 
 	}
 	missing := missingRows(slots, out)
 	if len(missing) > 0 && v.reading.tx == nil {
-		// Outside a transaction, the database may be newer than the view. But the view's slots are not reused while it is in
-		// use, so any row found is correct, and only deleted rows are missing here.
+		// Outside a transaction, the database may be newer than the view. But slots in the view aren't reused while it
+		// exists, so any row found here is the right one, and only deleted rows can be missing.
 		if err := v.readRows(ctx, v.space.readRows, slots, missing, out); err != nil {
 			return nil, err
 		}
@@ -115,7 +115,7 @@ func (v View) Metadata(ctx context.Context, slots []uint32, f func(slot uint32, 
 	return nil
 }
 
-// Number of rows that Metadata reads per statement.
+// Metadata reads this many rows per statement.
 const metadataBatch = 1000
 
 func eachMetadata(ctx context.Context, read *sql.Stmt, slots []uint32, f func(slot uint32, metadata map[string]any) error) error {
@@ -152,8 +152,8 @@ func (s *storedRow) bytes() int64 {
 	return int64(fixed + len(s.Key) + len(s.DatasourceID) + len(s.CustomID) + len(s.heading) + len(s.Context) + len(s.Text))
 }
 
-// RowsOf returns up to `limit` rows from a generation, with vectors and metadata. They are sorted by ordinal and start
-// at fromOrdinal.
+// RowsOf returns up to `limit` rows from a generation, sorted by ordinal from fromOrdinal on, with vectors and
+// metadata.
 func (v View) RowsOf(ctx context.Context, datasourceID string, generation uint64, fromOrdinal, limit int) ([]index.Row, error) {
 	rows, err := v.reading.tx.QueryContext(ctx, `SELECT `+rowColumns+` FROM rows
 		WHERE datasource = ? AND generation = ? AND ordinal >= ? ORDER BY ordinal LIMIT ?`,
@@ -192,7 +192,7 @@ func (v View) Count(ctx context.Context, datasourceID string, generation uint64)
 	return n, nil
 }
 
-// Stored calls f with each generation of each datasource. It stops when f fails.
+// Stored calls f with each generation of each datasource. It stops if f returns an error.
 func (v View) Stored(ctx context.Context, f func(index.Stored) error) error {
 	rows, err := v.reading.tx.QueryContext(ctx, `SELECT datasource, generation, count(*) FROM rows GROUP BY datasource, generation`)
 	if err != nil {
@@ -213,7 +213,7 @@ func (v View) Stored(ctx context.Context, f func(index.Stored) error) error {
 	return rows.Err()
 }
 
-// Fill completes the hits in `wanted`, which is keyed by slot. A hit stays unchanged if its row was removed or replaced
+// Fill completes the hits in `wanted`, which maps slots to hits. It skips hits whose row has been removed or replaced
 // since the search.
 func (v View) Fill(ctx context.Context, wanted map[uint32]*index.Hit) error {
 	slots := make([]uint32, 0, len(wanted))

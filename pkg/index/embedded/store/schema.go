@@ -15,13 +15,13 @@ import (
 const (
 	// formatVersion is the format version of all files in a space.
 	formatVersion = 3
-	// Earlier format versions. signsFormat has sign bits instead of codes, and rowsFormat has untransposed codes. Both can
-	// still be read, but the codes are then recomputed.
+	// Earlier formats, still readable if the codes are recomputed. signsFormat has sign bits instead of codes, and
+	// rowsFormat has untransposed codes.
 	signsFormat, rowsFormat = 1, 2
 )
 
-// schema creates a space's tables. SQLite does not detect damaged content, so each blob ends with a CRC-32C, and each
-// row has one in its "sum" column.
+// schema creates a space's tables. SQLite doesn't detect damaged content, so each blob ends with a CRC-32C, and each
+// row has a "sum" column with one.
 const schema = `
 CREATE TABLE state (
 	id      INTEGER PRIMARY KEY CHECK (id = 1),
@@ -62,8 +62,8 @@ CREATE UNIQUE INDEX rows_by_key ON rows (key);
 CREATE INDEX rows_by_datasource ON rows (datasource, generation, ordinal);
 `
 
-// openDB opens the database with at most `conns` connections. If `writer` is set, each transaction takes the write lock
-// when it begins.
+// openDB opens the database with at most `conns` connections. For the writer, transactions take the write lock when
+// they begin.
 func openDB(path string, writer bool, conns int) (*sql.DB, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -80,9 +80,8 @@ func openDB(path string, writer bool, conns int) (*sql.DB, error) {
 		query["_pragma"] = append(query["_pragma"], "query_only(1)")
 	}
 	if runtime.GOOS != "windows" { // Windows lacks this VFS
-		// Only one process uses the index, so the connections can keep the WAL's shared state in memory. Otherwise it would
-		// be in a memory-mapped file. If the disk then hung during a page fault in that file, the garbage collector would
-		// wait, and with it the whole process.
+		// A single process uses the index, so its connections can share the WAL's state in memory. By default they would map
+		// a file. A page fault there on a hanging disk would block the garbage collector, and with it the whole process.
 		query.Set("vfs", "unix-excl")
 	}
 	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: filepath.ToSlash(abs), RawQuery: query.Encode()}).String())
@@ -94,9 +93,9 @@ func openDB(path string, writer bool, conns int) (*sql.DB, error) {
 	return db, nil
 }
 
-// begin starts a transaction and returns a function that rolls it back, unless it was committed, and then releases the
-// connection. ctx limits only the wait for a connection. If ctx also ended the transaction, database/sql would roll it
-// back in a separate goroutine. The caller could not wait for that goroutine, which would keep a closed database open.
+// begin starts a transaction and returns a function that rolls it back, unless it was committed, and releases the
+// connection. ctx limits only the wait for a connection. If it also ended the transaction, database/sql would roll back
+// in a goroutine of its own, and callers couldn't wait for that goroutine before closing the database.
 func begin(ctx context.Context, db *sql.DB, options *sql.TxOptions) (tx *sql.Tx, end func(), err error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {

@@ -24,14 +24,14 @@ import (
 type Snapshot struct {
 	vector.Set
 	Version      int64
-	changed      int64 // earliest version known to have the same rows
+	changed      int64 // earliest version known to have the same rows as this one
 	model        string
 	length       int64 // total number of terms in all live rows
 	langs        map[analysis.Language]int64
 	nextSegment  int64
 	nextBlock    int64
 	Segments     []lexical.Segment
-	HasLocations bool // whether the location file is complete
+	HasLocations bool // the location file is complete
 	locations    slotfile.View
 }
 
@@ -50,11 +50,11 @@ type stateBody struct {
 	Epoch       int                         `json:"epoch,omitempty"`
 	CodedAt     uint32                      `json:"coded_at,omitempty"`
 	Centroid    []byte                      `json:"centre,omitempty"`
-	// HasInt8 reports whether there are int8 codes for this epoch. It is false after a write by an earlier version of the
-	// program, which does not update them.
+	// HasInt8 reports whether there are int8 codes for this epoch. Earlier versions of the program don't update the codes,
+	// so their writes reset it.
 	HasInt8 bool `json:"fine,omitempty"`
-	// HasLocations reports whether there is a location file. It is false after a write by an earlier version of the
-	// program, which does not update it.
+	// HasLocations reports whether there is a location file. Earlier versions of the program don't update the file, so
+	// their writes reset it.
 	HasLocations bool `json:"placed,omitempty"`
 	// IVF is the IVF's committed state, or nil if there is none.
 	IVF *vector.IVFState `json:"cells,omitempty"`
@@ -91,7 +91,7 @@ func (s *Snapshot) decode(data []byte) error {
 	}
 	s.model, s.Dimensions, s.Slots, s.Rows, s.length, s.langs = b.Model, b.Dimensions, b.Slots, b.Rows, b.Length, b.Langs
 	s.nextSegment, s.nextBlock, s.Epoch, s.HasLocations = b.NextSegment, b.NextBlock, b.Epoch, b.HasLocations
-	if b.Format == formatVersion && b.HasInt8 { // otherwise the centroid belongs to other codes
+	if b.Format == formatVersion && b.HasInt8 { // otherwise the centroid is for other codes
 		s.Centroid, s.CodedAt = slices.Clone(vector.Floats(b.Centroid)), b.CodedAt
 	}
 	if b.IVF != nil {
@@ -103,7 +103,7 @@ func (s *Snapshot) decode(data []byte) error {
 	return nil
 }
 
-// next returns a copy for the next version.
+// next returns a copy with the next version number.
 func (s *Snapshot) next() *Snapshot {
 	n := *s
 	n.Version++
@@ -115,8 +115,8 @@ func (s *Snapshot) next() *Snapshot {
 	return &n
 }
 
-// Languages returns the live rows' languages, most common first. It includes rare ones, because a row is found only if
-// the query is also stemmed in the row's language.
+// Languages returns the live rows' languages, most common first. Rare ones count as well: a row is found only if the
+// query is stemmed in its language.
 func (s *Snapshot) Languages() []analysis.Language {
 	return slices.SortedFunc(maps.Keys(s.langs), func(a, b analysis.Language) int {
 		if s.langs[a] != s.langs[b] {
@@ -158,7 +158,7 @@ func loadSnapshot(ctx context.Context, db *sql.DB) (*Snapshot, error) {
 	return s, nil
 }
 
-// loadChunks reads the bitmap from the "live" or "listed" table. It returns index.ErrCorrupt if the bitmap is damaged.
+// loadChunks reads the "live" or "listed" table's bitmap, and returns index.ErrCorrupt if it is damaged.
 func loadChunks(ctx context.Context, tx *sql.Tx, table string) (bitmap.Bitmap, error) {
 	var chunks [][]uint64
 	rows, err := tx.QueryContext(ctx, `SELECT chunk, bits FROM `+table+` ORDER BY chunk`)

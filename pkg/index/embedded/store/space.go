@@ -22,12 +22,12 @@ import (
 
 const (
 	databaseName = "space.db"
-	// Maximum number of reader connections; further readers wait.
+	// Maximum number of reader connections. Further readers wait.
 	readConnections = 4
 )
 
-// Space is an open space. Its methods are safe for concurrent use. The owner must count the callers using the space and
-// call Close only when there are none.
+// Space is an open space. Its methods are safe for concurrent use. The owner must count the space's users and call
+// Close only once there are none.
 type Space struct {
 	dir    string
 	files  []file // files that must not be replaced; see IsLost
@@ -40,31 +40,31 @@ type Space struct {
 	readVersion, readRows, readDirectory, readBlock *sql.Stmt
 
 	group     group            // batches waiting for writeMu
-	writeMu   sync.Mutex       // held by the writer: a group commit, a deletion or a step of a merge
+	writeMu   sync.Mutex       // held by the writer: a group commit, deletion or merge step
 	vectors   vector.Files     // owned by the writer
 	locations *slotfile.File   // owned by the writer; nil without locations
-	failed    []*slotfile.File // owned by the writer: files whose commit failed, which a reader may still use
+	failed    []*slotfile.File // owned by the writer: their commit failed, but a reader may use them
 	slots     *freeSlots       // owned by the writer; nil until the first write
 	mergeMu   sync.Mutex       // held by a merge
 	ivfMu     sync.Mutex       // held while an IVF is being built
 
 	mu      sync.Mutex
 	current *Snapshot
-	states  map[int64]*Snapshot // snapshots for the versions that a reader may find in the database
-	readers map[int64]int       // number of readers by the version current when they started
-	pinned  *Snapshot           // snapshot that the IVF is being built from
-	idle    bool                // whether there have been no writes for a while
+	states  map[int64]*Snapshot // by version: those that a reader may still find in the database
+	readers map[int64]int       // number of readers by the version they started with
+	pinned  *Snapshot           // snapshot of the running IVF build
+	idle    bool                // no writes for a while
 	broken  bool                // the space must be reopened before its next use
-	// Whether a broken space can be read until it is reopened.
+	// A broken space that can be read until it is reopened.
 	readable bool
 }
 
 // ErrNotFound means that the space was never written.
 var ErrNotFound = errors.New("the space does not exist")
 
-// Open opens the space in a directory. If there is none, Open creates it if `create` is set and returns ErrNotFound
-// otherwise. If files are damaged or incomplete, it returns index.ErrCorrupt. `number` identifies this open space in
-// cache keys, so every call needs a different number.
+// Open opens the space in a directory. If there is none, it creates one if `create` is set, and otherwise returns
+// ErrNotFound. It returns index.ErrCorrupt if files are damaged or missing. `number` identifies this opening in cache
+// keys and must not be used twice.
 func Open(ctx context.Context, dir string, id index.Space, number uint64, c cache.Caches, z vector.Thresholds, create bool) (_ *Space, err error) {
 	path := filepath.Join(dir, databaseName)
 	if _, err := os.Stat(path); err != nil {
@@ -144,7 +144,7 @@ func (s *Space) prepareReads(ctx context.Context) (err error) {
 	return nil
 }
 
-// ensureTables creates the tables in a new database. A database with vectors but without tables is corrupt.
+// ensureTables creates the tables if the database is new. If there are vectors but no tables, the space is corrupt.
 func (s *Space) ensureTables(ctx context.Context, first *Snapshot) error {
 	var n int
 	if err := s.writes.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema WHERE name = 'state'`).Scan(&n); err != nil {
@@ -183,11 +183,10 @@ func (s *Space) Close() error {
 	return nil
 }
 
-// errBroken is returned after a commit with an unknown outcome, until the space is reopened.
+// errBroken is returned between a commit with an unknown outcome and the space's reopening.
 var errBroken = errors.New("the space is being reopened after a failed commit: try again")
 
-// commit runs a write transaction in which `change` edits the next snapshot and the database. The caller must hold
-// writeMu.
+// commit runs a write transaction. `change` edits the next snapshot and the database. The caller must hold writeMu.
 func (s *Space) commit(ctx context.Context, change func(tx *sql.Tx, next *Snapshot) error) error {
 	s.mu.Lock()
 	next, broken := s.current.next(), s.broken
@@ -210,8 +209,8 @@ func (s *Space) commit(ctx context.Context, change func(tx *sql.Tx, next *Snapsh
 	if _, err := tx.ExecContext(ctx, `UPDATE state SET version = ?, body = ?`, next.Version, body); err != nil {
 		return fmt.Errorf("storing the state: %w", corrupt(err))
 	}
-	// Publish the snapshot before the commit: a reader may see the new version in the database before Commit returns and
-	// must then find its snapshot.
+	// Publish the snapshot before committing: a reader may see the new version in the database before Commit returns, and
+	// needs the snapshot then.
 	s.mu.Lock()
 	s.states[next.Version] = next
 	s.mu.Unlock()
@@ -248,8 +247,8 @@ func (s *Space) IsBroken() bool {
 	return s.broken
 }
 
-// IsReadable reports whether the space is broken but still readable, because only a commit has failed. Readers see the
-// version in the database, which is the one before or after that commit.
+// IsReadable reports whether a broken space can still be read, because only a commit failed. Readers then see the
+// version before or after that commit, whichever is in the database.
 func (s *Space) IsReadable() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -259,8 +258,7 @@ func (s *Space) IsReadable() bool {
 // IsEmpty reports whether the space has no rows.
 func (s *Space) IsEmpty() bool { return s.Snapshot().Rows == 0 }
 
-// NeedsSettling reports whether there is work to do once the space is idle: merging small segments or building a
-// postponed IVF.
+// NeedsSettling reports whether an idle space has work to do: small segments to merge or a postponed IVF build.
 func (s *Space) NeedsSettling() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -282,7 +280,7 @@ func (s *Space) NeedsIVF() bool {
 	return s.current.IVFWork(s.idle) != vector.NoWork
 }
 
-// MarkIdle marks the space as idle because there have been no writes for a while. The next write clears the mark.
+// MarkIdle records that there have been no writes for a while, until the next write.
 func (s *Space) MarkIdle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -295,12 +293,12 @@ func (s *Space) IVFBroken() bool {
 	return ivf != nil && ivf.Broken.Load()
 }
 
-// ReleaseMemory closes all idle connections except one and drops that one's cached pages. It keeps one open because no
-// connection can be opened while a disk hangs, but an open one can still read data from the system's cache.
+// ReleaseMemory closes all idle connections but one, and drops that one's cached pages. If a disk hangs, no connection
+// can be opened, but an open one can still read data from the system's cache.
 func (s *Space) ReleaseMemory() {
 	s.reads.SetMaxIdleConns(1)
 	defer s.reads.SetMaxIdleConns(readConnections)
 	if s.reads.Stats().OpenConnections > 0 {
-		_, _ = s.reads.ExecContext(context.Background(), `PRAGMA shrink_memory`) // the next read reports any error
+		_, _ = s.reads.ExecContext(context.Background(), `PRAGMA shrink_memory`) // the next read reports errors
 	}
 }

@@ -37,7 +37,7 @@ func testSpace(t *testing.T, z vector.Thresholds) *Space {
 	return s
 }
 
-// testRows returns n rows of a generation. Each contains the word "common" and a word of its own.
+// testRows returns n rows of a generation. Each contains the word "common" and a unique word.
 func testRows(source string, generation uint64, n int) []index.Row {
 	rows := make([]index.Row, n)
 	for i := range rows {

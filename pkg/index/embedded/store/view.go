@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/lexical"
 )
 
-// View is a reader's view of a space: a snapshot with a database transaction at the same version. It must be used only
-// by one goroutine, and only within the function that received it.
+// View is a reader's view of a space: a snapshot plus a database transaction at the same version. It is valid only
+// inside the function that received it, in one goroutine.
 type View struct {
 	*Snapshot
 	space   *Space
@@ -20,14 +20,14 @@ type View struct {
 
 // reading is a view's database transaction.
 type reading struct {
-	tx    *sql.Tx // nil until needed
+	tx    *sql.Tx // nil until begun
 	close func()  // ends the transaction
 }
 
 // errOutdatedView means that a write was committed before the view's transaction began.
 var errOutdatedView = errors.New("the space has changed since the search began")
 
-// Read calls f with a view of the last commit. The view's transaction has already begun.
+// Read calls f with a view of the last commit and a transaction that has already begun.
 func (s *Space) Read(ctx context.Context, f func(View) error) error {
 	defer s.removeReader(s.addReader().Version)
 	r := &reading{}
@@ -45,8 +45,8 @@ func (s *Space) Read(ctx context.Context, f func(View) error) error {
 	return corrupt(f(View{snap, s, r}))
 }
 
-// ReadLazy calls f with a view whose transaction begins only when it is needed: memory and mapped files can be read
-// without one. If a write was committed before the transaction began, ReadLazy calls f again with a new view.
+// ReadLazy calls f with a view that begins its transaction only if needed: memory and mapped files don't need one. If a
+// write was committed in between, ReadLazy calls f again with a new view.
 func (s *Space) ReadLazy(ctx context.Context, f func(View) error) error {
 	snap := s.addReader()
 	defer s.removeReader(snap.Version)
@@ -59,8 +59,8 @@ func (s *Space) ReadLazy(ctx context.Context, f func(View) error) error {
 	return corrupt(err)
 }
 
-// transaction returns the view's transaction, beginning it if necessary. It returns errOutdatedView if a write was
-// committed after the view was created.
+// transaction returns the view's transaction, beginning it if necessary. It returns errOutdatedView if a write has been
+// committed since the view was created.
 func (v View) transaction(ctx context.Context) (*sql.Tx, error) {
 	if v.reading.tx != nil {
 		return v.reading.tx, nil
@@ -94,8 +94,8 @@ func (r *reading) end() {
 	}
 }
 
-// addReader counts one more reader of the current snapshot and returns the snapshot. Its slots are not reused until
-// removeReader is called.
+// addReader adds a reader to the current snapshot and returns the snapshot. Its slots aren't reused before
+// removeReader.
 func (s *Space) addReader() *Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +112,7 @@ func (s *Space) removeReader(version int64) {
 	s.prune()
 }
 
-// prune drops snapshots that no reader can use any more. The caller must hold mu.
+// prune drops snapshots that readers can no longer use. The caller must hold mu.
 func (s *Space) prune() {
 	oldest := s.oldestReader()
 	for v := range s.states {

@@ -22,8 +22,8 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// writeBatches commits the given batches in one transaction. No two of them may share a key. Slot files are written
-// concurrently and synced before the commit. The caller must hold writeMu.
+// writeBatches commits batches in one transaction. No two of them may share a key. Slot files are written concurrently
+// and synced before the commit. The caller must hold writeMu.
 func (s *Space) writeBatches(ctx context.Context, batches []*Batch) error {
 	var rows []*Prepared
 	for _, b := range batches {
@@ -43,10 +43,10 @@ func (s *Space) writeBatches(ctx context.Context, batches []*Batch) error {
 	slots := s.slots.choose(len(rows), end, oldest)
 	end = max(end, slots[len(slots)-1]+1)
 	s.dropRows(slots)
-	computeCodes(rows, &current.Set) // the codes may have been replaced while the batch was waiting
+	computeCodes(rows, &current.Set) // they may have become outdated while the batch was waiting
 	files := s.writeFiles(slots, rows, end)
 	postings := buildPostings(batches, slots)
-	defer func() { // even on an error, no goroutine may still be running after the return
+	defer func() { // no goroutine may outlive this call, even if it fails
 		_ = files.Wait()
 		postings.Wait()
 	}()
@@ -86,8 +86,8 @@ func (s *Space) writeBatches(ctx context.Context, batches []*Batch) error {
 	return nil
 }
 
-// writeFiles writes the rows to the slot files and syncs them, using one goroutine per file. Readers do not see the new
-// slots yet. The caller must wait for the returned group before using the files.
+// writeFiles writes rows to the slot files and syncs them, with one goroutine per file. Readers don't see the new slots
+// yet. The caller must wait for the returned group before using the files.
 func (s *Space) writeFiles(slots []uint32, batch []*Prepared, end uint32) *errgroup.Group {
 	files := new(errgroup.Group)
 	write := func(f *slotfile.File, payload func(*Prepared) []byte) {
@@ -135,7 +135,7 @@ func replaceKeys(ctx context.Context, tx *sql.Tx, next *Snapshot, live *bitmap.E
 	return nil
 }
 
-// hasKeys reports whether any key in the batch already exists. Usually none does, so there are no rows to replace.
+// hasKeys reports whether any key in the batch exists. Usually none does, and there is nothing to replace.
 func hasKeys(ctx context.Context, tx *sql.Tx, batch []*Prepared) (has bool, err error) {
 	keys := lists.Map(batch, func(p *Prepared) string { return p.row.Key })
 	list, err := json.Marshal(keys)
@@ -149,7 +149,7 @@ func hasKeys(ctx context.Context, tx *sql.Tx, batch []*Prepared) (has bool, err 
 	return has, nil
 }
 
-// subtractDeleted reads deleted rows from a query result, subtracts them from the counters and closes the result.
+// subtractDeleted reads deleted rows from a query result, subtracts them from the totals and closes the result.
 func (s *Snapshot) subtractDeleted(rows *sql.Rows, live *bitmap.Edit) error {
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
@@ -199,7 +199,7 @@ func insertRows(ctx context.Context, tx *sql.Tx, next *Snapshot, live *bitmap.Ed
 	return nil
 }
 
-// pendingPostings holds a segment's blocks while they are being built.
+// pendingPostings is a segment's blocks while they are being built.
 type pendingPostings struct {
 	sync.WaitGroup
 	blocks [][]byte // without checksums
@@ -207,7 +207,7 @@ type pendingPostings struct {
 	err    error
 }
 
-// buildPostings builds blocks for the given batches in a goroutine. `slots` holds all rows' slots in ascending order.
+// buildPostings builds the batches' blocks in a goroutine. `slots` holds all rows' slots in ascending order.
 func buildPostings(batches []*Batch, slots []uint32) *pendingPostings {
 	placed := make([]lexical.Placed, len(batches))
 	for i, b := range batches {
@@ -250,7 +250,6 @@ func insertBlocks(ctx context.Context, tx *sql.Tx, first int64, blocks [][]byte)
 	return nil
 }
 
-// storeSegment stores a segment's slots and directory.
 func storeSegment(ctx context.Context, tx *sql.Tx, seg lexical.Segment, slots *roaring.Bitmap, firsts []string) error {
 	slots.RunOptimize()
 	set, err := slots.ToBytes()
@@ -267,8 +266,8 @@ func storeSegment(ctx context.Context, tx *sql.Tx, seg lexical.Segment, slots *r
 // A large deletion commits after this many rows, so that other writers don't wait long.
 const rowsPerDeletion = 10_000
 
-// DeleteGenerations deletes the given generations in one or more commits. In each element of `which`, From must be less
-// than Below. If DeleteGenerations fails, some rows may already have been deleted.
+// DeleteGenerations deletes generations in one or more commits. From must be less than Below in each element of
+// `which`. If it fails, it may have deleted some of the rows.
 func (s *Space) DeleteGenerations(ctx context.Context, which []index.Generations) error {
 	var rest []deletion
 	for _, g := range which {
@@ -283,8 +282,8 @@ func (s *Space) DeleteGenerations(ctx context.Context, which []index.Generations
 	return nil
 }
 
-// deletion selects the rows of a datasource, or of all datasources if `datasource` is empty, with generations from
-// `first` to `last`, inclusive. Both bounds come from storedGeneration.
+// deletion selects rows by generation, from `first` to `last` inclusive, in one datasource or, if `datasource` is
+// empty, in all of them. Both bounds come from storedGeneration.
 type deletion struct {
 	datasource  string
 	first, last int64
@@ -305,7 +304,7 @@ func (d deletion) where() (condition string, args []any) {
 	return `datasource = ? AND generation BETWEEN ? AND ?`, []any{d.datasource, d.first, d.last}
 }
 
-// deleteRows runs one commit and returns the remaining deletions.
+// deleteRows makes one commit and returns the remaining deletions.
 func (s *Space) deleteRows(ctx context.Context, deletions []deletion) (rest []deletion, err error) {
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()
@@ -327,8 +326,7 @@ func (s *Space) deleteRows(ctx context.Context, deletions []deletion) (rest []de
 	return rest, err
 }
 
-// withRows drops deletions from the front of the list until one matches a row. If it returns an empty list, there is
-// nothing to commit.
+// withRows drops leading deletions until one matches a row. If none is left, there is nothing to commit.
 func (s *Space) withRows(ctx context.Context, deletions []deletion) ([]deletion, error) {
 	for ; len(deletions) > 0; deletions = deletions[1:] {
 		condition, args := deletions[0].where()
