@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// Minimum number of slots for which codes are computed. Smaller spaces are searched exactly.
+	// Spaces with fewer slots than this have no codes and are searched exactly.
 	codesFrom = 16_384
-	// RecentreFactor is the factor by which a space must grow before its centroid and all codes are recomputed.
+	// RecentreFactor is how much a space must grow before its centroid and codes are recomputed.
 	RecentreFactor = 4
 	// Number of vectors averaged for the centroid.
 	centroidSample = 16_384
@@ -35,7 +35,7 @@ func (s *Set) NeedsCodes() bool {
 	return s.Dimensions > 0 && int(s.Slots) >= s.Thresholds.codesFrom() && (!s.HasCodes() || uint64(s.Slots) >= RecentreFactor*uint64(s.CodedAt))
 }
 
-// needsCodesSoon reports whether the codes will soon be replaced, so building an IVF from them is not worthwhile.
+// needsCodesSoon reports whether the codes will soon be replaced, which would also make an IVF built from them useless.
 func (s *Set) needsCodesSoon() bool {
 	const tenths = 9
 	return s.HasCodes() && 10*uint64(s.Slots) >= tenths*RecentreFactor*uint64(s.CodedAt)
@@ -105,8 +105,8 @@ func centroidOf(s *Set) ([]float32, error) {
 // FileName is the name of the vector file in a space's directory.
 const FileName = "vectors.f32"
 
-// Files holds a space's open vector files. Callers must hold the space's write lock, except for BuildIVF, which may run
-// concurrently with the other methods but not with itself.
+// Files holds a space's open vector files. Callers must hold the space's write lock. Only BuildIVF may run concurrently
+// with other methods, but not with itself.
 type Files struct {
 	Dir          string
 	Full         *slotfile.File   // nil without vectors
@@ -119,8 +119,8 @@ type Files struct {
 	ivfEpoch   int         // epoch of the latest IVF files; only BuildIVF changes it
 }
 
-// Open opens a set's files. It removes files with codes or IVFs that do not belong to the set. It returns
-// index.ErrCorrupt if files are missing or too short. If only IVF files are affected, it drops the IVF instead.
+// Open opens a set's files and removes code and IVF files that don't belong to the set. It returns index.ErrCorrupt if
+// files are missing or too short, but if only IVF files are, it drops the IVF.
 func (f *Files) Open(snap *Set) (err error) {
 	if snap.Dimensions == 0 {
 		return nil
@@ -170,8 +170,8 @@ func (f *Files) Publish(next *Set) {
 }
 
 // RenewCodes recomputes the centroid and all codes in new files if NeedsCodes returns true, i.e. whenever the space has
-// grown fourfold. This takes about ten seconds of CPU time per million vectors, spread over several goroutines. The
-// caller must commit the set `next` and then call AdoptCodes.
+// grown fourfold. That takes about ten seconds of CPU time per million vectors, spread over several goroutines. The
+// caller must commit `next` and then call AdoptCodes.
 func (f *Files) RenewCodes(ctx context.Context, next *Set) error {
 	if !next.NeedsCodes() {
 		return nil
@@ -184,7 +184,7 @@ func (f *Files) RenewCodes(ctx context.Context, next *Set) error {
 	if err != nil {
 		return err
 	}
-	f.retiredCodes = append(f.retiredCodes, file) // until AdoptCodes is called; in any case, Close closes it
+	f.retiredCodes = append(f.retiredCodes, file) // until AdoptCodes; otherwise, Close closes it
 	fine, err := slotfile.Create(f.int8Path(next.Epoch+1), slotfile.Records(quant.Int8CodeBytes(next.Dimensions), int8Align))
 	if err != nil {
 		return err
@@ -210,7 +210,7 @@ func (f *Files) RenewCodes(ctx context.Context, next *Set) error {
 	next.CodedAt = next.Slots
 	next.Centroid = centroid
 	next.Bits, next.Int8 = file.View, fine.View
-	next.IVF, next.Assigned = nil, bitmap.Bitmap{} // they contain the old codes
+	next.IVF, next.Assigned = nil, bitmap.Bitmap{} // they refer to the old codes
 	return nil
 }
 

@@ -9,15 +9,14 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector/quant"
 )
 
-// A search by intervals is as exact as comparing all vectors but reads a quarter of the data. An int8 code gives an
-// interval that contains the row's score. The full vector is read only if the interval reaches the limit-th best lower
+// A search by intervals is as exact as comparing all vectors, but reads a quarter of the data. Int8 codes give an
+// interval for each row's score, and the full vector is read only if the interval reaches the limit-th best lower
 // bound.
 
 const (
 	// Number of slots compared together.
 	intervalBatch = 64
-	// Minimum number of rows per requested result for a search by intervals. With fewer rows, most vectors would be read
-	// anyway.
+	// Minimum number of rows per requested result. With fewer rows, a search by intervals would read most vectors anyway.
 	minIntervalRows = 8
 )
 

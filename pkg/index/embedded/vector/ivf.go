@@ -12,13 +12,13 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector/quant"
 )
 
-// A large space has an inverted file (IVF): k-means divides the vectors into lists, each around a centroid. A list's
-// 1-bit codes are contiguous, so a search reads only the lists near the query. An IVF is built in the background while
-// searches and writes continue. If it is damaged or missing, or the space has outgrown it, it is dropped and rebuilt.
-// Rows written since the last build are unassigned, and every search scans their codes.
+// A large space has an inverted file (IVF): k-means splits the vectors into lists, each around a centroid. A list's
+// 1-bit codes are contiguous, and a search reads only the lists near the query. An IVF is built in the background while
+// searches and writes continue. If it is damaged, missing or outgrown, it is dropped and rebuilt. Rows written since
+// the last build are unassigned, and every search scans their codes.
 
 const (
-	// Minimum number of rows for an IVF. In smaller spaces, scanning all codes is nearly as fast and more accurate.
+	// Minimum number of rows for an IVF. Below that, scanning all codes is nearly as fast and more accurate.
 	ivfFrom = 1_000_000
 	// Factor by which the space must grow or shrink before the centroids are retrained.
 	rebuildFactor = RecentreFactor
@@ -30,27 +30,27 @@ const (
 	deadRowShare = 4
 	// Length in bytes of the slot number after each code in a list.
 	listSlotBytes = 4
-	// Length in bytes of the numbers after a centroid: the list's radius, first row and number of rows.
+	// Length in bytes of a list's radius, first row and number of rows, which follow its centroid.
 	centroidNumbers = 3 * 4
 	// Alignment of centroid records in bytes.
 	centroidAlign = 4
 )
 
-// IVFState is the IVF's part of the space's committed state. Versions without IVF support do not write it.
+// IVFState is the IVF's part of the space's committed state. Program versions without IVF support drop it.
 type IVFState struct {
 	Epoch      int     `json:"epoch"`            // part of the file names
 	Coded      int     `json:"coded"`            // epoch of the codes in the lists
 	Rows       uint32  `json:"rows"`             // number of rows in all lists, including dead ones
 	Lists      int     `json:"leaves"`           // number of lists
 	Coarse     int     `json:"tops"`             // number of coarse centroids for training and assignment
-	Radius     Radius  `json:"reach"`            // radius factors, for lists that are not always probed
+	Radius     Radius  `json:"reach"`            // radius factors for lists beyond the first round
 	BuiltAt    int64   `json:"cut_at"`           // number of rows when the centroids were trained
 	Imbalance  float64 `json:"uneven"`           // imbalance when the centroids were trained; see builder.imbalance
 	Skewed     bool    `json:"skewed,omitempty"` // the lists became far less balanced, so the centroids must be trained again
 	Unassigned int64   `json:"tail"`             // Set.Written, filled in by State
 }
 
-// IVF is a set's inverted file. It is immutable, except that a search may mark it as broken.
+// IVF is a set's inverted file. It is immutable, but a search may mark it as broken.
 type IVF struct {
 	IVFState
 	Broken    *atomic.Bool
@@ -70,7 +70,7 @@ func (c *IVF) State(written int64) *IVFState {
 	return &state
 }
 
-// IVF returns the IVF that a state describes, without its files.
+// IVF returns the IVF that b describes, without files.
 func (b *IVFState) IVF() *IVF { return &IVF{IVFState: *b, Broken: new(atomic.Bool)} }
 
 // Usable reports whether searches can use the IVF.
@@ -85,7 +85,7 @@ func (c *IVF) damaged(what string, err error) error {
 	return fmt.Errorf("%w: %s: %v", errIVF, what, err) //nolint:errorlint // it does not count as damage to the space
 }
 
-// wordOf returns a word in which bit i is set if 64w+i is less than n.
+// wordOf returns a word whose bit i is set if 64w+i is less than n.
 func wordOf(w, n int) uint64 {
 	if rest := n - w*64; rest < 64 {
 		return 1<<max(rest, 0) - 1
@@ -93,7 +93,7 @@ func wordOf(w, n int) uint64 {
 	return ^uint64(0)
 }
 
-// centroid returns the verified record for the i-th list's centroid: its int8 code and the list's radius, first row and
+// centroid returns the i-th list's verified record: the centroid's int8 code and the list's radius, first row and
 // number of rows.
 func (c *IVF) centroid(i int) ([]byte, error) {
 	if err := c.centroids.Check(i/64, wordOf(i/64, c.Lists)); err != nil {
@@ -102,8 +102,7 @@ func (c *IVF) centroid(i int) ([]byte, error) {
 	return c.centroids.Record(uint32(i)), nil
 }
 
-// mean returns the verified record for the i-th centroid in full precision. Records from index c.Lists on belong to the
-// coarse centroids.
+// mean returns the i-th full-precision centroid's verified record. The coarse centroids start at c.Lists.
 func (c *IVF) mean(i int) ([]byte, error) {
 	if err := c.means.Check(i/64, wordOf(i/64, c.Lists+c.Coarse)); err != nil {
 		return nil, c.damaged("a mean", err)
@@ -156,8 +155,8 @@ func listLayout(dimensions int) slotfile.Layout {
 	return slotfile.Columns(quant.CodeBytes(dimensions)+listSlotBytes, quant.Columns(dimensions))
 }
 
-// SkipsIVF reports whether searches should scan all codes, because there is no usable IVF, the space is small, or too
-// many rows are unassigned.
+// SkipsIVF reports whether searches should scan all codes: there is no usable IVF, the space is small, or too many rows
+// are unassigned.
 func (s *Set) SkipsIVF() bool {
 	return !s.IVF.Usable() || s.Rows < int64(s.Thresholds.ivfFrom()) || s.Written > s.Rows/maxUnassignedShare
 }
@@ -172,7 +171,7 @@ const (
 	Rebuild      // train new centroids
 )
 
-// IVFWork returns the pending work on the IVF. `idle` says whether there have been no writes for a while.
+// IVFWork returns the IVF's pending work. If `idle` is set, that includes work postponed until writes pause.
 func (s *Set) IVFWork(idle bool) Work {
 	if s.Dimensions == 0 || !s.HasCodes() || s.NeedsCodes() || s.Rows < int64(s.Thresholds.ivfFrom()) {
 		return NoWork
@@ -194,7 +193,7 @@ func (s *Set) IVFWork(idle bool) Work {
 // unassigned returns the live slots among 64w to 64w+63 that are in no list.
 func (s *Set) unassigned(w int) uint64 { return s.Live.Word(w) &^ s.Assigned.Word(w) }
 
-// AssignedAmong returns the given slots that are assigned to an IVF list.
+// AssignedAmong returns those of the slots that are in an IVF list.
 func (s *Set) AssignedAmong(slots []uint32) (in []uint32) {
 	for _, slot := range slots {
 		if s.Assigned.Has(slot) {

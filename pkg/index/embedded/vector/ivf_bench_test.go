@@ -20,8 +20,8 @@ var (
 	approximateDims = flag.Int("approximate.dimensions", 384, "of the vectors that BenchmarkApproximate draws")
 )
 
-// BenchmarkApproximate builds an IVF for many vectors. It alternates IVF searches with scans of all codes and compares
-// their cost and their recall. Besides random vectors, it uses those in the -recall.vectors and -recall.queries files.
+// BenchmarkApproximate alternates IVF searches with scans of all codes on many vectors, and compares their cost and
+// recall. Besides random vectors, it uses those in the -recall.vectors and -recall.queries files.
 func BenchmarkApproximate(b *testing.B) {
 	for size := range strings.SplitSeq(*approximateRows, ",") {
 		rows, err := strconv.Atoi(size)
@@ -69,7 +69,7 @@ func benchIVF(b *testing.B, s *Files, snap *Set, queries [][]float32) {
 	if !with.IVF.Usable() {
 		b.Skip("these vectors are better looked at all")
 	}
-	var bytes [2]int64 // size of the IVF, and of everything else
+	var bytes [2]int64 // size of the IVF and of all other files
 	for i, paths := range [][]string{{s.ivf.centroids.Path, s.ivf.means.Path, s.ivf.codes.Path}, {s.Full.Path, s.codesPath(snap.Epoch), s.int8Path(snap.Epoch)}} {
 		for _, path := range paths {
 			info, err := os.Stat(path)
@@ -107,7 +107,7 @@ func benchIVF(b *testing.B, s *Files, snap *Set, queries [][]float32) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					if i >= len(queries)/10 { // the first queries only load the files into memory
+					if i >= len(queries)/10 { // the first tenth only warms the page cache
 						all, few = append(all, between-before), append(few, processorTime(b)-between)
 					}
 					looked += float64(n) / float64(with.Rows) / float64(len(queries))
@@ -124,7 +124,7 @@ func benchIVF(b *testing.B, s *Files, snap *Set, queries [][]float32) {
 	}
 }
 
-// shareOf returns the fraction of the wanted rows that were found. Other rows that are just as near also count.
+// shareOf returns the fraction of wanted rows found. Rows that tie with the last one also count.
 func shareOf(want, got []topk.Scored) float64 {
 	top := topk.New(len(want))
 	for _, w := range want {

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/topk"
 )
 
-// ivfOf builds a set's IVF as a space does, including the calibration of the radius.
+// ivfOf builds and calibrates a set's IVF, as a space does.
 func ivfOf(t testing.TB, s *Files, snap *Set) *Set {
 	t.Helper()
 	c, files, err := s.BuildIVF(t.Context(), snap, Rebuild, 0)
@@ -28,7 +28,7 @@ func ivfOf(t testing.TB, s *Files, snap *Set) *Set {
 	return &with
 }
 
-// ivfRecall measures the recall of IVF searches and the share of all rows whose codes they compare.
+// ivfRecall measures IVF searches' recall and the share of all rows whose codes they compare.
 func ivfRecall(t testing.TB, s *Set, queries [][]float32, limit int) (o measured) {
 	t.Helper()
 	for _, q := range queries {
@@ -151,10 +151,10 @@ func TestUnclusteredVectorsHaveNoIVF(t *testing.T) {
 func TestTheIVFOfOutdatedCodesWaitsForAnIdleSpace(t *testing.T) {
 	t.Parallel()
 	s := &Set{Dimensions: 8, Centroid: make([]float32, 8), Thresholds: Thresholds{Codes: 1, IVF: 1}, CodedAt: 1000}
-	for slots, want := range map[uint32][2]Work{ // work due between writes and when idle
+	for slots, want := range map[uint32][2]Work{ // work due between writes, and when idle
 		1000:                      {Rebuild, Rebuild},
 		1000*RecentreFactor - 100: {NoWork, Rebuild},
-		1000 * RecentreFactor:     {NoWork, NoWork}, // the codes must be renewed first
+		1000 * RecentreFactor:     {NoWork, NoWork}, // new codes come first
 	} {
 		s.Slots, s.Rows = slots, int64(slots)
 		if got := [2]Work{s.IVFWork(false), s.IVFWork(true)}; got != want {

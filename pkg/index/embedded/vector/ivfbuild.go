@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// Number of lists divided by the square root of the number of rows.
+	// Number of lists relative to the square root of the number of rows.
 	listsPerRoot = 8
 	// Number of training vectors per list.
 	samplesPerList = 32
 	// noList marks slots that are in no list.
 	noList = math.MaxUint32
-	// Factor by which the imbalance of list sizes must grow before the centroids are retrained.
+	// Retrain the centroids if the imbalance of list sizes has grown by this factor.
 	skewFactor = 2
 )
 
@@ -43,7 +43,7 @@ func newBuilder(s *Set, t *tree) *builder {
 	return d
 }
 
-// sample randomly draws live slots: up to n for training, in ascending order, and up to `more` others to hold out.
+// sample draws random live slots: up to n for training, in ascending order, and up to `more` to hold out.
 func sample(s *Set, n, more int, rng *rand.Rand) (drawn, held []uint32) {
 	n = min(n, int(s.Rows)/2)
 	more = min(more, int(s.Rows)/4)
@@ -64,7 +64,7 @@ func sample(s *Set, n, more int, rng *rand.Rand) (drawn, held []uint32) {
 	return drawn, held
 }
 
-// buildLists trains centroids and assigns all rows to lists. It also returns the held-out rows.
+// buildLists trains centroids and assigns all rows to lists. It also returns the slots it held out.
 func buildLists(ctx context.Context, s *Set, rng *rand.Rand) (d *builder, held []uint32, err error) {
 	n := max(1, int(listsPerRoot*math.Sqrt(float64(s.Rows))))
 	drawn, held := sample(s, n*samplesPerList, heldOutRows, rng)
@@ -85,7 +85,7 @@ func buildLists(ctx context.Context, s *Set, rng *rand.Rand) (d *builder, held [
 func (d *builder) assign(ctx context.Context) error {
 	find := finder{tree: d.tree}
 	squares, counts := make([]float64, len(d.sizes)), make([]float64, len(d.sizes))
-	for i, r := range d.radii { // start with the rows already assigned
+	for i, r := range d.radii { // rows already in lists
 		squares[i], counts[i] = float64(r)*float64(r)*float64(d.sizes[i]), float64(d.sizes[i])
 	}
 	n := 0
@@ -112,8 +112,8 @@ func (d *builder) assign(ctx context.Context) error {
 	return err
 }
 
-// imbalance measures how unequal the lists are: the mean size of the list containing a random row, divided by the mean
-// size of all lists. If all lists have the same size, it is 1.
+// imbalance is the mean size of the list that contains a random row, relative to the mean size of all lists. It is 1 if
+// all lists have the same size.
 func (d *builder) imbalance() float64 {
 	var rows, squares float64
 	for _, n := range d.sizes {
@@ -156,7 +156,7 @@ func (d *builder) store(ctx context.Context, in *Files, epoch int) (_ *IVF, _ *I
 	return c, f, nil
 }
 
-// storeCentroids writes the centroids of the lists, as int8 codes and in full precision, and the coarse centroids.
+// storeCentroids writes the lists' centroids, both as int8 codes and in full precision, and the coarse centroids.
 func (d *builder) storeCentroids(centres, means *slotfile.File, from []uint32) error {
 	t, coder := d.tree, quant.NewCoder(d.set.Centroid)
 	leaves := t.lists.len()
@@ -188,7 +188,7 @@ func withNumbers(centroid []byte, radius float32, from, n uint32) []byte {
 	return out
 }
 
-// storeLists writes the 1-bit codes of all rows, list by list. Each code is followed by its slot.
+// storeLists writes all rows' 1-bit codes, list by list, each followed by its slot.
 func (d *builder) storeLists(ctx context.Context, file *slotfile.File, from []uint32, rows uint32) error {
 	if err := file.Grow(rows); err != nil {
 		return err
@@ -228,7 +228,7 @@ func (d *builder) storeLists(ctx context.Context, file *slotfile.File, from []ui
 	return nil
 }
 
-// builderOf returns a builder with a set's lists. Rows written since the lists were built are unassigned.
+// builderOf returns a builder with a set's existing lists. Rows written since the last build are unassigned.
 func builderOf(s *Set) (*builder, error) {
 	c := s.IVF
 	t := &tree{coarse: newMeans(s.Dimensions, c.Coarse), lists: newMeans(s.Dimensions, c.Lists)}

@@ -13,43 +13,41 @@ import (
 const (
 	// Number of held-out rows used as calibration queries.
 	heldOutRows = 64
-	// Recall that searches must reach, for each limit and query type.
+	// Minimum recall for each limit and query type.
 	targetRecall = 0.995
-	// Maximum share of all rows that searches may scan. Beyond that, scanning all codes is cheaper.
+	// Maximum share of all rows that a search may scan. Above that, scanning all codes is cheaper.
 	maxScanned = 0.33
-	// Maximum number of attempts per limit, and the factor by which the radius factor is raised if an attempt finds too
-	// few rows.
+	// Maximum number of attempts per limit, and how much to raise the radius factor if an attempt finds too few rows.
 	radiusTries, radiusStep = 5, 1.1
-	// Smallest radius factor to try. It must be positive, because 0 has a special meaning: see Radius.
+	// Smallest radius factor to try. It can't be 0, which means something else; see Radius.
 	minRadius = 1e-3
 )
 
-// calibratedLimits are the search limits for which radius factors are calibrated: the usual numbers of displayed hits
-// and of candidates per query.
+// calibratedLimits are the search limits with calibrated radius factors: the usual numbers of hits to show and of
+// candidates per query.
 var calibratedLimits = [2]int{10, 200}
 
-// queryNoise lists the norms of the random noise added to row vectors to make calibration queries. Real queries are
-// farther from rows than rows are from each other.
+// Norms of the random noise that turns row vectors into calibration queries. Real queries are farther from rows than
+// rows are from each other.
 var queryNoise = []float32{0, 0.5, 1}
 
-// Radius contains a radius factor for each calibrated limit. Searches probe more lists if the factor is higher; see
-// ScanLists. A factor of 0 means that scanning all codes is better.
+// Radius contains a radius factor per calibrated limit. A higher factor makes searches probe more lists; see ScanLists.
+// 0 means that it's better to scan all codes.
 type Radius [len(calibratedLimits)]float32
 
 // Known reports whether the factors are calibrated.
 func (r Radius) Known() bool { return r[0] > 0 && r[1] > 0 }
 
-// at interpolates the factor for a limit. The factor falls as the limit grows, because scores are closer together at
-// lower ranks.
+// at interpolates the factor for a limit. It falls as the limit grows, because low-ranked scores are closer together.
 func (r Radius) at(limit int) float32 {
 	from, to := math.Log(float64(calibratedLimits[0])), math.Log(float64(calibratedLimits[1]))
 	part := (math.Log(float64(limit)) - from) / (to - from)
 	return r[0] + (r[1]-r[0])*float32(min(max(part, 0), 1))
 }
 
-// calibrationQuery is a query with its true nearest rows.
+// calibrationQuery is a query and its true nearest rows.
 type calibrationQuery struct {
-	kind    int    // index into queryNoise
+	kind    int    // slot of the row the query comes from, which is not a hit
 	slot    uint32 // slot of the row the query is derived from, which does not count as a hit
 	query   []float32
 	nearest []topk.Scored // best first, as many as the larger calibrated limit
@@ -73,7 +71,7 @@ func makeCalibrationQueries(ctx context.Context, s *Set, held []uint32, rng *ran
 	return out, nil
 }
 
-// removeSlot removes the given slot from the found rows and returns the others, best first.
+// removeSlot returns the found rows without the given slot, best first.
 func removeSlot(found []topk.Scored, slot uint32) []topk.Scored {
 	top := topk.New(len(found))
 	for _, f := range found {
@@ -84,9 +82,9 @@ func removeSlot(found []topk.Scored, slot uint32) []topk.Scored {
 	return top.Best(len(found))
 }
 
-// neededRadius returns the smallest radius factor with which a search for `depth` rows reaches targetRecall. It assumes
-// that the search's threshold is the score of the last of the nearest rows. A search probes the lists with the best
-// centroids, and each list whose centroid's score plus factor·radius reaches the threshold.
+// neededRadius returns the smallest radius factor that reaches targetRecall for a limit of `depth`, if the threshold is
+// the score of the last of the nearest rows. A search probes the lists with the best centroids, and each list whose
+// centroid's score plus factor·radius reaches the threshold.
 func (d *builder) neededRadius(questions []calibrationQuery, depth int) (limit float32) {
 	gaps := make([][]float32, len(queryNoise))
 	products := make([]float32, len(d.sizes))
@@ -119,7 +117,7 @@ func (d *builder) neededRadius(questions []calibrationQuery, depth int) (limit f
 	return limit
 }
 
-// withNoise adds noise of the given norm to v in a random direction and scales the sum to unit length.
+// withNoise adds noise of the given norm in a random direction and normalises the sum.
 func withNoise(v []float32, noise float32, rng *rand.Rand) []float32 {
 	added, sum := make([]float64, len(v)), 0.0
 	for i := range added {
@@ -139,11 +137,10 @@ func withNoise(v []float32, noise float32, rng *rand.Rand) []float32 {
 	return out
 }
 
-// measured is the result of a measurement: the lowest recall for any query type, and the mean share of all rows that a
-// search scans.
+// measured is the lowest recall for any query type, and the mean share of all rows scanned per search.
 type measured struct{ recall, scanned float64 }
 
-// measure searches the lists for the calibration queries.
+// measure runs the calibration queries.
 func measure(ctx context.Context, s *Set, questions []calibrationQuery, depth int) (o measured, err error) {
 	found, wanted := make([]float64, len(queryNoise)), make([]float64, len(queryNoise))
 	for _, q := range questions {
@@ -169,8 +166,8 @@ func measure(ctx context.Context, s *Set, questions []calibrationQuery, depth in
 	return o, nil
 }
 
-// calibrate uses bisection to set each limit's radius factor to the smallest one with which searches reach
-// targetRecall. If searches with any of the limits would scan more than maxScanned of the rows, it sets no factors.
+// calibrate bisects each limit's radius factor down to the smallest one that reaches targetRecall. If searches with any
+// of the limits would then scan more than maxScanned of the rows, it leaves all factors at 0.
 func (d *builder) calibrate(ctx context.Context, c *IVF, held []uint32, rng *rand.Rand) error {
 	if d.set.Thresholds.Radius.Known() {
 		c.Radius = d.set.Thresholds.Radius
@@ -184,8 +181,8 @@ func (d *builder) calibrate(ctx context.Context, c *IVF, held []uint32, rng *ran
 	with.IVF, with.Assigned, with.Written = &tried, d.set.Live, 0
 	var found Radius
 	for i, depth := range calibratedLimits {
-		// A factor slightly below neededRadius is enough, because a search starts with a lower threshold than neededRadius
-		// assumes and therefore probes more lists.
+		// A slightly lower factor than neededRadius is enough: a search starts with a lower threshold than neededRadius
+		// assumes, so it probes more lists.
 		from, to := float32(minRadius), d.neededRadius(questions, depth)
 		for n := 0; n < radiusTries; n++ {
 			factor := to

@@ -16,11 +16,11 @@ import (
 
 // IVFFiles holds an IVF's files.
 type IVFFiles struct {
-	version                 int64 // first version that no longer reads the files; 0 if unknown
+	version                 int64 // first version that doesn't read the files; 0 if unknown
 	centroids, means, codes *slotfile.File
 }
 
-// each returns all of the IVF's files, with nil for those that are not open.
+// each returns all of the IVF's files. Those that aren't open are nil.
 func (f *IVFFiles) each() []*slotfile.File { return []*slotfile.File{f.centroids, f.means, f.codes} }
 
 func (f *IVFFiles) close() error {
@@ -30,8 +30,7 @@ func (f *IVFFiles) close() error {
 	return errors.Join(f.centroids.Close(), f.means.Close(), f.codes.Close())
 }
 
-// unlink deletes the files while they are still open. If the operating system does not allow that, the next Open
-// deletes them.
+// unlink deletes the open files. Where the operating system doesn't allow that, the next Open deletes them.
 func (f *IVFFiles) unlink() {
 	for _, file := range f.each() {
 		if file != nil {
@@ -53,8 +52,8 @@ func (f *Files) ivfPath(epoch int, what string) string {
 	return filepath.Join(f.Dir, fmt.Sprintf("cells-%d.%s", epoch, what))
 }
 
-// openIVF opens the files of the set's IVF and removes those of other IVFs. It drops the IVF if it is damaged or
-// belongs to other codes.
+// openIVF opens the set's IVF and removes the files of all others. It drops the IVF if it is damaged or for other
+// codes.
 func (f *Files) openIVF(snap *Set) error {
 	c := snap.IVF
 	if c != nil && (!snap.HasCodes() || c.Coded != snap.Epoch) {
@@ -80,7 +79,7 @@ func (f *Files) openIVF(snap *Set) error {
 	return f.removeOtherIVF()
 }
 
-// openIVFFiles opens an IVF's files. If it fails, it also returns the files opened so far.
+// openIVFFiles opens an IVF's files. On an error, it returns those opened so far.
 func (f *Files) openIVFFiles(c *IVF, dimensions int) (_ *IVFFiles, err error) {
 	of := &IVFFiles{}
 	if of.centroids, err = slotfile.Open(f.ivfPath(c.Epoch, "centres"), slotfile.Records(centroidBytes(dimensions), centroidAlign), uint32(c.Lists)); err != nil {
@@ -110,9 +109,9 @@ func (f *Files) removeOtherIVF() error {
 	return nil
 }
 
-// BuildIVF builds IVF lists for the set `snap` and writes their files, without the write lock. The set's slots must not
-// be reused meanwhile. `work` says whether to train new centroids. The caller must commit the returned IVF and then
-// call ReplaceIVF. If scanning all codes is better for these vectors, the IVF records that and there are no files.
+// BuildIVF builds IVF lists for `snap` and writes their files, without the write lock. Slots in `snap` must not be
+// reused in the meantime. `work` says whether to train new centroids. The caller must commit the returned IVF and then
+// call ReplaceIVF. If scanning all codes is better for these vectors, the IVF records that, and there are no files.
 func (f *Files) BuildIVF(ctx context.Context, snap *Set, work Work, seed uint64) (_ *IVF, _ *IVFFiles, err error) {
 	rng := rand.New(rand.NewPCG(seed, uint64(snap.Rows)))
 	var d *builder
@@ -151,8 +150,8 @@ func (f *Files) BuildIVF(ctx context.Context, snap *Set, work Work, seed uint64)
 	return c, files, nil
 }
 
-// ReplaceIVF makes `files`, which may be nil, the current IVF's files. Call it after committing that IVF. `version` is
-// the commit's version.
+// ReplaceIVF makes `files` the current IVF's files. They may be nil. Call it after committing the IVF; `version` is
+// that commit's version.
 func (f *Files) ReplaceIVF(files *IVFFiles, version int64) {
 	if f.ivf != nil {
 		f.ivf.unlink()
@@ -162,12 +161,11 @@ func (f *Files) ReplaceIVF(files *IVFFiles, version int64) {
 	f.ivf = files
 }
 
-// RetireIVF takes over the files of an IVF whose commit failed. The IVF may have been committed nevertheless, and a
-// reader may be using the files, so they stay open until Close.
+// RetireIVF takes over the files of an IVF whose commit failed. The commit may have succeeded after all, and readers
+// may be using the files, so they stay open until Close.
 func (f *Files) RetireIVF(files *IVFFiles) { f.retiredIVF = append(f.retiredIVF, files) }
 
-// CloseRetired closes files of replaced IVFs that are no longer in use. `oldest` is the oldest version that still has
-// readers.
+// CloseRetired closes replaced IVFs' files that no reader uses any more. `oldest` is the oldest version with readers.
 func (f *Files) CloseRetired(oldest int64) error {
 	var kept []*IVFFiles
 	var errs []error

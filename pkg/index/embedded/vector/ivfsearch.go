@@ -13,24 +13,24 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector/quant"
 )
 
-// ScanLists probes lists in rounds. The first round probes a fixed share of the lists: those whose centroids have the
+// ScanLists probes lists in rounds. The first round probes a fixed share of them: those whose centroids have the
 // highest inner products with the query. After each round, the threshold θ is the limit-th best score so far. Later
 // rounds probe the lists whose bound, product + factor·radius, reaches θ. The factor is calibrated for the space and
-// depends on the limit. Rows in the probed lists go through the same stages as in ScanCodes. A round's θ depends only
-// on earlier rounds, so goroutine timing does not affect the result.
+// the limit. Rows in probed lists go through the same stages as in ScanCodes. A round's θ depends only on earlier
+// rounds, so goroutine scheduling doesn't affect the result.
 
 const (
-	// The first round always probes 1/minProbeShare of the lists plus minProbeCount.
+	// The first round probes at least 1/minProbeShare of the lists plus minProbeCount.
 	minProbeShare, minProbeCount = 32, 4
 	// Minimum number of rows in the first round, as a multiple of the limit.
 	firstRoundRows = 4
-	// Factor by which the number of rows grows from round to round.
+	// Growth in rows from round to round.
 	roundFactor = 4
 )
 
 func minProbes(lists int) int { return min(lists, lists/minProbeShare+minProbeCount) }
 
-// probe is a list that may be probed.
+// probe is a candidate list.
 type probe struct {
 	product float32 // inner product of centroid and query
 	bound   float32
@@ -46,13 +46,13 @@ type listSearch struct {
 	sharedThreshold atomic.Uint32
 	all             *refined
 	probes          []probe  // not yet probed
-	masks           []uint64 // bit masks for the list rows to scan in this round
+	masks           []uint64 // rows to scan in this round, one bit each
 	scanned         int      // rows whose 1-bit codes were compared
 }
 
-// ScanLists searches the probed lists and the unassigned rows. It returns the nearest live slots, best first, and the
-// number of rows whose 1-bit codes it compared. The set must have a usable IVF. ScanLists returns errIVF if the IVF is
-// damaged.
+// ScanLists searches the probed lists and the unassigned rows. It returns the nearest live slots, best first, and how
+// many rows' 1-bit codes it compared. The set must have a usable IVF; if that turns out to be damaged, ScanLists
+// returns errIVF.
 func ScanLists(ctx context.Context, s *Set, query []float32, limit int) (found Found, scanned int, err error) {
 	wanted := limit
 	limit = max(limit, calibratedLimits[0]) // the smallest calibrated limit
@@ -102,8 +102,8 @@ func (c *listSearch) setBounds() error {
 	return nil
 }
 
-// first chooses lists for the first round until they have at least firstRoundRows times as many rows as the limit. It
-// returns their total number of rows.
+// first chooses lists for the first round, with at least firstRoundRows times as many rows as the limit. It returns
+// their total number of rows.
 func (c *listSearch) first() (rows int) {
 	for n := minProbes(c.s.IVF.Lists); len(c.probes) > 0 && rows < firstRoundRows*c.limit; n *= roundFactor {
 		n = min(n, len(c.probes))
@@ -134,8 +134,8 @@ func nearestFirst(lists []probe, n int) {
 	}
 }
 
-// next chooses the lists with the highest bounds until they have at least `limit` rows, and returns their total number
-// of rows. It returns 0 if no bound reaches the threshold.
+// next chooses the lists with the highest bounds, with at least `limit` rows in total, and returns that total. It
+// returns 0 if no bound reaches the threshold.
 func (c *listSearch) next(limit int) (rows int) {
 	threshold := c.all.threshold()
 	c.probes = slices.DeleteFunc(c.probes, func(b probe) bool { return b.bound < threshold })
@@ -207,8 +207,8 @@ func (c *listSearch) tail(ctx context.Context) error {
 	})
 }
 
-// scan splits n items into ranges, calls `visit` with each range, and then rescores the candidates. `rows` is the
-// approximate number of rows in all items.
+// scan splits n items with about `rows` rows into ranges, calls `visit` with each range, and then rescores the
+// candidates.
 func (c *listSearch) scan(ctx context.Context, rows, n int, visit func(sel *selector, from, to int) error) error {
 	threshold := c.all.threshold()
 	c.sharedThreshold.Store(math.Float32bits(threshold))
@@ -225,7 +225,7 @@ func (c *listSearch) scan(ctx context.Context, rows, n int, visit func(sel *sele
 	return c.all.rescore(ctx, c.s, c.question, c.parts[:])
 }
 
-// list estimates the scores of rows 64w to 64w+63 in the inverted lists. It skips rows whose bit in `of` is 0.
+// list estimates the scores of rows 64w to 64w+63 in the lists, skipping those whose bit in `of` is 0.
 func (s *selector) list(snap *Set, w int, of uint64) error {
 	c := snap.IVF
 	records, err := c.group(w)
@@ -240,7 +240,7 @@ func (s *selector) list(snap *Set, w int, of uint64) error {
 		if slot >= snap.Slots {
 			return c.damaged("a list", errors.New("a row has a slot that does not exist"))
 		}
-		// Skip an outdated entry: its slot now belongs to another row and is no longer assigned.
+		// Skip outdated entries, whose slots now belong to other, unassigned rows.
 		if snap.Live.Has(slot) && snap.Assigned.Has(slot) {
 			s.offer(slot, s.e.Product[i], s.e.Spread[i])
 		}

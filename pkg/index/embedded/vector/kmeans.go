@@ -15,7 +15,7 @@ const (
 	lloydRounds = 6
 	// Number of training vectors per coarse centroid.
 	coarseSample = 256
-	// Number of coarse centroids whose lists are compared with a vector to find its nearest list.
+	// To find a vector's nearest list, compare it with the lists of this many coarse centroids.
 	coarseProbes = 3
 	// Number of vectors between checks of the context.
 	checkEvery = 256
@@ -46,8 +46,8 @@ func (m *means) add(other *means) {
 	m.points, m.halves = append(m.points, other.points...), append(m.halves, other.halves...)
 }
 
-// nearest returns the centroid m in [from, to) that is nearest to v. This is the one with the highest score v·m -
-// |m|²/2, which nearest also returns.
+// nearest returns the centroid m in [from, to) that is nearest to v, and its score v·m - |m|²/2. The nearest centroid
+// has the highest score.
 func (m *means) nearest(v []float32, from, to int) (best int, score float32) {
 	best, score = from, float32(math.Inf(-1))
 	for i := from; i < to; i++ {
@@ -58,15 +58,15 @@ func (m *means) nearest(v []float32, from, to int) (best int, score float32) {
 	return best, score
 }
 
-// tree is a two-level k-means tree. Coarse centroids group the lists, so that the nearest list can be found without
-// comparing all of them.
+// tree is a two-level k-means tree. Coarse centroids group the lists, so finding the nearest list doesn't mean
+// comparing them all.
 type tree struct {
 	coarse *means
 	lists  *means
 	first  []int // first list of each coarse centroid, followed by the number of lists
 }
 
-// growTree trains about n centroids from the vectors in `slots`, which must be live and verified.
+// growTree trains about n centroids from the vectors in `slots`, which must be live and already verified.
 func growTree(ctx context.Context, s *Set, slots []uint32, n int, rng *rand.Rand) (*tree, error) {
 	tops := max(1, int(math.Sqrt(float64(n))))
 	some := slots
@@ -127,7 +127,7 @@ func findMeans(ctx context.Context, s *Set, slots []uint32, n int, rng *rand.Ran
 		}
 		point := make([]float32, s.Dimensions)
 		for i, count := range counts {
-			if count == 0 { // restart an empty list from a random vector
+			if count == 0 { // restart an empty list at a random vector
 				m.set(i, Floats(s.Full.Record(slots[rng.IntN(len(slots))])))
 				continue
 			}
@@ -146,8 +146,8 @@ type finder struct {
 	near topk.TopK
 }
 
-// leaf returns the list nearest to the unit vector v among the nearest coarse centroids' lists, and the squared
-// distance between v and the list's centroid.
+// leaf finds the list nearest to the unit vector v among those of the nearest coarse centroids. It returns that list
+// and its centroid's squared distance from v.
 func (f *finder) leaf(v []float32) (best int, distance float32) {
 	f.near.Reset(min(coarseProbes, f.coarse.len()))
 	for i := range f.coarse.len() {

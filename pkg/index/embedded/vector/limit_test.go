@@ -19,9 +19,9 @@ import (
 
 var limitRows = flag.String("limit.rows", "100000,500000", "numbers of vectors that BenchmarkLimit draws")
 
-// topics returns a source of random vectors that resemble those of sentence models. They lie around topics and
-// subtopics. The first dimensions vary most, and all vectors share a common component. Among 100,000 of them, the tenth
-// nearest to a query has a dot product of 0.5 with it, compared with 0.05 for two random vectors.
+// topics returns a source of random vectors that resemble a sentence model's. They lie around topics and subtopics,
+// vary most in the first dimensions, and share a common component. Among 100,000 of them, the tenth nearest to a query
+// has a dot product of 0.5 with it; two random ones have 0.05.
 func topics(dimensions, n int) drawn {
 	rng := rand.New(rand.NewPCG(31, 32))
 	spreads := make([]float64, dimensions)
@@ -55,9 +55,8 @@ func topics(dimensions, n int) drawn {
 	}}
 }
 
-// BenchmarkLimit compares a dense search with a lower bound for scanning all vectors. The bound is the time this
-// machine needs to read the vectors from memory once, using as many goroutines as a search. The two measurements
-// alternate.
+// BenchmarkLimit alternates a dense search with reading all vectors from memory once, using as many goroutines. The
+// latter is a lower bound for any scan of all vectors.
 func BenchmarkLimit(b *testing.B) {
 	for size := range strings.SplitSeq(*limitRows, ",") {
 		rows, err := strconv.Atoi(size)
@@ -114,7 +113,7 @@ func benchLimit(b *testing.B, s *Set, queries [][]float32) {
 	b.ReportMetric(100*r.rescored, "%compared")
 }
 
-// readAll reads a buffer once, using as many goroutines as a scan.
+// readAll reads a buffer once with as many goroutines as a scan uses.
 func readAll(b *testing.B, buffer []float32) {
 	parts := min(processors.Count(), maxScanners)
 	var all errgroup.Group

@@ -21,17 +21,16 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector/quant"
 )
 
-// minRecall is the share of the truly nearest rows that a dense search must find.
+// Minimum share of the truly nearest rows that a dense search must find.
 const minRecall = 0.998
 
-// drawn is a source of random vectors for both rows and queries.
+// drawn is a source of random rows and queries.
 type drawn struct {
 	dimensions int
 	draw       func(rng *rand.Rand, v []float64)
 }
 
-// clusters draws vectors around n centres. `spread` is their distance from the centre, relative to the distance between
-// centres.
+// clusters draws vectors around n centres. `spread` is their distance from the centre relative to that between centres.
 func clusters(dimensions, n int, spread float64) drawn {
 	rng := rand.New(rand.NewPCG(uint64(dimensions), uint64(n)))
 	centres := make([][]float64, n)
@@ -60,7 +59,7 @@ func gaussian(dimensions int, spread, mean func(i int) float64) drawn {
 
 func constant(x float64) func(int) float64 { return func(int) float64 { return x } }
 
-// drawings contains sources of vectors like a model's, and of vectors that no model should ever produce.
+// drawings contains sources of model-like vectors and of vectors that no model should ever produce.
 var drawings = map[string]drawn{
 	"independent":                       gaussian(128, constant(1), constant(0)),
 	"clusters":                          clusters(128, 200, 1),
@@ -133,8 +132,8 @@ func spaceOfVectors(t testing.TB, dimensions, n int, next func() []float32) (*Fi
 	return s, snap
 }
 
-// recall contains the share of the truly nearest rows that a staged scan finds, and the share of all rows that it
-// compares in full precision. Rows that are just as near as the last of the truly nearest ones also count as found.
+// recall is the share of the truly nearest rows that a staged scan finds, and the share of all rows that it compares in
+// full precision. Rows that tie with the last of the truly nearest also count as found.
 type recall struct{ found, rescored float64 }
 
 func recallOf(ctx context.Context, s *Set, queries [][]float32, limit int) (recall, error) {
@@ -193,8 +192,7 @@ var (
 	recallLength  = flag.Int("recall.dimensions", 384, "of the vectors in these files")
 )
 
-// BenchmarkRecall measures the share of the truly nearest rows that are found and compares the time with an exact
-// scan's.
+// BenchmarkRecall measures recall, and the time compared with an exact scan.
 func BenchmarkRecall(b *testing.B) {
 	for _, name := range slices.Sorted(maps.Keys(drawings)) {
 		b.Run(name, func(b *testing.B) {

@@ -23,7 +23,7 @@ const (
 	ParallelRows = 4096
 	// Maximum number of goroutines per scan.
 	maxScanners = 4
-	// Maximum number of items between checks of the context. An item is a group of 64 slots or a single slot.
+	// The context is checked at least once per this many items. An item is a group of 64 slots or a single slot.
 	scanPause = 256
 	// Minimum number of ranges per goroutine, so that fast goroutines can take over work from slow ones.
 	rangesPerScanner = 8
@@ -51,7 +51,7 @@ func (s *Set) eachGroup(filter bitmap.Set, records slotfile.View, from, to int, 
 	return nil
 }
 
-// each calls f with each live slot in ascending order. It stops when f fails. It verifies records like eachGroup.
+// each calls f with each live slot in ascending order until f fails. It verifies records like eachGroup.
 func (s *Set) each(records slotfile.View, f func(slot uint32) error) error {
 	return s.eachGroup(nil, records, 0, s.Groups(), func(w int, live uint64) error {
 		for ; live != 0; live &= live - 1 {
@@ -63,14 +63,14 @@ func (s *Set) each(records slotfile.View, f func(slot uint32) error) error {
 	})
 }
 
-// Running is the number of running or waiting searches in this process. A search uses fewer goroutines if there are
-// others.
+// Running is the number of running or waiting searches in this process. The more there are, the fewer goroutines each
+// one uses.
 var Running atomic.Int32
 
 // parallel splits n items into ranges and processes them in one or more goroutines. Each goroutine calls `begin` once
-// to get a visit function, which it then calls with one range after another. Faster goroutines process more ranges.
-// parallel uses several goroutines if there are at least ParallelRows rows and other searches are not keeping the
-// processors busy. It returns early if ctx is done.
+// for a visit function and then calls that with one range after another. There are several goroutines only if there are
+// at least ParallelRows rows and other searches aren't keeping the processors busy. parallel returns early if ctx is
+// done.
 func parallel(ctx context.Context, rows, n int, begin func(part int) (visit func(from, to int) error)) error {
 	parts := 1
 	if rows >= ParallelRows {
@@ -96,25 +96,25 @@ func parallel(ctx context.Context, rows, n int, begin func(part int) (visit func
 		return work(ctx, 0)
 	}
 	others, ctx := errgroup.WithContext(ctx)
-	defer func() { _ = others.Wait() }() // even after a panic here, because the others use the same snapshot
+	defer func() { _ = others.Wait() }() // even after a panic here: they use the same snapshot
 	for part := 1; part < parts; part++ {
 		others.Go(Recovered(func() error {
-			if int(taken.Load()) >= n { // no work is left
+			if int(taken.Load()) >= n { // nothing left to do
 				return nil
 			}
 			return work(ctx, part)
 		}))
 	}
-	// The caller also works, so a scan starts without waiting for a goroutine.
+	// The caller works too, so that the scan doesn't wait for a goroutine to start.
 	if err := work(ctx, 0); err != nil {
 		others.Go(func() error { return err }) // stops the others
 	}
 	return others.Wait()
 }
 
-// compare returns the slots whose vectors are nearest to the query. An item is a slot or a group of 64 slots. compare
-// splits n items into ranges and calls `visit` with each range. `rows` is the approximate number of rows in all items.
-// For each slot in its range, `visit` must verify the vector's checksum and then call its `compare` argument.
+// compare returns the slots whose vectors are nearest to the query. It splits n items (slots or groups of 64 slots)
+// with about `rows` rows into ranges and calls `visit` with each range. For each slot in the range, `visit` must verify
+// the vector's checksum and then call `compare`.
 func (s *Set) compare(ctx context.Context, query []float32, limit, rows, n int, visit func(from, to int, compare func(slot uint32)) error) (*topk.TopK, error) {
 	var tops [maxScanners]*topk.TopK
 	err := parallel(ctx, rows, n, func(part int) func(from, to int) error {
@@ -140,12 +140,12 @@ func (s *Set) compare(ctx context.Context, query []float32, limit, rows, n int, 
 	return best, nil
 }
 
-// A search over at most this many rows is exact.
+// Searches over at most this many rows are exact.
 const exactUpTo = 20_000
 
-// Search returns the live slots that pass the filter and have the highest inner products with the query, a unit vector.
-// They are in no particular order. Search is exact for up to 20,000 rows and finds more than 99% of the nearest rows in
-// larger spaces. It returns index.ErrCorrupt if data is damaged.
+// Search returns the live slots that pass the filter and have the highest inner products with the query, a unit vector,
+// in no particular order. It is exact for up to 20,000 rows and finds more than 99% of the nearest rows in larger
+// spaces. It returns index.ErrCorrupt if data is damaged.
 func Search(ctx context.Context, s *Set, filter bitmap.Set, query []float32, limit int) ([]topk.Scored, error) {
 	rows := int(s.Rows)
 	if filter != nil {
@@ -172,7 +172,7 @@ func Search(ctx context.Context, s *Set, filter bitmap.Set, query []float32, lim
 }
 
 // ScanExact returns the live slots that pass the filter and are nearest to the query. It compares all vectors in full
-// precision. `rows` is the approximate number of slots that pass the filter.
+// precision. `rows` is roughly how many slots pass the filter.
 func ScanExact(ctx context.Context, s *Set, filter bitmap.Set, query []float32, limit, rows int) (*topk.TopK, error) {
 	return s.compare(ctx, query, limit, rows, s.Groups(), func(from, to int, compare func(slot uint32)) error {
 		return s.eachGroup(filter, s.Full, from, to, func(w int, passing uint64) error {
@@ -184,8 +184,8 @@ func ScanExact(ctx context.Context, s *Set, filter bitmap.Set, query []float32, 
 	})
 }
 
-// rescoreFull compares the vectors of the given slots in full precision and returns the slots nearest to the query. The
-// slots must be live and ascending.
+// rescoreFull compares the given slots' vectors in full precision and returns the nearest slots. `slots` must be live
+// and ascending.
 func rescoreFull(ctx context.Context, s *Set, slots []uint32, query []float32, limit int) (*topk.TopK, error) {
 	return s.compare(ctx, query, limit, len(slots), len(slots), func(from, to int, compare func(slot uint32)) error {
 		for i, slot := range slots[from:to] {
@@ -202,8 +202,8 @@ func rescoreFull(ctx context.Context, s *Set, slots []uint32, query []float32, l
 	})
 }
 
-// Recovered returns a function that calls f and converts a panic to an error. Use it for goroutines, where a panic
-// would otherwise terminate the process.
+// Recovered returns a function that calls f and turns a panic into an error. A panic in a goroutine would otherwise
+// terminate the process.
 func Recovered(f func() error) func() error {
 	return func() (err error) {
 		defer func() {

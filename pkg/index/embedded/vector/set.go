@@ -35,9 +35,8 @@ type Set struct {
 	Int8 slotfile.View // int8 codes (SQ8)
 }
 
-// Products computes the query's inner products with vectors. For each index i in `which`, it calls f with i and the
-// product for slots[i]. The slots must be live and ascending. Products returns index.ErrCorrupt if a checksum does not
-// match.
+// Products calls f for each index i in `which` with i and the inner product of the query and the vector in slots[i].
+// The slots must be live and ascending. It returns index.ErrCorrupt if a checksum does not match.
 func (v *Set) Products(query []float32, slots []uint32, which []int, f func(i int, product float32)) error {
 	for n, i := range which {
 		if n+1 < len(which) {
@@ -76,7 +75,7 @@ func (z Thresholds) codesFrom() int { return cmp.Or(z.Codes, codesFrom) }
 func (z Thresholds) exactUpTo() int { return cmp.Or(z.Exact, exactUpTo) }
 func (z Thresholds) ivfFrom() int   { return cmp.Or(z.IVF, ivfFrom) }
 
-// Floats returns a record as a vector that shares its memory. The record must be aligned to four bytes.
+// Floats reinterprets a record as a vector that shares its memory. The record must be aligned to four bytes.
 func Floats(record []byte) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(record))), len(record)/4)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector/quant"
 )
 
-// TestInt8CodesMissNoResult compares all rows by their int8 codes and rescores those that the codes do not rule out.
-// The result must equal an exact scan's.
+// TestInt8CodesMissNoResult compares all rows by their int8 codes and rescores those that the codes don't rule out.
+// That must give the same result as an exact scan.
 func TestInt8CodesMissNoResult(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -25,8 +25,8 @@ import (
 // soon as some of the rows have estimates. It rescores the best of those rows, and then each row whose estimate is
 // among the best so far. The other candidates wait until the end, when θ excludes most of them.
 
-// Number of standard deviations from an estimate to its upper bound. With `confidence`, one row in a thousand has a
-// true score above the bound. Scans of many rows without a filter use fastConfidence, with six in a thousand. Such a
+// An estimate's upper bound is this many standard deviations above it. With `confidence`, one row in a thousand has a
+// true score above the bound; with fastConfidence, for scans of many rows without a filter, six in a thousand. Such a
 // row is missed only if its score is close to the threshold, so less than one in a thousand of the nearest rows is
 // missed.
 const confidence, fastConfidence = 3, 2.5
@@ -81,8 +81,8 @@ func ScanCodes(ctx context.Context, s *Set, filter bitmap.Set, query []float32, 
 	return Found{found.Items(), len(slots)}, nil
 }
 
-// remaining removes the candidates whose upper bounds reach the threshold from the selectors and returns their slots in
-// ascending order. If `likely` is set, their estimates must reach it too. The result is valid until the next call.
+// remaining takes the candidates whose upper bounds reach the threshold out of the selectors and returns their slots in
+// ascending order. If `likely` is set, their estimates must reach it too. The slice is valid until the next call.
 func (f *refined) remaining(parts []*selector, likely bool) []uint32 {
 	threshold, slots := f.threshold(), f.scratch[:0]
 	for _, p := range parts {
@@ -120,7 +120,6 @@ func (f *refined) release() {
 	}
 }
 
-// add adds a rescorer's results.
 func (f *refined) add(c *rescorer) {
 	f.lower.Merge(&c.lower)
 	f.candidates = append(f.candidates, c.candidates...)
@@ -128,7 +127,7 @@ func (f *refined) add(c *rescorer) {
 	c.candidates = c.candidates[:0]
 }
 
-// rescore collects the rows that the selectors have already rescored. It then rescores their remaining candidates,
+// rescore collects the rows that the selectors have already rescored, and then rescores the remaining candidates,
 // likely ones first.
 func (f *refined) rescore(ctx context.Context, s *Set, q *quant.Query, parts []*selector) error {
 	for _, p := range parts {
@@ -180,7 +179,7 @@ func (f *refined) compare(ctx context.Context, s *Set, q *quant.Query, slots []u
 	return err
 }
 
-// slots returns the slots whose scores may be among the best, in ascending order.
+// slots returns the slots that may be among the best, in ascending order.
 func (f *refined) slots() []uint32 {
 	threshold, slots := f.threshold(), f.scratch[:0]
 	for _, e := range f.candidates {
@@ -233,7 +232,7 @@ func (c *rescorer) compare(slots []uint32) error {
 			c.lower.Offer(topk.Scored{Slot: slot, Score: float64(product - off)})
 		}
 	}
-	c.lower.CompactOnce() // no row can be dropped without a threshold
+	c.lower.CompactOnce() // without a threshold, no row can be dropped
 	if last, full := c.lower.Threshold(); full {
 		c.threshold = max(c.threshold, float32(last)-roundingSlack)
 	}
@@ -244,27 +243,27 @@ func (c *rescorer) compare(slots []uint32) error {
 type selector struct {
 	rescorer
 	confidence      float32
-	sharedThreshold *atomic.Uint32 // highest threshold of all selectors in the scan, as float32 bits
-	warmup          int            // number of rows to estimate before rescoring starts
+	sharedThreshold *atomic.Uint32 // the highest in any of the scan's selectors, as float32 bits
+	warmup          int            // rows still to estimate before rescoring starts
 	estimates       topk.TopK      // the best estimates
 	next            []uint32       // slots to rescore next, prefetched
-	found           []candidate    // waiting candidates; some may be below the current threshold
-	compactAt       int            // number of waiting candidates at which they are compacted again
+	found           []candidate    // candidates to rescore; some may be below the threshold by now
+	compactAt       int            // number of candidates at which to compact next
 	e               quant.Estimates
 }
 
 const (
-	// A selector first estimates the scores of warmupRows times the limit, but at least minWarmup rows and at most
-	// 1/warmupShare of all rows. Only then does it start rescoring.
+	// Before rescoring anything, a selector estimates warmupRows times the limit, but at least minWarmup rows and at most
+	// 1/warmupShare of all rows.
 	warmupRows, minWarmup, warmupShare = 16, 512, 16
-	// minScratch is the number of waiting candidates at which they are first compacted. Buffers with a capacity above
-	// maxScratch are not reused.
+	// minScratch is the number of candidates that triggers the first compaction. Buffers with a capacity above maxScratch
+	// aren't reused.
 	minScratch, maxScratch = 8192, 1 << 18
 	// Number of rows rescored together.
 	rescoreBatch = 16
 	// Number of int8 codes to prefetch.
 	prefetchAhead = 6
-	// Upper bound on the rounding error in a threshold.
+	// Upper bound on a threshold's rounding error.
 	roundingSlack = 1e-6
 )
 
@@ -294,7 +293,7 @@ func (s *selector) release() {
 	selectorPool.Put(s)
 }
 
-// group estimates the scores of the slots among 64w to 64w+63 that pass.
+// group estimates the scores of the passing slots among 64w to 64w+63.
 func (s *selector) group(w int, passing uint64) error {
 	s.threshold = max(s.threshold, math.Float32frombits(s.sharedThreshold.Load()))
 	seen := bits.OnesCount64(passing)
@@ -315,8 +314,8 @@ func (s *selector) group(w int, passing uint64) error {
 	return s.compareNext()
 }
 
-// offer adds a row unless its score's upper bound is below the threshold. `score` is the estimate, and `spread` is its
-// standard deviation.
+// offer adds a row unless its upper bound is below the threshold. `score` is the estimate, and `spread` is its standard
+// deviation.
 func (s *selector) offer(slot uint32, score, spread float32) {
 	limit := score + s.confidence*spread
 	if limit < s.threshold {
@@ -335,7 +334,7 @@ func (s *selector) offer(slot uint32, score, spread float32) {
 	}
 }
 
-// enqueue prefetches a row for rescoring.
+// enqueue prefetches a row and queues it for rescoring.
 func (s *selector) enqueue(slot uint32) {
 	quant.Prefetch(s.s.Int8.Record(slot))
 	s.next = append(s.next, slot)
@@ -380,8 +379,7 @@ func (s *selector) raiseThreshold() {
 	}
 }
 
-// compact drops candidates below the threshold. It is branch-free, because the processor could not predict the
-// branches.
+// compact drops candidates below the threshold. It is branch-free, because the outcome is unpredictable.
 func (s *selector) compact() {
 	n := 0
 	for _, e := range s.found {
@@ -393,8 +391,8 @@ func (s *selector) compact() {
 	s.found = s.found[:n]
 }
 
-// take appends to `slots` the slots of candidates whose upper bound reaches `threshold` and whose estimate reaches
-// `minimum`. It returns the other candidates whose upper bound reaches the threshold in `left` and drops all others.
+// take moves the slots of candidates whose upper bound reaches `threshold` and whose estimate reaches `minimum` to
+// `slots`. In `left`, it returns the others whose upper bound reaches the threshold. It drops all remaining ones.
 func (s *selector) take(slots []uint32, threshold, minimum float32) (taken []uint32, left []candidate) {
 	from, n := len(slots), 0
 	slots = slices.Grow(slots, len(s.found))[:from+len(s.found)]

@@ -10,18 +10,17 @@ func Dot(a, b []float32) float32 {
 	return dotWide(&a[0], &b[0], whole) + dotPortable(a[whole:], b[whole:])
 }
 
-// Prefetch hints to the processor that a record will be read soon.
+// Prefetch hints to the processor that the record is about to be read.
 func Prefetch(record []byte) {
 	if wide && len(record) > 0 {
 		prefetchWide(&record[0], len(record))
 	}
 }
 
-// Number of components that dotWide processes per iteration. It accepts only vectors whose length is a multiple of
-// this.
+// dotWide processes this many components per iteration; lengths must be a multiple of it.
 const dotWidth = 32
 
-// dotPortable keeps eight independent sums, so that the processor can overlap the additions.
+// dotPortable keeps eight independent sums, which lets the processor overlap the additions.
 func dotPortable(a, b []float32) float32 {
 	b = b[:len(a)]
 	var s0, s1, s2, s3, s4, s5, s6, s7 float32

@@ -11,8 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/slotfile"
 )
 
-// unit returns a random unit vector. All these vectors lie around a common centre and vary most in the first
-// dimensions.
+// unit returns a random unit vector. The vectors share a common centre and vary most in the first dimensions.
 func unit(r *rand.Rand, dimensions int) []float32 {
 	out := make([]float32, dimensions)
 	var sum float64
@@ -82,7 +81,7 @@ func TestARotationSpreadsEveryDimensionOverAll(t *testing.T) {
 	}
 }
 
-// TestTheRotationMatchesStoredCodes fails if the rotation changes, because that would make stored codes useless.
+// TestTheRotationMatchesStoredCodes fails if the rotation changes, because stored codes would become useless.
 func TestTheRotationMatchesStoredCodes(t *testing.T) {
 	t.Parallel()
 	v := []float32{1, 2, 3, 4, 5}
@@ -137,7 +136,7 @@ func TestEstimatesAreOffByTheirSpread(t *testing.T) {
 	}
 }
 
-// groupOf returns the codes of some vectors as a transposed group.
+// groupOf returns the vectors' codes as a transposed group.
 func groupOf(c *Coder, vectors ...[]float32) []byte {
 	dimensions := len(c.centroid)
 	group := make([]byte, Rows*CodeBytes(dimensions))
@@ -172,8 +171,7 @@ func anyGroup(r *rand.Rand, words int) []byte {
 	return group
 }
 
-// All kernels must compute exactly the same sums as a loop over the bits, even for maximal weights and vectors of
-// maximum length.
+// All kernels must compute exactly the same sums as a loop over the bits, even with maximum weights and lengths.
 func TestEstimatesOfAllKernelsAreEqual(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(15, 16))
@@ -221,7 +219,7 @@ func TestEstimatesOfAllKernelsAreEqual(t *testing.T) {
 	}
 }
 
-// If all components of a query's rotated residual are equal, the weights are maximal in every dimension.
+// A query whose rotated residual has equal components has the maximum weight in every dimension.
 func TestSumsOfMaximalWeightsDoNotOverflow(t *testing.T) {
 	t.Parallel()
 	for _, dimensions := range []int{4096, index.MaxDimensions} {
@@ -237,8 +235,7 @@ func TestSumsOfMaximalWeightsDoNotOverflow(t *testing.T) {
 	}
 }
 
-// invert undoes apply if the number of dimensions is a power of two, because each step of the rotation is then its own
-// inverse.
+// invert undoes apply. The number of dimensions must be a power of two, which makes each step its own inverse.
 func (r *rotation) invert(v []float32) {
 	for rotation := rotationPasses - 1; rotation >= 0; rotation-- {
 		hadamard(v)
@@ -349,7 +346,7 @@ func TestByteSumsOfAllKernelsAreEqual(t *testing.T) {
 		weight, code := make([]int16, n), make([]byte, n)
 		for i := range weight {
 			weight[i], code[i] = int16(r.IntN(2*maxShort+1)-maxShort), byte(r.IntN(256))
-			if n > maxShorts/maxShort { // with this many dimensions, real weights are smaller
+			if n > maxShorts/maxShort { // real weights are smaller with this many dimensions
 				weight[i] /= int16(n*maxShort/maxShorts) + 1
 			}
 		}

@@ -12,7 +12,7 @@ import (
 	"math"
 )
 
-// Rows is the number of codes compared together. They are transposed: first come the first bytes of all codes, then
+// Rows is the number of codes compared together. They are transposed: the first bytes of all codes come first, then
 // their second bytes, and so on. The codes' scales, offsets and errors follow as float32.
 const Rows = 64
 
@@ -40,8 +40,7 @@ func NewCoder(centroid []float32) *Coder {
 	return &Coder{centroid: centroid, rotation: rotationOf(len(centroid)), residual: make([]float32, len(centroid))}
 }
 
-// storeResidual stores a vector's rotated residual. It returns the residual's norm and its inner product with the
-// centroid.
+// storeResidual stores a vector's rotated residual and returns its norm and its inner product with the centroid.
 func (c *Coder) storeResidual(v []float32) (length, offset float64) {
 	for i, x := range v {
 		r := x - c.centroid[i]
@@ -53,8 +52,7 @@ func (c *Coder) storeResidual(v []float32) (length, offset float64) {
 	return math.Sqrt(length), offset
 }
 
-// Encode writes a unit vector's 1-bit code to `dst` and its int8 code to `fine`. `dst` must be CodeBytes long, and
-// `fine` Int8CodeBytes.
+// Encode writes a unit vector's 1-bit code to `dst` (CodeBytes long) and its int8 code to `fine` (Int8CodeBytes long).
 func (c *Coder) Encode(dst, fine []byte, v []float32) {
 	length, offset := c.storeResidual(v)
 	c.encodeInt8(fine, offset)
@@ -67,9 +65,8 @@ func (c *Coder) Encode(dst, fine []byte, v []float32) {
 			words[i/8] |= 1 << (i % 8)
 		}
 	}
-	// Choose `scale` so that the projection of scale·signs onto the residual is the residual itself (each sign is ±1). The
-	// difference between scale·signs and the residual is then orthogonal to the residual. The stored error is the norm of
-	// that difference per dimension.
+	// Choose `scale` so that projecting scale·signs onto the residual gives the residual itself (each sign is ±1). Their
+	// difference is then orthogonal to the residual. The stored error is that difference's norm per dimension.
 	var scale, spread float64
 	if sum > 0 {
 		scale = length * length / sum
@@ -81,30 +78,29 @@ func (c *Coder) Encode(dst, fine []byte, v []float32) {
 	}
 }
 
-// Query is a query prepared for comparing with codes. It is safe for concurrent use.
+// Query is a query prepared for comparison with codes. It is safe for concurrent use.
 type Query struct {
 	words  int
 	weight []int8  // rotated residual in steps, zero-padded to words
 	step   float32 // size of a step
 	total  int32   // sum of all weights
 	base   float32 // inner product of query and centroid
-	length float32 // norm of the residual, adjusted for the weights' rounding error
+	length float32 // norm of the residual, adjusted for the weights' rounding errors
 	tables [][256]int16
-	halves []byte // lookup tables for the codes' nibbles, two per column; nil if the processor does not support them
+	halves []byte // lookup tables for the codes' nibbles, two per column; nil if unsupported by the processor
 	minSum int32
 	int8   int8Query
 }
 
-// Largest absolute value of a weight. A weight is a component of the query, rounded to an integer. Rounding increases
-// the error of estimates by less than 1%. Any sum of up to eight weights, minus the smallest such sum, must fit into a
-// byte.
+// Largest absolute value of a weight, which is a component of the query rounded to an integer. Rounding increases the
+// error of estimates by less than 1%. A sum of up to eight weights, minus the smallest such sum, must fit into a byte.
 const maxWeight = math.MaxUint8 / 8
 
-// scaleToError is the ratio of scale²·dimensions to error²·dimensions. It is (π/2)/(π/2-1), because the rotation makes
-// the components normally distributed.
+// scaleToError is the ratio of scale²·dimensions to error²·dimensions: (π/2)/(π/2-1), because the rotation makes the
+// components normally distributed.
 const scaleToError = (math.Pi / 2) / (math.Pi/2 - 1)
 
-// Upper bound on how much two ways to compute an inner product of unit vectors can differ because of rounding.
+// Upper bound on the rounding difference between two ways to compute an inner product of unit vectors.
 const rounding = 1e-6
 
 // Prepare prepares a query of unit length.
@@ -123,8 +119,8 @@ func (c *Coder) Prepare(query []float32) *Query {
 	step := 1.0
 	if limit > 0 {
 		step = limit / maxWeight
-		// Adjust `length` for the weights' rounding errors. Each error is uniformly distributed over a step, and the estimate
-		// multiplies it by `scale`.
+		// Adjust `length` for the weights' rounding errors. They are uniformly distributed over a step, and the estimate
+		// multiplies them by `scale`.
 		length = math.Sqrt(length*length + scaleToError*float64(len(query))*step*step/12)
 	}
 	for i, x := range c.residual {
@@ -140,16 +136,16 @@ func (c *Coder) Prepare(query []float32) *Query {
 	return q
 }
 
-// Estimates holds a query's estimated inner product with each code in a group (see Rows) and the standard deviation of
-// each estimate.
+// Estimates holds a query's estimated inner products with the codes in a group (see Rows), and the estimates' standard
+// deviations.
 type Estimates struct {
 	Product [Rows]float32
 	Spread  [Rows]float32
 	sums    [Rows]int32
 }
 
-// Above compares the query with a group of transposed codes (see Rows). The result has one bit per code, which is set
-// if the estimate plus times·σ is at least `threshold`, where σ is the estimate's standard deviation.
+// Above compares the query with a group of transposed codes (see Rows). In the result, a code's bit is set if its
+// estimate plus times·σ is at least `threshold`, where σ is the estimate's standard deviation.
 func (q *Query) Above(e *Estimates, codes []byte, times, threshold float32) uint64 {
 	if found, ok := q.above(e, codes, times, threshold); ok {
 		return found
@@ -181,7 +177,7 @@ func (q *Query) abovePortable(e *Estimates, codes []byte, times, threshold float
 	return found
 }
 
-// tables returns, for each byte in a code and each possible value of that byte, the sum of its set bits' weights.
+// tables returns the sum of the weights at a byte's set bits, for each byte in a code and each of its possible values.
 func tables(weight []int8) [][256]int16 {
 	out := make([][256]int16, len(weight)/8)
 	for i := range out {

@@ -9,16 +9,14 @@ import (
 // Number of passes in a rotation.
 const rotationPasses = 4
 
-// rotation is a random rotation, in several passes, of vectors with a given length. Each pass flips random signs and
-// then multiplies sections of the vector by Hadamard matrices. The section sizes are the powers of two that add up to
-// the vector's length. The largest section is at the front in even passes and at the back in odd ones, so that each
-// component is mixed with all others.
+// rotation is a random rotation for vectors of one length. Each pass flips random signs and multiplies sections of the
+// vector by Hadamard matrices. The section sizes are the powers of two that add up to the vector's length. The largest
+// section is at the front in even passes and at the back in odd ones, which mixes each component with all others.
 type rotation struct {
 	signs []float32 // 1 or -1, per pass and dimension
 }
 
-// rotations caches rotations by number of dimensions. The cache stays small, because a process uses only a few
-// different numbers of dimensions.
+// rotations caches rotations by number of dimensions. A process uses only a few, so nothing is ever evicted.
 var rotations sync.Map
 
 // rotationOf returns the cached rotation, which must not be modified.
@@ -30,7 +28,7 @@ func rotationOf(dimensions int) *rotation {
 	return r.(*rotation)
 }
 
-// newRotation returns the rotation for a number of dimensions. It must never change, because stored codes depend on it.
+// newRotation returns the rotation for a number of dimensions. It must never change: stored codes depend on it.
 func newRotation(dimensions int) *rotation {
 	r := &rotation{signs: make([]float32, rotationPasses*dimensions)}
 	state := uint64(dimensions)

@@ -6,9 +6,9 @@ import (
 )
 
 // An int8 code (SQ8) contains one byte per dimension of the rotated residual and three numbers: the quantisation step,
-// the offset, and the norm of the quantisation error. It is about a quarter as large as the vector. It gives strict
-// bounds on an inner product: by the Cauchy–Schwarz inequality, the product of query and quantisation error is at most
-// the product of their norms.
+// the offset, and the quantisation error's norm. It is about a quarter of the vector's size. It gives strict bounds on
+// an inner product: by the Cauchy–Schwarz inequality, the product of query and quantisation error is at most the
+// product of their norms.
 
 // Length in bytes of step, offset and error norm as float32.
 const int8Numbers = 3 * 4
@@ -17,9 +17,9 @@ const int8Numbers = 3 * 4
 func Int8CodeBytes(dimensions int) int { return dimensions + int8Numbers }
 
 const (
-	// Largest byte in a code, and largest weight in a query.
+	// Largest byte in a code and largest weight in a query.
 	maxByte, maxShort = math.MaxInt8, math.MaxInt16
-	// Maximum sum of a query's absolute weights, chosen so that no sum of products overflows 32 bits.
+	// Maximum sum of a query's absolute weights. It keeps every sum of products within 32 bits.
 	maxShorts = 16_000_000
 	// Upper bound on a residual's norm: vectors have unit length, and no centroid is longer.
 	longest = 2.01
@@ -33,7 +33,7 @@ func (c *Coder) encodeInt8(dst []byte, offset float64) {
 	for _, r := range c.residual {
 		limit = max(limit, math.Abs(float64(r)))
 	}
-	// Round the step first, so that the error is the stored code's.
+	// Round the step first, so that the stored error matches the stored step.
 	step := float64(float32(limit / maxByte))
 	var rest float64
 	for i, r := range c.residual {
@@ -51,7 +51,7 @@ func (c *Coder) encodeInt8(dst []byte, offset float64) {
 	}
 }
 
-// int8Query is a query prepared for comparing with int8 codes.
+// int8Query is a query prepared for comparison with int8 codes.
 type int8Query struct {
 	weight []int16
 	step   float32
@@ -80,8 +80,8 @@ func newInt8Query(residue []float32, length float64) int8Query {
 	return q
 }
 
-// Int8 estimates the query's inner product with the vector that an int8 code represents. The exact inner product
-// differs from `product` by at most `off`.
+// Int8 estimates the query's inner product with an int8 code's vector. The exact inner product differs from `product`
+// by at most `off`.
 func (q *Query) Int8(code []byte) (product, off float32) {
 	n := len(q.int8.weight)
 	numbers := code[n : n+int8Numbers : n+int8Numbers]
@@ -102,7 +102,7 @@ func dotBytes(weight []int16, code []byte) int32 {
 	return dotBytesWide(&weight[0], &code[0], whole) + dotBytesPortable(weight[whole:], code[whole:])
 }
 
-// Number of bytes that dotBytesWide processes per iteration. It accepts only codes whose length is a multiple of this.
+// dotBytesWide processes this many bytes per iteration; lengths must be a multiple of it.
 const bytesWidth = 64
 
 func dotBytesPortable(weight []int16, code []byte) int32 {

@@ -7,7 +7,7 @@ import (
 )
 
 var (
-	// wide reports whether AVX2 is used, and wider whether AVX-512 is. Both are false if the operating system does not
+	// wide reports whether AVX2 is in use, and wider whether AVX-512 is. Both are false if the operating system doesn't
 	// save the vector registers.
 	wide  = cpu.X86.HasAVX2 && cpu.X86.HasFMA
 	wider = wide && cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW
@@ -56,8 +56,7 @@ func (q *Query) aboveWide(e *Estimates, codes []byte, times, threshold float32, 
 const (
 	// Total size of a column's two lookup tables, in bytes.
 	halfTables = 2 * 16
-	// Maximum number of columns for which a sum, minus the smallest possible sum, fits into 16 bits. It is a multiple
-	// of 8.
+	// Maximum number of columns whose sum, minus the smallest possible sum, fits into 16 bits. It is a multiple of 8.
 	maxColumns = math.MaxUint16 / (8 * maxWeight) / 8 * 8
 )
 
@@ -72,8 +71,8 @@ func (q *Query) prepareHalves() {
 	}
 }
 
-// fillHalf stores, for each nibble, the sum of its set bits' weights minus the smallest such sum. It returns that
-// smallest sum.
+// fillHalf stores, for each nibble, the sum of the weights at its set bits minus the smallest such sum, which it
+// returns.
 func fillHalf(table *[16]byte, weight []int8) (minimum int32) {
 	for _, w := range weight {
 		minimum += min(int32(w), 0)
