@@ -19,7 +19,7 @@ const (
 	agreementQueries       = 6
 )
 
-// writer generates texts like real ones: the words have different lengths and follow Zipf's law.
+// writer generates realistic texts: words have different lengths and follow Zipf's law.
 type writer struct {
 	rng  *rand.Rand
 	zipf *rand.Zipf
@@ -41,14 +41,14 @@ func (w *writer) word(n uint64) string {
 }
 
 func (w *writer) text(words int) string {
-	out := []string{"This", "is", "the", "text", "of", "a", "page"} // lets the language be recognised
+	out := []string{"This", "is", "the", "text", "of", "a", "page"} // identifies the language
 	for range words {
 		out = append(out, w.word(w.zipf.Uint64()))
 	}
 	return strings.Join(out, " ")
 }
 
-// question returns the given number of words. Each occurs in some rows but not in all.
+// question returns words that occur in some rows but not in all.
 func (w *writer) question(words int) string {
 	var out []string
 	for range words {
@@ -96,7 +96,7 @@ func (s *suite) agreementTests() map[string]func(*testing.T) {
 					continue
 				}
 				q.Vector, q.Text = nil, w.question(6)
-				q.Limit = 2 * len(final) // enough for all rows that contain a word
+				q.Limit = 2 * len(final) // enough for every row with one of the words
 				old, now := mustSearch(t, x, lived, q), mustSearch(t, x, fresh, q)
 				s.sameLexical(t, fmt.Sprintf("query %d, lived", i), now, old)
 				s.sameLexical(t, fmt.Sprintf("query %d, reference", i), mustSearch(t, reference, fresh, q), now)
@@ -105,7 +105,7 @@ func (s *suite) agreementTests() map[string]func(*testing.T) {
 	}
 }
 
-// applyChanges writes, replaces and deletes rows, and returns those that remain.
+// applyChanges writes, replaces and deletes rows, and returns what is left.
 func (s *suite) applyChanges(t *testing.T, x index.Index, sp index.Space) (left []index.Row) {
 	t.Helper()
 	w := newWriter(4)
@@ -136,7 +136,7 @@ func (s *suite) remove(t *testing.T, x index.Index, sp index.Space, datasource s
 	mustDelete(t, x, sp, index.Generations{DatasourceID: datasource, Below: below})
 }
 
-// sameDense checks that two vector searches found the same rows with the same scores.
+// sameDense checks that two vector searches found the same rows and scores.
 func (s *suite) sameDense(t *testing.T, name string, want, got []index.Hit) {
 	t.Helper()
 	if !slices.Equal(keys(got), keys(want)) {
@@ -150,8 +150,8 @@ func (s *suite) sameDense(t *testing.T, name string, want, got []index.Hit) {
 	}
 }
 
-// sameLexical checks that two lexical searches found the same rows with the same terms and scores. For an index this
-// small, even an engine that estimates scores must be exact.
+// sameLexical checks that two lexical searches found the same rows, terms and scores. In an index this small, that
+// holds even for an engine that estimates scores.
 func (s *suite) sameLexical(t *testing.T, name string, want, got index.Result) {
 	t.Helper()
 	if !slices.Equal(keys(got.Hits), keys(want.Hits)) {

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// bulkDeleteTests returns tests for DeleteGenerations calls that remove generations from several datasources at once.
+// bulkDeleteTests returns tests that remove several datasources' generations in one DeleteGenerations call.
 func (s *suite) bulkDeleteTests() map[string]func(*testing.T) {
 	type left = map[index.Stored]bool
 	one := func(source string, generation uint64) index.Stored {

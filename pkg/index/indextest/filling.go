@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// found runs a search and returns pointers to the hits, not yet filled.
+// found runs a search and returns the hits before Fill.
 func found(t *testing.T, x index.Index, sp index.Space, q index.Query) []*index.Hit {
 	t.Helper()
 	r, err := x.Search(t.Context(), sp, q)
@@ -61,7 +61,7 @@ func (s *suite) filling() map[string]func(*testing.T) {
 		"datasources of any name are distinguished": func(t *testing.T) {
 			x, sp := s.open(t), space()
 			var rows []index.Row
-			for n := 1; n <= 60; n++ { // ids from short to long
+			for n := 1; n <= 60; n++ { // ever longer ids
 				rows = append(rows, row(fmt.Sprintf("%0*d", n, n), uint64(n)<<40, n<<20, fmt.Sprint("text ", n)))
 			}
 			mustWrite(t, x, sp, rows...)
@@ -80,7 +80,7 @@ func (s *suite) filling() map[string]func(*testing.T) {
 			for _, gone := range []string{"ds-0", "ds-1"} {
 				s.remove(t, x, sp, gone, 2)
 			}
-			for i := range 40 { // may reuse the slots of removed rows
+			for i := range 40 { // possibly in removed rows' slots
 				mustWrite(t, x, sp, row(fmt.Sprint("ds-", i%4), 2, i, fmt.Sprint("second text ", i)))
 			}
 			if err := x.Fill(t.Context(), sp, hits); err != nil {

@@ -50,7 +50,7 @@ func (s *suite) filtering() map[string]func(*testing.T) {
 				if s.opts.DenseOnly {
 					continue
 				}
-				q = index.Query{Text: "river", Limit: 10_000, Filter: c.filter} // this word is in every row
+				q = index.Query{Text: "river", Limit: 10_000, Filter: c.filter} // a word in every row
 				if got := keys(mustSearch(t, x, sp, q).Hits); !slices.Equal(got, want) {
 					t.Errorf("%s by words: %d hits, want %d", name, len(got), len(want))
 				}

@@ -1,5 +1,5 @@
-// Package indextest is the conformance test suite for index.Index, which all engines run. It has one subtest per
-// sentence of the contract.
+// Package indextest is the conformance test suite for index.Index. All engines run it. It has one subtest per sentence
+// of the contract.
 package indextest
 
 import (
@@ -16,24 +16,23 @@ import (
 
 // Options describes an engine.
 type Options struct {
-	// Reopen closes the index and opens the same data again. If Reopen is nil, the durability tests are skipped.
+	// Reopen closes the index and reopens the same data. Without it, the durability tests are skipped.
 	Reopen func(t *testing.T, x index.Index) index.Index
 	// DenseOnly skips the tests of lexical search, for engines without it.
 	DenseOnly bool
-	// Piecemeal is for engines whose server has no atomic writes, so that a call's rows may become visible one by one.
+	// Piecemeal is for engines whose server lacks atomic writes: rows from one call may become visible one by one.
 	Piecemeal bool
-	// Approximate is for engines with a graph index. Their vector searches may miss some of the nearest rows if more than
-	// a hundredth of all rows pass the filter.
+	// Approximate is for engines with a graph index, whose vector searches may miss some of the nearest rows unless at
+	// most a hundredth of all rows pass the filter.
 	Approximate bool
 	// Rows is the number of rows in the selective-filter test; 0 means 5,000.
 	Rows int
-	// Selective is the number of rows in the test for highly selective filters. It must be more than 4,321; 0 means
-	// 20,000.
+	// Selective is the number of rows in the test for highly selective filters, above 4,321; 0 means 20,000.
 	Selective int
 	// Tolerance is the maximum error of a score; 0 means 1e-5.
 	Tolerance float64
-	// Reference creates an empty index with another engine, whose results this engine must match. If Reference is nil, the
-	// engine is compared with itself.
+	// Reference creates an empty index with another engine, whose results must be the same. Without it, the engine is
+	// compared with itself.
 	Reference func(t *testing.T) index.Index
 }
 
@@ -72,7 +71,7 @@ func space() index.Space {
 	return index.Space{DatastoreID: domain.NewID(), Model: "test:model/1", Dimensions: Dimensions}
 }
 
-// vector returns a random unit vector that depends only on the seed. Vectors for different seeds are independent.
+// vector returns a random unit vector that depends only on the seed.
 func vector(seed uint64) []float32 { return vectorOf(seed, Dimensions) }
 
 func vectorOf(seed uint64, dimensions int) []float32 {
@@ -140,7 +139,7 @@ func mustSearch(t testing.TB, x index.Index, s index.Space, q index.Query) index
 	return r
 }
 
-// mustFill fills hits. Their rows must still exist.
+// mustFill fills hits whose rows still exist.
 func mustFill(t testing.TB, x index.Index, s index.Space, hits []index.Hit) {
 	t.Helper()
 	all := make([]*index.Hit, len(hits))
@@ -215,7 +214,7 @@ func find(t *testing.T, hits []index.Hit, key string) index.Hit {
 
 func (s *suite) isClose(a, b float64) bool { return math.Abs(a-b) <= s.opts.Tolerance }
 
-// isNear is like isClose but allows for a few rounding errors even if the engine has no tolerance.
+// isNear is like isClose but allows a few rounding errors even if the tolerance is zero.
 func (s *suite) isNear(a, b float64) bool { return math.Abs(a-b) <= s.opts.Tolerance+1e-9 }
 
 // requireLexical skips a test if the engine has no lexical search.

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// errStop ends a listing early.
+// errStop stops a listing early.
 var errStop = errors.New("enough")
 
 func (s *suite) living() map[string]func(*testing.T) {
@@ -129,7 +129,7 @@ func (s *suite) living() map[string]func(*testing.T) {
 	}
 }
 
-// byKey indexes hits by key, so that they can be compared in any order.
+// byKey indexes hits by key, so that order doesn't matter in comparisons.
 func byKey(hits []index.Hit) map[string]index.Hit {
 	out := make(map[string]index.Hit)
 	for _, h := range hits {
@@ -138,7 +138,7 @@ func byKey(hits []index.Hit) map[string]index.Hit {
 	return out
 }
 
-// writeAndFind writes a datasource's generations one by one. After each write, it searches for the new rows and then
+// writeAndFind writes a datasource's generations one after another. After each, it searches for the new rows and
 // removes the previous generation.
 func (s *suite) writeAndFind(t *testing.T, x index.Index, sp index.Space, datasource string, batches uint64, size int) {
 	for g := uint64(1); g <= batches; g++ {
@@ -160,7 +160,7 @@ func (s *suite) writeAndFind(t *testing.T, x index.Index, sp index.Space, dataso
 	}
 }
 
-// checkWhole searches for all rows and checks that each generation is either completely visible or not at all, with the
+// checkWhole searches for all rows and checks that each generation is visible as a whole or not at all, with the
 // correct vectors. For a Piecemeal engine, it checks only the vectors.
 func (s *suite) checkWhole(t *testing.T, x index.Index, sp index.Space, size int, seed uint64) {
 	q := vector(seed)

@@ -85,7 +85,7 @@ func (o Options) reopened(t *testing.T, x index.Index) index.Index {
 	return o.Reopen(t, x)
 }
 
-// checkEachOnce checks that every method that reads rows returns each of the space's rows exactly once. All rows must
+// checkEachOnce checks that every method that reads rows returns each of the space's rows exactly once. They must all
 // belong to generation 1 of datasource "ds".
 func (s *suite) checkEachOnce(t *testing.T, x index.Index, sp index.Space, want []index.Row) {
 	t.Helper()
@@ -102,8 +102,8 @@ func (s *suite) checkEachOnce(t *testing.T, x index.Index, sp index.Space, want 
 	if got := mustStored(t, x, sp); !maps.Equal(got, stored) {
 		t.Errorf("stored %v, want %v", got, stored)
 	}
-	// The limit exceeds the number of rows, because an engine may keep hidden copies of rows until their generation is
-	// removed, and the copies count towards the limit.
+	// An engine may keep hidden copies of rows until their generation is removed, and copies count towards the limit. So
+	// the limit is above the number of rows.
 	queries := []index.Query{{Vector: vector(1), Limit: 1000}}
 	if !s.opts.DenseOnly {
 		queries = append(queries, index.Query{Text: "chunk", Limit: 1000}, index.Query{Text: "chunk", Vector: vector(1), Limit: 1000})

@@ -11,15 +11,14 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// share is a metadata filter with the rows that pass it.
+// share is a metadata filter and the rows that pass it.
 type share struct {
 	name   string
 	filter map[string]any
 	passes func(i int) bool
 }
 
-// shares are filters of all selectivities, from nearly all rows to none. Only one row in a thousand has the team
-// "rare".
+// shares are filters of all selectivities, from nearly all rows down to none.
 var shares = []share{
 	{"all but one in a hundred", map[string]any{"hundredth": false}, func(i int) bool { return i%100 != 0 }},
 	{"half", map[string]any{"parity": 1}, func(i int) bool { return i%2 == 1 }},
@@ -57,7 +56,7 @@ func Selective(n, dimensions int) []index.Row {
 	return rows
 }
 
-// selectiveTests returns the tests for selective filters. They are separate because they write many rows.
+// selectiveTests returns the tests for selective filters. They write many more rows than other tests.
 func (s *suite) selectiveTests() map[string]func(*testing.T) {
 	return map[string]func(*testing.T){
 		"a filtered search of many rows returns what a full scan does": func(t *testing.T) {
@@ -77,7 +76,7 @@ func CheckSelective(t testing.TB, x index.Index, sp index.Space, rows []index.Ro
 	s := &suite{opts: opts.withDefaults()}
 	const limit = 20
 	query := vectorOf(1<<40, sp.Dimensions)
-	// First search without a filter to learn the scores of all rows that contain the words. A filter must not change them.
+	// Search without a filter first, for the scores of all rows with the words. A filter must not change them.
 	words := ""
 	scores := make(map[string]float64)
 	if !opts.DenseOnly {
@@ -116,8 +115,8 @@ func CheckSelective(t testing.TB, x index.Index, sp index.Space, rows []index.Ro
 	}
 }
 
-// checkHits checks the number of hits, their scores, and whether they pass the filter. It only logs how many of the
-// best rows were found.
+// checkHits checks the hits' number and scores, and that they pass the filter. How many of the best rows were found is
+// only logged.
 func (s *suite) checkHits(t testing.TB, name string, hits []index.Hit, score func(index.Hit) float64, all map[string]float64, limit int) {
 	t.Helper()
 	order := slices.SortedFunc(maps.Keys(all), func(a, b string) int { return cmp.Compare(all[b], all[a]) })
@@ -137,8 +136,7 @@ func (s *suite) checkHits(t testing.TB, name string, hits []index.Hit, score fun
 	t.Logf("%s: %d of the best %d are found", name, n, len(order))
 }
 
-// checkBest checks that `hits` are the rows with the highest scores and that the scores are correct. Rows with equal
-// scores are interchangeable.
+// checkBest checks that the hits are the rows with the highest scores, up to ties, and that their scores are correct.
 func (s *suite) checkBest(t testing.TB, name string, hits []index.Hit, score func(index.Hit) float64, all map[string]float64, limit int) {
 	t.Helper()
 	order := slices.SortedFunc(maps.Keys(all), func(a, b string) int { return cmp.Compare(all[b], all[a]) })

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// vehicles returns the rows for the synonym tests. A row's key is "ds:1:" followed by its index.
+// vehicles returns the rows for the synonym tests. Their keys are "ds:1:" plus the index.
 func vehicles() []index.Row {
 	texts := []string{
 		"the car stands outside", "the automobile stands outside", "a motor vehicle stands outside", "a motor runs in the garage",
@@ -35,7 +35,7 @@ func (s *suite) synonyms() map[string]func(*testing.T) {
 			mustWrite(t, x, sp, vehicles()...)
 			for name, c := range map[string]struct {
 				text string
-				rows []string // best first; ties ordered by key
+				rows []string // best first; ties by key
 			}{
 				"a word, and a phrase with all its words": {"cars", []string{"ds:1:0", "ds:1:1", "ds:1:2"}},
 				"a phrase":              {"New York", []string{"ds:1:6", "ds:1:7", "ds:1:8"}},

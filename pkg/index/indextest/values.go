@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// oddValues returns metadata values that engines might confuse or fail on, one per row.
+// oddValues returns metadata values that engines might confuse or reject, one per row.
 func oddValues() []any {
 	long := strings.Repeat("long ", 6000)
 	return []any{

@@ -17,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// EnvFilters is the environment variable for the number of random filters that the suite evaluates.
+// EnvFilters names the environment variable that sets how many random filters the suite evaluates.
 const EnvFilters = "TEST_FILTERS"
 
 func filterCount(t *testing.T, otherwise int) int {
@@ -33,10 +33,10 @@ func filterCount(t *testing.T, otherwise int) int {
 	return n
 }
 
-// random generates metadata and filters from a few keys and values, so that many filters match.
+// random generates metadata and filters from few keys and values, so that many filters match.
 type random struct{ *rand.Rand }
 
-// pools maps each metadata key to the values that rows may have. Most keys have values of only one type.
+// pools lists each metadata key's possible values. Most keys have values of only one type.
 var pools = map[string][]any{
 	"team":                          {"docs", "Docs", "ops", "do", "", "ops team", "日本", "é", "e\u0301"},
 	"year":                          {2024, 2025, 2026, 2025.5, -1, 0, 1e21, 9007199254740991},
@@ -99,14 +99,14 @@ func (g random) filter(depth int) map[string]any {
 		return map[string]any{"type": string(op), "filters": list}
 	}
 	key := poolKeys[g.IntN(len(poolKeys))]
-	if g.IntN(2) == 0 { // keys with mixed types lead to errors
+	if g.IntN(2) == 0 { // because keys with mixed types cause errors
 		key = []string{"team", "year", "open", "tags", "day", "url", "place.floor"}[g.IntN(7)]
 	}
 	values := pools[key]
 	if g.IntN(40) == 0 {
 		values = pools[poolKeys[g.IntN(len(poolKeys))]]
 	}
-	op := filter.Ops[g.IntN(11)] // conditions only
+	op := filter.Ops[g.IntN(11)] // only conditions
 	out := map[string]any{"type": string(op), "key": key}
 	switch {
 	case op == filter.Exists:
@@ -132,7 +132,7 @@ func (g random) parsed() *filter.Filter {
 	for {
 		data, err := json.Marshal(g.filter(g.IntN(4)))
 		if err != nil {
-			panic(err) // unreachable: all values can be encoded
+			panic(err) // unreachable: every value is encodable
 		}
 		if f, faults := filter.ParseJSON(data, "filters"); len(faults) == 0 {
 			return f
@@ -154,8 +154,8 @@ func newOracle(rows []index.Row) oracle {
 	return o
 }
 
-// matching returns the sorted keys of the rows that match the filter. If some conditions cannot be compared with the
-// rows' values, it returns only those conditions' metadata keys, in `conflicts`.
+// matching returns the sorted keys of the rows that match the filter. If conditions can't be compared with some rows'
+// values, it returns only their metadata keys, in `conflicts`.
 func (o oracle) matching(f *filter.Filter) (keys, conflicts []string) {
 	for c := range f.Conditions() {
 		var have filter.Kind
@@ -180,8 +180,8 @@ func (o oracle) matching(f *filter.Filter) (keys, conflicts []string) {
 	return keys, nil
 }
 
-// check runs a search with the filter and compares the hits with the oracle's. It returns how many rows match, or -1 if
-// the search failed as expected.
+// check compares a search's hits with the oracle's. It returns how many rows match, or -1 if the search failed as
+// expected.
 func (o oracle) check(t *testing.T, x index.Index, sp index.Space, f *filter.Filter) int {
 	t.Helper()
 	want, conflicts := o.matching(f)

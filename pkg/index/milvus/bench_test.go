@@ -17,14 +17,14 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// The benchmarks need their own server. Set TEST_MILVUS_ADDR or TEST_MILVUS_LITE_ADDR, or let the tests start one:
+// The benchmarks need a server of their own. Set TEST_MILVUS_ADDR or TEST_MILVUS_LITE_ADDR, or let the tests start one:
 //
 //	go test -run '^$' -bench . -benchtime 200x ./pkg/index/milvus -bench.rows 20000
 var benchRows = flag.Int("bench.rows", 20_000, "rows that the benchmarks write")
 
 const benchDimensions = 384
 
-// content generates rows that resemble real ones. Their words follow Zipf's law, and their vectors form clusters.
+// content generates realistic rows. Their words follow Zipf's law, and their vectors form clusters.
 type content struct {
 	rng     *rand.Rand
 	words   *rand.Zipf // ranks of words
@@ -40,7 +40,7 @@ func newContent(seed uint64) *content {
 	return c
 }
 
-// vector returns a random unit vector near `centre`, or in any direction if `centre` is nil.
+// vector returns a random unit vector near `centre`, or one in a random direction if `centre` is nil.
 func (c *content) vector(centre []float32) []float32 {
 	v := make([]float32, benchDimensions)
 	var sum float64
@@ -57,7 +57,7 @@ func (c *content) vector(centre []float32) []float32 {
 	return v
 }
 
-// frequent lists the most frequent words, which identify a text's language.
+// The most frequent words, which are enough to identify the text as English.
 var frequent = strings.Fields("the of and to in is for that with was on by as at from it be are this which")
 
 func (c *content) text(words int) string {
@@ -90,7 +90,7 @@ func (c *content) rows(datasource string, n int) []index.Row {
 	return out
 }
 
-// perDatasource is the number of rows per datasource, and perWrite is the number of rows per call.
+// Rows per datasource, and rows per call.
 const (
 	perDatasource = 200
 	perWrite      = 64
@@ -126,8 +126,7 @@ func fill(b *testing.B, addr string) *filled {
 	return f
 }
 
-// write writes datasources, perCall rows per call and atOnce datasources at a time. It returns the number of rows
-// written per second.
+// write writes datasources, atOnce at a time, with perCall rows per call. It returns the rows written per second.
 func (f *filled) write(b *testing.B, all [][]index.Row, perCall, atOnce int) float64 {
 	b.Helper()
 	var n int
@@ -151,7 +150,7 @@ func (f *filled) write(b *testing.B, all [][]index.Row, perCall, atOnce int) flo
 	return float64(n) / time.Since(start).Seconds()
 }
 
-// settle makes the server build its indexes now instead of some time later.
+// settle makes the server build its indexes right away.
 func (f *filled) settle(b *testing.B) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
@@ -167,7 +166,7 @@ func (f *filled) settle(b *testing.B) {
 	for range time.NewTicker(time.Second).C {
 		total, indexed, err := srv.GetIndexBuildProgress(ctx, name, fieldDense)
 		if err != nil || total == indexed {
-			return // servers that do not report progress build no indexes
+			return // servers without progress reports build no indexes
 		}
 	}
 }
@@ -191,7 +190,7 @@ func BenchmarkIndex(b *testing.B) {
 	})
 }
 
-// search measures queries. It calls each function in `before` before every query.
+// search benchmarks queries. It calls the `before` functions ahead of every query.
 func (f *filled) search(b *testing.B, words, vector bool, before ...func()) {
 	queries := newContent(2)
 	var took []time.Duration
@@ -233,7 +232,7 @@ func (f *filled) search(b *testing.B, words, vector bool, before ...func()) {
 func reportTimes(b *testing.B, took []time.Duration) {
 	b.Helper()
 	slices.Sort(took)
-	b.ReportMetric(0, "ns/op") // meaningless, because it includes the checks
+	b.ReportMetric(0, "ns/op") // meaningless: includes the checks
 	b.ReportMetric(float64(took[len(took)/2])/1e6, "p50-ms")
 	b.ReportMetric(float64(took[len(took)*95/100])/1e6, "p95-ms")
 }

@@ -15,24 +15,24 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// collection describes an open collection, i.e. one that exists, has an index and is loaded.
+// collection is an open collection: it exists, has an index and is loaded.
 type collection struct {
 	name       string
 	model      string
 	dimensions int              // the space's dimensions; the dense field may have more
 	sparse     bool             // it has sparse vectors
-	dense      entity.IndexType // the dense field's index type, which determines the search parameters
+	dense      entity.IndexType // determines the search parameters
 }
 
-// collections caches the open collections. Only one goroutine at a time opens a collection, but other processes may
-// open it at the same time, so every step is idempotent.
+// collections caches open collections. Only one goroutine at a time opens a collection, but another process may do so
+// at the same time, so every step is idempotent.
 type collections struct {
 	mu      sync.Mutex
 	open    map[string]*collection
 	opening map[string]chan struct{}
 }
 
-// lock ensures that only one caller at a time opens the collection called `name`. The caller must call `unlock`.
+// lock keeps other callers from opening the collection until `unlock` is called.
 func (c *collections) lock(ctx context.Context, name string) (unlock func(), err error) {
 	c.mu.Lock()
 	if c.opening == nil {
@@ -64,7 +64,7 @@ func (c *collections) put(col *collection) {
 	c.open[col.name] = col
 }
 
-// forget removes a collection from the cache unless it has been reopened meanwhile.
+// forget removes a collection from the cache, unless it has been reopened since.
 func (c *collections) forget(col *collection) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,8 +73,8 @@ func (c *collections) forget(col *collection) {
 	}
 }
 
-// use calls f with a space's collection. If the collection turns out to have been dropped or released, use reopens it
-// and calls f once more. If the collection is missing and `create` is not set, the returned error satisfies isNotFound.
+// use calls f with a space's collection. If the collection was dropped or released, use reopens it and calls f once
+// more. If it is missing and `create` is not set, the returned error satisfies isNotFound.
 func (x *Index) use(ctx context.Context, s index.Space, create bool, f func(*collection) error) error {
 	if s.Dimensions < 0 || s.Dimensions > index.MaxDimensions {
 		return fmt.Errorf("%w: the vectors have %d dimensions; 0 to %d are supported", index.ErrInvalid, s.Dimensions, index.MaxDimensions)
@@ -87,8 +87,8 @@ func (x *Index) use(ctx context.Context, s index.Space, create bool, f func(*col
 	return x.useName(ctx, name, plan, f)
 }
 
-// useName is like use, but takes the collection's name. `plan` returns the schema for a new collection. If `plan` is
-// nil, missing collections are not created.
+// useName is like use, but takes the collection's name. `plan` returns the schema for a new collection; if `plan` is
+// nil, none is created.
 func (x *Index) useName(ctx context.Context, name string, plan func(sparse bool) *entity.Schema, f func(*collection) error) error {
 	for again := false; ; again = true {
 		col, err := x.collection(ctx, name, plan)
@@ -155,7 +155,7 @@ func (x *Index) describe(ctx context.Context, name string) (out *entity.Collecti
 	return out, err
 }
 
-// create creates a collection unless another process has done so, and returns its description.
+// create creates a collection, unless another process just did, and returns its description.
 func (x *Index) create(ctx context.Context, name string, plan func(sparse bool) *entity.Schema) (*entity.Collection, error) {
 	failed := x.call(ctx, fmt.Sprintf("creating collection %q", name), func(ctx context.Context, srv *server) error {
 		return srv.CreateCollection(ctx, plan(srv.sparse), x.opts.Shards,
@@ -174,9 +174,9 @@ const (
 	hnswConstruction = 200
 )
 
-// indexDense ensures that the dense field has an index and returns the index type. It keeps an existing index.
-// Otherwise it creates an HNSW index, or an AUTOINDEX on a server without HNSW. On Milvus Lite, it creates a flat
-// index, because with AUTOINDEX, a search of 200,000 rows found only 5 of the 20 nearest rows.
+// indexDense makes sure that the dense field has an index, and returns its type. A new index is HNSW if the server has
+// it, and otherwise AUTOINDEX. On Milvus Lite, it is flat: with AUTOINDEX, a search of 200,000 rows found only 5 of the
+// 20 nearest rows.
 func (x *Index) indexDense(ctx context.Context, name string) (entity.IndexType, error) {
 	kind, err := x.indexType(ctx, name, fieldDense)
 	if err != nil || kind != "" {
@@ -200,7 +200,7 @@ func (x *Index) indexDense(ctx context.Context, name string) (entity.IndexType, 
 	return x.indexType(ctx, name, fieldDense)
 }
 
-// withoutHNSW returns the dense index type for a server that rejects HNSW.
+// withoutHNSW returns the dense index to use on a server that rejects HNSW.
 func (x *Index) withoutHNSW(ctx context.Context) (entity.Index, error) {
 	srv, err := x.server(ctx)
 	if err != nil {
@@ -224,8 +224,8 @@ func (x *Index) indexSparse(ctx context.Context, name string) error {
 	return x.createIndex(ctx, name, fieldSparse, inverted)
 }
 
-// createIndex requests an index without waiting until it is built. Waiting is unnecessary, because either the
-// collection is empty or another process has already created the index.
+// createIndex requests an index and doesn't wait for it: either the collection is empty or another process has already
+// created the index.
 func (x *Index) createIndex(ctx context.Context, name, field string, idx entity.Index) error {
 	return x.call(ctx, fmt.Sprintf("creating the index of field %q of collection %q", field, name), func(ctx context.Context, srv *server) error {
 		return srv.CreateIndex(ctx, name, field, idx, true)
@@ -237,7 +237,7 @@ func (x *Index) indexType(ctx context.Context, name, field string) (kind entity.
 	err = x.call(ctx, fmt.Sprintf("describing the index of field %q of collection %q", field, name), func(ctx context.Context, srv *server) error {
 		found, err := srv.DescribeIndex(ctx, name, field)
 		if isPermanent(err) && !isNotFound(err) {
-			return nil // servers return such errors even if there is no index
+			return nil // servers return these even if there is no index
 		}
 		for _, i := range found {
 			kind = i.IndexType()
@@ -264,7 +264,7 @@ func (x *Index) load(ctx context.Context, name string) error {
 		})
 		return state, err
 	}
-	// Check first, because servers refuse to load a collection that is already loaded with a different number of replicas.
+	// Check first: servers refuse to load a collection that is already loaded with another number of replicas.
 	if s, err := state(); err != nil || s == entity.LoadStateLoaded {
 		return err
 	}

@@ -55,7 +55,7 @@ func columns(s index.Space, rows []*prepared, sparse bool) ([]entity.Column, err
 	return append(out, entity.NewColumnSparseVectors(fieldSparse, vectors)), nil
 }
 
-// table reads a response's columns. It keeps the first error, so callers have to check only once.
+// table reads a response's columns. It keeps the first error, so one check at the end is enough.
 type table struct {
 	set client.ResultSet
 	err error
@@ -201,7 +201,7 @@ func readRows(set client.ResultSet, dimensions int, has extraFields) ([]storedRo
 	return out, nil
 }
 
-// decodeMetadata returns a row's metadata without the values added by addOrder.
+// decodeMetadata returns a row's metadata without addOrder's values.
 func decodeMetadata(id string, data []byte) (out map[string]any, err error) {
 	if len(data) <= len("{}") {
 		return nil, nil

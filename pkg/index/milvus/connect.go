@@ -20,7 +20,7 @@ import (
 	"github.com/sluice/sluice/pkg/sleep"
 )
 
-// Timing of the first connection. Later, gRPC reconnects with its own back-off.
+// Timing of the first connection. After that, gRPC reconnects with its own back-off.
 const (
 	connectTimeout  = 5 * time.Second
 	firstConnectGap = 250 * time.Millisecond // pause between attempts; doubles each time
@@ -30,19 +30,19 @@ const (
 // Retries after a temporary error.
 const (
 	maxAttempts   = 4
-	firstRetryGap = 100 * time.Millisecond // doubles each time; actual pauses vary by up to half
+	firstRetryGap = 100 * time.Millisecond // doubles each time and varies by up to half
 )
 
-// server is a connection to the server, with the server's properties.
+// server is a connection to the server and the server's properties.
 type server struct {
 	client.Client
 	service milvuspb.MilvusServiceClient // for calls the SDK lacks or implements incorrectly
 	version string                       // as reported by the server; "" if it reports none
-	sparse  bool                         // whether it supports sparse vectors
+	sparse  bool                         // supports sparse vectors
 }
 
-// server returns the connection, connecting first if necessary. While the server is unreachable, only one attempt is
-// made at a time, with growing pauses. During a pause, calls fail immediately with the last attempt's error.
+// server returns the connection, connecting first if necessary. While the server is unreachable, it makes one attempt
+// at a time, with growing pauses. During a pause, it fails immediately with the last attempt's error.
 func (x *Index) server(ctx context.Context) (*server, error) {
 	select {
 	case x.connecting <- struct{}{}:
@@ -60,7 +60,7 @@ func (x *Index) server(ctx context.Context) (*server, error) {
 	defer cancel()
 	srv, err := x.connect(attempt)
 	if err != nil {
-		if ctx.Err() == nil { // a cancelled call says nothing about the server
+		if ctx.Err() == nil { // a cancelled attempt says nothing about the server
 			x.connectGap = min(max(2*x.connectGap, firstConnectGap), maxConnectGap)
 			x.nextConnect, x.connectErr = time.Now().Add(x.connectGap), err
 		}
@@ -93,11 +93,10 @@ func (x *Index) connect(ctx context.Context) (*server, error) {
 			}),
 			grpc.WithDefaultCallOptions(
 				grpc.MaxCallRecvMsgSize(math.MaxInt32),
-				grpc_retry.Disable(), // retries happen here, where it is known which calls are idempotent
+				grpc_retry.Disable(), // we retry ourselves, knowing which calls are idempotent
 			),
 		},
-		// Disable the SDK's handshake, because it leaks the connection if it fails. The properties are requested below
-		// instead.
+		// The SDK's handshake leaks the connection if it fails. The properties are requested below instead.
 		DisableConn:    true,
 		RetryRateLimit: &client.RetryRateLimitOption{MaxRetry: 0},
 	})
@@ -117,9 +116,9 @@ func (x *Index) connect(ctx context.Context) (*server, error) {
 	return srv, nil
 }
 
-// learn determines the server's version and, from that, whether the server supports sparse vectors, as Milvus does
-// since 2.4. An older server must not be probed: it accepts a sparse vector field but crashes when it loads the
-// collection. Milvus Lite reports no version, so it is probed.
+// learn finds out the server's version and whether it supports sparse vectors, as Milvus does since 2.4. An older
+// server must not be probed: it accepts a sparse vector field, but crashes when it loads the collection. Milvus Lite
+// reports no version and is probed.
 func (s *server) learn(ctx context.Context, prefix string) error {
 	version, err := s.GetVersion(ctx)
 	switch {
@@ -148,7 +147,7 @@ func parseVersion(v string) (major, minor int, ok bool) {
 	return major, minor, true
 }
 
-// call calls f with the call timeout. It retries a few times after temporary errors, so f must be idempotent.
+// call calls f with the call timeout. It retries f a few times after temporary errors, so f must be idempotent.
 func (x *Index) call(ctx context.Context, action string, f func(context.Context, *server) error) error {
 	return x.repeat(ctx, action, func() error { return x.callOnce(ctx, f) })
 }

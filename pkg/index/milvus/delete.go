@@ -12,24 +12,22 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// rowsPerDelete is the maximum number of rows deleted by one message. Rows are deleted by primary key, which all
-// servers support. The limit keeps a large deletion from blocking the server, and lets an interrupted deletion keep its
-// progress.
+// rowsPerDelete is the maximum number of rows that one message deletes, by primary key, which all servers support. The
+// limit keeps a large deletion from blocking the server, and an interrupted one from losing its progress.
 const rowsPerDelete = 2048
 
-// generationsPerExpr is the maximum number of generations in one expression. With ids of maximum length, such an
-// expression is about 15 KB long.
+// Maximum number of generations in an expression, which is about 15 KB if the ids have maximum length.
 const generationsPerExpr = 64
 
-// DeleteGenerations implements index.Index. It finds the rows of up to generationsPerExpr generations with one query
-// and deletes them with as few messages as possible.
+// DeleteGenerations implements index.Index. One query finds the rows of up to generationsPerExpr generations, and as
+// few messages as possible delete them.
 func (x *Index) DeleteGenerations(ctx context.Context, s index.Space, generations ...index.Generations) error {
 	ctx, done, err := x.begin(ctx)
 	if err != nil {
 		return err
 	}
 	generations = slices.DeleteFunc(slices.Clone(generations), func(g index.Generations) bool {
-		return g.From >= g.Below || g.From > math.MaxInt64 || g.DatasourceID != "" && !validDatasource(g.DatasourceID) // selects no rows
+		return g.From >= g.Below || g.From > math.MaxInt64 || g.DatasourceID != "" && !validDatasource(g.DatasourceID) // can't have rows
 	})
 	if len(generations) == 0 || !validDatastore(s.DatastoreID) {
 		return done(nil)
@@ -52,7 +50,7 @@ func (x *Index) DeleteGenerations(ctx context.Context, s index.Space, generation
 type bounds struct{ from, below uint64 }
 
 // generationsExpr returns the expression for a datastore's rows in the given generations. Datasources with the same
-// range share one condition; deleted datasources usually have the same range.
+// range share a condition, and deleted datasources usually have the same range.
 func generationsExpr(datastoreID string, generations []index.Generations) string {
 	var order []bounds
 	sources := make(map[bounds][]string)

@@ -10,11 +10,11 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// A row's filterable values are stored as a list of hashes: one for the row's custom id and one for each filterable
-// metadata value. This way, values are compared exactly as index.Filter requires, no matter how the server handles
-// numbers, types and quotes. Expressions contain no user input.
+// A row stores a list of hashes: one of its custom id and one per filterable metadata value. Comparing hashes is exact,
+// as index.Filter requires, however the server treats numbers, types and quotes. It also keeps user input out of
+// expressions.
 
-// Prefixes that distinguish custom id hashes from metadata hashes.
+// Prefixes that tell custom id hashes from metadata hashes.
 const (
 	customIDFacet = "c"
 	metadataFacet = "m"
@@ -30,7 +30,7 @@ func facet(kind string, parts ...string) int64 {
 		_, _ = h.Write(n[:])
 		_, _ = h.Write([]byte(p))
 	}
-	// Clear the sign bit, because the minimum int64 cannot be a literal in an expression.
+	// An expression can't contain the minimum int64 as a literal, so clear the sign bit.
 	return int64(binary.LittleEndian.Uint64(h.Sum(nil)) >> 1)
 }
 
@@ -50,14 +50,14 @@ func facets(r *index.Row) ([]int64, error) {
 	return out, nil
 }
 
-// conditions converts a filter except for Where (see restrict) to an expression for a datastore's rows. `none` is true
-// if no row can match.
+// conditions converts a filter, except for Where (see restrict), to an expression for a datastore's rows. If no row can
+// match, `none` is true.
 func conditions(datastoreID string, f index.Filter) (expr string, none bool, err error) {
 	all := []string{equals(fieldDatastore, datastoreID)}
 	if f.DatasourceIDs != nil {
 		var ids []string
 		for _, id := range f.DatasourceIDs {
-			if validDatasource(id) { // other ids cannot have rows
+			if validDatasource(id) { // others can't have rows
 				ids = append(ids, quote(id))
 			}
 		}
@@ -97,7 +97,7 @@ func containsAny(hashes []int64) string {
 	return "array_contains_any(" + fieldFacets + ", [" + strings.Join(list, ",") + "])"
 }
 
-// quote returns a string literal for an expression. It is called only with valid ids, which need no escaping, but it
+// quote returns a string literal for an expression. Callers pass only valid ids, which don't need escaping, but it
 // escapes special characters anyway.
 func quote(s string) string {
 	var b strings.Builder

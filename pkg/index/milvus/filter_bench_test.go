@@ -16,8 +16,8 @@ var filterRows = flag.Int("filter.rows", 200_000, "rows that BenchmarkFilters wr
 // filterDimensions is the number of dimensions of the benchmark's vectors.
 const filterDimensions = 256
 
-// BenchmarkFilters checks filtered searches on many rows and then measures searches. If at most 1% of the rows pass the
-// filter, the result must equal a full scan's. Otherwise, all results must pass the filter and have correct scores.
+// BenchmarkFilters checks filtered searches on many rows before measuring them. If at most 1% of the rows pass the
+// filter, the results must equal a full scan's. Otherwise, they must pass the filter and have correct scores.
 func BenchmarkFilters(b *testing.B) {
 	rows := indextest.Selective(*filterRows, filterDimensions)
 	for name, addr := range servers {

@@ -17,7 +17,7 @@ func (g generation) expr() string {
 		fieldGeneration + " == " + formatGeneration(g.generation)
 }
 
-// generationOf returns the generation that all rows in a batch belong to, or false if there are several.
+// generationOf returns the generation of a batch's rows, or false if there are several.
 func generationOf(s index.Space, batch []*prepared) (generation, bool) {
 	first := batch[0].row
 	for _, p := range batch {
@@ -31,9 +31,8 @@ func generationOf(s index.Space, batch []*prepared) (generation, bool) {
 // Maximum number of cached generations.
 const maxFresh = 4096
 
-// freshGenerations records which generations were empty when this process started to write them, and the highest
-// ordinal written to each. Rows with higher ordinals cannot exist in such a generation yet, so only a job's first batch
-// has to look for existing rows.
+// freshGenerations records which generations were empty when this process began writing them, and how far it has got.
+// Rows with higher ordinals can't exist yet, so only a job's first batch has to check for existing rows.
 type freshGenerations struct {
 	mu   sync.Mutex
 	last map[freshKey]int // highest ordinal written; noRows if none
@@ -46,10 +45,10 @@ type freshKey struct {
 
 const (
 	noRows    = -1
-	knownRows = -2 // the generation already had rows, so every batch needs a query
+	knownRows = -2 // has earlier rows, so every batch must check
 )
 
-// areUnseen reports whether certainly no row in the batch exists yet.
+// areUnseen reports whether it's certain that none of the batch's rows exist.
 func (f *freshGenerations) areUnseen(collection, datastore string, batch []*prepared) bool {
 	one, ok := generationOf(index.Space{DatastoreID: datastore}, batch)
 	if !ok {
@@ -61,7 +60,7 @@ func (f *freshGenerations) areUnseen(collection, datastore string, batch []*prep
 	return ok && last != knownRows && batch[0].row.Ordinal > last // batches are sorted
 }
 
-// known reports whether anything has been recorded about the generation.
+// known reports whether there is a record of the generation.
 func (f *freshGenerations) known(collection string, g generation) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -93,7 +92,7 @@ func (f *freshGenerations) recordWrite(collection, datastore string, batch []*pr
 	}
 }
 
-// forget removes all records about a batch's generations.
+// forget drops the records about a batch's generations.
 func (f *freshGenerations) forget(collection, datastore string, batch []*prepared) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// testGate forwards connections to a server. Shutting it simulates an outage.
+// testGate forwards connections to a server. Shut it to simulate an outage.
 type testGate struct {
 	net.Listener
 	server string
@@ -65,7 +65,7 @@ func (g *testGate) addConn(in, out net.Conn) bool {
 	return true
 }
 
-// set opens the gate, or shuts it and breaks all its connections.
+// set opens the gate, or shuts it and cuts all connections.
 func (g *testGate) set(shut bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -53,7 +53,7 @@ type Index struct {
 	closed  bool
 	running sync.WaitGroup // index.Index method calls in progress
 
-	// connecting guards the four fields below. It is a mutex whose acquisition a context can cancel.
+	// connecting guards the four fields below: it is a mutex whose Lock a context can cancel.
 	connecting  chan struct{}
 	srv         *server
 	nextConnect time.Time
@@ -64,15 +64,15 @@ type Index struct {
 	frequencies statisticsCache
 	fresh       freshGenerations
 
-	// Tests set these before the first call.
+	// For tests; set before the first call.
 	listed, deleted int                         // page sizes in rows
 	fault           grpc.UnaryClientInterceptor // intercepts calls to the server
 }
 
 var _ index.Index = (*Index)(nil)
 
-// Open returns an index that uses a Milvus server. It does not connect: the first call does, and later calls reconnect,
-// so a process can start while the server is down. Ready reports whether the server is reachable.
+// Open returns an index on a Milvus server without connecting, so a process can start while the server is down. The
+// first call connects, and later ones reconnect. Ready reports whether the server is reachable.
 func Open(opts Options) (*Index, error) {
 	opts.Prefix = cmp.Or(opts.Prefix, "sluice")
 	opts.Shards = cmp.Or(opts.Shards, 1)
@@ -92,8 +92,8 @@ func Open(opts Options) (*Index, error) {
 	return x, nil
 }
 
-// begin starts a method call. The returned context is cancelled when the caller's context is done or the index is
-// closed. Before returning, the method must pass its error to `done` and return the result.
+// begin starts a method call. The returned context is cancelled with the caller's context or by Close. The method must
+// return done(err).
 func (x *Index) begin(ctx context.Context) (_ context.Context, done func(error) error, _ error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -139,10 +139,10 @@ func (x *Index) Ready(ctx context.Context) error {
 // Server describes a Milvus server.
 type Server struct {
 	Version       string // as reported by the server; "" for Milvus Lite, which reports none
-	LexicalSearch bool   // sparse vectors are supported; otherwise purely lexical searches find nothing
+	LexicalSearch bool   // sparse vectors are supported; otherwise, purely lexical searches find nothing
 }
 
-// Lacks describes what the server cannot do. It returns "" if nothing is missing.
+// Lacks describes what the server can't do, or returns "" if nothing is missing.
 func (x *Index) Lacks(ctx context.Context) (string, error) {
 	server, err := x.Server(ctx)
 	if err != nil || server.LexicalSearch {
@@ -165,7 +165,7 @@ func (x *Index) Server(ctx context.Context) (Server, error) {
 	return out, done(err)
 }
 
-// Empty reports whether the server has no collections of Sluice's, as before the first write.
+// Empty reports whether Sluice has no collections on the server, as before the first write.
 func (x *Index) Empty(ctx context.Context) (bool, error) {
 	ctx, done, err := x.begin(ctx)
 	if err != nil {

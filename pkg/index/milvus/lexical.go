@@ -15,9 +15,9 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// assumedLength returns the average row length, in terms, that stored weights assume for a language. Stored weights are
-// not updated when the real average changes. All chunks have about the same size in tokens, so their length in terms
-// depends mainly on the language. A wrong assumption can change which rows become candidates but not their scores; see
+// assumedLength is the average row length, in terms, on which stored weights for a language are based. Stored weights
+// don't follow the real average. All chunks have about the same size in tokens, so their length in terms depends mainly
+// on the language. A wrong assumption can change which rows become candidates, but not their scores; see
 // lexicalQuery.candidateLimit.
 func assumedLength(lang analysis.Language) float64 {
 	switch lang {
@@ -33,8 +33,7 @@ type weights map[uint32]float64
 // counts maps term hashes to the number of occurrences in a row.
 type counts map[uint32]float64
 
-// termHash returns a term's dimension in sparse vectors. It never returns the highest number, because servers reserve
-// it.
+// termHash returns a term's dimension in sparse vectors. Servers reserve the highest number, so it is never used.
 func termHash(term string) uint32 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(term)) // writing to a hash never fails
@@ -79,7 +78,7 @@ func (c counts) saturated(norm float64) weights {
 	return w
 }
 
-// noTerm is the only entry in the sparse vector of a row without words, because servers may reject an empty vector.
+// noTerm is the only entry in the sparse vector of a row without words. Servers may reject an empty vector.
 var noTerm = termHash("")
 
 // stored converts weights to a sparse vector.
@@ -92,8 +91,8 @@ func (w weights) stored() (entity.SparseEmbedding, error) {
 	return entity.NewSliceSparseEmbedding(terms, values)
 }
 
-// queryTerm is a word in a query. Its weight is its inverse document frequency in a space, times the factor for how
-// often the query repeats it.
+// queryTerm is a query word. Its weight is its inverse document frequency in a space, times the factor for repetitions
+// in the query.
 type queryTerm struct {
 	name         string
 	forms        []uint32
@@ -110,7 +109,7 @@ type lexicalQuery struct {
 	mismatch float64 // see averages
 }
 
-// newLexicalQuery computes the weights of a query's words from the number of rows that contain each word.
+// newLexicalQuery weights a query's words by the number of rows that contain them.
 func newLexicalQuery(words []analysis.QueryTerm, rows float64, having []float64) lexicalQuery {
 	q := lexicalQuery{weights: make(map[string]float64, len(words)), average: 1}
 	for i, w := range words {
@@ -128,18 +127,18 @@ func newLexicalQuery(words []analysis.QueryTerm, rows float64, having []float64)
 	return q
 }
 
-// Limits on the number of candidates; see candidateLimit. They were tested with texts in 14 languages, with an average
-// of 42 to 725 terms per row. In most languages, all of the best rows were candidates. In the worst case, 99.4% of the
-// top 10 documents and 99.96% of the top 50 chunks were.
+// Limits on the number of candidates; see candidateLimit. In tests with texts in 14 languages, averaging 42 to 725
+// terms per row, the candidates included all of the best rows in most languages. In the worst case, they included 99.4%
+// of the top 10 documents and 99.96% of the top 50 chunks.
 const (
 	minExtraShare = 0.1
 	minExtraRows  = 20
-	maxCandidates = 16_384 // the most that servers accept
+	maxCandidates = 16_384 // the servers' limit
 )
 
-// candidateLimit returns how many candidates to fetch for `limit` requested rows. Stored weights assume an average row
-// length. The more the real average differs from it, the lower the best rows may rank among the candidates, so the more
-// candidates are needed.
+// candidateLimit returns how many candidates to fetch for `limit` requested rows. The more the average row length
+// differs from the one that stored weights assume, the lower the best rows may rank, and the more candidates are
+// needed.
 func (q lexicalQuery) candidateLimit(limit int) int {
 	more := float64(limit+minExtraRows) * (q.mismatch + minExtraShare)
 	return int(min(float64(limit)+math.Ceil(more), maxCandidates))
@@ -173,9 +172,8 @@ func (q lexicalQuery) vector() (entity.SparseEmbedding, error) {
 	return highest.stored()
 }
 
-// score sets a hit's lexical score. It also sets Terms to the query terms in the row and Counts to how often each
-// occurs. count() returns how often a form, given by its hash, occurs in the row. All forms of a word count as one
-// term.
+// score sets a hit's lexical score, Terms (the query terms in the row) and Counts (how often each occurs). count()
+// returns the number of occurrences of a form, given its hash. All forms of a word count as one term.
 func (q lexicalQuery) score(h *index.Hit, count func(uint32) float64) {
 	norm := bm25.Norm(float64(h.Length), q.average)
 	for _, t := range q.terms {
@@ -194,15 +192,15 @@ func (q lexicalQuery) score(h *index.Hit, count func(uint32) float64) {
 	}
 }
 
-// countIn returns a function that returns how often a term occurs in a row. It recovers the counts from the row's
-// stored vector v.
+// countIn returns a function that counts a term's occurrences in a row. It recovers the counts from v, the row's stored
+// vector.
 func countIn(v entity.SparseEmbedding, norm float64) func(uint32) float64 {
 	weight := sparseLookup(v)
 	return func(term uint32) float64 { return frequency(weight(term), norm) }
 }
 
-// sparseLookup returns a function that looks up a dimension in a sparse vector and returns 0 if the dimension has no
-// value. The vector's dimensions must be sorted.
+// sparseLookup returns a function that looks up a dimension in a sparse vector. Missing dimensions are 0. The vector
+// must be sorted by dimension.
 func sparseLookup(v entity.SparseEmbedding) func(uint32) float64 {
 	return func(want uint32) float64 {
 		lo, hi := 0, v.Len()

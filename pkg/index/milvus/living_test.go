@@ -37,7 +37,7 @@ func someRows(datasource string, generation uint64, n int) []index.Row {
 	return rows
 }
 
-// connect connects to the server in advance, so that later failures come from the call under test.
+// connect connects in advance, so that any failure comes from the call under test.
 func connect(t *testing.T, x *Index) {
 	t.Helper()
 	if _, err := x.Server(t.Context()); err != nil {
@@ -166,11 +166,11 @@ func TestCollection_of_an_unknown_schema_is_refused(t *testing.T) {
 	})
 }
 
-// faults makes calls of a method fail, either before or after the server performs them.
+// faults makes a method fail, before or after the server has done the work.
 type faults struct {
 	method string
 	left   atomic.Int32
-	done   bool // the server performs the calls reported as failed
+	done   bool // the server does the work before the call fails
 }
 
 func (f *faults) intercept(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
@@ -232,7 +232,7 @@ func TestRows_that_were_inserted_twice_are_shown_once_and_swept_together(t *test
 	t.Parallel()
 	onEveryServer(t, func(t *testing.T, addr string) {
 		x, s := openForTest(t, addr, testPrefix(t, addr)), space()
-		x.listed, x.deleted = 7, 7 // small pages, so that a row's copies are on different pages
+		x.listed, x.deleted = 7, 7 // pages so small that a row's copies don't share one
 		rows := someRows("ds", 1, 30)
 		batch, err := prepareAll(t.Context(), s, rows)
 		if err != nil {
@@ -288,7 +288,7 @@ func TestClient_reconnects_to_a_restarted_server(t *testing.T) {
 		g.set(true)
 		prefix, s := testPrefix(t, addr), space()
 		x := openForTest(t, g.Addr().String(), prefix)
-		for range 2 { // the server is unreachable, first from the start and then after connecting
+		for range 2 { // unreachable from the start, and again after connecting
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
 			if err := x.Ready(ctx); err == nil || ctx.Err() != nil {
@@ -326,7 +326,7 @@ func TestClose_ends_running_calls(t *testing.T) {
 		go func() {
 			running <- x.Stored(context.Background(), s, func(index.Stored) error {
 				close(entered)
-				<-x.ctx.Done() // Close has started; a call from this callback must not wait for it
+				<-x.ctx.Done() // Close has started; the call below must not wait for it
 				_, err := x.Count(context.Background(), s, "ds", 1)
 				return err
 			})

@@ -20,7 +20,7 @@ import (
 func TestMain(m *testing.M) {
 	engines.RunChildIfAsked()
 	flag.Parse()
-	// Tests mostly wait for servers, not processors.
+	// Tests wait for servers more than for processors.
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}
@@ -40,8 +40,7 @@ func onEveryServer(t *testing.T, f func(t *testing.T, addr string)) {
 	}
 }
 
-// testPrefix returns a unique prefix for the names of a test's collections, which are dropped when the test and its
-// subtests have finished.
+// testPrefix returns a unique prefix for a test's collections, which are dropped when the test and its subtests finish.
 func testPrefix(t testing.TB, addr string) string {
 	prefix := "t" + strings.ReplaceAll(uuid.NewString(), "-", "")
 	t.Cleanup(func() {

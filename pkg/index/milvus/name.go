@@ -14,11 +14,11 @@ import (
 // values. It is part of a collection's name and description.
 const schemaVersion = 1
 
-// Maximum length, in bytes, of the model's id in a collection's name.
+// Maximum length in bytes of the model's id in a collection name.
 const maxNamePart = 64
 
-// collectionName returns the name of a space's collection. Names may contain only letters, digits and underscores, so
-// the name contains the model's id with all other characters replaced, plus a hash of the id.
+// collectionName returns a space's collection name. Only letters, digits and underscores are allowed, so the model's
+// other characters are replaced, and a hash of the model follows.
 func collectionName(prefix string, s index.Space) string {
 	shown := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
@@ -30,7 +30,7 @@ func collectionName(prefix string, s index.Space) string {
 	return fmt.Sprintf("%s_v%d_d%d_%s_%s", prefix, schemaVersion, s.Dimensions, shown[:min(len(shown), maxNamePart)], hex.EncodeToString(sum[:8]))
 }
 
-// validPrefix reports whether collection names may have this prefix.
+// validPrefix reports whether collection names may start like this.
 func validPrefix(prefix string) bool {
 	for i, r := range prefix {
 		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '_'

@@ -17,12 +17,12 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// The hashes in filter.go find equal values but cannot be compared by order. So a row stores two more things for each
-// metadata key. First, additional hashes say which kinds of values the key has. Second, under orderKey, the metadata
-// field holds the smallest and greatest value in each order, as hexadecimal texts that sort like the values. This way,
-// expressions still contain no user input and do not depend on how a server compares JSON values.
+// The hashes in filter.go find equal values but say nothing about order. So a row stores two more things per metadata
+// key: hashes of the kinds of its values and, in the metadata field under orderKey, the smallest and greatest value in
+// each order, as hexadecimal texts that sort like the values. Expressions thus contain no user input and don't depend
+// on how a server compares JSON values.
 
-// Prefixes that distinguish these hashes.
+// Prefixes that tell these hashes apart.
 const (
 	orderedFacet = "o" // the row has all of the hashes below; rows written by earlier versions lack them
 	kindFacet    = "k" // key, kind: the key has a value of this kind
@@ -32,27 +32,27 @@ const (
 	noPrefixes   = "q" // key: the key has too many prefixes to store
 )
 
-// Orders for comparing values, with the letters that represent them in orderName. Texts that are dates are stored in
-// both textOrder and dateOrder.
+// Orders for comparing values, and their letters in orderName. Texts that are dates are stored in both textOrder and
+// dateOrder.
 const (
 	numberOrder = "n"
 	textOrder   = "t"
 	dateOrder   = "d"
 )
 
-// orderKey is the key in the metadata field that holds a row's smallest and greatest values. They are not stored if the
-// row's own metadata has this key.
+// orderKey is the metadata key for a row's smallest and greatest values. They aren't stored if the row's own metadata
+// uses this key.
 const orderKey = "_sluice_order"
 
-// maxPrefixes is the maximum number of prefixes stored for a row's texts.
+// Maximum number of prefixes stored for a row's texts.
 const maxPrefixes = 2000
 
 var orderedHash = facet(orderedFacet)
 
-// kindHash returns the hash for rows that have a value of the given kind for the key.
+// kindHash returns the hash in rows that have a value of this kind under the key.
 func kindHash(key string, kind filter.Kind) int64 { return facet(kindFacet, key, kindNames[kind]) }
 
-// kindHashes returns kindHash for each of several kinds.
+// kindHashes returns the kindHash of each of the kinds.
 func kindHashes(key string, kinds filter.Kind) (out []int64) {
 	for _, kind := range allKinds {
 		if kinds&kind != 0 {
@@ -62,7 +62,7 @@ func kindHashes(key string, kinds filter.Kind) (out []int64) {
 	return out
 }
 
-// Names of the kinds in hashes. They must not change, because stored rows contain the hashes.
+// Names of the kinds in hashes. They must not change: stored rows contain the hashes.
 var kindNames = map[filter.Kind]string{filter.Text: "t", filter.Number: "n", filter.Bool: "b", filter.Date: "d"}
 
 var allKinds = []filter.Kind{filter.Text, filter.Number, filter.Bool, filter.Date}
@@ -71,8 +71,8 @@ func momentHash(key string, at time.Time) int64 {
 	return facet(momentFacet, key, at.Format(time.RFC3339Nano))
 }
 
-// orderName returns the name under which orderKey holds a key's smallest value in the given order, or its greatest
-// value if `greatest` is set.
+// orderName returns the name under orderKey for a key's smallest value in the given order, or for its greatest value if
+// `greatest` is set.
 func orderName(key, order string, greatest bool) string {
 	var n [8]byte
 	binary.LittleEndian.PutUint64(n[:], uint64(facet(kindFacet, key)))
@@ -93,9 +93,8 @@ func orderOf(kind filter.Kind) string {
 	return textOrder
 }
 
-// sortable returns a value as hexadecimal text. Within one order, these texts sort like the values. sortable uses only
-// the first filter.MaxOrderBytes+1 bytes of a text, which is enough for comparing with texts of up to MaxOrderBytes
-// bytes.
+// sortable returns a value as hexadecimal text that sorts like the value, within one order. It uses only a text's first
+// filter.MaxOrderBytes+1 bytes, enough for comparisons with texts of up to MaxOrderBytes bytes.
 func sortable(order string, v filter.Value) string {
 	switch order {
 	case numberOrder:
@@ -114,11 +113,11 @@ func sortable(order string, v filter.Value) string {
 	return hex.EncodeToString([]byte(text[:min(len(text), filter.MaxOrderBytes+1)]))
 }
 
-// afterPrefix is appended to a prefix in sortable form, so that the result sorts after all texts with the prefix.
+// Appended to a prefix in sortable form, it sorts after all texts with the prefix.
 const afterPrefix = "g"
 
-// addOrder extends a row's metadata and hashes with the data for comparisons by kind, order and prefix. If the row has
-// too many values or its metadata contains orderKey, addOrder returns both unchanged.
+// addOrder adds the data for comparisons by kind, order and prefix to a row's metadata and hashes. It adds nothing if
+// there are too many values or the metadata uses orderKey.
 func addOrder(r *index.Row, metadata []byte, hashes []int64) ([]byte, []int64, error) {
 	if _, taken := r.Metadata[orderKey]; taken {
 		return metadata, hashes, nil
@@ -155,7 +154,7 @@ func addOrder(r *index.Row, metadata []byte, hashes []int64) ([]byte, []int64, e
 type ordered struct {
 	names    map[string]string // by orderName
 	hashes   []int64
-	prefixes int // how many more prefixes may be added
+	prefixes int // how many more prefixes fit
 }
 
 func (o *ordered) add(key string, values []filter.Value) {
@@ -193,8 +192,7 @@ func (o *ordered) add(key string, values []filter.Value) {
 	}
 }
 
-// addPrefixes adds a hash for each prefix of each of a key's texts. If there are too many, it adds only the noPrefixes
-// hash.
+// addPrefixes adds a hash per prefix of a key's texts, or just the noPrefixes hash if there are too many.
 func (o *ordered) addPrefixes(key string, texts []string) {
 	all := make(map[string]bool)
 	for _, text := range texts {

@@ -9,8 +9,8 @@ import (
 	"github.com/milvus-io/milvus-sdk-go/v2/entity"
 )
 
-// probeSparse uses a temporary collection to test whether sparse vectors can be stored and searched. It must not be
-// called for servers older than 2.4, because it would crash them.
+// probeSparse tests with a temporary collection whether sparse vectors can be stored and searched. Never call it for
+// servers older than 2.4: it would crash them.
 func (s *server) probeSparse(ctx context.Context, prefix string) (bool, error) {
 	name := prefix + "_probe_" + fmt.Sprintf("%x", [16]byte(uuid.New()))
 	defer func() { _ = s.DropCollection(context.WithoutCancel(ctx), name) }()

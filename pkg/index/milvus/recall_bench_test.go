@@ -21,10 +21,10 @@ var (
 	recallLength  = flag.Int("recall.dimensions", benchDimensions, "of the vectors in these files")
 )
 
-// recallAsked is the number of queries used to measure recall.
+// Number of queries for measuring recall.
 const recallAsked = 50
 
-// BenchmarkRecall measures the share of the truly nearest rows that a vector search finds.
+// BenchmarkRecall measures a vector search's recall.
 func BenchmarkRecall(b *testing.B) {
 	drawn := newContent(5)
 	kinds := map[string]func() (rows, queries [][]float32){
@@ -83,7 +83,7 @@ func readVectors(b *testing.B, path string) [][]float32 {
 	return out
 }
 
-// fillVectors writes rows that contain little more than their vectors.
+// fillVectors writes rows with little but their vectors.
 func fillVectors(b *testing.B, addr string, vectors [][]float32) *filled {
 	b.Helper()
 	f := &filled{x: openForTest(b, addr, testPrefix(b, addr)), vectors: make(map[string][]float32, len(vectors))}
@@ -100,7 +100,7 @@ func fillVectors(b *testing.B, addr string, vectors [][]float32) *filled {
 	return f
 }
 
-// searchNearest searches by vector and reports the share of the truly nearest rows that it finds.
+// searchNearest searches by vector and reports the recall.
 func (f *filled) searchNearest(b *testing.B, queries [][]float32, limit int) {
 	var took []time.Duration
 	var found, asked float64

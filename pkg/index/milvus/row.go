@@ -54,7 +54,7 @@ func prepare(s index.Space, r *index.Row, words *analysis.Analyzer) (*prepared, 
 	return p, nil
 }
 
-// checkRow returns index.ErrInvalid if this engine cannot store the row.
+// checkRow returns index.ErrInvalid if this engine can't store the row.
 func checkRow(s index.Space, r *index.Row) error {
 	if err := index.CheckRow(r, s.Dimensions); err != nil {
 		return err
@@ -85,7 +85,7 @@ func checkRow(s index.Space, r *index.Row) error {
 func validDatastore(id string) bool  { return validID(id, maxDatastoreBytes) }
 func validDatasource(id string) bool { return validID(id, maxDatasourceBytes) }
 
-// validID reports whether an id can be part of a primary key. It rejects colons, which would make keys ambiguous.
+// validID reports whether an id is valid in a primary key. Colons would make keys ambiguous.
 func validID(id string, limit int) bool {
 	if id == "" || len(id) > limit {
 		return false
@@ -100,7 +100,7 @@ func validID(id string, limit int) bool {
 	return true
 }
 
-// rowID returns a row's primary key. The numbers are padded so that keys sort by generation and ordinal.
+// rowID returns a row's primary key. Padded numbers make keys sort by generation and ordinal.
 func rowID(datastoreID, datasourceID string, generation uint64, ordinal int) string {
 	return fmt.Sprintf("%s:%s:%019d:%010d", datastoreID, datasourceID, generation, ordinal)
 }
@@ -125,7 +125,7 @@ func (p *prepared) sum() int64 {
 	return int64(binary.LittleEndian.Uint64(h.Sum(nil)))
 }
 
-// bucket returns a row's bucket, a pseudo-random number from 0 to buckets-1 that depends only on the row's id.
+// bucket returns a pseudo-random number from 0 to buckets-1 that depends only on the row's id.
 func bucket(id string) int64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(id)) // writing to a hash never fails

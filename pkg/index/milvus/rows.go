@@ -20,18 +20,17 @@ var (
 	strongConsistency = client.WithSearchQueryConsistencyLevel(entity.ClStrong)
 	// eventualConsistency lets a node answer without waiting for the latest writes.
 	eventualConsistency = client.WithSearchQueryConsistencyLevel(entity.ClEventually)
-	// maxLimit is the highest limit that servers accept. Without a limit, Milvus 2.3 returns too few rows: it omits one
-	// row for each stored copy of another.
+	// maxLimit is the highest limit that servers accept. Without a limit, Milvus 2.3 omits one row for each stored copy of
+	// another.
 	maxLimit = client.WithLimit(16_384)
 )
 
-// listedKeys is the page size, in rows, of listings that do not read texts. Servers allow up to 16,384.
+// Page size, in rows, of listings that don't read texts. Servers allow up to 16,384.
 const listedKeys = 8192
 
-// pages reads the rows that match an expression page by page, in primary-key order. Before each page, it calls size()
-// to get the page size and stops if that is 0. It calls read() with each page; read() must return the page's last
-// primary key. Servers apply the limit before they drop copies of rows, so more pages may follow a short one, and only
-// an empty page marks the end.
+// pages reads the rows that match an expression page by page, in primary-key order. Before each page, it gets the page
+// size from size() and stops if that is 0. It passes each page to read(), which must return the page's last primary
+// key. Servers apply the limit before dropping copies, so a short page may not be the last; only an empty one is.
 func (x *Index) pages(ctx context.Context, col *collection, expr string, fields []string, size func() int, read func(client.ResultSet) (last string, err error)) error {
 	last := ""
 	for size() > 0 {
@@ -100,7 +99,7 @@ func (x *Index) Stored(ctx context.Context, s index.Space, f func(index.Stored) 
 	}
 	run := run{f: f}
 	err = x.use(ctx, s, false, func(col *collection) error {
-		// If the collection was reopened during the listing, continue after the last key.
+		// If the collection was reopened in between, continue after the last key.
 		expr := equals(fieldDatastore, s.DatastoreID)
 		if run.last != "" {
 			expr += " && " + fieldID + " > " + quote(run.last)
@@ -113,7 +112,7 @@ func (x *Index) Stored(ctx context.Context, s index.Space, f func(index.Stored) 
 	return done(run.end())
 }
 
-// Count implements index.Index. It lists primary keys, because the server's count includes copies of rows.
+// Count implements index.Index. It lists primary keys, because the server would count copies as well.
 func (x *Index) Count(ctx context.Context, s index.Space, datasourceID string, number uint64) (int64, error) {
 	ctx, done, err := x.begin(ctx)
 	if err != nil {
@@ -175,11 +174,10 @@ func (x *Index) Spaces(ctx context.Context, datastoreID string) ([]index.Space, 
 
 var runFields = []string{fieldID, fieldDatasource, fieldGeneration}
 
-// run counts the rows in each generation as they are read in primary-key order, in which a generation's rows are
-// consecutive.
+// run counts each generation's rows. Rows arrive in primary-key order, so a generation's rows are consecutive.
 type run struct {
 	f    func(index.Stored) error
-	last string // last counted primary key
+	last string // last primary key counted
 	now  index.Stored
 }
 
@@ -196,7 +194,7 @@ func (r *run) page(set client.ResultSet) (string, error) {
 	slices.SortFunc(order, func(a, b int) int { return strings.Compare(ids[a], ids[b]) })
 	for _, i := range order {
 		if ids[i] == r.last {
-			continue // a duplicate of the previous row
+			continue // copy of the previous row
 		}
 		r.last = ids[i]
 		if g := uint64(generations[i]); r.now.Rows == 0 || sources[i] != r.now.DatasourceID || g != r.now.Generation {

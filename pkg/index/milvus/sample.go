@@ -15,14 +15,14 @@ import (
 
 // Sample sizes in rows.
 const (
-	// Number of sampled rows that determine the languages and average length. If a datastore has fewer rows, all are read,
-	// and the results are exact.
+	// Number of rows sampled for the languages and the average length. If a datastore has fewer rows, all are read, and
+	// the results are exact.
 	sampledRows = 4096
-	// Number of sampled rows that determine word frequencies on servers without sparse vectors.
+	// Number of rows sampled for word frequencies on servers without sparse vectors.
 	readTexts = 1000
 )
 
-// sampleExpr returns the condition for a random share of the rows, or "" for all rows.
+// sampleExpr returns a condition that selects a random share of the rows, or "" for all.
 func sampleExpr(share float64) string {
 	if share >= 1 {
 		return ""
@@ -30,7 +30,7 @@ func sampleExpr(share float64) string {
 	return " && " + fieldBucket + " < " + strconv.Itoa(max(1, int(share*buckets)))
 }
 
-// sample determines the languages and the average length from a sample of the rows that match the expression.
+// sample takes the languages and average length from a sample of the rows that match the expression.
 func (x *Index) sample(ctx context.Context, col *collection, expr string, c *termStatistics) error {
 	return x.call(ctx, "sampling rows", func(ctx context.Context, srv *server) error {
 		set, err := srv.Query(ctx, col.name, nil, expr, []string{fieldLanguage, fieldLength}, eventualConsistency, maxLimit)
@@ -52,8 +52,7 @@ func (x *Index) sample(ctx context.Context, col *collection, expr string, c *ter
 	})
 }
 
-// rareLanguages finds languages missing from the sample and adds them to the statistics, so that queries also match
-// words in those languages.
+// rareLanguages adds languages that the sample missed to the statistics, so that queries match words in them too.
 func (x *Index) rareLanguages(ctx context.Context, col *collection, here string, c *termStatistics) error {
 	return x.call(ctx, "reading rare languages", func(ctx context.Context, srv *server) error {
 		others := here
@@ -70,9 +69,9 @@ func (x *Index) rareLanguages(ctx context.Context, col *collection, here string,
 	})
 }
 
-// averages returns the rows' average length, at least 1, and their mean mismatch. A row's mismatch says how far the
-// average differs from the length assumed for the row's language: |log2(average/assumed)|. If the average is less than
-// half of the assumed length, this value is squared, because a single term changes a short row's score more.
+// averages returns the rows' average length, at least 1, and their mean mismatch: how far the average is from the
+// length assumed for a row's language, |log2(average/assumed)|. If the average is less than half of the assumed length,
+// this is squared, because a single term changes a short row's score more.
 func averages(languages []string, lengths []int64) (average, mismatch float64) {
 	for _, n := range lengths {
 		average += float64(n)
@@ -85,7 +84,7 @@ func averages(languages []string, lengths []int64) (average, mismatch float64) {
 	return average, mismatch / float64(len(languages))
 }
 
-// sampleWords determines the word statistics from a sample of the rows that match the expression.
+// sampleWords takes the word statistics from a sample of the rows that match the expression.
 func (x *Index) sampleWords(ctx context.Context, col *collection, expr string, c *termStatistics) error {
 	return x.call(ctx, "sampling the words of rows", func(ctx context.Context, srv *server) error {
 		set, err := srv.Query(ctx, col.name, nil, expr, []string{fieldLanguage, fieldText, fieldContext}, eventualConsistency, client.WithLimit(readTexts))

@@ -12,8 +12,8 @@ import (
 // Number of rows that scanWhere reads at a time.
 const scannedRows = 1024
 
-// restrict adds a general filter to an expression for a datastore's rows. `none` is true if no row matches. restrict
-// fails with a filter.Error if the filter cannot be evaluated.
+// restrict adds a general filter to an expression for a datastore's rows. If no row matches, `none` is true. If the
+// filter can't be evaluated, restrict returns a filter.Error.
 func (x *Index) restrict(ctx context.Context, col *collection, datastoreID, expr string, f *filter.Filter) (_ string, none bool, err error) {
 	if f == nil {
 		return expr, false, nil
@@ -32,15 +32,15 @@ func (x *Index) restrict(ctx context.Context, col *collection, datastoreID, expr
 	return expr + " && " + inExpr(fieldID, ids), len(ids) == 0, err
 }
 
-// scanWhere evaluates a filter on the metadata of a datastore's rows and returns the primary keys of the matching ones.
-// It is for Milvus Lite, whose expressions have no negation.
+// scanWhere evaluates a filter on the metadata of a datastore's rows and returns the matching rows' primary keys. It is
+// for Milvus Lite, whose expressions have no negation.
 func (x *Index) scanWhere(ctx context.Context, col *collection, datastoreID string, f *filter.Filter) ([]string, error) {
 	kinds := make(map[string]filter.Kind)
 	for c := range f.Conditions() {
 		kinds[c.Key] = 0
 	}
 	var ids []string
-	described := true // whether all rows have their datasource's properties
+	described := true // all rows have their datasource's properties
 	err := x.pages(ctx, col, equals(fieldDatastore, datastoreID), []string{fieldID, fieldMetadata}, func() int { return scannedRows }, func(set client.ResultSet) (last string, err error) {
 		t := &table{set: set}
 		keys, metadata := t.texts(fieldID), t.documents(fieldMetadata)

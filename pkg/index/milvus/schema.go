@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// ErrSchema means that a collection's schema has a different version or comes from another program.
+// ErrSchema means that a collection has another schema version or comes from another program.
 var ErrSchema = errors.New("milvus: the collection has an unknown schema")
 
 // Fields in a collection.
@@ -45,7 +45,7 @@ const (
 	maxIDBytes         = 256
 	maxFacets          = 4096 // enough for index.MaxFacets values and a custom id
 	buckets            = 1 << 16
-	// Minimum number of dimensions of a vector field. Shorter vectors are padded with zeros.
+	// Minimum number of dimensions of a vector field. Shorter vectors are zero-padded.
 	minDenseDimensions = 2
 )
 
@@ -82,8 +82,7 @@ func schema(name string, s index.Space, sparse bool) *entity.Schema {
 
 func denseDimensions(s index.Space) int { return max(s.Dimensions, minDenseDimensions) }
 
-// checkSchema returns a collection's description. It returns ErrSchema if the collection's schema is not this
-// version's.
+// checkSchema returns a collection's description, or ErrSchema if the collection's schema is not this version's.
 func checkSchema(got *entity.Schema) (description, error) {
 	var a description
 	if err := json.Unmarshal([]byte(got.Description), &a); err != nil || a.Schema == 0 {

@@ -15,8 +15,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// Number of rows read per request, and maximum number of concurrent requests. This many rows keep a response below the
-// servers' 100 MB limit.
+// Number of rows per request, which keeps a response below the servers' 100 MB limit, and number of concurrent
+// requests.
 const (
 	fetchRows       = 256
 	parallelFetches = 4
@@ -64,9 +64,8 @@ func (x *Index) search(ctx context.Context, s index.Space, q index.Query) (index
 	return index.Result{MaxLexical: nothing.max, TermWeights: nothing.weights}, nil
 }
 
-// searchIn runs both legs and returns the best rows from both, without duplicates. In the lexical leg, the server's
-// ranking is only approximate. Therefore this leg fetches more candidates than requested, and searchIn picks the best
-// ones by their exact scores.
+// searchIn runs both legs and returns the best rows from both, without duplicates. The server's lexical ranking is only
+// approximate, so this leg fetches more candidates than requested, and searchIn picks the best by exact score.
 func (x *Index) searchIn(ctx context.Context, col *collection, datastoreID string, q index.Query, expr string, none bool, vector []float32) (index.Result, error) {
 	var words lexicalQuery
 	var lexical entity.SparseEmbedding
@@ -128,8 +127,8 @@ func (x *Index) searchIn(ctx context.Context, col *collection, datastoreID strin
 	return out, nil
 }
 
-// topLexical returns all hits from the dense leg and up to `limit` hits with the highest lexical scores. near(i)
-// reports whether the dense leg found hit i.
+// topLexical returns the hits that the dense leg found, as near(i) reports, and up to `limit` hits with the highest
+// lexical scores.
 func topLexical(hits []index.Hit, limit int, near func(i int) bool) []index.Hit {
 	order := make([]int, len(hits))
 	for i := range order {
@@ -168,7 +167,7 @@ func hits(rows []storedRow, vector []float32, words lexicalQuery, sparse bool) [
 	return out
 }
 
-// Fill implements index.Index. It does nothing, because hits already contain their rows.
+// Fill implements index.Index. Hits already contain their rows, so there is nothing to fill.
 func (x *Index) Fill(ctx context.Context, _ index.Space, _ []*index.Hit) error {
 	_, done, err := x.begin(ctx)
 	if err != nil {
@@ -185,7 +184,7 @@ func dot(a, b []float32) float64 {
 	return sum
 }
 
-// vectorSearch is a search in a vector field for several vectors.
+// vectorSearch is a search for several vectors in one field.
 type vectorSearch struct {
 	doing   string
 	field   string
@@ -195,7 +194,7 @@ type vectorSearch struct {
 	level   client.SearchQueryOptionFunc
 }
 
-// nearest returns the primary keys of the best rows for each vector in a search, without duplicates.
+// nearest returns the primary keys of each vector's best rows, without duplicates.
 func (x *Index) nearest(ctx context.Context, col *collection, l vectorSearch) (ids [][]string, err error) {
 	params, err := searchParams(col, l)
 	if err != nil {
@@ -226,7 +225,7 @@ func (x *Index) nearest(ctx context.Context, col *collection, l vectorSearch) (i
 // keysOf returns the hits' primary keys, sorted and without duplicates.
 func keysOf(r client.SearchResult) ([]string, error) {
 	if r.ResultCount == 0 {
-		return nil, nil // an empty answer may contain an error that just means "no results"
+		return nil, nil // the error may just mean "no results"
 	}
 	if r.Err != nil {
 		return nil, r.Err
@@ -262,8 +261,8 @@ func searchParams(col *collection, l vectorSearch) (entity.SearchParam, error) {
 	return entity.NewIndexAUTOINDEXSearchParam(1)
 }
 
-// fetch reads rows by primary key. `vectors` and `scored` say whether to also read the dense vectors and the fields for
-// lexical scores. Rows deleted since the search are missing from the result.
+// fetch reads rows by primary key, optionally with their vectors and what scoring needs. Rows deleted since the search
+// are missing from the result.
 func (x *Index) fetch(ctx context.Context, col *collection, ids []string, vectors, scored bool) ([]storedRow, error) {
 	parts := make([][]storedRow, (len(ids)+fetchRows-1)/fetchRows)
 	group, ctx := errgroup.WithContext(ctx)
@@ -271,8 +270,8 @@ func (x *Index) fetch(ctx context.Context, col *collection, ids []string, vector
 	for i := range parts {
 		group.Go(func() (err error) {
 			page := ids[i*fetchRows : min((i+1)*fetchRows, len(ids))]
-			// First read without waiting for the latest writes. If the answering node lags behind, read the missing rows again
-			// with strong consistency.
+			// Don't wait for the latest writes at first. If the node turns out to lag behind, read the missing rows again with
+			// strong consistency.
 			if parts[i], err = x.fetchPage(ctx, col, page, vectors, scored, eventualConsistency); err != nil || len(parts[i]) == len(page) {
 				return err
 			}
@@ -302,7 +301,7 @@ func (x *Index) fetchPage(ctx context.Context, col *collection, ids []string, ve
 	return rows, err
 }
 
-// deduplicate removes duplicate copies of rows and sorts the rows by primary key.
+// deduplicate removes copies of rows and sorts by primary key.
 func deduplicate(rows []storedRow) []storedRow {
 	slices.SortStableFunc(rows, func(a, b storedRow) int { return strings.Compare(a.id, b.id) })
 	return slices.CompactFunc(rows, func(a, b storedRow) bool { return a.id == b.id })

@@ -40,7 +40,7 @@ func TestFrequent_words_are_counted_among_a_share_of_the_rows(t *testing.T) {
 			}
 			rows[i].Text = strings.Join(words, " ")
 		}
-		alone := 1 // index of an odd row that is not in the language sample
+		alone := 1 // a row outside the language sample
 		for float64(bucket(rowID(s.DatastoreID, "ds", 1, alone))) < buckets*sampledRows/float64(n) && n > sampledRows {
 			alone += 2
 		}
@@ -65,8 +65,8 @@ func TestFrequent_words_are_counted_among_a_share_of_the_rows(t *testing.T) {
 		for _, c := range []struct {
 			word     string
 			having   int
-			sampled  float64 // tolerance if words are counted in a sample
-			searched float64 // tolerance if words are counted by searching
+			sampled  float64 // tolerance for words counted in a sample
+			searched float64 // tolerance for words counted by searching
 		}{{"everywher", n, 0.1, 0.1}, {"half", n / 2, 0.2, 0}, {"seldom", (n + 99) / 100, 0.4, 0}, {"never", 0, 0, 0}, {"zanzibar", 1, math.Inf(1), 0}} {
 			tolerance := c.sampled
 			if server.LexicalSearch {
@@ -170,7 +170,7 @@ func TestFilter_of_ten_thousand_datasources(t *testing.T) {
 	t.Parallel()
 	onEveryServer(t, func(t *testing.T, addr string) {
 		x, s := openForTest(t, addr, testPrefix(t, addr)), space()
-		ids := make([]string, 10_000) // as many as a large site has pages
+		ids := make([]string, 10_000) // as many datasources as a large site has pages
 		for i := range ids {
 			ids[i] = domain.NewID()
 		}

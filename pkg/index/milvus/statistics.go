@@ -16,12 +16,12 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// A word's document frequency is counted by searching for the word and counting the hits. The first search has a low
-// limit, which is enough for most words. The others are searched again with a high limit. A word that reaches that
-// limit too is counted in an eighth of the rows, chosen by bucket, then in an eighth of those, and so on. Counts for
-// rare words are therefore exact, as are all counts in a datastore with up to maxCountedHits rows. Counts of common
-// words are accurate to a few percent, which is enough because only their logarithm matters. Counting takes only
-// slightly longer in large datastores than in small ones, and results are cached for a while.
+// A word's document frequency is the number of hits in a search for it. The first search has a low limit, enough for
+// most words. The others are searched again with a high limit. Words that reach that too are counted in an eighth of
+// the rows, chosen by bucket, then in an eighth of those, and so on. So counts are exact for rare words, and for all
+// words in a datastore with up to maxCountedHits rows. Counts of common words are accurate to a few percent, enough
+// because only their logarithm matters. Counting takes only slightly longer in large datastores, and results are cached
+// for a while.
 const (
 	firstHits      = 512
 	maxCountedHits = 4096
@@ -31,9 +31,8 @@ const (
 )
 
 // Lifetime of cached row and word counts. It is short for small datastores, where counting is cheap and a few rows make
-// a difference. Expired counts are refreshed in the background. Meanwhile, queries use the old ones, but for at most
-// staleMaxAge. Counts for an empty datastore are never reused. When this process changes a space, the space's counts
-// are discarded.
+// a difference. Expired counts are refreshed in the background, while queries keep using them for up to staleMaxAge. An
+// empty datastore's counts are never reused. When this process changes a space, it discards the space's counts.
 const (
 	smallSpace  = 10_000 // rows
 	smallMaxAge = 2 * time.Second
@@ -50,31 +49,30 @@ const (
 // spaceKey identifies a datastore in a collection.
 type spaceKey struct{ collection, datastore string }
 
-// termStatistics holds a space's word statistics. Once they are ready, only the fields guarded by mu change.
+// termStatistics holds a space's word statistics. Once ready, only the fields guarded by mu change.
 type termStatistics struct {
 	ready chan struct{} // closed once the other fields are set
 	err   error
-	// before contains older statistics to use until the new ones are ready. It is guarded by statisticsCache.mu.
+	// before is older statistics to use until these are ready, guarded by statisticsCache.mu.
 	before *termStatistics
 
 	rows      float64
 	languages []analysis.Language // most frequent first
 	average   float64             // average row length
-	// mismatch says how far the average deviates from the assumed length; see averages.
+	// mismatch is how far the average is from the assumed length; see averages.
 	mismatch float64
 	until    time.Time
 
-	// Number of sampled rows, and how many of them contain each term. Both are set only if the server has no sparse
-	// vectors.
+	// Number of sampled rows, and how many of them contain each term. Set only if the server has no sparse vectors.
 	sampled float64
 	sample  map[uint32]float64
 
 	mu          sync.Mutex
-	rowsByWord  map[string]float64  // number of rows with a word, keyed by the word's forms
-	rowsByShare map[float64]float64 // number of rows in a share of the buckets
+	rowsByWord  map[string]float64  // keyed by the word's forms
+	rowsByShare map[float64]float64 // keyed by the share of the buckets
 }
 
-// age reports whether the statistics may be used and whether they should be refreshed. They must not be pending.
+// age reports whether the statistics, which must not be pending, are usable and whether they need a refresh.
 func (c *termStatistics) age(now time.Time) (usable, old bool) {
 	if c.err != nil || c.rows == 0 {
 		return false, true
@@ -91,7 +89,7 @@ func (c *termStatistics) pending() bool {
 	}
 }
 
-// statisticsCache caches the statistics for spaces, including those still being counted.
+// statisticsCache caches spaces' statistics, including those still being counted.
 type statisticsCache struct {
 	mu     sync.Mutex
 	spaces map[spaceKey]*termStatistics
@@ -105,8 +103,7 @@ func (f *statisticsCache) changed(collection, datastore string) {
 	delete(f.spaces, spaceKey{collection, datastore})
 }
 
-// get returns the statistics to use for a space. If they have to be created or refreshed, get also returns `fill`,
-// which the caller must fill with new statistics.
+// get returns the statistics to use for a space. If new ones are due, it also returns `fill` for the caller to fill in.
 func (f *statisticsCache) get(k spaceKey) (use, fill *termStatistics) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -128,7 +125,7 @@ func (f *statisticsCache) get(k spaceKey) (use, fill *termStatistics) {
 	return cmp.Or(use, fill), fill
 }
 
-// put stores a space's statistics. If the cache is full, it evicts the statistics for other, randomly chosen spaces.
+// put stores a space's statistics. If the cache is full, it evicts random others.
 func (f *statisticsCache) put(k spaceKey, c *termStatistics) {
 	if f.spaces == nil {
 		f.spaces = make(map[spaceKey]*termStatistics)
@@ -143,7 +140,7 @@ func (f *statisticsCache) put(k spaceKey, c *termStatistics) {
 }
 
 // statistics returns a space's word statistics, collecting them first if necessary. Concurrent queries share this work.
-// The work is cancelled when the index is closed, but not when the query that started it ends.
+// It continues if the query that started it is cancelled, but not if the index is closed.
 func (x *Index) statistics(ctx context.Context, col *collection, datastoreID string) (*termStatistics, error) {
 	c, fill := x.frequencies.get(spaceKey{col.name, datastoreID})
 	if fill != nil {
@@ -259,7 +256,7 @@ func (x *Index) countRowsHaving(ctx context.Context, col *collection, datastoreI
 	return having, nil
 }
 
-// formsVector returns a sparse vector that matches the rows with any form of a word.
+// formsVector returns a sparse vector that matches rows with any of a word's forms.
 func formsVector(w analysis.QueryTerm) (entity.Vector, error) {
 	one := make(weights)
 	for _, h := range hashes(w.Forms) {
@@ -274,7 +271,7 @@ func formsVector(w analysis.QueryTerm) (entity.Vector, error) {
 
 func wordKey(w analysis.QueryTerm) string { return strings.Join(w.Forms, "\x00") }
 
-// known returns how many rows contain a word, if that has been counted before or can be estimated from the sample.
+// known returns how many rows contain a word, if that has been counted or can be estimated from the sample.
 func (c *termStatistics) known(w analysis.QueryTerm) (float64, bool) {
 	if c.rows == 0 {
 		return 0, true
@@ -303,7 +300,7 @@ func (c *termStatistics) learn(w analysis.QueryTerm, n float64) {
 // rowsHaving counts how many of the datastore's rows match each vector.
 func (x *Index) rowsHaving(ctx context.Context, col *collection, datastoreID string, vectors []entity.Vector, c *termStatistics) ([]float64, error) {
 	out := make([]float64, len(vectors))
-	left := make([]int, len(vectors)) // indexes of vectors not counted yet
+	left := make([]int, len(vectors)) // indexes of vectors still to count
 	for i := range left {
 		left[i] = i
 	}
@@ -322,7 +319,7 @@ func (x *Index) rowsHaving(ctx context.Context, col *collection, datastoreID str
 				return nil, err
 			}
 		}
-		last := among < float64(limit) || share*buckets < countedStep // a smaller share would be too inaccurate
+		last := among < float64(limit) || share*buckets < countedStep // smaller shares are too inaccurate
 		var full []int
 		for j, i := range left {
 			out[i] = float64(len(hits[j])) / max(among, 1) * c.rows
@@ -340,7 +337,7 @@ func (x *Index) rowsHaving(ctx context.Context, col *collection, datastoreID str
 	return out, nil
 }
 
-// rowsIn counts the rows in a share of the buckets. The result is exact and cached in c.
+// rowsIn counts the rows in a share of the buckets. The count is exact and cached in c.
 func (x *Index) rowsIn(ctx context.Context, col *collection, datastoreID string, share float64, c *termStatistics) (float64, error) {
 	c.mu.Lock()
 	n, ok := c.rowsByShare[share]

@@ -25,7 +25,7 @@ const (
 	codeNotFullyLoaded = 103
 )
 
-// serverError is an error in a server's response.
+// serverError is an error reported in a server's response.
 type serverError struct {
 	method    string
 	code      int32
@@ -42,8 +42,8 @@ func (e *serverError) Error() string {
 	return fmt.Sprintf("the server refused %s with code %d: %s", e.method, code, e.reason)
 }
 
-// checkStatus is a gRPC interceptor that converts error statuses to errors. A status has an old and a new error code,
-// and a server may set either or both. The SDK ignores the new one.
+// checkStatus is a gRPC interceptor that turns error statuses into errors. Servers may set a status's old error code,
+// its new one, or both, and the SDK ignores the new one.
 func checkStatus(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	if err := invoke(ctx, method, req, reply, cc, opts...); err != nil {
 		return err
@@ -67,8 +67,8 @@ func checkStatus(ctx context.Context, method string, req, reply any, cc *grpc.Cl
 	}
 }
 
-// emptyArray reports whether f is an array column without a type. Milvus Lite adds such a column to responses without
-// rows, and the SDK cannot read it.
+// emptyArray reports whether f is an untyped array column. Milvus Lite adds one to responses without rows, and the SDK
+// can't read it.
 func emptyArray(f *schemapb.FieldData) bool {
 	return f.GetType() == schemapb.DataType_Array && f.GetScalars().GetArrayData().GetElementType() == schemapb.DataType_None
 }

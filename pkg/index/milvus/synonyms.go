@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// alternative is a synonym for a query's word. For each word in the synonym, it holds the hashes of the word's forms.
+// alternative is a synonym for a query word: for each of the synonym's words, the hashes of its forms.
 type alternative [][]uint32
 
 func alternativesOf(w analysis.QueryTerm) []alternative {
@@ -23,7 +23,7 @@ func alternativesOf(w analysis.QueryTerm) []alternative {
 	return out
 }
 
-// count returns how often a row contains the alternative, i.e. as often as the rarest of its words.
+// count returns how often a row contains the alternative, i.e. its rarest word.
 func (a alternative) count(count func(uint32) float64) float64 {
 	lowest := math.Inf(1)
 	for _, forms := range a {
@@ -36,8 +36,8 @@ func (a alternative) count(count func(uint32) float64) float64 {
 	return lowest
 }
 
-// addTo adds the alternative's words to the sparse vector that the server uses to find candidates. Each word gets an
-// equal share of a synonym's weight, so a row needs all words to get the full weight.
+// addTo adds the alternative's words to the sparse vector for finding candidates. Each word gets an equal share of the
+// synonym's weight, so only a row with all words gets the full weight.
 func (a alternative) addTo(highest weights, weight float64) {
 	share := analysis.SynonymWeight * weight / float64(len(a))
 	for _, forms := range a {
@@ -47,8 +47,8 @@ func (a alternative) addTo(highest weights, weight float64) {
 	}
 }
 
-// countedWords returns the words whose document frequencies are needed for a query term. `alone` combines the forms of
-// the term and of its single-word synonyms. `longer` holds the words of each multi-word synonym.
+// countedWords returns the words whose document frequencies a query term needs. `alone` combines the forms of the term
+// and its single-word synonyms. `longer` holds each multi-word synonym's words.
 func countedWords(w analysis.QueryTerm) (alone analysis.QueryTerm, longer [][]analysis.QueryTerm) {
 	alone = analysis.QueryTerm{Name: w.Name, Forms: slices.Clone(w.Forms)}
 	for _, a := range w.Alternatives {
@@ -65,13 +65,13 @@ func countedWords(w analysis.QueryTerm) (alone analysis.QueryTerm, longer [][]an
 	return alone, longer
 }
 
-// rowsWith estimates, for each query term, how many rows contain the term or one of its synonyms. It counts a
-// multi-word synonym as if it were in every row with its rarest word.
+// rowsWith estimates how many rows contain each query term or one of its synonyms. It assumes that a multi-word synonym
+// is in every row with its rarest word.
 func (x *Index) rowsWith(ctx context.Context, col *collection, datastoreID string, terms []analysis.QueryTerm, c *termStatistics) ([]float64, error) {
-	var words []analysis.QueryTerm // of all terms
+	var words []analysis.QueryTerm // all terms' words
 	type part struct {
-		alone  int      // index of the word in the list; -1 if there is none
-		longer [][2]int // ranges in the list
+		alone  int      // index in words; -1 if there is none
+		longer [][2]int // ranges in words
 	}
 	parts := make([]part, len(terms))
 	for i, t := range terms {

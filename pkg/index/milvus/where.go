@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// whereExpr converts a filter to an expression. Each comparison of a JSON value also requires a hash that proves that
-// the value exists, because servers disagree about negating a comparison with a missing value.
+// whereExpr converts a filter to an expression. Servers disagree about negated comparisons with missing values, so each
+// comparison of a JSON value also requires a hash that proves that the value exists.
 func whereExpr(f *filter.Filter) string {
 	switch f.Op {
 	case filter.And, filter.Or:
@@ -31,8 +31,7 @@ func whereExpr(f *filter.Filter) string {
 	return expr
 }
 
-// conditionExpr returns an expression for the rows with a value that passes the condition's test. It ignores whether
-// the condition is negative.
+// conditionExpr returns an expression for the rows with a value that passes the condition's test, ignoring negation.
 func conditionExpr(c *filter.Filter) string {
 	switch {
 	case c.Op == filter.Exists:
@@ -54,8 +53,8 @@ func conditionExpr(c *filter.Filter) string {
 	return containsAny(hashes)
 }
 
-// orderedExpr returns the expression for an ordered comparison. A row matches if any of its values does, so "less than"
-// tests the row's smallest value, and "greater than" tests the smallest and the greatest.
+// orderedExpr returns the expression for an ordered comparison. Any of a row's values may match, so "less than" tests
+// the smallest value, and "greater than" tests both the smallest and the greatest.
 func orderedExpr(c *filter.Filter) string {
 	kind := c.Values[0].Kind()
 	order := orderOf(kind)
@@ -75,7 +74,7 @@ func orderField(key, order string, greatest bool) string {
 	return fieldMetadata + `["` + orderKey + `"]["` + orderName(key, order, greatest) + `"]`
 }
 
-// checkWhere returns a filter.Error if a filter cannot be evaluated on a datastore's rows.
+// checkWhere returns a filter.Error if a filter can't be evaluated on a datastore's rows.
 func (x *Index) checkWhere(ctx context.Context, col *collection, datastoreID string, f *filter.Filter) error {
 	if f == nil {
 		return nil
@@ -91,12 +90,12 @@ func (x *Index) checkWhere(ctx context.Context, col *collection, datastoreID str
 	if err != nil || !found {
 		return err
 	}
-	for c := range f.Conditions() { // find the cause
+	for c := range f.Conditions() { // find out why
 		if err := x.checkCondition(ctx, col, datastoreID, c); err != nil {
 			return err
 		}
 	}
-	return nil // the rows were removed meanwhile
+	return nil // the rows have been removed since
 }
 
 // conditionObstacles returns expressions for the rows on which a condition cannot be evaluated.
@@ -113,8 +112,8 @@ func conditionObstacles(c *filter.Filter) (out []string) {
 	return out
 }
 
-// staleExpr returns an expression for rows that lack data needed by a condition because an earlier version wrote them.
-// It returns "" if the condition needs no such data.
+// staleExpr returns an expression for rows from an earlier version that lack data the condition needs, or "" if it
+// needs none.
 func staleExpr(c *filter.Filter) string {
 	switch {
 	case filter.IsProperty(c.Key):
@@ -125,7 +124,7 @@ func staleExpr(c *filter.Filter) string {
 	return ""
 }
 
-// checkCondition returns a filter.Error with the reason if a condition cannot be evaluated on a datastore's rows.
+// checkCondition returns a filter.Error with the reason if a condition can't be evaluated on a datastore's rows.
 func (x *Index) checkCondition(ctx context.Context, col *collection, datastoreID string, c *filter.Filter) error {
 	if expr := staleExpr(c); expr != "" {
 		if found, err := x.anyRow(ctx, col, datastoreID, expr); err != nil {
@@ -211,7 +210,7 @@ func newCounter(keys []string) *counter {
 	return c
 }
 
-// page counts the documents in a page of rows and returns its last primary key. The page may contain copies of a row.
+// page counts the documents in a page of rows, which may contain copies, and returns the last primary key.
 func (c *counter) page(ctx context.Context, set client.ResultSet, active func(context.Context, []index.Document) ([]bool, error)) (last string, err error) {
 	t := &table{set: set}
 	ids, sources, generations, metadata := t.texts(fieldID), t.texts(fieldDatasource), t.numbers(fieldGeneration), t.documents(fieldMetadata)

@@ -55,7 +55,7 @@ func TestRowsWithoutOrder(t *testing.T) {
 	}
 }
 
-// TestRowsOfEarlierVersions checks filters on rows that lack ordering data, as written by earlier versions.
+// TestRowsOfEarlierVersions checks filters on rows from earlier versions, which lack ordering data.
 func TestRowsOfEarlierVersions(t *testing.T) {
 	t.Parallel()
 	onEveryServer(t, func(t *testing.T, addr string) {
@@ -83,7 +83,7 @@ func TestRowsOfEarlierVersions(t *testing.T) {
 			}
 			found, err := x.Search(t.Context(), s, index.Query{Vector: []float32{1, 0, 0, 0}, Limit: 5, Filter: index.Filter{Where: f}})
 			matches := !stale
-			if addr == lite && !strings.Contains(text, "datasource.id") { // Lite evaluates filters itself
+			if addr == lite && !strings.Contains(text, "datasource.id") { // Lite's filters are evaluated by the client
 				stale = false
 			}
 			if fault := filter.AsError(err); stale != (fault != nil && fault.Stale) {

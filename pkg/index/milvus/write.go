@@ -19,7 +19,7 @@ const (
 	batchBytes = 16 << 20
 )
 
-// Write implements index.Index. It writes the rows in batches, and each batch becomes visible separately.
+// Write implements index.Index. Batches become visible one after another.
 func (x *Index) Write(ctx context.Context, s index.Space, rows []index.Row) error {
 	ctx, done, err := x.begin(ctx)
 	if err != nil {
@@ -89,7 +89,7 @@ func batches(rows []*prepared) func(func([]*prepared) bool) {
 	}
 }
 
-// writeBatch stores each row in a batch once. It is idempotent.
+// writeBatch stores each of a batch's rows once, even when repeated.
 func (x *Index) writeBatch(ctx context.Context, col *collection, s index.Space, batch []*prepared) error {
 	unseen := x.fresh.areUnseen(col.name, s.DatastoreID, batch)
 	err := x.call(ctx, fmt.Sprintf("inserting %d rows into collection %q", len(batch), col.name), func(ctx context.Context, srv *server) error {
@@ -100,7 +100,7 @@ func (x *Index) writeBatch(ctx context.Context, col *collection, s index.Space, 
 				return err
 			}
 		}
-		unseen = false // some rows may already exist on a retry
+		unseen = false // on a retry, some rows may exist
 		return insert(ctx, srv, col, s, absent)
 	})
 	if err != nil {
@@ -111,8 +111,7 @@ func (x *Index) writeBatch(ctx context.Context, col *collection, s index.Space, 
 	return nil
 }
 
-// replace compares a batch with the stored rows. It deletes stored rows with different content and returns the rows to
-// insert.
+// replace compares a batch with the stored rows, deletes those with different content, and returns the rows to insert.
 func (x *Index) replace(ctx context.Context, srv *server, col *collection, s index.Space, batch []*prepared) ([]*prepared, error) {
 	if one, ok := generationOf(s, batch); ok && !x.fresh.known(col.name, one) {
 		set, err := srv.Query(ctx, col.name, nil, one.expr(), []string{fieldID}, strongConsistency, client.WithLimit(1))
@@ -149,7 +148,7 @@ func (x *Index) replace(ctx context.Context, srv *server, col *collection, s ind
 	return absent, nil
 }
 
-// digests returns the stored content hashes of a batch's rows by primary key. Rows that are not stored have no entry.
+// digests maps primary keys to stored content hashes. Rows that aren't stored have no entry.
 func digests(ctx context.Context, srv *server, col *collection, batch []*prepared) (map[string]int64, error) {
 	set, err := srv.Query(ctx, col.name, nil, inExpr(fieldID, lists.Map(batch, func(p *prepared) string { return p.id })), []string{fieldID, fieldDigest}, strongConsistency, maxLimit)
 	if err != nil {
