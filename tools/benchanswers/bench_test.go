@@ -57,7 +57,7 @@ func TestATallyCountsWhatHolds(t *testing.T) {
 	}
 }
 
-// written creates a folder with a collection of four documents and one question about each.
+// written creates a folder with a collection: four documents, and a question about each.
 func written(t *testing.T) settings {
 	t.Helper()
 	folder := t.TempDir()
@@ -105,7 +105,7 @@ func TestPartsLeaveOutWhatAnswers(t *testing.T) {
 		}
 		got = append(got, line)
 	}
-	want := []string{"d0 d1 d2 d3 012", "d0 d2 1", "d0 d1 2"} // question 3 has no answer
+	want := []string{"d0 d1 d2 d3 012", "d0 d2 1", "d0 d1 2"} // question 3 is unanswerable
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -121,7 +121,7 @@ func TestASmallDatastoreIsAskedWhatItAnswersAndAsMuchThatItDoesNot(t *testing.T)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for size, want := range map[int]int{1: 1, 2: 1, 9: 0} { // number of foreign questions out of three
+	for size, want := range map[int]int{1: 1, 2: 1, 9: 0} { // foreign questions out of three
 		for seed := range uint64(20) {
 			documents, own, foreign := draw(c, size, rand.New(rand.NewPCG(seed, 0)))
 			if len(documents) != min(size, 4) {

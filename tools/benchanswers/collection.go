@@ -13,14 +13,14 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// collection is a document collection with gold answers to its questions. Questions without a gold answer are omitted.
+// collection is a document collection and the gold answers to its questions. Questions without one are omitted.
 type collection struct {
 	bench.Collection
 	documents []service.Document
-	gold      map[string][]string // gold answers by question; a right answer contains at least one
+	gold      map[string][]string // by question; a right answer contains at least one
 }
 
-// names returns the names of the requested collections, or of all with documents and answers if none is requested.
+// names returns the requested collections, or by default all that have documents and answers.
 func names(s settings) ([]string, error) {
 	found, err := bench.Collections(s.data, s.collections)
 	if err != nil || len(s.collections) > 0 {
@@ -98,17 +98,16 @@ type part struct {
 	has  func(i, n int) bool // whether the part contains document i out of n
 }
 
-// parts lists the subsets to measure for each collection. If every second document is left out, the remaining ones
-// still cover the missing ones' subjects. If a collection is ordered by subject, leaving out its second half removes
-// whole subjects.
+// parts lists the subsets to measure for each collection. Without every second document, the rest still cover most
+// subjects. If a collection is ordered by subject, dropping its second half removes whole subjects.
 var parts = []part{
 	{"all", func(int, int) bool { return true }},
 	{"every second document", func(i, _ int) bool { return i%2 == 0 }},
 	{"first half", func(i, n int) bool { return i < n/2 }},
 }
 
-// selectFrom returns the part's documents and the questions to ask about them. If the part leaves out documents, it
-// returns only questions that none of its documents answers.
+// selectFrom returns the part's documents and the questions to ask about them. Unless the part is the whole collection,
+// those are the questions that its documents don't answer.
 func (p part) selectFrom(c collection) (documents []service.Document, questions []eval.Question) {
 	in := map[string]bool{}
 	for i, d := range c.documents {

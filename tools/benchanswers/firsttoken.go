@@ -20,10 +20,9 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// measureFirstToken measures how long agents with different settings take to return their first token when the chat
-// model answers at once. The model is a server on loopback that speaks OpenAI's protocol. All agents search the same
-// documents. The agents are asked each question in turn, so they run under the same load and their delays can be
-// compared question by question.
+// measureFirstToken measures how long agents with different settings take to return their first token if the chat model
+// answers at once. The model is a loopback server that speaks OpenAI's protocol. All agents search the same documents
+// and take turns on each question, so they run under the same load, and delays can be compared question by question.
 func measureFirstToken(ctx context.Context, s settings, out, errs io.Writer) (err error) {
 	set, err := loadSet(s.set)
 	if err != nil {
@@ -46,7 +45,7 @@ func measureFirstToken(ctx context.Context, s settings, out, errs io.Writer) (er
 		questions = questions[:min(s.questions, len(questions))]
 	}
 	var profiling errgroup.Group
-	for round := range s.rounds + 1 { // the first round fills the caches
+	for round := range s.rounds + 1 { // round 0 only fills the caches
 		if round == 1 && s.profile != "" {
 			profiling.Go(func() error { return writeProfile(ctx, variants[0].service, s.profile) })
 		}
@@ -74,7 +73,7 @@ func measureFirstToken(ctx context.Context, s settings, out, errs io.Writer) (er
 	return nil
 }
 
-// adminKey is the operator's API key, which is needed to record the service's CPU profile.
+// adminKey is the operator's API key, needed for the service's CPU profile.
 const adminKey = "operator-of-the-benchmark"
 
 // writeProfile records a ten-second CPU profile of the service in a file for `go tool pprof`.
@@ -105,20 +104,20 @@ func percentile95(values []float64) float64 {
 	return sorted[len(sorted)*95/100]
 }
 
-// variant is an agent whose delays are measured.
+// variant is an agent to measure.
 type variant struct {
 	name    string
 	agent   string
 	service *bench.Service
 	delays  map[string][]float64 // milliseconds, by question
-	plans   map[string]bool      // questions for which the model was asked for a plan
+	plans   map[string]bool      // questions with a search plan from the model
 	planned int                  // number of these questions
 }
 
-// startVariants starts the service with all of the set's documents and creates the agents. The first agent neither
-// plans searches nor marks unsupported sentences. If the settings name another program, startVariants starts that as
-// well, with the same documents, and its default agent is the last variant. The caller must call the returned function,
-// even if startVariants fails.
+// startVariants starts the service with all of the set's documents and creates the agents. The first one neither plans
+// searches nor marks unsupported sentences. If the settings name another program, it also starts that, with the same
+// documents, and adds its default agent as the last variant. The caller must call the returned function even on an
+// error.
 func startVariants(ctx context.Context, s settings, set questionSet, model string) (variants []*variant, closed func() error, err error) {
 	var closers []func() error
 	closed = func() (err error) {
@@ -166,7 +165,7 @@ func startVariants(ctx context.Context, s settings, set questionSet, model strin
 	return variants, closed, nil
 }
 
-// ask asks a question and, if `counts` is true, records the time until the first piece of the answer arrives.
+// ask asks a question and, if `counts` is true, records the time to the answer's first piece.
 func (v *variant) ask(ctx context.Context, model *immediateModel, q setQuestion, counts bool) error {
 	before := model.plans.Load()
 	begun := time.Now()
@@ -187,14 +186,13 @@ func (v *variant) ask(ctx context.Context, model *immediateModel, q setQuestion,
 	return nil
 }
 
-// those returns the questions for which this variant's agent asked the model for a search plan. If `planned` is false,
-// it returns the others.
+// those returns the questions for which this agent did or, if `planned` is false, didn't ask the model for a search
+// plan.
 func (v *variant) those(questions []setQuestion, planned bool) []setQuestion {
 	return slices.DeleteFunc(slices.Clone(questions), func(q setQuestion) bool { return v.plans[q.ID] != planned })
 }
 
-// write writes a table row with this variant's delays for the questions. The row also has the median difference from
-// the delays of `than`, question by question.
+// write writes a table row with this variant's delays, and their median difference from `than`, question by question.
 func (v *variant) write(out io.Writer, name string, questions []setQuestion, than *variant) {
 	if len(questions) == 0 {
 		return
@@ -207,7 +205,7 @@ func (v *variant) write(out io.Writer, name string, questions []setQuestion, tha
 	fmt.Fprintf(out, "| %s | %d | %.2f | %.2f | %s |\n", name, len(questions), bench.Median(all), percentile95(all), bench.Figure("%+.2f", bench.Median(differences)))
 }
 
-// immediateModel is a server that speaks OpenAI's protocol and answers at once.
+// immediateModel is a server that speaks OpenAI's protocol and answers immediately.
 type immediateModel struct {
 	server  *http.Server
 	address string
@@ -225,7 +223,7 @@ func startModel(ctx context.Context) (*immediateModel, error) {
 	return m, nil
 }
 
-// ServeHTTP answers a chat completion request with a stream that contains the whole answer in one piece.
+// ServeHTTP streams the answer to a chat completion request, all in one piece.
 func (m *immediateModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var asked struct {
 		Messages []struct{ Content string }
@@ -254,7 +252,7 @@ func (m *immediateModel) send(w http.ResponseWriter, delta any, finish *string) 
 		"id": "chatcmpl-1", "object": "chat.completion.chunk", "model": "immediate",
 		"choices": []any{map[string]any{"index": 0, "delta": delta, "finish_reason": finish}},
 	})
-	if err == nil { // the service notices if a piece is missing
+	if err == nil { // the service will notice a missing piece
 		_, _ = fmt.Fprintf(w, "data: %s\n\n", chunk)
 		_ = http.NewResponseController(w).Flush()
 	}

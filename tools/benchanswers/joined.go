@@ -15,34 +15,34 @@ import (
 
 const (
 	joinedParts = 2  // parts per joined question
-	searched    = 10 // fragments used to compose an answer
+	searched    = 10 // fragments that an answer is composed from
 )
 
 // fault says why an answer lacks the gold answer to one part of a joined question.
 type fault string
 
-// Possible faults, in the order of the steps that produce an answer, from dividing the question to quoting a fragment.
+// Possible faults, in the order of the steps towards an answer, from splitting the question to quoting a fragment.
 const (
-	notDivided   fault = "not divided"   // the syntax does not split the question into its parts
-	notFound     fault = "not found"     // no fragment found contains the gold answer
-	partDeclined fault = "declined"      // the answer says that the documents do not answer the part or the question
+	notDivided   fault = "not divided"   // the question was not split into its parts
+	notFound     fault = "not found"     // no retrieved fragment contains the gold answer
+	partDeclined fault = "declined"      // according to the answer, the documents don't answer the part or the question
 	otherText    fault = "other passage" // the answer cites no fragment with the gold answer
-	cutOff       fault = "cut"           // the answer cites such a fragment but quotes another part of it
+	cutOff       fault = "cut"           // the answer cites such a fragment, but quotes something else from it
 )
 
 var faults = []fault{notDivided, notFound, partDeclined, otherText, cutOff}
 
-// joinedResult holds the figures for a collection's joined questions.
+// joinedResult is a collection's result for joined questions.
 type joinedResult struct {
 	name     string
-	all      int // questions whose parts are all answered
-	some     int // questions with at least one answered part
+	all      int // questions with all parts answered
+	some     int // questions with at least one part answered
 	declined int
-	faults   map[fault]int // parts without their gold answer
+	faults   map[fault]int // parts without their gold answer, by fault
 }
 
-// measureAllJoined asks questions made by joining two questions from a collection. It prints how many answers contain a
-// gold answer to both parts, and why the other answers do not.
+// measureAllJoined joins pairs of a collection's questions and asks them. It prints how many answers contain both gold
+// answers, and why the others don't.
 func measureAllJoined(ctx context.Context, s settings, b *bench.Service, wanted []string, out, errs io.Writer) error {
 	var results []joinedResult
 	for _, name := range wanted {
@@ -105,8 +105,7 @@ func measureJoined(ctx context.Context, s settings, b *bench.Service, c collecti
 	return r, nil
 }
 
-// add counts the answer to a joined question. It returns one fault per part, or "" if the answer contains the gold
-// answer to that part.
+// add counts the answer to a joined question. It returns a fault per part, "" for parts with their gold answer.
 func (r *joinedResult) add(e exchange, q bench.Joined, gold map[string][]string) []fault {
 	missing := make([]fault, len(q.Parts))
 	text, held := quoted(e.answer.Text), 0
@@ -130,7 +129,7 @@ func (r *joinedResult) add(e exchange, q bench.Joined, gold map[string][]string)
 	return missing
 }
 
-// fault says why the answer lacks the gold answer to part i of the question.
+// fault returns why the answer lacks part i's gold answer.
 func (e exchange) fault(q bench.Joined, i int, gold []string) fault {
 	parts := question.Parts(q.Text)
 	declined := len(e.answer.Sources) == 0 || i < len(parts) && strings.Contains(e.answer.Text, strings.TrimRight(parts[i].Text, "?"))
@@ -148,7 +147,7 @@ func (e exchange) fault(q bench.Joined, i int, gold []string) fault {
 	}
 }
 
-// contains reports whether any fragment contains any gold answer.
+// contains reports whether any of the fragments contains a gold answer.
 func contains(fragments []service.Fragment, gold []string) bool {
 	for _, f := range fragments {
 		if containsAnswer(f.Text, gold) {

@@ -23,18 +23,18 @@ type settings struct {
 	api         string
 	data        string
 	answers     string
-	collections []string // empty: all with answers
-	questions   int      // maximum per collection; 0: all
+	collections []string // default: all with answers
+	questions   int      // maximum per collection; 0 means all
 	small       bool     // measure small datastores instead of whole collections
-	joined      bool     // ask pairs of questions as one
-	seed        uint64   // with joined: random seed for choosing pairs
+	joined      bool     // ask joined pairs of questions
+	seed        uint64   // for joined: seed for choosing pairs
 	set         string   // folder with a question set to measure instead of collections
-	half        string   // half of the set to measure; "": both
-	wrong       bool     // print wrong answers to the set's questions or to joined questions
-	firstToken  bool     // measure the delay until a chat model's first token
-	rounds      int      // with firstToken: how often each question is asked
-	profile     string   // with firstToken: file for the service's profile; "": none
-	base        string   // with firstToken: another program to compare with; "": none
+	half        string   // half of the set to measure; "" means both
+	wrong       bool     // print wrong answers (question sets and joined questions)
+	firstToken  bool     // measure the time to a chat model's first token
+	rounds      int      // for firstToken: how often to ask each question
+	profile     string   // for firstToken: file for the service's profile, if any
+	base        string   // for firstToken: another program to compare with, if any
 	keep        string
 	write       string
 }

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// containsAnswer reports whether a text contains one of the answers, ignoring case and punctuation. In scripts with
-// spaces, only whole words match.
+// containsAnswer reports whether a text contains one of the answers, ignoring case and punctuation. Unless the script
+// is written without spaces, only whole words match.
 func containsAnswer(text string, answers []string) bool {
 	words := normalizeWords(text)
 	for _, a := range answers {
@@ -40,7 +40,7 @@ func unspaced(r rune) bool {
 // mark matches a citation, such as [1].
 var mark = regexp.MustCompile(`\[\d{1,3}\]`)
 
-// quoted returns the part of an answer taken from the documents, without the introductory sentence and the citations.
+// quoted returns an answer without its introductory sentence and citations, i.e. the text taken from the documents.
 func quoted(answer string) string {
 	if _, after, ok := strings.Cut(answer, "\n\n"); ok {
 		answer = after

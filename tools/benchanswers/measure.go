@@ -82,8 +82,8 @@ func measureCollection(ctx context.Context, b *bench.Service, c collection, errs
 	return r, nil
 }
 
-// askAll asks an agent all questions and returns the answers in the same order. If `top` is true, it also retrieves the
-// best fragment for each question.
+// askAll asks an agent all questions and returns the answers in order. If `top` is true, it also retrieves each
+// question's best fragment.
 func askAll(ctx context.Context, b *bench.Service, store, agent string, questions []eval.Question, top bool) ([]exchange, error) {
 	asked := make([]exchange, len(questions))
 	group, gctx := errgroup.WithContext(ctx)
@@ -97,10 +97,10 @@ func askAll(ctx context.Context, b *bench.Service, store, agent string, question
 	return asked, group.Wait()
 }
 
-// exchange holds the answer to a question and the best fragment for it.
+// exchange is a question's answer and best fragment.
 type exchange struct {
 	answer service.Answer
-	top    []service.Fragment // only the best fragment
+	top    []service.Fragment // at most the best one
 }
 
 func ask(ctx context.Context, b *bench.Service, store, agent string, q eval.Question, top bool) (e exchange, err error) {
@@ -115,8 +115,8 @@ func ask(ctx context.Context, b *bench.Service, store, agent string, q eval.Ques
 	return e, nil
 }
 
-// fill creates a datastore with the documents, waits until they are searchable, and creates an agent for it. It returns
-// the ids of both.
+// fill creates a datastore with the documents, waits until they are searchable, and creates an agent. It returns the
+// ids of the datastore and the agent.
 func fill(ctx context.Context, b *bench.Service, name string, documents []service.Document) (store, agent string, err error) {
 	made, err := b.CreateDatastore(ctx, service.NewDatastore{Name: name})
 	if err != nil {
@@ -129,24 +129,24 @@ func fill(ctx context.Context, b *bench.Service, name string, documents []servic
 	return made.ID, agent, err
 }
 
-// result holds the figures for one collection.
+// result is the result for one collection.
 type result struct {
 	name     string
 	answered tally
-	foreign  []tally // one for each part without the answers
+	foreign  []tally // one per part that leaves out the answers
 }
 
-// tally sums up the results for several questions.
+// tally sums up the results of several questions.
 type tally struct {
 	questions  int
-	answered   int // answered questions
+	answered   int // questions that got an answer
 	held       int // answers with a gold answer
 	cited      int // cited fragments
 	citedGold  int // cited fragments from documents with the answer
-	characters int // total length of the answers, in characters
+	characters int // in all answers
 	topHeld    int // questions whose best fragment contains a gold answer
 	topGold    int // questions whose best fragment is from a document with the answer
-	topLength  int // total length of the best fragments, in characters
+	topLength  int // characters in all best fragments
 }
 
 func (t *tally) add(e exchange, gold []string, relevant map[string]int) {
@@ -177,7 +177,7 @@ func (t *tally) add(e exchange, gold []string, relevant map[string]int) {
 	}
 }
 
-// refusals counts the questions not answered by the documents, and how many of these got an answer anyway.
+// refusals counts the questions that the documents don't answer, and how many got an answer anyway.
 func refusals(asked []exchange) (t tally) {
 	for _, e := range asked {
 		t.questions++

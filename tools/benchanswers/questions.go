@@ -47,7 +47,7 @@ type setQuestion struct {
 	wrong *regexp.Regexp
 }
 
-// half returns the half of the set that the question belongs to.
+// half returns the half of the set with this question.
 func (q setQuestion) half() string { return path.Dir(q.Document) }
 
 // questionSet is a set of questions about documents.
@@ -56,8 +56,8 @@ type questionSet struct {
 	questions []setQuestion
 }
 
-// loadSet reads a question set from a folder, which contains the file questions.jsonl and a folder with documents for
-// each half of the set.
+// loadSet reads a question set from a folder, which contains questions.jsonl and a folder of documents for each half of
+// the set.
 func loadSet(folder string) (set questionSet, err error) {
 	if set.documents, err = filepath.Glob(filepath.Join(folder, "*", "*")); err != nil {
 		return set, err
@@ -102,7 +102,7 @@ func (q *setQuestion) compile() (err error) {
 	return nil
 }
 
-// statedFacts returns how many of the expected facts a text states, or 0 if it states something wrong.
+// statedFacts returns how many of the expected facts a text states, or 0 if it says something wrong.
 func (q setQuestion) statedFacts(text string) int {
 	text = strings.Join(strings.Fields(text), " ")
 	if q.wrong != nil && q.wrong.MatchString(text) {
@@ -166,7 +166,7 @@ func measureSet(ctx context.Context, s settings, out, errs io.Writer) (err error
 	return nil
 }
 
-// fillSet creates a datastore with all of a set's documents and an agent for it. It returns the ids of both.
+// fillSet creates a datastore with all of a set's documents and an agent. It returns the ids of both.
 func fillSet(ctx context.Context, b *bench.Service, set questionSet) (store, agent string, err error) {
 	made, err := b.CreateDatastore(ctx, service.NewDatastore{Name: "question set"})
 	if err != nil {
@@ -188,8 +188,8 @@ func fillSet(ctx context.Context, b *bench.Service, set questionSet) (store, age
 	return made.ID, agent, err
 }
 
-// converse starts a conversation, asks the earlier questions and then the question itself, and returns the answer to
-// the last one. It also retrieves the best fragment for the question.
+// converse starts a conversation, asks the earlier questions and then the actual one, and returns its answer and best
+// fragment.
 func converse(ctx context.Context, b *bench.Service, store, agent string, q setQuestion) (e exchange, err error) {
 	for _, text := range append(slices.Clone(q.History), q.Question) {
 		if e.answer, err = b.Continue(ctx, agent, e.answer.ConversationID, text); err != nil {
@@ -210,19 +210,19 @@ func topText(e exchange) string {
 	return e.top[0].Text
 }
 
-// setTally sums up the figures for one kind of question.
+// setTally sums up the results for one kind of question.
 type setTally struct {
 	questions int
-	right     int // answered with all facts; for near misses: declined
+	right     int // answered with all facts; near misses: declined
 	partly    int // answered with some facts
 	declined  int
 	topRight  int // the best fragment contains all facts
 
-	lengths    []float64 // lengths of the answers, in characters
+	lengths    []float64 // of the answers, in characters
 	topLengths []float64
 }
 
-// add counts a question and reports whether its answer was right.
+// add counts a question and reports whether its answer is right.
 func (t *setTally) add(q setQuestion, e exchange) bool {
 	t.questions++
 	top := topText(e)
@@ -250,8 +250,8 @@ func (t *setTally) add(q setQuestion, e exchange) bool {
 	return false
 }
 
-// writeSet writes the table for a set. It has a row for each half and kind, and one for all answerable questions in
-// each half.
+// writeSet writes the table for a set. It has one row per half and kind, plus one per half for all answerable
+// questions.
 func writeSet(out io.Writer, tallies map[string]*setTally) {
 	bench.Header(out, 2, "half", "kind", "questions", "answer right", "some fact", "declined", "characters (median)", "best fragment right", "characters (median)")
 	row := func(name string, t *setTally) {
@@ -279,7 +279,7 @@ func writeSet(out io.Writer, tallies map[string]*setTally) {
 	}
 }
 
-// plus returns the sum of two tallies.
+// plus adds up two tallies.
 func (t setTally) plus(other setTally) setTally {
 	return setTally{
 		questions: t.questions + other.questions, right: t.right + other.right, partly: t.partly + other.partly,

@@ -91,7 +91,7 @@ func TestTheTableOfASetCountsEachKind(t *testing.T) {
 	tallies := make(map[string]*setTally)
 	for _, c := range []struct {
 		q     setQuestion
-		text  string // "": declined
+		text  string // "" means declined
 		top   string
 		right bool
 	}{

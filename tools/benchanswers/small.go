@@ -12,32 +12,32 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// smallSizes are datastore sizes typical of new users. The numbers of datastores are chosen so that each size has about
-// the same total number of documents.
+// smallSizes are typical datastore sizes of new users. The numbers of datastores give each size about the same total
+// number of documents.
 var smallSizes = []struct{ documents, datastores int }{{1, 48}, {3, 16}, {8, 8}, {30, 3}}
 
 const (
-	smallSeed      = 7 // fixed random seed, so that each run draws the same datastores
-	smallQuestions = 4 // maximum number of questions per document, so that no document dominates
+	smallSeed      = 7 // fixed, so that each run draws the same datastores
+	smallQuestions = 4 // maximum per document, so that no document dominates
 )
 
-// smallResult holds the figures for datastores of one size.
+// smallResult is the result for datastores of one size.
 type smallResult struct {
 	name      string
-	documents int // documents per datastore
+	documents int // per datastore
 	own       tally
-	foreign   tally // questions about documents missing from the datastore
+	foreign   tally // questions about documents in other datastores
 }
 
-// draw picks random documents for a datastore. It returns them together with questions they answer (`own`) and the same
-// number of questions they do not answer (`foreign`).
+// draw picks random documents for a datastore. It also returns the questions that they answer (`own`) and as many that
+// they don't (`foreign`).
 func draw(c collection, size int, random *rand.Rand) (documents []service.Document, own, foreign []eval.Question) {
 	in := map[string]bool{}
 	for _, i := range random.Perm(len(c.documents))[:min(size, len(c.documents))] {
 		documents = append(documents, c.documents[i])
 		in[c.documents[i].CustomID] = true
 	}
-	of := map[string]int{} // questions by document
+	of := map[string]int{} // by document
 	for _, i := range random.Perm(len(c.Questions)) {
 		q := c.Questions[i]
 		answering := ""
@@ -75,7 +75,7 @@ func measureAllSmall(ctx context.Context, s settings, b *bench.Service, wanted [
 	return nil
 }
 
-// measureSmall creates datastores of each size from a collection and asks answerable and unanswerable questions.
+// measureSmall creates datastores of each size from a collection and asks questions that they can and can't answer.
 func measureSmall(ctx context.Context, b *bench.Service, c collection, errs io.Writer) ([]smallResult, error) {
 	var out []smallResult
 	for _, size := range smallSizes {
@@ -104,7 +104,7 @@ func measureSmall(ctx context.Context, b *bench.Service, c collection, errs io.W
 	return out, nil
 }
 
-// writeSmall writes the table for small datastores, with the mean for each size.
+// writeSmall writes the table for small datastores, including the mean for each size.
 func writeSmall(out io.Writer, results []smallResult) {
 	bench.Header(out, 1, "collection", "documents", "questions", "answer held", "answered", "of others: declined")
 	row := func(name string, r smallResult) {
@@ -126,7 +126,7 @@ func writeSmall(out io.Writer, results []smallResult) {
 	}
 }
 
-// plus returns the sum of two tallies. It adds only the figures shown in the table.
+// plus adds up two tallies, but only the figures in the table.
 func (t tally) plus(other tally) tally {
 	t.questions += other.questions
 	t.answered += other.answered

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// writeFigures writes a table with a row for each collection and a row with the unweighted means.
+// writeFigures writes a table with one row per collection and one with the unweighted means.
 func writeFigures(out io.Writer, results []result) {
 	bench.Header(out, 1, "collection", "questions", "answer held", "answered", "cited rightly", "characters", "top fragment: answer held", "right", "characters",
 		"declined: neighbours only", "declined: other half")
@@ -26,7 +26,7 @@ func writeFigures(out io.Writer, results []result) {
 				means[i], n = means[i]+v, n+1
 			}
 		}
-		means[i] /= float64(n) // NaN if no collection has this figure
+		means[i] /= float64(n) // NaN if no collection has one
 	}
 	writeRow(out, "**mean**", "", means)
 }
@@ -42,7 +42,7 @@ func writeRow(out io.Writer, name, questions string, v [columns]float64) {
 	fmt.Fprintln(out)
 }
 
-// values returns a row's figures. A figure is NaN if no question counts towards it.
+// values returns a row's figures. A figure is NaN if it isn't based on any questions.
 func (r result) values() [columns]float64 {
 	a := r.answered
 	return [columns]float64{

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Size of the generated book used to measure memory.
+// Size of the generated book for measuring memory.
 const (
 	bookPages      = 2000
 	bookCharacters = 3000 // per page
@@ -18,8 +18,8 @@ const (
 // bookFonts are the book's fonts: headings, text, notes and listings.
 var bookFonts = []string{"Helvetica-Bold", "Times-Roman", "Times-Italic", "Courier"}
 
-// writeBook writes a PDF with the given number of pages. Each page has a heading, text, a note and a listing, all in
-// different fonts. The words are made up, but the same in each run.
+// writeBook writes a PDF in which each page has a heading, text, a note and a listing, all in different fonts. The
+// words are made up, but the same in each run.
 func writeBook(path string, pages int) error {
 	r := rand.New(rand.NewPCG(1, 2))
 	var b bytes.Buffer
@@ -89,7 +89,7 @@ func bookPage(r *rand.Rand, number int) string {
 	return b.String()
 }
 
-// words returns a line of made-up words, about `length` characters long.
+// words returns a line of about `length` characters of made-up words.
 func words(r *rand.Rand, length int) string {
 	const syllables = "ba re ti lo mu ka de si no pu ga le vi to ru fa me ni so du"
 	parts := strings.Fields(syllables)

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// usedTime returns the total CPU time of the given processes, ignoring those that have exited.
+// usedTime returns the processes' total CPU time, ignoring those that have exited.
 func usedTime(pids ...int) (used time.Duration) {
 	for _, pid := range pids {
 		if t, err := bench.ProcessorTime(pid); err == nil {
@@ -18,7 +18,7 @@ func usedTime(pids ...int) (used time.Duration) {
 	return used
 }
 
-// resetPeaks resets each child's peak resident memory to its present value.
+// resetPeaks resets each child's peak resident memory to its current usage.
 func resetPeaks() {
 	for _, pid := range bench.Children() {
 		// Ignore the error: the child may have just exited.
@@ -26,8 +26,8 @@ func resetPeaks() {
 	}
 }
 
-// childPeak returns the highest peak resident memory of any child since resetPeaks, in bytes, or 0 if there is no
-// child.
+// childPeak returns the highest peak resident memory, in bytes, of any child since resetPeaks. It returns 0 if there
+// are no children.
 func childPeak() (peak int64) {
 	for _, pid := range bench.Children() {
 		if m, err := bench.Memory(pid, bench.PeakMemory); err == nil {

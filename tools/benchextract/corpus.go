@@ -19,10 +19,10 @@ type document struct {
 	path string
 }
 
-// Maximum number of bytes to read from a file.
+// Files are read up to this size in bytes.
 const maxDocument = 256 << 20
 
-// content returns the file's content. Web pages are stored as gzip, so it decompresses them.
+// content returns the file's content. Saved web pages are gzipped, so it decompresses them.
 func (d document) content() ([]byte, error) {
 	f, err := os.Open(d.path)
 	if err != nil {
@@ -50,11 +50,10 @@ const (
 	kindTestdata = "testdata"
 )
 
-// anchors lists the suffixes of the reference texts, which are stored next to the documents. Most of them come from
-// other extractors.
+// Suffixes of the reference texts, which are stored next to the documents. Most come from other extractors.
 var anchors = []string{".pdftotext.txt", ".tika.txt", ".pymupdf.txt", ".markitdown.txt", ".pandoc.txt", ".pypptx.txt", ".openpyxl.txt", ".lxml.txt", ".gold.txt"}
 
-// documents returns the repository's samples, and the documents and web pages in the benchmark data folder.
+// documents returns the repository's samples, plus the documents and web pages in the benchmark data folder.
 func documents(s settings, errs io.Writer) (samples, shared, pages []document, err error) {
 	if samples, err = listDocuments(s.documents, kindTestdata); err != nil {
 		return nil, nil, nil, err
@@ -123,7 +122,7 @@ func listDocuments(folder, kind string) ([]document, error) {
 	return docs, nil
 }
 
-// filterKind returns the documents of one kind, or all if `kind` is "".
+// filterKind returns the documents of one kind, or all of them if `kind` is "".
 func filterKind(docs []document, kind string) []document {
 	return slices.DeleteFunc(docs, func(d document) bool { return kind != "" && d.kind != kind })
 }

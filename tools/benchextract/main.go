@@ -30,11 +30,11 @@ type settings struct {
 	torture   tortureSettings
 }
 
-// allParts are the available measurements.
+// allParts lists the available measurements.
 var allParts = []string{"score", "speed", "memory", "office", "rectangles"}
 
 func main() {
-	extract.RunChildIfAsked() // does not return in a process that reads documents
+	extract.RunChildIfAsked() // doesn't return in a child process that reads documents
 	bench.Main("benchextract", run)
 }
 

@@ -21,7 +21,7 @@ func measure(ctx context.Context, s settings, out, errs io.Writer) error {
 		return err
 	}
 	var python string
-	if !slices.Equal(s.parts, []string{"rectangles"}) { // this part needs neither of these
+	if !slices.Equal(s.parts, []string{"rectangles"}) { // which needs neither
 		if _, err := os.Stat(s.ingestor); err != nil {
 			return fmt.Errorf("the program to measure: %w; make build builds it", err)
 		}
@@ -60,8 +60,7 @@ func measure(ctx context.Context, s settings, out, errs io.Writer) error {
 	return bench.Publish(out, s.write, "bench-extract", text.String())
 }
 
-// readSamples runs the measured program on the repository's sample documents. If the program cannot read one of them,
-// readSamples returns an error.
+// readSamples runs the measured program on the repository's samples. It returns an error if one of them is unreadable.
 func readSamples(ctx context.Context, s settings, samples []document, out io.Writer) error {
 	folder, err := os.MkdirTemp("", "benchextract-")
 	if err != nil {

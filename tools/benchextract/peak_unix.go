@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// peakOf returns the peak resident memory, in bytes, of the process or its largest child, whichever is higher. Children
-// count once the process has waited for them.
+// peakOf returns the peak resident memory, in bytes, of the process or its largest child, whichever is higher. Only
+// children that the process has waited for count.
 func peakOf(state *os.ProcessState) int64 {
 	use, ok := state.SysUsage().(*syscall.Rusage)
 	if !ok {

@@ -17,11 +17,11 @@ import (
 //go:embed peers.py
 var peersScript []byte
 
-// peerPackages are the Python packages to install: the extractors to compare with and a library for the scorer.
+// peerPackages are the Python packages to install: the other extractors, and a library for the scorer.
 var peerPackages = []string{"pymupdf", "pypdf", "pdfminer.six", "markitdown[docx,pptx,xlsx]", "rapidfuzz"}
 
 // pythonEnvironment installs peerPackages into the virtual environment in `dir` and returns the path to its Python. If
-// the installation fails, it writes the reason to `errs` and returns "", and the Python peers are skipped.
+// that fails, it writes the reason to `errs` and returns "", which skips the Python peers.
 func pythonEnvironment(ctx context.Context, dir string, errs io.Writer) string {
 	program, err := bench.InstallPython(ctx, dir, peerPackages, errs)
 	if err != nil {
@@ -31,15 +31,15 @@ func pythonEnvironment(ctx context.Context, dir string, errs io.Writer) string {
 	return program
 }
 
-// timing holds a tool's times.
+// timing is how long a tool took.
 type timing struct {
 	tool   string
-	read   map[string]cost // by file; only files that could be read
-	peak   int64           // peak resident memory of the largest process, in bytes; 0: not measured
-	absent string          // why the tool was not run; "" if it was
+	read   map[string]cost // by file, without unreadable ones
+	peak   int64           // of the largest process, in bytes; 0 if not measured
+	absent string          // why the tool was not run, or ""
 }
 
-// cost is the wall-clock time and CPU time spent on reading one or more files.
+// cost is the wall-clock and CPU time for reading one or more files.
 type cost struct{ wall, cpu time.Duration }
 
 // totalCost returns the total cost of reading `files`.
@@ -52,7 +52,7 @@ func (t timing) totalCost(files []string) cost {
 	return sum
 }
 
-// runPeer reads the files with a Python library, all in one process.
+// runPeer reads all files with a Python library in one process.
 func runPeer(ctx context.Context, program, tool string, files []string) timing {
 	t := timing{tool: tool, read: map[string]cost{}}
 	if program == "" {
@@ -86,7 +86,7 @@ func runPeer(ctx context.Context, program, tool string, files []string) timing {
 	return t
 }
 
-// runEach starts a program for each file.
+// runEach starts a process per file.
 func runEach(ctx context.Context, tool string, files []string, command func(file string) []string) timing {
 	t := timing{tool: tool, read: map[string]cost{}}
 	if _, err := exec.LookPath(command("")[0]); err != nil {

@@ -12,11 +12,10 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// coveredShare is the minimum fraction of a glyph's box that must be inside the rectangles for the glyph to count as
-// covered.
+// A glyph counts as covered if at least this fraction of its box is inside the rectangles.
 const coveredShare = 0.9
 
-// quoteScore counts the letters and digits in quotations.
+// quoteScore counts letters and digits in quotations.
 type quoteScore struct {
 	quotes, exact             int // exact quotations were compared glyph by glyph
 	letters, covered, foreign int
@@ -35,7 +34,7 @@ func (s *quoteScore) row(out io.Writer, name string) {
 	fmt.Fprintf(out, "| %s | %d | %d | %s | %s |\n", name, s.quotes, s.letters, bench.Figure("%.3f", bench.Share(s.covered, s.letters)), bench.Figure("%.3f", bench.Share(s.foreign, s.letters)))
 }
 
-// letters returns a text's letters and digits in compatibility form, without accents.
+// letters returns a text's letters and digits in compatibility form and without accents.
 func letters(text string) []rune {
 	var out []rune
 	for _, r := range norm.NFKD.String(text) {
@@ -46,16 +45,16 @@ func letters(text string) []rune {
 	return out
 }
 
-// pageLetter is a letter on a page. It records whether the letter is inside a quotation's rectangles.
+// pageLetter is a letter on a page, and whether it is inside a quotation's rectangles.
 type pageLetter struct {
 	r       rune
 	inside  bool // the rectangles cover the glyph
-	touched bool // the middle of the glyph is in a rectangle
-	ends    bool // it is the last letter of a word
+	touched bool // a rectangle contains the glyph's middle
+	ends    bool // last letter of a word
 	char    quotedChar
 }
 
-// scoreQuotation compares a quotation with the text on its page and the neighbouring pages.
+// scoreQuotation compares a quotation with the text on its page and on neighbouring pages.
 func scoreQuotation(q quotation, pages map[int][]quotedChar) quoteScore {
 	var page []pageLetter
 	for number := q.page - quotedNeighbour; number <= q.page+quotedNeighbour; number++ {
@@ -121,8 +120,8 @@ func scoreQuotation(q quotation, pages map[int][]quotedChar) quoteScore {
 	return s
 }
 
-// withoutRepeatedLabels removes labels that occurred earlier in the text. A label is the part of "label: value" before
-// the colon, for example a column name repeated in every row of a table.
+// withoutRepeatedLabels removes labels that have already occurred. A label is the part of "label: value" before the
+// colon, e.g. a column name that recurs in every table row.
 func withoutRepeatedLabels(text string) string {
 	var out strings.Builder
 	for line := range strings.SplitAfterSeq(text, "\n") {
@@ -136,8 +135,8 @@ func withoutRepeatedLabels(text string) string {
 	return out.String()
 }
 
-// covers compares a character's box with the rectangles. `inside` says whether the rectangles cover the box, and
-// `touched` whether one of them contains its middle.
+// covers compares a character's box with the rectangles: they may cover it (`inside`), or one may contain its middle
+// (`touched`).
 func covers(rectangles []domain.PageRectangle, c quotedChar) (inside, touched bool) {
 	share := 0.0
 	for _, r := range rectangles {
@@ -155,12 +154,12 @@ func covers(rectangles []domain.PageRectangle, c quotedChar) (inside, touched bo
 	return share >= coveredShare, touched
 }
 
-// coveredWords counts the letters in a quotation's words (`all`) and how many of them are inside the rectangles
-// (`covered`). If the quotation repeats a word, such as a column name, more often than the page does, the extra
-// repetitions do not count.
+// coveredWords counts the letters in a quotation's words (`all`) and those of them inside the rectangles (`covered`).
+// If the quotation repeats a word, e.g. a column name, more often than the page does, the extra repetitions don't
+// count.
 func coveredWords(text string, page []pageLetter) (all, covered int) {
 	onPage, inside := map[string]int{}, map[string]int{}
-	spare := map[rune]int{} // covered letters from words missing in the quotation
+	spare := map[rune]int{} // covered letters of words not in the quotation
 	var word []rune
 	whole := true
 	for _, l := range page {
@@ -198,7 +197,7 @@ func coveredWords(text string, page []pageLetter) (all, covered int) {
 		}
 		parts = append(parts, rest{runes})
 	}
-	for _, p := range parts { // words split up on the page, or missing
+	for _, p := range parts { // words that are split on the page, or missing
 		all += len(p.runes)
 		for _, r := range p.runes {
 			if spare[r] > 0 {

@@ -32,26 +32,26 @@ const (
 	rectangleSeed   = 31
 	shortestQuote   = 20 // in bytes
 	longestQuote    = 600
-	quotedNeighbour = 2 // number of pages compared before and after the quotation's page
+	quotedNeighbour = 2 // pages to compare before and after the quotation's
 )
 
-// quotation is a sentence or table row from a PDF, with Sluice's rectangles for it.
+// quotation is a sentence or table row from a PDF, and Sluice's rectangles for it.
 type quotation struct {
 	file, text string
 	page       int
 	rectangles []domain.PageRectangle
 }
 
-// quotedChar is a character on a page, at the position reported by PDFium.
+// quotedChar is a character on a page, at its position in PDFium.
 type quotedChar struct {
 	text           string
 	page, line     int
 	x0, y0, x1, y1 float64
 }
 
-// rectangles draws quotations from PDFs and checks which of their glyphs are inside the rectangles returned by Sluice.
-// The glyphs' positions come from PDFium and are independent of Sluice's: Sluice uses PDFium only for pages that its
-// own reader cannot decode, and even there it does not use the boxes of the visible shapes.
+// rectangles draws quotations from PDFs and checks which of their glyphs are inside Sluice's rectangles. The glyphs'
+// positions come from PDFium and are independent of Sluice's, which uses PDFium only for pages that its own reader
+// can't decode, and even there not for the boxes of the visible shapes.
 func rectangles(ctx context.Context, s settings, docs []document, out, errs io.Writer) error {
 	program, err := bench.InstallPython(ctx, s.venv, []string{"pypdfium2"}, errs)
 	if err != nil {
@@ -94,7 +94,7 @@ func rectangles(ctx context.Context, s settings, docs []document, out, errs io.W
 	return err
 }
 
-// quoteAll draws the quotations and has Sluice locate them. It also returns the time taken for each file.
+// quoteAll draws the quotations and has Sluice locate them. It also returns the time for each file.
 func quoteAll(ctx context.Context, x *extract.Extractor, docs []document) (quotes []quotation, took []time.Duration, err error) {
 	rng := rand.New(rand.NewPCG(rectangleSeed, 0))
 	docs = slices.DeleteFunc(slices.Clone(docs), func(d document) bool { return filepath.Ext(d.name) != ".pdf" })
@@ -142,7 +142,7 @@ func quoteAll(ctx context.Context, x *extract.Extractor, docs []document) (quote
 
 type drawnQuote struct{ passage extract.Passage }
 
-// draw returns n different sentences or table rows from a document's chunks, or fewer if there are not enough.
+// draw returns n different sentences or table rows from a document's chunks, or fewer if that's all there are.
 func draw(rng *rand.Rand, chunks []domain.Chunk, n int) (drawn []drawnQuote) {
 	var all []drawnQuote
 	for _, c := range chunks {
@@ -159,8 +159,7 @@ func draw(rng *rand.Rand, chunks []domain.Chunk, n int) (drawn []drawnQuote) {
 	return all[:min(n, len(all))]
 }
 
-// readChars uses PDFium to read the characters on each quotation's page and the neighbouring pages. The result is
-// indexed by file and page.
+// readChars uses PDFium to read the characters on each quotation's page and neighbouring pages, by file and page.
 func readChars(ctx context.Context, program string, quotes []quotation) (map[string]map[int][]quotedChar, error) {
 	type want struct {
 		File  string `json:"file"`

@@ -15,17 +15,17 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// If a document without text yields at least minTokens words, they count as junk.
+// At least minTokens words from a document without text count as junk.
 const minTokens = 20
 
-// extracted is what the measured program returned for a document.
+// extracted is what the measured program got from a document.
 type extracted struct {
 	failed bool
 	cause  string // error message
 }
 
-// extractAll runs the measured program on documents and writes the texts where the scorers expect them: KIND/FILE.txt,
-// without ".html" for web pages.
+// extractAll runs the measured program on documents and writes the texts to where the scorers expect them:
+// KIND/FILE.txt (for web pages, without ".html").
 func extractAll(ctx context.Context, s settings, docs []document, folder string) (map[string]extracted, error) {
 	results := map[string]extracted{}
 	for _, d := range docs {
@@ -70,7 +70,7 @@ type scoreRow struct {
 	words             int
 }
 
-// score extracts all documents and compares the texts with those from other extractors.
+// score extracts all documents and compares the texts with other extractors'.
 func score(ctx context.Context, s settings, python string, docs, pages []document, out, errs io.Writer) error {
 	if python == "" {
 		if python = "python3"; len(docs)+len(pages) > 0 {
@@ -143,7 +143,7 @@ func readScores(path string) ([]scoreRow, error) {
 	return rows, nil
 }
 
-// reportScores writes a table row for each kind of document and lists documents with suspicious results on `errs`.
+// reportScores writes a table row per kind of document and lists suspicious documents on `errs`.
 func reportScores(out, errs io.Writer, rows []scoreRow, results map[string]extracted) {
 	bench.Header(out, 1, "kind", "documents", "median", "mean", "below 0.5", "without text", "of these, rejected with a message", "given text")
 	var kinds []string

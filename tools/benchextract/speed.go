@@ -15,18 +15,18 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// Maximum number of pages per PDF in the speed comparison, so that one book does not dominate.
+// Maximum number of pages per PDF, so that one book doesn't dominate the speed comparison.
 const maxSpeedPages = 100
 
-// Number of pages in the generated book, which is used if only testdata is available.
+// Number of pages in the generated book, for when only testdata is available.
 const samplePages = 100
 
-// readWarm reads files with Sluice's extractor, in one child process that keeps running. It returns the times and the
-// number of pages in each file it could read.
+// readWarm reads files with Sluice's extractor in one long-lived child process. It returns each readable file's time
+// and number of pages.
 func readWarm(ctx context.Context, tool string, files []string) (timing, map[string]int, error) {
 	t := timing{tool: tool, read: map[string]cost{}}
 	x := extract.New(extract.Options{Concurrency: 1, Tesseract: "off", Log: slog.New(slog.DiscardHandler)})
-	// Start the child and load PDFium before timing, as in a running service.
+	// Start the child and load PDFium before the clock starts, as in a running service.
 	if _, err := x.Extract(ctx, extract.Request{Path: files[0]}); err != nil && extract.KindOf(err) == "" {
 		return t, nil, fmt.Errorf("reading %s: %w", files[0], err)
 	}
@@ -38,7 +38,7 @@ func readWarm(ctx context.Context, tool string, files []string) (timing, map[str
 			return t, nil, context.Cause(ctx)
 		}
 		after := usedTime(bench.Children()...)
-		if after < before { // a new child, whose time starts at 0, has replaced the old one
+		if after < before { // a new child with its own clock
 			before = 0
 		}
 		if err == nil {
@@ -49,7 +49,7 @@ func readWarm(ctx context.Context, tool string, files []string) (timing, map[str
 	return t, pages, x.Close()
 }
 
-// speed compares how many PDF pages per second several tools read from the same files in one run.
+// speed compares how many pages per second several tools read from the same PDFs in one run.
 func speed(ctx context.Context, s settings, python string, docs []document, out io.Writer) error {
 	var files []string
 	for _, d := range docs {
@@ -112,7 +112,7 @@ func speed(ctx context.Context, s settings, python string, docs []document, out 
 	return nil
 }
 
-// memory compares the tools' peak resident memory while reading a long PDF.
+// memory compares the tools' peak resident memory for a long PDF.
 func memory(ctx context.Context, s settings, python string, out io.Writer) error {
 	folder, err := os.MkdirTemp("", "benchextract-")
 	if err != nil {
@@ -175,7 +175,7 @@ func office(ctx context.Context, python string, docs []document, out io.Writer) 
 	return nil
 }
 
-// readByAll returns the files that every tool could read, ignoring tools that were not run.
+// readByAll returns the files that every tool could read, not counting tools that weren't run.
 func readByAll(timings []timing, files []string) []string {
 	var common []string
 	for _, f := range files {

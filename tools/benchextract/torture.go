@@ -23,7 +23,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// tortureSettings describe how documents are damaged and the limits for reading them.
+// tortureSettings says how to damage documents, and the limits for reading them.
 type tortureSettings struct {
 	keep    string
 	damage  extracttest.Damage
@@ -38,17 +38,16 @@ type outcome struct {
 	kind  extract.Kind
 	err   error
 	wall  time.Duration
-	cpu   time.Duration // the child's CPU time; 0: unknown, possibly because the child has exited
-	peak  int64         // the child's peak resident memory in bytes; 0: unknown
+	cpu   time.Duration // the child's CPU time; 0 if unknown, e.g. because the child has exited
+	peak  int64         // the child's peak resident memory in bytes; 0 if unknown
 	size  int
-	crash string // reason if a child died, a parser panicked or a limit was exceeded by far; otherwise ""
+	crash string // why a child died, a parser panicked or a limit was exceeded by far, or ""
 }
 
-// isHarmful reports whether reading the copy caused a crash, or an error that is not classified as the document's
-// fault.
+// isHarmful reports whether reading the copy caused a crash, or an error that doesn't count as the document's fault.
 func (o outcome) isHarmful() bool { return o.crash != "" || o.err != nil && o.kind == "" }
 
-// describe says what went wrong: the reason for the crash, or the error.
+// describe says what went wrong: the cause of the crash, or the error.
 func (o outcome) describe() string {
 	if o.crash != "" {
 		return o.crash
@@ -56,8 +55,8 @@ func (o outcome) describe() string {
 	return o.err.Error()
 }
 
-// tortureAll reads every document, whole and damaged. If any copy was harmful (see isHarmful) or resources leaked, it
-// returns an error.
+// tortureAll reads every document, intact and damaged. It returns an error if any copy was harmful (see isHarmful) or
+// resources leaked.
 func tortureAll(ctx context.Context, s settings, out, errs io.Writer) error {
 	samples, shared, pages, err := documents(s, errs)
 	if err != nil {
@@ -102,8 +101,8 @@ func tortureAll(ctx context.Context, s settings, out, errs io.Writer) error {
 	return nil
 }
 
-// tortureOne reads all damaged copies of a document and returns the outcomes, including crashes and exceeded limits. An
-// error means that the test itself failed.
+// tortureOne reads all damaged copies of a document and returns the outcomes, which include crashes and exceeded
+// limits. An error means that the test itself failed.
 func tortureOne(ctx context.Context, x *extract.Extractor, d document, s tortureSettings, deaths *crashLog) ([]outcome, error) {
 	data, err := d.content()
 	if err != nil {
@@ -136,7 +135,7 @@ func tortureOne(ctx context.Context, x *extract.Extractor, d document, s torture
 	return outcomes, nil
 }
 
-// keepFile stores a copy of a document that caused a failure, next to a text file that says what went wrong.
+// keepFile stores the copy of a document that caused a failure, with a text file that says what went wrong.
 func keepFile(folder string, o outcome, data []byte) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
@@ -147,15 +146,14 @@ func keepFile(folder string, o outcome, data []byte) error {
 	return errors.Join(os.WriteFile(name, data, 0o644), os.WriteFile(name+".why", []byte(o.what+"\n"+o.describe()+"\n"), 0o644))
 }
 
-// crashLog is an Extractor's log handler. It records warnings about children that died.
+// crashLog is an Extractor's log handler that records warnings about dead children.
 type crashLog struct{ last string }
 
 func (l *crashLog) Enabled(context.Context, slog.Level) bool { return true }
 func (l *crashLog) WithAttrs([]slog.Attr) slog.Handler       { return l }
 func (l *crashLog) WithGroup(string) slog.Handler            { return l }
 
-// Handle implements slog.Handler. It needs no lock, because documents are read one at a time by the goroutine that also
-// writes the log.
+// Handle implements slog.Handler. It needs no lock: documents are read one at a time, in the goroutine that logs.
 func (l *crashLog) Handle(_ context.Context, r slog.Record) error {
 	if r.Level < slog.LevelWarn {
 		return nil
@@ -174,7 +172,7 @@ func (l *crashLog) take() string {
 	return last
 }
 
-// findLeaks lists the processes, goroutines and files left over once all documents have been read.
+// findLeaks lists processes, goroutines and files that outlive reading.
 func findLeaks(temp string, goroutines int) []string {
 	var left []string
 	if pids := bench.Children(); len(pids) > 0 {
@@ -183,7 +181,7 @@ func findLeaks(temp string, goroutines int) []string {
 	if files, err := filepath.Glob(filepath.Join(temp, "*")); err != nil || len(files) > 0 {
 		left = append(left, fmt.Sprintf("files %v", files))
 	}
-	for range 100 { // goroutines may still be exiting
+	for range 100 { // goroutines may be about to exit
 		if runtime.NumGoroutine() <= goroutines {
 			return left
 		}
@@ -192,7 +190,7 @@ func findLeaks(temp string, goroutines int) []string {
 	return append(left, fmt.Sprintf("%d goroutines more than before", runtime.NumGoroutine()-goroutines))
 }
 
-// reportTorture writes the results and lists the slowest and largest documents.
+// reportTorture writes the results, including the slowest and largest documents.
 func reportTorture(out io.Writer, all []outcome, left []string, s tortureSettings) {
 	type count struct{ docs, copies, text, refused, harm int }
 	counts := map[string]*count{}
@@ -240,8 +238,7 @@ func reportTorture(out io.Writer, all []outcome, left []string, s tortureSetting
 	}
 }
 
-// writeTop sorts the outcomes by `order`. It then writes the first outcome for each document, for at most ten
-// documents.
+// writeTop sorts the outcomes by `order` and writes the first one of each document, for at most ten documents.
 func writeTop(out io.Writer, all []outcome, order func(a, b outcome) int) {
 	sorted := slices.Clone(all)
 	slices.SortStableFunc(sorted, order)

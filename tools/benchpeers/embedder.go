@@ -8,17 +8,17 @@ import (
 	"strconv"
 )
 
-// Model name returned by the embedding server along with the workload's vectors.
+// The embedding server's model. It returns the workload's vectors.
 const embeddingModel = "workload"
 
-// Prefix of the mark that identifies each row in its text. The row's number follows, as in item17.
+// Each row's text contains this mark with the row's number, as in item17.
 const itemMark = "item"
 
-// itemPattern matches a mark that identifies a row or a question.
+// itemPattern matches the mark of a row or question.
 var itemPattern = regexp.MustCompile(`\b(item|question|fresh)([0-9]+)\b`)
 
-// vectorOf returns the vector of the row or question whose mark comes first in the text, or a fixed unit vector if
-// there is no valid mark.
+// vectorOf returns the vector for the first row or question marked in the text, or a fixed unit vector if there is no
+// valid mark.
 func (w *workload) vectorOf(text string) []float32 {
 	if m := itemPattern.FindStringSubmatch(text); m != nil {
 		n, err := strconv.Atoi(m[2])
@@ -37,7 +37,7 @@ func (w *workload) vectorOf(text string) []float32 {
 	return none
 }
 
-// embed handles POST /v1/embeddings like an OpenAI-compatible embedding server, returning the workload's vectors.
+// embed handles POST /v1/embeddings like an OpenAI-compatible server, with the workload's vectors.
 func (w *workload) embed(rw http.ResponseWriter, r *http.Request) {
 	var asked struct {
 		Input  json.RawMessage `json:"input"`
@@ -71,7 +71,7 @@ func (w *workload) embed(rw http.ResponseWriter, r *http.Request) {
 		}
 	}
 	rw.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(rw).Encode(map[string]any{ // a client that disconnected needs no answer
+	_ = json.NewEncoder(rw).Encode(map[string]any{ // the client may have disconnected
 		"object": "list", "model": embeddingModel, "data": items, "usage": map[string]int{"prompt_tokens": 1, "total_tokens": 1},
 	})
 }

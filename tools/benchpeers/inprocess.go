@@ -19,8 +19,8 @@ import (
 
 // measureIndex opens a stopped service's index and searches it in this process, for comparison with stores that run in
 // the caller's process. It measures two depths: only the best topK results, and as many candidates as the service
-// retrieves before ranking. The measured time includes reading the texts of the best topK, but no embedding, ranking or
-// network transfer.
+// retrieves for ranking. The time includes reading the best topK's texts, but no embedding, ranking or network
+// transfer.
 func measureIndex(ctx context.Context, s settings, w *workload, dir, store string, errs io.Writer) (results []result, err error) {
 	fmt.Fprintln(errs, "Sluice's index in process: asking …")
 	began := time.Now()
@@ -90,10 +90,10 @@ func measureIndex(ctx context.Context, s settings, w *workload, dir, store strin
 	return results, nil
 }
 
-// Name in the tables for the index searched without the service.
+// Name in the tables for the index without its service.
 const inProcess = "Sluice's index, in process"
 
-// searchIndex searches the index, reads the texts of the best hits and returns their rows.
+// searchIndex searches the index, reads the best hits' texts and returns their rows.
 func searchIndex(ctx context.Context, x index.Index, space index.Space, q index.Query) ([]int, error) {
 	found, err := x.Search(ctx, space, q)
 	if err != nil {

@@ -20,16 +20,15 @@ var peersScript []byte
 //go:embed libraries.py
 var librariesScript []byte
 
-// store is a peer to compare Sluice with. It is either a set of Python packages or a Go module in a subfolder of this
-// command's folder.
+// store is a peer of Sluice: either Python packages, or a Go module in a subfolder of this command's.
 type store struct {
-	name     string // the peer's name in peers.py, or the module's folder
+	name     string // name in peers.py, or the module's folder
 	title    string
 	packages []string
 	module   bool
 }
 
-// Versions are pinned, so that figures from different days can be compared.
+// Versions are pinned to keep figures from different days comparable.
 var peers = []store{
 	{name: "chroma", title: "Chroma 1.5.9 (HNSW)", packages: []string{"chromadb==1.5.9"}},
 	{name: "chroma-server", title: "Chroma 1.5.9, its server over HTTP", packages: []string{"chromadb==1.5.9"}},
@@ -60,7 +59,7 @@ func peerNames() []string {
 	return names
 }
 
-// measurePeers fills and queries each requested peer. If a peer fails, its result says why.
+// measurePeers fills and queries each requested peer. If one fails, its result says why.
 func measurePeers(ctx context.Context, s settings, embedder, dir string, errs io.Writer) []result {
 	var results []result
 	for _, p := range peers {
@@ -95,7 +94,7 @@ func (p store) install(ctx context.Context, s settings, dir string, errs io.Writ
 	return program, nil
 }
 
-// measure fills the peer in one process and queries it in another, which opens the stored data.
+// measure fills the peer in one process and queries the stored data in another.
 func (p store) measure(ctx context.Context, s settings, program, embedder, dir string, errs io.Writer) (result, error) {
 	r := result{Name: p.title}
 	for _, step := range []string{"fill", "ask"} {

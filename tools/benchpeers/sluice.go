@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// measureSluice measures a service, then the stored index by itself.
+// measureSluice measures a service, and then its index alone.
 func measureSluice(ctx context.Context, s settings, w *workload, embedder, dir string, errs io.Writer) ([]result, error) {
 	service, store, err := measureService(ctx, s, w, embedder, dir, errs)
 	if err != nil {
@@ -105,15 +105,15 @@ func measureService(ctx context.Context, s settings, w *workload, embedder, dir 
 	return own, store, err
 }
 
-// fillSluice uploads the workload and stops the service once it is idle. It returns the datastore's id and the time
-// from the first upload until the service was idle.
+// fillSluice uploads the workload and stops the service once idle. It returns the datastore's id and the time from the
+// first upload until then.
 func fillSluice(ctx context.Context, s settings, w *workload, dir string, environ []string) (store string, took time.Duration, err error) {
 	svc, err := bench.Start(ctx, s.api, dir, environ...)
 	defer func() { err = errors.Join(err, svc.Close()) }()
 	if err != nil {
 		return "", 0, err
 	}
-	// Each chunk is one paragraph, because a single paragraph exceeds the target size and two would exceed the maximum.
+	// Each paragraph becomes one chunk: one exceeds the target size, and two would exceed the maximum.
 	made, err := svc.CreateDatastore(ctx, service.NewDatastore{Name: "peers", Chunking: &service.Chunking{TargetTokens: 64, MaxTokens: 480}})
 	if err != nil {
 		return "", 0, err
@@ -143,13 +143,13 @@ func fillSluice(ctx context.Context, s settings, w *workload, dir string, enviro
 	return made.ID, took, err
 }
 
-// waitIdle waits until a process has been idle for some seconds and returns when it became idle. The time until then
-// counts as filling, because it includes merges after the last write.
+// waitIdle waits until a process has been idle for some seconds and returns when that began. Until then, it was still
+// filling: it also merges after the last write.
 func waitIdle(ctx context.Context, pid int) (since time.Time, err error) {
 	const (
 		rest  = 4 * time.Second
 		every = 500 * time.Millisecond
-		busy  = every / 20 // slightly more than an idle service uses
+		busy  = every / 20 // slightly above an idle service's usage
 	)
 	since = time.Now()
 	before, err := bench.ProcessorTime(pid)
@@ -178,7 +178,7 @@ func waitIdle(ctx context.Context, pid int) (since time.Time, err error) {
 
 func documentID(n int) string { return fmt.Sprintf("document-%d", n) }
 
-// rowsOf returns the rows that the fragments come from, identified by the marks in their texts.
+// rowsOf returns the rows whose marks are in the fragments.
 func rowsOf(found []service.Fragment) []int {
 	var rows []int
 	for _, f := range found {
@@ -187,8 +187,8 @@ func rowsOf(found []service.Fragment) []int {
 	return rows
 }
 
-// rowsIn returns the rows whose marks are in a text. The measured times include this call, so it must be as fast as
-// reading a row number returned by another store.
+// rowsIn returns the rows marked in a text. It's part of the measured times, so it must be as fast as reading a row
+// number from another store's answer.
 func rowsIn(text string) (rows []int) {
 	for {
 		before, rest, found := strings.Cut(text, itemMark)
@@ -205,28 +205,28 @@ func rowsIn(text string) (rows []int) {
 	}
 }
 
-// asker asks one question and returns the rows found.
+// asker asks a question and returns the rows found.
 type asker func(ctx context.Context, q question) ([]int, error)
 
 // Numbers of concurrent clients.
 var clientCounts = []int{1, 8}
 
-// querySettings describes how a process is queried.
+// querySettings says how to query a process.
 type querySettings struct {
 	process   int // process id
 	one       asker
-	truth     func(question) []int // returns the correct rows; nil if unknown
-	questions []question           // asked in this order
-	once      bool                 // ask each question once; the first few only warm up
+	truth     func(question) []int // correct rows; nil if unknown
+	questions []question           // in the order to ask them
+	once      bool                 // ask each question once, after warming up with the first few
 	clients   int
 	limit     time.Duration
 }
 
-// Number of warm-up questions if each question is asked only once.
+// Number of questions for warming up if each question is asked only once.
 const warmupQuestions = 10
 
-// ask runs a.clients concurrent clients. Each asks the process one question after another until a.limit has passed or
-// the questions run out. If questions may be repeated, ask first asks each of them once, if there is time.
+// ask runs a.clients concurrent clients. Each one asks question after question until a.limit has passed or there are
+// none left. If questions may be repeated, ask begins by asking each of them once, if there is time.
 func ask(ctx context.Context, a querySettings) (figure, error) {
 	questions, warm := a.questions, len(a.questions)
 	load := loadtest.Load{Clients: a.clients, For: a.limit, Grace: time.Minute}

@@ -11,25 +11,25 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// result holds the figures for one store.
+// result is one store's figures.
 type result struct {
 	Name    string
-	Absent  string            // why it was not measured; "" if it was
+	Absent  string            // why it was not measured, or ""
 	Fill    float64           // seconds until all rows were searchable
 	Open    float64           // seconds until the first answer
 	Memory  int64             // anonymous memory when idle, in bytes
-	Figures map[string]figure // by kind of query and number of clients, for example "dense/1"
+	Figures map[string]figure // by kind of query and number of clients, e.g. "dense/1"
 }
 
-// figure holds the results for one kind of query.
+// figure is the result for one kind of query.
 type figure struct {
 	P50, P99 float64 // seconds
 	Rate     float64 // answers per second
-	CPU      float64 // seconds of CPU time per answer; 0: unknown
-	Recall   float64 // 0: no ground truth
+	CPU      float64 // seconds of CPU time per answer; 0 if unknown
+	Recall   float64 // 0 if there is no ground truth
 }
 
-// print prints the figures so far, so that they are not lost if a long run fails.
+// print prints the figures so far, in case a long run fails later.
 func (r result) print(out io.Writer) {
 	for _, way := range slices.Sorted(maps.Keys(r.Figures)) {
 		f := r.Figures[way]
@@ -44,8 +44,8 @@ type row struct {
 	way   string
 }
 
-// writeTables writes three tables: vector searches, searches that first embed a new question, and word searches. Sluice
-// comes first.
+// writeTables writes three tables: vector searches, searches that embed a new question first, and word searches. Sluice
+// is at the top.
 func writeTables(out io.Writer, s settings, results []result) {
 	fmt.Fprintf(out, "%d chunks of %d dimensions in %d documents, %d questions, %d processors. Ratio: answers/s of a table's first row divided by those of the row; above 1 Sluice is faster.\n",
 		s.rows, dimensions, s.rows/rowsPerDocument, s.questions, runtime.GOMAXPROCS(0))

@@ -20,24 +20,24 @@ const (
 	dimensions = 384
 	// Number of chunks per document.
 	rowsPerDocument = 100
-	// Number of parts into which the documents are divided. A filter selects one part.
+	// Number of parts that the documents are split into. A filter selects one part.
 	parts = 100
-	// Number of the part selected by filtered queries.
+	// The part that filtered queries select.
 	filteredPart = 7
 	// Number of results per query.
 	topK = 10
-	// Some figures are measured with questions asked only once, so each of these figures needs its own set of
-	// questions. There are uniqueSets sets of uniqueQuestions questions each.
+	// Some figures need questions that are asked only once, so each of these figures uses its own set. There are
+	// uniqueSets sets of uniqueQuestions questions each.
 	uniqueQuestions = 2_000
 	uniqueSets      = 4
 )
 
-// workload is the data put into every store.
+// workload is the data for every store.
 type workload struct {
 	vectors   [][]float32
 	texts     []string
 	questions []question
-	fresh     []question // questions with only vector and text, each asked only once
+	fresh     []question // with only vector and text, to be asked once
 }
 
 // question is a query by vector, words or both.
@@ -49,11 +49,11 @@ type question struct {
 	filtered []int  // exact nearest rows in filteredPart
 }
 
-// partOf returns the part that a row's document belongs to.
+// partOf returns the part of a row's document.
 func partOf(row int) int { return row / rowsPerDocument % parts }
 
-// newWorkload creates chunks whose word frequencies follow Zipf's law. Their vectors resemble those of sentence models:
-// clustered by topic and subtopic, with decreasing variance per dimension and a common component.
+// newWorkload creates chunks. Their words follow Zipf's law, and their vectors resemble a sentence model's: clustered
+// by topic and subtopic, with decreasing variance per dimension and a common component.
 func newWorkload(rows, questions int) *workload {
 	rng := rand.New(rand.NewPCG(1, 2))
 	spread := make([]float64, dimensions)
@@ -110,7 +110,7 @@ func newWorkload(rows, questions int) *workload {
 	return w
 }
 
-// uniqueSet returns the n-th set of questions to ask only once.
+// uniqueSet returns the n-th set of questions to be asked once.
 func (w *workload) uniqueSet(n int) []question {
 	return w.fresh[n*uniqueQuestions : (n+1)*uniqueQuestions]
 }
@@ -123,7 +123,7 @@ func normalise(v []float64) []float32 {
 	return lists.Map(v, func(x float64) float32 { return float32(x / math.Sqrt(sum)) })
 }
 
-// stopWords are the most common words, which make the language detectable.
+// The most common words, which are enough to identify the text as English.
 var stopWords = strings.Fields("the of and to in is for that with was on by as at from it be are this which")
 
 // word returns the n-th most common word.
@@ -139,7 +139,7 @@ func word(n uint64) string {
 	return b.String()
 }
 
-// nearestOf returns the rows nearest to the query, by exact search over the rows accepted by `passes`.
+// nearestOf returns the rows nearest to the query among those that `passes` accepts. The search is exact.
 func (w *workload) nearestOf(query []float32, passes func(row int) bool) []int {
 	type scored struct {
 		row   int
@@ -177,7 +177,7 @@ func recall(found, wanted []int) float64 {
 	return float64(n) / float64(max(len(wanted), 1))
 }
 
-// store writes the workload for the peers: one text per line, and vectors as consecutive 32-bit floats.
+// store writes the workload for the peers: texts one per line, and vectors as consecutive 32-bit floats.
 func (w *workload) store(dir string) error {
 	if err := os.WriteFile(filepath.Join(dir, "texts.txt"), []byte(strings.Join(w.texts, "\n")+"\n"), 0o600); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	extract.RunChildIfAsked() // does not return in a process that reads documents
+	extract.RunChildIfAsked() // doesn't return in a child process that reads documents
 	os.Exit(m.Run())
 }
 
@@ -100,7 +100,7 @@ func TestWordsAreCountedOnceInAnyLayout(t *testing.T) {
 	for _, text := range []string{"Name: Anna; Price: 12.50", "| name | price |\n| Bob | 12.50 |"} {
 		found.add(text)
 	}
-	if len(found) != 6 { // name, anna, price, 12, 50, bob
+	if len(found) != 6 { // name, anna, price, 12, 50 and bob
 		t.Errorf("%v", found)
 	}
 }

@@ -1,7 +1,7 @@
-// Command benchpipelines measures how long it takes for documents uploaded to Sluice to become searchable. It compares
-// this time with that of LlamaIndex's and Haystack's ingestion pipelines, which read, split and store the same files in
-// memory. It compares twice: first without embedding in the other pipelines, then with the same sentence-transformer in
-// all of them. The output is Markdown.
+// Command benchpipelines measures how long uploaded documents take to become searchable in Sluice, compared with
+// LlamaIndex's and Haystack's ingestion pipelines, which read, split and store the same files in memory. It compares
+// twice: first without embedding in the other pipelines, then with the same sentence-transformer in all of them. The
+// output is Markdown.
 //
 //	go run ./tools/benchpipelines [-documents 1000] [-files folder] [-model folder] [-alone] [-write tools/benchpipelines/README.md]
 package main
@@ -33,7 +33,7 @@ type settings struct {
 }
 
 func main() {
-	extract.RunChildIfAsked() // does not return in a process that reads documents
+	extract.RunChildIfAsked() // doesn't return in a child process that reads documents
 	bench.Main("benchpipelines", run)
 }
 
@@ -89,7 +89,7 @@ func parse(args []string, errs io.Writer) (settings, error) {
 	return s, nil
 }
 
-// inputFiles are the files given to all pipelines.
+// inputFiles are the files for all pipelines.
 type inputFiles struct {
 	dir   string
 	paths []string

@@ -12,14 +12,14 @@ import (
 //go:embed pipelines.py
 var script []byte
 
-// Versions are pinned, so that figures from different days can be compared.
+// Versions are pinned to keep figures from different days comparable.
 var peers = []struct{ name, title string }{
 	{"llamaindex", "LlamaIndex 0.14.25"},
 	{"haystack", "Haystack 3.4.0"},
 }
 
-// packages lists the peers, their file readers and the libraries that run a model. BeautifulSoup and other libraries
-// are installed as their dependencies.
+// packages lists the peers, their file readers and the libraries for running a model. BeautifulSoup and others come
+// with them as dependencies.
 var packages = []string{
 	"llama-index-core==0.14.25", "llama-index-readers-file==0.7.0", "haystack-ai==3.4.0",
 	"pypdf==6.21.4", "docx2txt==0.9", "python-docx==1.2.0", "python-pptx==1.0.2", "lxml_html_clean", "openpyxl", "pandas", "tabulate",
@@ -27,7 +27,7 @@ var packages = []string{
 	"onnx==1.23.2", "onnxruntime==1.31.1", "tokenizers==0.23.3", "safetensors==0.8.0",
 }
 
-// measurePeers ingests the files with every peer. If a peer fails, its result says why.
+// measurePeers ingests the files with every peer. If one fails, its result says why.
 func measurePeers(ctx context.Context, s settings, g inputFiles, model string, errs io.Writer) []result {
 	program, fault := bench.InstallPython(ctx, s.venv, packages, errs)
 	var results []result

@@ -21,18 +21,18 @@ import (
 // uploaders returns the number of concurrent uploads. It is at least 8, because uploads mostly wait for the disk.
 func uploaders() int { return max(8, runtime.NumCPU()) }
 
-// result holds the figures for one pipeline.
+// result is the result for one pipeline.
 type result struct {
 	Name   string
-	Absent string  // why it was not measured; "" if it was
+	Absent string  // why it was not measured, or ""
 	Took   float64 // seconds until all files were searchable
 	Used   float64 // seconds of CPU time
-	Files  int     // number of files read
+	Files  int     // files read
 	Chunks int
-	Words  int // distinct words per file, summed over the files; 0: not counted
+	Words  int // distinct words per file, summed over the files; 0 if not counted
 
-	Tokens    int // model tokens embedded; 0: no embedding
-	CutTokens int // model tokens dropped because a text was too long for the model
+	Tokens    int // model tokens embedded; 0 without embedding
+	CutTokens int // model tokens dropped from texts too long for the model
 }
 
 // compare ingests the files with every pipeline, Sluice first.
@@ -84,7 +84,7 @@ func measureSluice(ctx context.Context, s settings, g inputFiles, model, dir str
 			}
 			_, err = svc.Upload(uploading, store.ID, filepath.Base(path), data)
 			if refused := (*client.Error)(nil); errors.As(err, &refused) {
-				return nil // unsupported format: counted as missing
+				return nil // unsupported format: counts as missing
 			}
 			return err
 		})
@@ -100,7 +100,7 @@ func measureSluice(ctx context.Context, s settings, g inputFiles, model, dir str
 		r.Files++
 		r.Chunks += int(d.Chunks)
 		if s.alone {
-			return nil // there is nothing to compare, and reading the chunks back takes CPU time
+			return nil // nothing to compare with, and reading chunks back takes CPU time
 		}
 		found := make(wordSet)
 		defer func() { r.Words += len(found) }()
@@ -111,8 +111,8 @@ func measureSluice(ctx context.Context, s settings, g inputFiles, model, dir str
 	})
 }
 
-// wordSet holds a text's distinct words: runs of ASCII letters and digits in lower case. A word counts once, even if
-// overlapping chunks or the formatting of tables repeat it. White space and punctuation do not count.
+// wordSet is a text's distinct words: runs of ASCII letters and digits in lower case. Overlapping chunks or table
+// formatting may repeat words, so each counts only once. White space and punctuation don't count.
 type wordSet map[string]bool
 
 func (s wordSet) add(text string) {

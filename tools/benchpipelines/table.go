@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// writeTable writes each pipeline's time. Sluice comes first, and ratios are relative to its time.
+// writeTable writes each pipeline's time. Sluice is at the top, and ratios are relative to its time.
 func writeTable(out io.Writer, title string, g inputFiles, results []result) {
 	what := "documents"
 	if g.made {
@@ -40,7 +40,7 @@ func writeTable(out io.Writer, title string, g inputFiles, results []result) {
 	fmt.Fprintln(out)
 }
 
-// wordsRead returns the average number of distinct words per file, or "" if they were not counted.
+// wordsRead returns the mean number of distinct words per file, or "" if they weren't counted.
 func (r result) wordsRead() string {
 	if r.Words == 0 || r.Files == 0 {
 		return ""

@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/ingest"
 )
 
-// countTokens reads and chunks the files as the service does. It returns how many tokens the model embeds and how many
-// it drops because a text is too long.
+// countTokens reads and chunks the files as the service does. It returns how many tokens the model embeds, and how many
+// are cut off from texts that are too long.
 func countTokens(ctx context.Context, g inputFiles, model string) (tokens, cut int, err error) {
 	embedder, err := transformer.Open(transformer.Config{Directory: model})
 	if err != nil {
@@ -25,7 +25,7 @@ func countTokens(ctx context.Context, g inputFiles, model string) (tokens, cut i
 	for _, path := range g.paths {
 		doc, err := extractor.Extract(ctx, extract.Request{Path: path, Name: filepath.Base(path)})
 		if refused := (*extract.Error)(nil); errors.As(err, &refused) {
-			continue // the service did not read it, either
+			continue // nor did the service read it
 		}
 		if err != nil {
 			return 0, 0, fmt.Errorf("reading %s: %w", path, err)

@@ -14,21 +14,21 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// Names of the files with the answers' positions, as published by the authors of the collections.
+// Files with the answers' positions, as published by the collections' authors.
 const (
 	chromaAnswers = "questions_df.csv" // brandonstarxel/chunking_evaluation, general_evaluation_data
 	covidAnswers  = "COVID-QA.json"    // deepset-ai/COVID-QA, data/question-answering/200423_covidQA.json
 )
 
-// passages holds the byte ranges of the answers in the documents, by question id.
+// passages maps question ids to the answers' byte ranges in the documents.
 type passages map[string][]eval.Answer
 
-// Minimum length, in bytes, of an answer whose repetitions in the document also count as answers. A report may contain
-// the same paragraph several times, and each copy answers the question. Repetitions of shorter answers do not count,
-// because a short name or number may recur in another context.
+// Repetitions of an answer in its document also count as answers if the answer has at least this many bytes. A report
+// may contain the same paragraph several times, and each copy answers the question. A shorter answer, such as a name or
+// number, may recur in another context.
 const minRepeatedAnswer = 60
 
-// readAnswers reads the positions of the answers to a set's questions.
+// readAnswers reads the positions of the answers to a collection's questions.
 func readAnswers(folder string, c bench.Collection) (passages, error) {
 	texts := map[string]string{}
 	for _, d := range c.Documents {
@@ -55,9 +55,9 @@ func readAnswers(folder string, c bench.Collection) (passages, error) {
 	return found, nil
 }
 
-// chromaPassages reads the questions from Chroma's chunking study. They are in a CSV table with the question, the
-// references and the document id. The references are a JSON list of passages, each with its text and its start in the
-// document. The questions have no ids, so they are identified by their text.
+// chromaPassages reads the questions from Chroma's chunking study, a CSV table with the question, the references and
+// the document id. The references are a JSON list of passages with their texts and start offsets in the document. The
+// questions have no ids, so their texts identify them.
 func chromaPassages(path string, c bench.Collection, texts map[string]string) (passages, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -97,7 +97,7 @@ func chromaPassages(path string, c bench.Collection, texts map[string]string) (p
 	return found, nil
 }
 
-// covidPassages reads the answers from COVID-QA, in SQuAD format.
+// covidPassages reads the answers in COVID-QA, which is in SQuAD format.
 func covidPassages(path string, c bench.Collection, texts map[string]string) (passages, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -137,8 +137,8 @@ func covidPassages(path string, c bench.Collection, texts map[string]string) (pa
 	return found, nil
 }
 
-// add records an answer at the occurrence nearest to the stated character position. If the answer has at least
-// minRepeatedAnswer bytes, add also records its other occurrences in the document.
+// add records an answer at its occurrence nearest to the stated character position. If it has at least
+// minRepeatedAnswer bytes, add records its other occurrences in the document as well.
 func (p passages) add(question, document string, texts map[string]string, answer string, characters int) error {
 	text := texts[document]
 	if answer == "" {
@@ -163,7 +163,7 @@ func (p passages) add(question, document string, texts map[string]string, answer
 	return nil
 }
 
-// byteOffset converts a character offset to a byte offset.
+// byteOffset converts an offset in characters to bytes.
 func byteOffset(text string, characters int) int {
 	at := 0
 	for range characters {
@@ -176,7 +176,7 @@ func byteOffset(text string, characters int) int {
 	return at
 }
 
-// nearest finds the occurrence of `part` that starts nearest to the offset `place` and returns its offset.
+// nearest returns the offset of the occurrence of `part` that starts nearest to `place`.
 func nearest(text, part string, place int) (at int, found bool) {
 	for from := 0; ; {
 		i := strings.Index(text[from:], part)

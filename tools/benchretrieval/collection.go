@@ -10,19 +10,19 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// passageSets are the collections of long documents. Their questions are answered by passages, not by whole documents.
+// passageSets are the collections of long documents. Passages, not whole documents, answer their questions.
 var passageSets = []string{"chroma-chunk", "covidqa"}
 
-// english are the English collections, whose mean is reported.
+// english lists the English collections, which have a mean of their own in the report.
 var english = []string{"cacm", "cranfield", "med", "nfcorpus", "npl", "scifact-part", "squad-reddit", "time", "xquad-en"}
 
 // collection is a collection in BEIR format.
 type collection struct {
 	bench.Collection
-	bm25 float64 // BM25's nDCG@10; 0: unknown
+	bm25 float64 // BM25's nDCG@10; 0 if unknown
 }
 
-// baselines reads BM25's nDCG@10 for each collection. The result is empty if the folder has no such figures.
+// baselines reads BM25's nDCG@10 for each collection. The map is empty if the folder has no such figures.
 func baselines(folder string) (map[string]float64, error) {
 	figures := map[string]float64{}
 	data, err := os.ReadFile(filepath.Join(folder, "bm25.json"))

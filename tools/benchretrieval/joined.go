@@ -12,15 +12,15 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// A question with several parts is made by joining questions from a collection. It counts as answered if the first
-// joinedTop fragments include, for every part, a fragment from a relevant document.
+// Questions with several parts are made by joining a collection's questions. One counts as answered if each of its
+// parts has a fragment from a relevant document among the first joinedTop.
 const (
 	joinedTop   = 10
-	joinedParts = 4 // maximum number of parts
+	joinedParts = 4 // maximum
 )
 
-// measureJoined measures for how many joined questions a relevant document is found for every part. It writes the share
-// for each collection and number of parts.
+// measureJoined writes the share of joined questions with a relevant document for every part, for each collection and
+// number of parts.
 func (b *measured) measureJoined(ctx context.Context, s settings, wanted []string, out, errs io.Writer) error {
 	fmt.Fprintf(out, "\nShare of %d joined questions whose parts all have a relevant document among the first %d fragments:\n\n| collection |", bench.JoinedQuestions, joinedTop)
 	for n := 1; n <= joinedParts; n++ {
@@ -50,7 +50,7 @@ func (b *measured) measureJoined(ctx context.Context, s settings, wanted []strin
 	return nil
 }
 
-// complete counts the joined questions for which every part gets a relevant document.
+// complete counts the joined questions with a relevant document for every part.
 func (b *measured) complete(ctx context.Context, id string, c collection, questions []bench.Joined) (int, error) {
 	found := make([]bool, len(questions))
 	group, ctx := errgroup.WithContext(ctx)

@@ -9,15 +9,15 @@ import (
 	"github.com/sluice/sluice/pkg/eval/service"
 )
 
-// fragmentLocator locates fragments in their documents.
+// fragmentLocator finds fragments in their documents.
 type fragmentLocator map[string]*condensed
 
-// condensed holds only a document's letters and digits. Other characters are not compared, because ingestion may change
-// white space and join words hyphenated at the end of a line.
+// condensed is a document reduced to letters and digits, because ingestion may change white space and join words that
+// are hyphenated at the end of a line.
 type condensed struct {
 	text string
-	at   []int // for each byte of `text`, its offset in the document
-	size int   // length of the document, in bytes
+	at   []int // document offset of each byte of `text`
+	size int   // of the document, in bytes
 }
 
 func newFragmentLocator(documents []eval.Document) fragmentLocator {
@@ -46,9 +46,8 @@ func condense(text string) condensed {
 	return s
 }
 
-// locate returns the document that a fragment comes from and the fragment's ranges in that document. A fragment merged
-// from neighbours may have several ranges, each at least one line long. If the fragment cannot be located, there are no
-// ranges.
+// locate returns a fragment's document and its ranges there. A fragment merged from neighbours may have several ranges,
+// each at least one line long. There are no ranges if it can't be located.
 func (p fragmentLocator) locate(f service.Fragment, w chunking) (document string, spans []eval.Span, err error) {
 	document, offset := f.CustomID, f.Offset
 	if w.size > 0 {
@@ -74,16 +73,15 @@ func (p fragmentLocator) locate(f service.Fragment, w chunking) (document string
 	return document, spans, nil
 }
 
-// find returns the document's range that contains `text`. If there are several, it prefers those near `offset`. If
-// there is none, it returns false.
+// find returns the range of `text` in the document, preferably near `offset`, or false if there is none.
 func (s *condensed) find(text string, offset int) (eval.Span, bool) {
 	part := condense(text).text
 	if part == "" {
 		return eval.Span{}, false
 	}
-	// Position in the condensed text that corresponds to the offset.
+	// Position of the offset in the condensed text.
 	near := sort.SearchInts(s.at, offset)
-	from := max(0, near-1<<10) // the offset is nearly always right, so search near it first
+	from := max(0, near-1<<10) // the offset is nearly always right, so look there first
 	if i := strings.Index(s.text[from:min(len(s.text), near+len(part)+1<<10)], part); i >= 0 {
 		return s.span(from+i, len(part)), true
 	}

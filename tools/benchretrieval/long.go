@@ -18,14 +18,14 @@ import (
 	"github.com/sluice/sluice/tools/internal/longdocs"
 )
 
-// longSeed is the random seed used for the published figures on long documents.
+// Random seed for the published figures on long documents.
 const longSeed = 1
 
-// longTop is the number of top fragments searched for the right passage.
+// Number of top fragments to search for the correct passage.
 const longTop = 5
 
-// measureLong measures how often the top fragments contain the right passage from a long contract or annual report. The
-// baseline is BM25 over the same chunks' texts.
+// measureLong measures how often the top fragments contain the correct passage from a long contract or annual report.
+// The baseline is BM25 over the same chunks.
 func (b *measured) measureLong(ctx context.Context, s settings, out, errs io.Writer) error {
 	for _, set := range []longdocs.Set{longdocs.Contracts(longSeed), longdocs.Filings(longSeed)} {
 		id, plain, err := b.longStore(ctx, s, set, errs)
@@ -82,7 +82,7 @@ func writeLong(out io.Writer, ways []string, asked map[string]int, hits map[stri
 	row("all", all, func(way string) int { return total[way] })
 }
 
-// longStore uploads a set of long documents to a new datastore and returns its id and chunks.
+// longStore uploads a set of long documents to a new datastore. It returns the datastore's id and its chunks.
 func (b *measured) longStore(ctx context.Context, s settings, set longdocs.Set, errs io.Writer) (string, *longIndex, error) {
 	made, err := b.CreateDatastore(ctx, service.NewDatastore{Name: "long " + set.Name + ", " + modelName(s), Type: s.engines[0]})
 	if err != nil {
@@ -113,7 +113,7 @@ func (b *measured) longStore(ctx context.Context, s settings, set longdocs.Set, 
 	return made.ID, plain, nil
 }
 
-// longAnswers reports, for each question, whether one of the top fragments contains the right passage.
+// longAnswers reports for each question whether a top fragment contains the correct passage.
 func (b *measured) longAnswers(ctx context.Context, id, mode string, questions []longdocs.Question) ([]bool, error) {
 	found := make([]bool, len(questions))
 	group, ctx := errgroup.WithContext(ctx)
@@ -133,8 +133,8 @@ func (b *measured) longAnswers(ctx context.Context, id, mode string, questions [
 
 var gap = regexp.MustCompile(`[\s|]+`)
 
-// answers reports whether `text`, taken from `document`, contains the answer to the question. A numeric answer must not
-// be part of a longer number.
+// answers reports whether `text` from `document` contains the question's answer. A numeric answer must not be part of a
+// longer number.
 func answers(q longdocs.Question, document, text string) bool {
 	if document != q.Document {
 		return false

@@ -23,7 +23,7 @@ type settings struct {
 	api         string
 	data        string
 	spans       string
-	collections []string // empty: all that exist
+	collections []string // default: all that exist
 	engines     []string
 	modes       []string
 	parts       []string
@@ -35,7 +35,7 @@ type settings struct {
 }
 
 func main() {
-	engines.RunChildIfAsked() // does not return in an engine's guard process
+	engines.RunChildIfAsked() // doesn't return in an engine's guard process
 	bench.Main("benchretrieval", run)
 }
 
@@ -47,7 +47,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 	return measure(ctx, s, out, errs)
 }
 
-// parse reads the flags. If a value is wrong, the error lists the valid ones.
+// parse reads the flags. Its errors list the valid values.
 func parse(args []string, errs io.Writer) (settings, error) {
 	var s settings
 	flags := bench.NewFlags("benchretrieval", errs)

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	maxFragments = 100 // maximum number of fragments per query
-	concurrent   = 4   // number of concurrent questions
+	maxFragments = 100 // per query
+	concurrent   = 4   // questions at a time
 )
 
 // measure runs the requested measurements, prints the figures and, if the -write flag is set, writes them into a
@@ -79,17 +79,17 @@ func measure(ctx context.Context, s settings, out, errs io.Writer) (err error) {
 	return bench.Publish(out, s.write, "bench-retrieval", text.String())
 }
 
-// result holds the figures for one collection.
+// result is the result for one collection.
 type result struct {
 	name   string
 	bm25   float64
 	scores map[way]scores
 }
 
-// way is a combination of engine and search mode.
+// way is an engine and a search mode.
 type way struct{ engine, mode string }
 
-// scores holds a collection's metrics, one value per question.
+// scores holds a collection's metrics per question.
 type scores struct{ ndcg, recall10, recall100, mrr []float64 }
 
 // measureCollection uploads the collection to each engine and asks its questions in each mode.
@@ -115,7 +115,7 @@ func (b *measured) measureCollection(ctx context.Context, s settings, c collecti
 	return r, nil
 }
 
-// ask asks all questions. For each, it returns the documents whose fragments were found, ranked by their best fragment.
+// ask asks all questions. For each one, it ranks the documents found by their best fragment.
 func (b *measured) ask(ctx context.Context, id, mode string, questions []eval.Question) (eval.Run, error) {
 	answers, err := b.answers(ctx, id, mode, questions)
 	if err != nil {
@@ -130,7 +130,7 @@ func (b *measured) ask(ctx context.Context, id, mode string, questions []eval.Qu
 	return run, nil
 }
 
-// answers returns the fragments for each question, in the same order as the questions.
+// answers returns each question's fragments, in the questions' order.
 func (b *measured) answers(ctx context.Context, id, mode string, questions []eval.Question) ([][]service.Fragment, error) {
 	answers := make([][]service.Fragment, len(questions))
 	group, gctx := errgroup.WithContext(ctx)
@@ -148,7 +148,7 @@ func (b *measured) answers(ctx context.Context, id, mode string, questions []eva
 	return answers, group.Wait()
 }
 
-// score evaluates a run as trec_eval does, over the questions with a relevant document.
+// score evaluates a run like trec_eval, over the questions with a relevant document.
 func score(c collection, run eval.Run) scores {
 	var s scores
 	for _, q := range c.Relevant.Judged() {

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// budget limits how much of a result counts, in fragments or in characters.
+// budget limits how much of a result counts, in fragments or characters.
 type budget struct{ fragments, characters int }
 
 var budgets = []budget{{fragments: 5}, {fragments: 10}, {characters: 4000}, {characters: 8000}}
@@ -25,8 +25,8 @@ func (b budget) String() string {
 	return fmt.Sprintf("%d characters", b.characters)
 }
 
-// take returns the first fragments within the budget. If the budget is in characters, the last fragment is cut, so that
-// all chunkings return the same amount of text.
+// take returns the fragments within the budget. For a budget in characters, it clips the last one, so that all
+// chunkings return the same amount of text.
 func (b budget) take(found []service.Fragment) []service.Fragment {
 	if b.fragments > 0 {
 		return found[:min(b.fragments, len(found))]
@@ -71,7 +71,7 @@ func (b *measured) measurePassages(ctx context.Context, s settings, wanted []str
 	return nil
 }
 
-// measureSet measures every chunking method on one engine and writes the figures.
+// measureSet measures all chunkings on one engine and writes the figures.
 func (b *measured) measureSet(ctx context.Context, s settings, c bench.Collection, relevant passages, engine string, out, errs io.Writer) error {
 	fmt.Fprintf(out, "%s engine, %s. Recall and precision in percent, with the interval of 95%%; characters are those returned on average.\n\n", engine, s.modes[0])
 	bench.Header(out, 2, "read", "chunking", "recall", "precision", "characters")
@@ -104,7 +104,7 @@ func (b *measured) measureSet(ctx context.Context, s settings, c bench.Collectio
 						if unplaced++; unplaced <= 3 {
 							fmt.Fprintf(errs, "%s: a fragment of %q, at %d, is not in it: %.100q …\n", c.Name, f.CustomID, f.Offset, f.Text)
 						}
-						document, spans = "", []eval.Span{{End: len(f.Text)}} // counts as returned but irrelevant text
+						document, spans = "", []eval.Span{{End: len(f.Text)}} // returned, but not relevant
 					}
 					returned[document] = append(returned[document], spans...)
 				}

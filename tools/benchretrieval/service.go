@@ -12,18 +12,18 @@ import (
 	"github.com/sluice/sluice/tools/local/engines"
 )
 
-// measured is the service being measured, with its dependencies.
+// measured is the service under test and its dependencies.
 type measured struct {
 	*bench.Service
-	top     int            // number of fragments per query
-	closers []func() error // functions that stop the service and its dependencies, in starting order
+	top     int            // fragments per query
+	closers []func() error // stop the service and its dependencies; in starting order
 }
 
-// builtinPrefix is the prefix of built-in embedding models' names.
+// builtinPrefix starts the names of built-in embedding models.
 const builtinPrefix = "builtin-"
 
-// start starts the service and, if that engine is measured, Milvus Lite. The data directory is temporary unless s.keep
-// names one. The service does not read settings from this process's environment.
+// start starts the service, and Milvus Lite if that engine is measured. The data directory is temporary unless s.keep
+// names one. The service doesn't see this process's environment.
 func start(ctx context.Context, s settings) (b *measured, err error) {
 	b = &measured{top: s.top}
 	defer func() {

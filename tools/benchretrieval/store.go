@@ -11,15 +11,15 @@ import (
 	"github.com/sluice/sluice/pkg/eval/service"
 )
 
-// content describes a datastore to fill: its documents and how to chunk them.
+// content is what a datastore should contain: documents, and how to chunk them.
 type content struct {
 	name      string // without engine and model
 	chunking  *service.Chunking
 	documents []service.Document
 }
 
-// datastore returns the id of a datastore with content c on `engine`. It reuses a complete datastore from an earlier
-// run; otherwise it fills one and waits until everything is searchable.
+// datastore returns the id of a datastore with content c on `engine`. It reuses a complete one from an earlier run, or
+// fills a new one and waits until everything is searchable.
 func (b *measured) datastore(ctx context.Context, s settings, c content, engine string, errs io.Writer) (string, error) {
 	name := fmt.Sprintf("%s, %s, %s", c.name, engine, modelName(s))
 	var id string
@@ -63,7 +63,7 @@ func (b *measured) synched(ctx context.Context, id string) (int, error) {
 	return n, err
 }
 
-// modelName returns the part of a datastore's name that identifies the embedding model.
+// modelName returns the embedding model's part of a datastore's name.
 func modelName(s settings) string {
 	if s.model == "" {
 		return "built-in"

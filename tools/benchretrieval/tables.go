@@ -15,13 +15,13 @@ import (
 
 // Bounds for the figures.
 const (
-	minGainBuiltIn      = 0.01  // minimum lead over BM25 in the English collections' mean, with the built-in model
+	minGainBuiltIn      = 0.01  // minimum lead in the English collections' mean over BM25, with the built-in model
 	minGainModel        = 0.035 // the same with a sentence-transformer
-	maxLoss             = 0.01  // maximum distance below BM25 on any collection
-	maxEngineDifference = 0.01  // maximum difference between the engines on any collection
+	maxLoss             = 0.01  // maximum shortfall against BM25 on any collection
+	maxEngineDifference = 0.01  // maximum difference between engines on any collection
 )
 
-// writeCollections writes the tables for the collections: the figures for each, their means, and whether they meet the
+// writeCollections writes the tables for the collections: their figures, the means, and whether those meet the
 // requirements.
 func writeCollections(out io.Writer, s settings, results []result) {
 	for _, engine := range s.engines {
@@ -94,7 +94,7 @@ func writeAgreement(out io.Writer, s settings, results []result) {
 	fmt.Fprintln(out)
 }
 
-// writeBounds writes which of the project's quality requirements the engine meets in the first retrieval mode measured.
+// writeBounds writes which of the project's quality requirements the engine meets in the first mode measured.
 func writeBounds(out io.Writer, s settings, engine string, results []result) {
 	w := way{engine, s.modes[0]}
 	verdict := func(holds bool, format string, args ...any) {
@@ -188,7 +188,7 @@ func meanBM25(group []result) float64 {
 	return sum / float64(len(group))
 }
 
-// gain returns how much higher the collections' mean nDCG@10 is than BM25's, or NaN if BM25's is unknown.
+// gain is the difference between the collections' mean nDCG@10 and BM25's, or NaN if BM25's is unknown.
 func gain(group []result, w way) float64 {
 	sum := 0.0
 	for _, r := range group {

@@ -13,19 +13,19 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// chunking is a way to split the long documents.
+// chunking is a way to split long documents.
 type chunking struct {
 	name    string
-	size    int // tokens per window; 0: the service's default chunking
+	size    int // tokens per window; 0 means the service's default chunking
 	overlap int // tokens shared with the previous window
 }
 
 var chunkings = []chunking{{name: "default"}, {"512-token windows", 512, 0}, {"512-token windows, 64 shared", 512, 64}}
 
-// wholeWindow is a chunk size that keeps every window in one chunk.
+// wholeWindow's chunk size keeps every window in one chunk.
 var wholeWindow = &service.Chunking{TargetTokens: 2048, MaxTokens: 2048}
 
-// cut returns the datastore content for a collection: its documents, split into windows if w has a window size.
+// cut returns a collection's documents as datastore content, split into windows if w has a window size.
 func (w chunking) cut(c bench.Collection) content {
 	if w.size == 0 {
 		return content{name: c.Name + ", whole", documents: c.Uploads()}
@@ -41,8 +41,8 @@ func (w chunking) cut(c bench.Collection) content {
 	return out
 }
 
-// windows splits a text at word boundaries into windows of `size` tokens, with an overlap of `overlap` tokens. Blank
-// windows are omitted.
+// windows splits a text at word boundaries into windows of `size` tokens that overlap by `overlap` tokens. It omits
+// blank windows.
 func windows(text string, size, overlap int) []eval.Span {
 	type word struct{ start, end, tokens int }
 	var words []word
@@ -90,7 +90,7 @@ func runeLen(text string, at int) int {
 	return size
 }
 
-// windowOf parses a window's document and range from the custom id assigned by cut.
+// windowOf parses the custom id from cut, which contains the window's document and range.
 func windowOf(customID string) (document string, span eval.Span, err error) {
 	document, place, ok := cutLast(customID, "#")
 	from, to, parted := strings.Cut(place, "-")

@@ -1,5 +1,5 @@
-// Command benchscans measures how well Sluice reads scans. It draws pages with known texts, adds the flaws of scans,
-// and compares the words that Sluice reads with those that Tesseract alone reads from the same pictures.
+// Command benchscans measures how well Sluice reads scans. It draws pages of known text, adds scanning defects, and
+// compares the words that Sluice reads with those that Tesseract alone reads from the same pictures.
 //
 //	go run ./tools/benchscans [-pages 2] [-languages eng,deu]
 package main
@@ -39,7 +39,7 @@ func main() {
 	}
 }
 
-// flaw describes a kind of scan: the number of columns on the page and the scan's defects.
+// flaw is a kind of scan: the page's number of columns and the scan's defects.
 type flaw struct {
 	name    string
 	columns int
@@ -58,11 +58,11 @@ var flaws = []flaw{
 	{"skew 3°, noise 1%, JPEG 40", 1, paper.Scan{Skew: 3, Noise: 0.01, Fade: 30, Quality: 40}},
 }
 
-// score sums up the results for one flaw.
+// score sums up the results for one kind of scan.
 type score struct {
 	pages        int
 	ours, theirs float64 // sums of F1
-	order        float64 // sum of the agreement in word order
+	order        float64 // sum of word order agreement
 	time         time.Duration
 }
 
@@ -170,8 +170,8 @@ func write(g *image.Gray) (path string, remove func(), err error) {
 	return f.Name(), func() { os.Remove(f.Name()) }, nil
 }
 
-// order returns how well two texts agree in their words and word order: the length of the longest common subsequence of
-// words, divided by the mean number of words.
+// order returns how well two texts agree in their words and word order: the length of their longest common subsequence
+// of words, relative to the mean number of words.
 func order(want, got string) float64 {
 	a, b := strings.Fields(want), strings.Fields(got)
 	if len(a)+len(b) == 0 {

@@ -2,14 +2,14 @@ package main
 
 import "strings"
 
-// text is a source of paragraphs in one language. The sentences were written for this benchmark.
+// text is a source of paragraphs in one language, written for this benchmark.
 type text struct {
 	language string // Tesseract's name for the language
 	heading  string
 	clauses  []string
 }
 
-// paragraphs returns nine paragraphs, which differ for each n.
+// paragraphs returns nine paragraphs, different for each n.
 func (t text) paragraphs(n int) []string {
 	var out []string
 	for p := range 9 {

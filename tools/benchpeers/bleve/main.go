@@ -1,6 +1,6 @@
 // Command bleve fills and searches a Bleve index for benchpeers: bleve fill|ask <workload folder> <seconds per figure>
-// <idle seconds>. The last line of its output is JSON in the same format as that of peers.py. It is a separate module,
-// which keeps its dependencies out of Sluice.
+// <idle seconds>. The last line of its output is JSON, in the same format as peers.py's. It is a module of its own to
+// keep its dependencies out of Sluice.
 package main
 
 import (
@@ -23,10 +23,10 @@ import (
 	_ "github.com/blevesearch/bleve/v2/analysis/lang/en"
 )
 
-// Number of texts per batch.
+// Texts per batch.
 const batch = 1000
 
-// workload holds the fields this command reads from the workload file.
+// workload is what this command needs from the workload file.
 type workload struct {
 	Best      int
 	Questions []struct{ Common string }
@@ -155,8 +155,8 @@ func ask(folder string, each, idle time.Duration) (told, error) {
 	return t, errors.Join(err, index.Close())
 }
 
-// measure runs `clients` concurrent clients, each of which asks one question after another. Before the measurement, it
-// asks every question once, if there is time.
+// measure first asks every question once, if there is time. It then runs `clients` concurrent clients, which ask one
+// question after another.
 func measure(one func(int) error, questions, clients int, each time.Duration) (figure, error) {
 	warmed := time.Now()
 	for at := 0; at < questions && time.Since(warmed) < each; at++ {

@@ -1,4 +1,4 @@
-// Package corpus generates documents in common formats for measuring ingestion. The n-th document is the same in every
+// Package corpus generates documents in common formats for ingestion benchmarks. The n-th document is the same in every
 // run.
 package corpus
 
@@ -10,11 +10,11 @@ import (
 	"path/filepath"
 )
 
-// kind is a document format, with the percentage of documents in this format.
+// kind is a document format and its percentage of all documents.
 type kind struct {
 	extension string
 	share     int
-	write     func(*author, int) ([]byte, error) // writes about the given number of words
+	write     func(*author, int) ([]byte, error) // writes roughly this many words
 }
 
 func kinds() []kind {
@@ -43,10 +43,9 @@ func Write(dir string, n int) error {
 	return nil
 }
 
-// kindOf returns the format of document i. In any hundred consecutive documents, each format has exactly its
-// percentage.
+// kindOf returns document i's format. Any hundred consecutive documents contain each format's exact percentage.
 func kindOf(i int) kind {
-	at := i * 37 % 100 // 37 and 100 have no common divisor
+	at := i * 37 % 100 // 37 and 100 are coprime
 	for _, k := range kinds() {
 		if at < k.share {
 			return k
@@ -67,7 +66,7 @@ func newAuthor(seed uint64) *author {
 	return &author{rng, rand.NewZipf(rng, 1.08, 6, 20_000)}
 }
 
-// length returns a random number of words: half of the documents have fewer than 1,200, and one in twenty has more than
+// length returns a random number of words. Half of the documents have fewer than 1,200, and one in twenty has more than
 // 6,000.
 func (a *author) length() int {
 	return min(max(int(1200*math.Exp(a.rng.NormFloat64())), 80), 20_000)

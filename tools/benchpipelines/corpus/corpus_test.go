@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// If the documents could not be read, a pipeline that reads nothing would appear to be the fastest.
+// TestDocumentsAreRead is needed because a pipeline that can't read the documents would seem fastest.
 func TestDocumentsAreRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// XML namespaces and other names from ECMA-376.
+// XML namespaces and names from ECMA-376.
 const (
 	xmlHead = `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>` + "\n"
 	relNS   = "http://schemas.openxmlformats.org/package/2006/relationships"
@@ -20,16 +20,16 @@ const (
 	office  = "application/vnd.openxmlformats-officedocument."
 )
 
-// part is a file in an office container, with its content type and relationships.
+// part is a file in an office container, its content type and its relationships.
 type part struct {
 	name, body string
-	kind       string // "": the default type of XML
+	kind       string // "" means XML's default type
 	refers     []reference
 }
 
 type reference struct{ kind, target string }
 
-// container writes parts to a ZIP file; the first is the main document.
+// container writes parts to a ZIP file. The first one is the main document.
 func container(parts ...part) ([]byte, error) {
 	var buf bytes.Buffer
 	z := zip.NewWriter(&buf)
@@ -66,7 +66,7 @@ func container(parts ...part) ([]byte, error) {
 	return buf.Bytes(), err
 }
 
-// relations returns a part's relationships. The targets get the ids rId1, rId2, …
+// relations returns a part's relationships, with the ids rId1, rId2, …
 func relations(to []reference) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<Relationships xmlns="%s">`, relNS)
@@ -140,7 +140,7 @@ func pptx(a *author, words int) ([]byte, error) {
 	return container(parts...)
 }
 
-// xlsx returns a workbook with one sheet of about the given number of words.
+// xlsx returns a workbook with about the given number of words, on one sheet.
 func xlsx(a *author, words int) ([]byte, error) {
 	var b strings.Builder
 	for i, row := range a.table(words/6+2, 5) {

@@ -19,7 +19,7 @@ type typesetter struct {
 	y     float64
 }
 
-// line writes a line in a font (F0 bold, F1 regular) of the given size in points.
+// line writes a line in a font (F0 is bold, F1 regular) of the given size in points.
 func (t *typesetter) line(font string, size float64, text string) {
 	if len(t.pages) == 0 || t.y < pageBottom {
 		t.pages, t.y = append(t.pages, new(bytes.Buffer)), pageTop
@@ -62,7 +62,7 @@ func pdf(a *author, words int) ([]byte, error) {
 		offsets = append(offsets, out.Len())
 		fmt.Fprintf(&out, "%d 0 obj\n"+format+"\nendobj\n", append([]any{len(offsets)}, args...)...)
 	}
-	const first = 5 // object number of the first page
+	const first = 5 // the first page's object number
 	var kids strings.Builder
 	for i := range t.pages {
 		fmt.Fprintf(&kids, "%d 0 R ", first+2*i)

@@ -2,7 +2,7 @@ package corpus
 
 import "strings"
 
-// common are frequent English words, which make the language detectable. All other words are made up.
+// The most frequent English words, which are enough to identify the language. All other words are made up.
 var common = strings.Fields("the of and to in is for that with was on by as at from it be are this which or an have not but " +
 	"they their has been were its when if can will one all there more who may would into than other some these about only new also")
 
@@ -59,7 +59,7 @@ type section struct {
 	table      [][]string // rows, including the header; often none
 }
 
-// sections returns sections with about the given number of words in total.
+// sections returns sections with about the given total number of words.
 func (a *author) sections(words int) []section {
 	var out []section
 	for written := 0; written < words; {
@@ -86,7 +86,7 @@ func (a *author) sections(words int) []section {
 	return out
 }
 
-// table returns rows with names in the first column and figures in the others. The first row is a header.
+// table returns rows, with a header, names in the first column and figures in the others.
 func (a *author) table(rows, columns int) [][]string {
 	out := make([][]string, rows+1)
 	for i := range out {
