@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// opener opens an empty catalog configured for the durability used in production. Call settle after filling it.
+// opener opens an empty catalog with production durability settings. Call settle after filling it.
 type opener func(b *testing.B) (c *catalog.Catalog, settle func())
 
 func onEngines(b *testing.B, f func(b *testing.B, empty opener)) {
@@ -28,7 +28,7 @@ func onEngines(b *testing.B, f func(b *testing.B, empty opener)) {
 		f(b, func(b *testing.B) (*catalog.Catalog, func()) {
 			address := postgres(b)
 			return open(b, catalog.Options{URL: address}), func() {
-				// The server does this itself every minute, and its query plans depend on the statistics.
+				// Query plans depend on these statistics. In production, autovacuum keeps them up to date.
 				if err := sqlExec(address, `VACUUM ANALYZE`); err != nil {
 					b.Fatal(err)
 				}
@@ -39,8 +39,7 @@ func onEngines(b *testing.B, f func(b *testing.B, empty opener)) {
 
 const benchWorkspaces = 10
 
-// filled fills a catalog's outbox with n jobs from ten workspaces, some of them replays, and returns the first
-// datasources.
+// filled queues n jobs from ten workspaces, some of them replays, and returns up to 10,000 of the datasources.
 func filled(b *testing.B, c *catalog.Catalog, n int) []domain.Datasource {
 	b.Helper()
 	ctx := context.Background()
@@ -139,8 +138,7 @@ func bySize(b *testing.B, f func(b *testing.B, c *catalog.Catalog, ds []domain.D
 	})
 }
 
-// BenchmarkCatalog measures the operations the service performs all the time. It skips the large catalog if -short is
-// set.
+// BenchmarkCatalog measures the most frequent operations. With -short, it skips the large catalog.
 func BenchmarkCatalog(b *testing.B) {
 	ctx := context.Background()
 	bySize(b, func(b *testing.B, c *catalog.Catalog, ds []domain.Datasource) {
@@ -255,8 +253,8 @@ func BenchmarkCatalog(b *testing.B) {
 	})
 }
 
-// BenchmarkLargeDatastore measures operations on all of a datastore's datasources. Each iteration moves the datastore
-// (issues the jobs, applies their events, switches readers) and then deletes it.
+// BenchmarkLargeDatastore measures moving a whole datastore (issuing jobs, applying their events, switching readers)
+// and then deleting it.
 func BenchmarkLargeDatastore(b *testing.B) {
 	const n = 20_000
 	onEngines(b, func(b *testing.B, empty opener) {

@@ -34,16 +34,16 @@ type Options struct {
 	Log          *slog.Logger // nil: slog.Default()
 	// Now is the clock for stored times; nil means time.Now.
 	Now func() time.Time
-	// GuardedNow is the clock for deciding whether rows are old enough to delete. After a forward jump of the system
-	// clock, it may lag behind Now, so that nothing is deleted too early. If nil, Now is used instead.
+	// GuardedNow is used instead of Now to decide whether rows are old enough to delete. It may lag behind Now after
+	// the system clock jumps forward, so that nothing is deleted too early. nil means Now.
 	GuardedNow func() time.Time
 	// MaxPagesPerSite limits the number of pages per web site. A site's own setting can only lower this limit. 0 means
 	// DefaultMaxPagesPerSite.
 	MaxPagesPerSite int
-	// CacheBytes limits the cache for data that queries need. The cache is used only if no other process shares the
-	// database. 0 means DefaultCacheBytes.
+	// CacheBytes limits the query cache, which is used only if no other process shares the database. 0 means
+	// DefaultCacheBytes.
 	CacheBytes int64
-	// Limits apply to every workspace, in addition to those set with SetLimits. They may be nil.
+	// Limits apply to every workspace, on top of its own limits from SetLimits. May be nil.
 	Limits domain.Limits
 }
 
@@ -98,8 +98,7 @@ func (c *Catalog) Close() error {
 	return c.db.Close()
 }
 
-// Ready returns nil if the database responds and accepts writes and the process still has everything it acquired with
-// Hold.
+// Ready returns nil if the database is up and writable and the process still has everything it acquired with Hold.
 func (c *Catalog) Ready(ctx context.Context) error { return c.db.Ready(ctx) }
 
 // ID returns the catalog's id; see db.DB.ID.

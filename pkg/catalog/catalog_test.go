@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(engines.Stopping(m))
 }
 
-// mayWalk lists fragments of statements that may scan a table or sort, with the reason.
+// mayWalk lists fragments of statements that are allowed to scan a table or sort, and why.
 var mayWalk = []string{
 	"SELECT COUNT(*) FROM api_keys",                                      // a small table, counted only at startup
 	"original_key FROM datasources WHERE original_key <> ''",             // has to scan
@@ -33,7 +33,7 @@ var mayWalk = []string{
 	"SELECT d.status, COUNT(*) FROM batch_files",                         // counts one batch's files, whose number is limited
 }
 
-// mayScan lists query plan steps that scan something small.
+// mayScan lists query plan steps that scan only a few rows.
 var mayScan = []string{
 	"SCAN waiting",    // subquery for at most one row: a waiting page
 	"SCAN unfinished", // subquery for a few rows: unfinished files
@@ -196,8 +196,7 @@ func TestOpen(t *testing.T) {
 	})
 }
 
-// TestAJobThatIsBackInTheLogIsRemovedAgain adopts a deleted datasource's job, which the log may still contain after a
-// crash.
+// After a crash, the log may still contain a deleted datasource's job.
 func TestAJobThatIsBackInTheLogIsRemovedAgain(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, func(t testing.TB, o catalog.Options) *catalog.Catalog {

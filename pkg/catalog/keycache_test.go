@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// TestARevokedKeyIsRefusedAtOnce revokes keys that are constantly being looked up, both in the same process and in
-// another one that uses the same database. It also changes their limits.
+// TestARevokedKeyIsRefusedAtOnce revokes keys and changes their limits while they are constantly being looked up, from
+// this process's catalog and from a second one on the same database.
 func TestARevokedKeyIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "catalog.db")

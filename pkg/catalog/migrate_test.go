@@ -107,7 +107,6 @@ func TestSchemasOfOtherVersions(t *testing.T) {
 	}
 }
 
-// trueIn returns the literal for true in the engine's SQL.
 func trueIn(engine string) string {
 	if engine == "SQLite" {
 		return "1"

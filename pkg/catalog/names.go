@@ -13,8 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/sites"
 )
 
-// Aliases for the types in the stores' method signatures, so that users of a Catalog don't have to import the stores'
-// packages.
+// Aliases, so that users of a Catalog don't have to import the stores' packages.
 type (
 	// ActiveState is maintenance.ActiveState.
 	ActiveState = maintenance.ActiveState
@@ -66,7 +65,7 @@ type (
 	Waiting = pipeline.Waiting
 )
 
-// Values of these types.
+// Constants for the types above.
 const (
 	PriorityFresh    = record.PriorityFresh
 	PriorityReplay   = record.PriorityReplay

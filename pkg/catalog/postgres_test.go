@@ -85,8 +85,7 @@ func postgres(t testing.TB) string {
 	return with(t, server, func(u *url.URL) { u.Path = "/" + name })
 }
 
-// schemas lends a database's empty schemas to tests and empties them afterwards, which is faster than creating
-// databases.
+// schemas hands out empty schemas and cleans them after use, which is faster than creating databases.
 type schemas struct {
 	database string
 	admin    *sql.DB
@@ -110,8 +109,8 @@ func newSchemas(t testing.TB) *schemas {
 	return s
 }
 
-// take returns the URL of an empty schema. Commits there do not wait for the disk, because none of the tests that use a
-// schema simulate a power failure.
+// take returns the URL of an empty schema. Commits there don't wait for the disk, because no test that uses it
+// simulates a power failure.
 func (s *schemas) take(t testing.TB) string {
 	t.Helper()
 	s.mu.Lock()

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// TestCachedDataIsNeverOlderThanTheLastCommit keeps renaming a datastore and its datasource while readers read both and
-// uses are counted.
+// TestCachedDataIsNeverOlderThanTheLastCommit renames a datastore and its datasource in a loop while other goroutines
+// read both and count usage.
 func TestCachedDataIsNeverOlderThanTheLastCommit(t *testing.T) {
 	t.Parallel()
 	c := open(t, catalog.Options{Path: filepath.Join(t.TempDir(), "catalog.db")})

@@ -19,7 +19,7 @@ import (
 	"github.com/sluice/sluice/tools/local/engines"
 )
 
-// second opens the catalog at an address that is already open, as another process would.
+// second opens the same database again, as another process would.
 func second(t testing.TB, address string) *catalog.Catalog {
 	t.Helper()
 	return open(t, catalog.Options{URL: address, Connections: 4})
@@ -148,7 +148,7 @@ func TestProcessesThatShareAServer(t *testing.T) {
 			})
 		}
 		running.Wait()
-		// One transaction stored both rows. The other was retried and found that they already exist.
+		// One transaction stored both rows. The other was retried and failed because they already exist.
 		if (faults[0] == nil) == (faults[1] == nil) {
 			t.Fatal(faults)
 		}
@@ -169,7 +169,7 @@ func within(t testing.TB, woken <-chan struct{}, what string) {
 	}
 }
 
-// newDatasource creates a workspace with a datastore that contains a datasource.
+// newDatasource creates a workspace, a datastore and a datasource.
 func newDatasource(t testing.TB, c *catalog.Catalog) domain.Datasource {
 	t.Helper()
 	ctx := context.Background()
@@ -232,7 +232,7 @@ func TestServerThatDies(t *testing.T) {
 	if err := server.Restart(ctx); err != nil {
 		t.Fatal(err)
 	}
-	// The process acquires the hold again within seconds and is not ready until then.
+	// The process isn't ready until it has reacquired the hold, which takes seconds.
 	deadline, poll := time.After(time.Minute), time.NewTicker(50*time.Millisecond)
 	defer poll.Stop()
 	for err := a.Ready(ctx); err != nil; err = a.Ready(ctx) {
@@ -338,8 +338,7 @@ func TestStartErrors(t *testing.T) {
 	})
 }
 
-// logFunc receives log lines.
+// logFunc receives log lines as an io.Writer.
 type logFunc func(line string)
 
-// Write implements io.Writer.
 func (f logFunc) Write(p []byte) (int, error) { f(string(p)); return len(p), nil }

@@ -13,10 +13,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// BenchmarkSite performs the catalog's work for two crawls of a site and reports each step's CPU time per page. In the
-// first crawl, a page is found, its job is published, its fetch is applied, and its ingestion ends. In the second
-// crawl, the page is found again, unchanged. Finally, pages are moved to another place, withdrawn, removed, and deleted
-// with their site. The time per page must not depend on the number of pages.
+// BenchmarkSite measures the catalog's CPU time per page for each step of two crawls of a site. In the first crawl, all
+// pages are new; in the second, they are unchanged. Afterwards, the pages are moved to another place, withdrawn,
+// removed, and deleted with their site. The time per page must not depend on the number of pages.
 func BenchmarkSite(b *testing.B) {
 	for _, pages := range []int{5_000, 50_000} {
 		b.Run(fmt.Sprint(pages, " pages"), func(b *testing.B) {
@@ -154,7 +153,7 @@ func (s *benchSite) timed(step string, f func()) {
 	s.b.ReportMetric(float64((processorTime(s.b)-from).Microseconds())/float64(s.pages), step+"-µs/page")
 }
 
-// discover applies events that contain batches of links, four per transaction, and then ends the discovery.
+// discover reports all pages as links, four events per transaction, and then ends the discovery.
 func (s *benchSite) discover() {
 	s.b.Helper()
 	var evs []domain.Event
@@ -202,7 +201,7 @@ func (s *benchSite) publish() {
 	}
 }
 
-// end applies every published job's last event, a hundred per transaction.
+// end applies the final event for every published job, a hundred per transaction.
 func (s *benchSite) end(typ domain.EventType) {
 	s.b.Helper()
 	evs := make([]domain.Event, len(s.jobs))

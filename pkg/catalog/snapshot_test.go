@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// TestASnapshotListsEachOriginalOnce has two datastores share a file's original. A backup must contain it once. It must
-// also contain the originals for files and parts that no datasource uses.
+// A backup must contain an original that two datastores share only once. It must also contain the originals of files
+// and upload parts that no datasource uses.
 func TestASnapshotListsEachOriginalOnce(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -41,7 +41,7 @@ func TestASnapshotListsEachOriginalOnce(t *testing.T) {
 		must(err)
 		_, err = c.AddFile(ctx, "ws", store.ID, catalog.NewFile{FileID: shared.ID})
 		must(err)
-		// Two datasources restored from the job log share an original whose file is lost.
+		// After a restore from the job log, two datasources may share an original whose file row is lost.
 		d := domain.Datasource{ID: domain.NewID(), WorkspaceID: "ws", DatastoreID: store.ID, Type: domain.TypeFile, Name: "d", Original: &domain.Original{Key: lost + ".u-b"}}
 		_, err = c.CreateDatasources(ctx, []catalog.NewDatasource{{Datasource: d, Job: domain.NewIngestJob(d, store)}})
 		must(err)

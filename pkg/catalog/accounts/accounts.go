@@ -19,8 +19,7 @@ type Accounts struct {
 	deferred deferredUsage
 }
 
-// New returns an account store that uses the given database. `limits` apply to every workspace, in addition to those
-// set with SetLimits.
+// New returns an account store. The limits apply to every workspace, on top of its own limits from SetLimits.
 func New(d *db.DB, limits domain.Limits) *Accounts {
 	return &Accounts{db: d, limits: limits, deferred: deferredUsage{lock: make(chan struct{}, 1)}}
 }

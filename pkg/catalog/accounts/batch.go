@@ -16,8 +16,8 @@ import (
 // Time limit for storing one batch.
 const batchTimeout = 10 * time.Second
 
-// usageQueue stores usage reported by concurrent callers in a single transaction. Callers that arrive while a batch is
-// being stored form the next batch.
+// usageQueue stores concurrent callers' usage in a single transaction. While one batch is being stored, new callers
+// join the next.
 type usageQueue struct {
 	lock sync.Mutex // held while a batch is stored
 
@@ -38,7 +38,7 @@ type accountUses struct {
 	uses    map[domain.Metric]int64
 }
 
-// count adds uses to an account's counters and returns once they are stored. Concurrent calls are batched.
+// count adds uses to an account's counters and returns once they are stored. Concurrent calls share a transaction.
 func (y *usageQueue) count(ctx context.Context, a domain.Account, uses map[domain.Metric]int64, store func(context.Context, []accountUses) error) error {
 	own := y.join(a, uses)
 	y.lock.Lock()
@@ -55,8 +55,8 @@ func (y *usageQueue) count(ctx context.Context, a domain.Account, uses map[domai
 	return own.errs[a]
 }
 
-// store passes the whole batch to its `store` parameter. If that fails, it calls `store` for each account separately,
-// so that an error with one account does not lose the others' usage.
+// store stores the whole batch. If that fails, it stores each account separately, so that one account's error doesn't
+// lose the others' usage.
 func (t *usageBatch) store(ctx context.Context, store func(context.Context, []accountUses) error) {
 	t.done = true
 	all := t.ordered()
@@ -100,8 +100,7 @@ func (t *usageBatch) add(a domain.Account, uses map[domain.Metric]int64) {
 	}
 }
 
-// ordered returns the usage per account, sorted by workspace and key. All transactions lock workspaces in this order to
-// avoid deadlocks.
+// ordered returns the usage sorted by workspace and key. All transactions lock in this order to avoid deadlocks.
 func (t *usageBatch) ordered() []accountUses {
 	accounts := slices.SortedFunc(maps.Keys(t.sums), func(a, b domain.Account) int {
 		return cmp.Or(strings.Compare(a.WorkspaceID, b.WorkspaceID), strings.Compare(a.KeyID, b.KeyID))

@@ -10,8 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// TestUsesOfABatchFailSeparately counts uses for three accounts while an earlier batch is being stored. One account's
-// uses cannot be stored.
+// TestUsesOfABatchFailSeparately batches uses for three accounts, one of which can't be stored.
 func TestUsesOfABatchFailSeparately(t *testing.T) {
 	t.Parallel()
 	var y usageQueue

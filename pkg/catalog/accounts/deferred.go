@@ -9,10 +9,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// How long usage may stay in memory before it is stored. If the process is killed, this usage is lost.
+// How long usage may be buffered. A killed process loses its buffer.
 const deferDelay = 100 * time.Millisecond
 
-// deferredUsage buffers usage in memory and stores it in one transaction.
+// deferredUsage buffers usage so that many uses share one transaction.
 type deferredUsage struct {
 	lock chan struct{} // full while uses are being stored; waiting for a mutex could not be cancelled
 
@@ -22,9 +22,9 @@ type deferredUsage struct {
 	timer  *time.Timer
 }
 
-// CountDeferred is like Count but does not wait for the database. It buffers the uses and stores them within 100
-// milliseconds, or in Close if that happens sooner. Use it only for metrics that have no limit, because a killed
-// process loses its buffer. In this process, Usage and KeyUsage include the uses immediately. Errors are logged.
+// CountDeferred is like Count but doesn't wait for the database. Uses are buffered and stored within 100 milliseconds,
+// or when Close is called. A killed process loses its buffer, so use CountDeferred only for metrics without a limit. In
+// this process, Usage and KeyUsage see the uses immediately. Errors are logged.
 func (c *Accounts) CountDeferred(a domain.Account, uses map[domain.Metric]int64) {
 	c.deferred.mu.Lock()
 	defer c.deferred.mu.Unlock()
@@ -38,9 +38,8 @@ func (c *Accounts) CountDeferred(a domain.Account, uses map[domain.Metric]int64)
 	c.deferred.next.add(a, uses)
 }
 
-// flushDeferred stores the buffered usage and waits until that is done. Database errors are logged, not returned. If
-// ctx is done first, flushDeferred returns an error, but the usage is still stored, because other callers may be
-// waiting for it.
+// flushDeferred stores the buffered usage and waits for the commit. Database errors are only logged. If ctx is done
+// first, flushDeferred returns an error, but the usage is still stored, because other callers may be waiting for it.
 func (c *Accounts) flushDeferred(ctx context.Context) error {
 	select {
 	case c.deferred.lock <- struct{}{}:
@@ -84,7 +83,7 @@ func (c *Accounts) takeDeferred() *usageBatch {
 	return next
 }
 
-// closeDeferred stores the buffered usage and ends buffering.
+// closeDeferred stops buffering and stores what is buffered.
 func (c *Accounts) closeDeferred() {
 	c.deferred.mu.Lock()
 	c.deferred.closed = true

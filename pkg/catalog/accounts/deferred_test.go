@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// open returns an Accounts that uses an SQLite file, and a function that closes both.
+// open opens an SQLite database. The returned function closes it along with the Accounts.
 func open(t *testing.T, path string) (c *Accounts, end func()) {
 	t.Helper()
 	d, err := db.Open(t.Context(), db.Options{Path: path, Schema: migrations.FS})
@@ -54,7 +54,6 @@ func TestCloseStoresDeferredUsage(t *testing.T) {
 	}
 }
 
-// TestReadingUsageEndsWithItsContext reads the usage while storing is blocked.
 func TestReadingUsageEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	c, end := open(t, filepath.Join(t.TempDir(), "catalog.db"))

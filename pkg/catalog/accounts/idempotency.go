@@ -21,22 +21,21 @@ type StoredResponse struct {
 const (
 	// How long a response is kept.
 	idempotencyExpiry = 24 * time.Hour
-	// IdempotencyLease is the maximum time between calls to KeepIdempotent while a request is running. After that, its
-	// process is assumed dead, and another process may execute the request. The clocks of processes that share a
-	// catalog must agree to within a fraction of this time.
+	// IdempotencyLease is how long a claim lasts without a call to KeepIdempotent. After that, the process is assumed
+	// dead, and another one may execute the request. Clocks of processes that share a catalog must agree to within a
+	// fraction of this time.
 	IdempotencyLease = 10 * time.Second
 	// Retry-After for a repeated request whose first execution is still running.
 	idempotencyRetry = 2 * time.Second
 )
 
-// Claim is the right to execute the request with an idempotency key. If the holder does not renew it in time, another
-// process may take it over. Executing the request twice is harmless, because the ids of new objects are derived from
-// the request, so each object is created only once. An execution that has lost its claim cannot commit anything (see
-// WithClaim), because a paused process could otherwise undo a later request by replacing newer content or recreating
-// objects deleted since.
+// Claim is the right to execute the request with an idempotency key. If its holder does not renew it in time, another
+// process may take over. Running a request twice creates nothing twice, because the ids of new objects are derived from
+// the request. But a process that was merely paused could undo a later request by replacing newer content or recreating
+// deleted objects, so an execution that has lost its claim can't commit anything (see WithClaim).
 type Claim struct {
-	// Repeated is true if an earlier execution of the request ended without a response. It may have done all, some or
-	// none of the work.
+	// Repeated is true if an earlier execution ended without a response. It may have done all, some or none of the
+	// work.
 	Repeated bool
 	// Begun is when the first execution started.
 	Begun time.Time
@@ -46,15 +45,15 @@ type Claim struct {
 	holder               string // the execution that may renew, release or abandon the claim
 }
 
-// ID returns the id of an object created by the request. A request that creates several objects must pass different
-// arguments for each. Repeating the request yields the same ids, and no other request ever gets them.
+// ID derives the id of an object created by the request. A request that creates several objects must pass different
+// parts for each. A retried request gets the same ids; no other request does.
 func (c *Claim) ID(parts ...string) string {
 	return domain.DerivedID(append([]string{"idempotent", c.ws, c.key, c.requestHash, strconv.FormatInt(c.expires, 10)}, parts...)...)
 }
 
 // WithClaim returns a context whose transactions commit only while the claim is held. They fail with
-// domain.CodeConflict if another execution of the request has taken it over. The claim's row stays locked until the
-// commit, so the claim cannot be taken over in between.
+// domain.CodeConflict if another execution of the request has taken over. The claim's row stays locked until the
+// commit, so nobody can take it over in between.
 func WithClaim(ctx context.Context, claim *Claim) context.Context {
 	return db.WithFence(ctx, func(ctx context.Context, t *db.Tx) error {
 		var holder string
@@ -68,7 +67,7 @@ func WithClaim(ctx context.Context, claim *Claim) context.Context {
 	})
 }
 
-// WithoutClaim returns a context whose transactions commit without a claim.
+// WithoutClaim returns a context whose transactions commit whether or not a claim is held.
 func WithoutClaim(ctx context.Context) context.Context { return db.WithFence(ctx, nil) }
 
 // BeginIdempotent claims an idempotency key for the request with the given hash. If it returns a claim, the caller
@@ -101,10 +100,10 @@ func (c *Accounts) BeginIdempotent(ctx context.Context, ws, key, requestHash str
 	return claim, have, nil
 }
 
-// take claims the key if it is free or if its holder has not renewed the claim in time. A renewal time in the future
-// means that the clock was set back; such a claim is taken over, too. Each of the two SQL statements checks and claims
-// in a single step, so only one of several concurrent requests succeeds, even across processes. While a row's status is
-// 0 (no response yet), its body column contains the claim's holder.
+// take claims the key if it is free or its claim has expired. A claim that was renewed in the future counts as expired,
+// because the clock has been set back. Each of the two statements checks and claims in a single step, so only one of
+// several concurrent requests succeeds, even across processes. While status is 0 (no response yet), body contains the
+// claim's holder.
 func (c *Claim) take(ctx context.Context, t *db.Tx, now time.Time) (bool, error) {
 	fresh, err := t.Exec(ctx, `INSERT INTO idempotency_keys (workspace_id, key, request_hash, status, body, begun_at, expires_at)
 		VALUES (?, ?, ?, 0, ?, ?, ?) ON CONFLICT DO NOTHING`, c.ws, c.key, c.requestHash, c.holder, db.Micros(now), c.expires)
@@ -145,7 +144,7 @@ func storedResponse(ctx context.Context, t *db.Tx, ws, key, requestHash string) 
 	return nil, busy
 }
 
-// DifferentRequest returns the error for a request whose key belongs to a different one.
+// DifferentRequest returns the error for a key that was already used for a different request.
 func DifferentRequest(key string) error {
 	return domain.Errorf(domain.CodeConflict, "the Idempotency-Key %q was already used for a different request; use a new one", key)
 }
@@ -164,8 +163,8 @@ func (c *Accounts) KeepIdempotent(ctx context.Context, claim *Claim) (holds bool
 	return holds && err == nil, err
 }
 
-// FinishIdempotent stores the response to the request for 24 hours from the start of the request. If the request was
-// executed several times, the first execution to finish determines the response, even if it has lost its claim.
+// FinishIdempotent stores the request's response until 24 hours after the request began. If the request was executed
+// several times, the first execution to finish wins, even if it has lost its claim.
 func (c *Accounts) FinishIdempotent(ctx context.Context, claim *Claim, r StoredResponse) error {
 	return c.db.Update(ctx, "storing the response to an idempotent request", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE idempotency_keys SET status = ?, body = ?, content = ? WHERE workspace_id = ? AND key = ? AND status = 0
@@ -175,7 +174,7 @@ func (c *Accounts) FinishIdempotent(ctx context.Context, claim *Claim, r StoredR
 }
 
 // ReleaseIdempotent ends an execution that has no response to store but may have changed something. The key stays
-// reserved for the same request, which can be retried immediately. The next claim then has Repeated set.
+// reserved for the same request, which can be retried immediately and then gets a claim with Repeated set.
 func (c *Accounts) ReleaseIdempotent(ctx context.Context, claim *Claim) error {
 	return c.db.Update(ctx, "releasing the claim to an idempotency key", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE idempotency_keys SET begun_at = 0, body = '' WHERE `+claimedByHolder, claim.ws, claim.key, claim.holder)
@@ -183,8 +182,8 @@ func (c *Accounts) ReleaseIdempotent(ctx context.Context, claim *Claim) error {
 	})
 }
 
-// AbandonIdempotent ends an execution that changed nothing and frees the key. If claim.Repeated is set, an earlier
-// execution may have changed something, so the key stays reserved, as after ReleaseIdempotent.
+// AbandonIdempotent ends an execution that changed nothing and frees the key. If claim.Repeated is set, it only
+// releases the claim, because an earlier execution may have changed something.
 func (c *Accounts) AbandonIdempotent(ctx context.Context, claim *Claim) error {
 	if claim.Repeated {
 		return c.ReleaseIdempotent(ctx, claim)

@@ -17,8 +17,7 @@ type keyCache struct {
 	byHash  map[string]domain.APIKey
 }
 
-// get returns the cached key whose secret has this hash. It returns false if the key is not cached or if the cache
-// belongs to a different database version.
+// get returns the cached key for this hash. It returns false if the key isn't cached or the database has changed since.
 func (c *keyCache) get(version int64, hash string) (domain.APIKey, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -29,7 +28,7 @@ func (c *keyCache) get(version int64, hash string) (domain.APIKey, bool) {
 	return k, ok
 }
 
-// put caches a key under its secret's hash. The key must have been read at this database version or later.
+// put caches a key read at this database version or later.
 func (c *keyCache) put(version int64, hash string, k domain.APIKey) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -102,8 +102,7 @@ func (c *Accounts) Keys(ctx context.Context, ws string) ([]domain.APIKey, error)
 	return keys, nil
 }
 
-// keyAndLimits selects a key with its limits, one row per limit. Every request needs both, so they are read in one
-// query.
+// keyAndLimits selects a key joined with its limits, one row per limit, because every request needs both.
 var keyAndLimits = `SELECT ` + keyRow(new(domain.APIKey)).Columns("k.") + `, COALESCE(l.metric, ''), COALESCE(l.value, 0)
 	FROM api_keys k LEFT JOIN limits l ON l.workspace_id = k.workspace_id AND l.key_id = k.id WHERE k.hash = ?`
 
@@ -177,7 +176,7 @@ func (c *Accounts) RevokeKey(ctx context.Context, ws, id string) (domain.APIKey,
 	return k, err
 }
 
-// How precisely the time of a key's last use is stored. Storing every use would cost more than the request itself.
+// Precision of a key's last use. Storing every use would cost more than the request itself.
 const touchInterval = time.Minute
 
 // TouchKey stores when the key was last used, to the minute. Unknown keys are ignored.

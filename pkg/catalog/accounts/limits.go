@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Limits returns the limits that SetLimits stored for the account: the key's if a.KeyID is set, and the workspace's
-// otherwise. Options.Limits are not included. The key does not have to exist.
+// Limits returns the account's own limits as set with SetLimits: the key's if a.KeyID is set, otherwise the
+// workspace's. Options.Limits are not included. The key doesn't have to exist.
 func (c *Accounts) Limits(ctx context.Context, a domain.Account) (domain.Limits, error) {
 	return readLimits(ctx, c.db.Read, a)
 }
@@ -32,7 +32,7 @@ func readLimits(ctx context.Context, q db.Querier, a domain.Account) (domain.Lim
 }
 
 // SetLimits replaces the workspace's limits or, if a.KeyID is set, that key's limits. It fails with domain.NotFound if
-// the workspace or key does not exist. Options.Limits still apply; if both limit a metric, the lower limit counts.
+// the workspace or key does not exist. Options.Limits still apply; the lower limit wins.
 func (c *Accounts) SetLimits(ctx context.Context, a domain.Account, limits domain.Limits) error {
 	return c.db.Update(ctx, "setting limits", func(t *db.Tx) error {
 		if a.KeyID == "" {
@@ -81,8 +81,7 @@ func (c *Accounts) accountLimits(ctx context.Context, q db.Querier, a domain.Acc
 	return c.limits.Stricter(set), ofKey, nil
 }
 
-// LimitsInForce returns the workspace's effective limits. For each metric, that is the lower of Options.Limits and the
-// workspace's own limit.
+// LimitsInForce returns the workspace's effective limits: for each metric, the lower of Options.Limits and its own.
 func (c *Accounts) LimitsInForce(ctx context.Context, ws string) (domain.Limits, error) {
 	limits, _, err := c.accountLimits(ctx, c.db.Read, domain.Account{WorkspaceID: ws})
 	return limits, err
@@ -110,7 +109,7 @@ func readStored(ctx context.Context, q db.Querier, ws string) (chunks, bytes int
 
 // CheckStorage fails with domain.CodeUsageLimit if the workspace has reached a storage limit. Call it before a client
 // uploads content that would only be rejected. WithinStorage checks again when the content is stored, because other
-// uploads may have finished first.
+// uploads may have finished in the meantime.
 func (c *Accounts) CheckStorage(ctx context.Context, ws string) error {
 	limits, _, err := c.accountLimits(ctx, c.db.Read, domain.Account{WorkspaceID: ws})
 	if err != nil || !limitsStorage(limits) {
@@ -130,8 +129,8 @@ func limitsStorage(limits domain.Limits) bool {
 	return limits[domain.MetricStoredBytes] > 0 || limits[domain.MetricStoredChunks] > 0
 }
 
-// checkChunks fails if the workspace has reached its chunk limit. A workspace below the limit may add content of any
-// size, even if it then exceeds the limit, because the number of chunks is unknown until the content has been read.
+// checkChunks fails if the workspace has reached its chunk limit. A workspace below the limit may exceed it with one
+// upload, because the number of chunks isn't known until the content has been read.
 func checkChunks(limits domain.Limits, chunks int64) error {
 	if limit := limits[domain.MetricStoredChunks]; limit > 0 && chunks >= limit {
 		return limitReached("chunks", limit, chunks)
@@ -144,9 +143,9 @@ func limitReached(noun string, limit, has int64) error {
 		limit, noun, has)
 }
 
-// WithinStorage runs f, which stores content in the workspace. If the workspace exceeds a storage limit afterwards, it
-// fails with domain.CodeUsageLimit. A call that adds no content is never rejected. Calls for the same workspace run one
-// after another, so the limit holds for concurrent uploads as well. WithinStorage must be the first call in its
+// WithinStorage runs f, which stores content in the workspace, and fails with domain.CodeUsageLimit if the workspace
+// then exceeds a storage limit. It never rejects a call that adds no content. Calls for the same workspace are
+// serialised, so concurrent uploads can't exceed the limit together. WithinStorage must be the first call in its
 // transaction; see the lock order in record/locks.go.
 func (c *Accounts) WithinStorage(ctx context.Context, t *db.Tx, ws string, f func() error) error {
 	limits, _, err := c.accountLimits(ctx, t, domain.Account{WorkspaceID: ws})

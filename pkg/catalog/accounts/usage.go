@@ -11,11 +11,11 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// MonthOf returns the month (UTC) that a use at time t counts towards.
+// MonthOf returns the UTC month that t falls in, as stored.
 func MonthOf(t time.Time) string { return t.UTC().Format("2006-01") }
 
-// Count adds uses to the account's counters for the current month (UTC), either all of them or none. Negative numbers
-// undo uses that did not happen after all. Concurrent calls share a transaction.
+// Count adds uses to the account's counters for the current month (UTC), all or nothing. Negative numbers undo uses
+// that were counted in advance. Concurrent calls share a transaction.
 func (c *Accounts) Count(ctx context.Context, a domain.Account, uses map[domain.Metric]int64) error {
 	uses = maps.Clone(uses)
 	maps.DeleteFunc(uses, func(_ domain.Metric, n int64) bool { return n == 0 })
@@ -63,10 +63,9 @@ func Count(ctx context.Context, t *db.Tx, a domain.Account, month string, uses m
 	return nil
 }
 
-// Admit counts one agent query. If the workspace or the key has reached its query or token limit, it counts nothing and
-// fails with domain.CodeUsageLimit. It checks and counts in a single step, so the query limit holds for concurrent
-// callers as well. A query may exceed the token limit, because how many tokens it takes is unknown until it is
-// answered.
+// Admit counts one agent query. If the workspace or the key has reached its query or token limit, Admit counts nothing
+// and fails with domain.CodeUsageLimit. Checking and counting are one step, so the query limit also holds for
+// concurrent callers. A query may exceed the token limit, because its tokens are unknown until it is answered.
 func (c *Accounts) Admit(ctx context.Context, a domain.Account) error {
 	return c.db.Update(ctx, "counting a query", func(t *db.Tx) error {
 		month := MonthOf(c.db.Now())
@@ -137,7 +136,7 @@ func quotaExceeded(owner string, limits domain.Limits, m domain.Metric) error {
 		owner, limits[m], limitNames[m])
 }
 
-// counter is a key's usage or limit for one metric. The key "" stands for the workspace.
+// counter is one metric's usage or limit for a key, or for the whole workspace if key is "".
 type counter struct {
 	key    string
 	metric domain.Metric
@@ -163,8 +162,7 @@ func (c *Accounts) Usage(ctx context.Context, ws string, month time.Time) (map[d
 	return out, nil
 }
 
-// KeyUsage returns the same counters as Usage, but per key id, including revoked keys. The key id "" stands for uses
-// without a key.
+// KeyUsage is like Usage but returns counters per key id, including revoked keys. The id "" is for uses without a key.
 func (c *Accounts) KeyUsage(ctx context.Context, ws string, month time.Time) (map[string]map[domain.Metric]int64, error) {
 	if err := c.flushDeferred(ctx); err != nil {
 		return nil, fmt.Errorf("reading use by key: %w", err)

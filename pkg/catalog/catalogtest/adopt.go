@@ -15,8 +15,7 @@ func adoptJob(w *world.World, j domain.Job) catalog.Adopted {
 	return what
 }
 
-// lateJob returns a job from the job log that is unknown to the database, as happens after restoring an older copy of
-// the database.
+// lateJob returns a logged job that the database doesn't know, as after restoring an older copy of the database.
 func lateJob(w *world.World, d domain.Datasource, generation uint64) domain.Job {
 	d.Original = &domain.Original{Key: "late", SHA256: "late", Size: 9, MIMEType: "text/plain", Name: "late.txt"}
 	d.Name, d.CustomID, d.Metadata = "Late", "late", map[string]any{"v": "late"}
@@ -127,7 +126,7 @@ func testAdoption(t *testing.T, open world.Open) {
 		world.Equal(t, site.Config, w.Get(site.ID).Config)
 		got := w.Get(page.ID)
 		world.Equal(t, []any{site.ID, world.PageA, 1}, []any{got.GroupID, got.Config.SourceURL, got.Config.Depth})
-		// The job must not contain cache validators, because a "not modified" response would leave the page empty.
+		// The job must not make a conditional request, because a "not modified" response would leave the page empty.
 		world.Equal(t, domain.CrawlSpec{URL: world.PageA, Depth: 1, Site: jobs[1].Crawl.Site}, *w.PublishAll()[1].Crawl)
 		world.Equal(t, 1, w.ApplyEvent(w.Get(site.ID), domain.EventDiscovered, world.Links(world.PageA)).NewPages)
 	})

@@ -12,20 +12,20 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// member returns a file of an archive. Each call returns another copy of the content.
+// member returns an archived file. Each call returns a separate original, even if the content is the same.
 func member(path, content string) domain.Original {
 	return domain.Original{Key: domain.NewID() + ".m", SHA256: content, Size: int64(len(content)), MIMEType: "text/plain", Name: path}
 }
 
-// found sets the files of a discovered event.
+// found sets the archived files in an event.
 func found(members ...domain.Original) func(*domain.Event) {
 	return func(ev *domain.Event) { ev.Members = members }
 }
 
-// complete marks the end of an archive's job.
+// complete marks an archive's job as complete.
 func complete(ev *domain.Event) { ev.Complete = true }
 
-// newArchive uploads a file that turns out to be an archive, and returns the published job that unpacks the archive.
+// newArchive uploads a file that turns out to be an archive and returns its published unpack job.
 func newArchive(w *world.World) (id string, job domain.Job) {
 	w.T.Helper()
 	made := w.CreateFile(func(n *catalog.NewDatasource) {
@@ -37,7 +37,7 @@ func newArchive(w *world.World) (id string, job domain.Job) {
 	return made.ID, jobs[0]
 }
 
-// unpack simulates the whole job of an archive.
+// unpack simulates an entire unpack job.
 func unpack(w *world.World, job domain.Job, members ...domain.Original) {
 	w.T.Helper()
 	w.End(job, domain.EventDiscovered, found(members...))
@@ -45,7 +45,7 @@ func unpack(w *world.World, job domain.Job, members ...domain.Original) {
 	w.WorkOnSites()
 }
 
-// replaceArchive gives the archive a new version, and returns the published job that unpacks it.
+// replaceArchive uploads a new version of the archive and returns its published unpack job.
 func replaceArchive(w *world.World, id string, force bool) domain.Job {
 	w.T.Helper()
 	job := domain.Job{ID: domain.NewID(), Kind: domain.JobIngest, Force: force}
@@ -53,7 +53,7 @@ func replaceArchive(w *world.World, id string, force bool) domain.Job {
 	return w.PublishAll()[0]
 }
 
-// readFiles simulates the jobs of an archive's files, and returns their names.
+// readFiles completes the jobs for an archive's files and returns the files' names.
 func readFiles(w *world.World) []string {
 	w.T.Helper()
 	names := []string{}

@@ -23,7 +23,7 @@ type concurrentService struct {
 	*world.World
 	processes []*catalog.Catalog
 	site      domain.Datasource
-	// stream passes published jobs to the workers. It has room for all of them.
+	// stream passes published jobs to the workers. Publishing never blocks.
 	stream  chan domain.Job
 	applied chan struct{} // signals a change
 
@@ -118,8 +118,7 @@ func (b *concurrentService) dispatch(c *catalog.Catalog, stop <-chan struct{}) {
 	}
 }
 
-// publish adds the job to the stream. As in production, the caller calls Published only afterwards, and by then a
-// worker may already have finished the job.
+// publish adds the job to the stream. As in production, a worker may finish the job before Published is called.
 func (b *concurrentService) publish(j domain.Job) uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -194,8 +194,7 @@ func testConversations(t *testing.T, open world.Open) {
 	})
 }
 
-// talk creates a conversation between the visitor and the agent. `texts` alternates between questions and answers,
-// starting with a question.
+// talk creates a conversation whose messages alternate between questions and answers, starting with a question.
 func talk(w *world.World, agent, visitor string, texts ...string) domain.Conversation {
 	w.T.Helper()
 	v := world.Must(w.EnsureConversation(w.Ctx, domain.Conversation{ID: domain.NewID(), WorkspaceID: w.WS, AgentID: agent, VisitorID: visitor}))(w.T)

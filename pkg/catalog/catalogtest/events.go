@@ -137,8 +137,8 @@ func testEvents(t *testing.T, open world.Open) {
 	})
 }
 
-// sameEnd requires that two datasources have reached the same final state, ignoring workspaces, datastores, job ids and
-// originals. Times are compared to the second.
+// sameEnd requires that two datasources ended up in the same state, ignoring workspaces, datastores, job ids and
+// originals. Times may differ by less than a second.
 func sameEnd(t testing.TB, want, got domain.Datasource) {
 	t.Helper()
 	for _, d := range []*domain.Datasource{&want, &got} {

@@ -28,7 +28,7 @@ func add(w *world.World, storeID string, f domain.File) domain.Datasource {
 	return world.Must(w.AddFile(w.Ctx, w.WS, storeID, catalog.NewFile{FileID: f.ID}))(w.T)
 }
 
-// deletable returns the keys of the originals that a sweeper would delete now. It finishes all queued sweeps.
+// deletable completes all queued sweeps and returns the keys of the originals they would have deleted.
 func deletable(w *world.World) []string {
 	w.T.Helper()
 	keys := []string{}
@@ -165,7 +165,7 @@ func testFiles(t *testing.T, open world.Open) {
 	})
 }
 
-// sorted sorts the keys but moves the given owner's key to the front.
+// sorted sorts the keys but puts the owner's key first.
 func sorted(keys []string, owner string) []string {
 	slices.SortFunc(keys, func(a, b string) int {
 		switch {

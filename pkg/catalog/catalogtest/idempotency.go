@@ -218,7 +218,8 @@ func testSharedIdempotency(t *testing.T, open OpenShared) {
 	}
 }
 
-// testSharedLostRequest tests a process that stops renewing its claim. The processes' clocks differ by a few seconds.
+// testSharedLostRequest lets a process stop renewing its claim. The processes' clocks differ by a
+// few seconds.
 func testSharedLostRequest(t *testing.T, open OpenShared) {
 	w, others := newShared(t, open, 3, func(i int, o *catalog.Options) {
 		now := o.Now
@@ -239,7 +240,7 @@ func testSharedLostRequest(t *testing.T, open OpenShared) {
 	}
 }
 
-// claimedBy starts the same request in all processes at once and returns how many of them obtain the claim.
+// claimedBy starts the same request in all processes at once and returns how many got the claim.
 func claimedBy(w *world.World, all []*catalog.Catalog, key string) int {
 	w.T.Helper()
 	n := 0

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// The tests move datastores to placeB (an engine and an embedding model). placeC is a third place.
+// Destinations for moves.
 var (
 	placeB = domain.Place{Engine: domain.EngineMilvus, Model: "model-2"}
 	placeC = domain.Place{Engine: domain.EngineMilvus, Model: "model-3"}
@@ -48,8 +48,8 @@ func finish(w *world.World, moveID string) bool {
 	return switched
 }
 
-// sweptPlaces returns the queued sweeps of the whole datastore, as a map from the place to the sweep's Below. A sweep
-// deletes only generations lower than that.
+// sweptPlaces maps each place to the Below of the sweep queued for the whole datastore there. A sweep deletes only
+// generations lower than Below.
 func sweptPlaces(w *world.World) map[domain.Place]uint64 {
 	w.T.Helper()
 	out := map[domain.Place]uint64{}

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// concurrentMoves moves a datastore back and forth while all processes that share the catalog keep working.
+// concurrentMoves moves a datastore back and forth while all of the catalog's processes keep working.
 type concurrentMoves struct {
 	*history
 	processes []*catalog.Catalog
@@ -37,7 +37,7 @@ func newConcurrentMoves(w *world.World, others ...*catalog.Catalog) *concurrentM
 	return u
 }
 
-// run moves the datastore back and forth. It requires that all active content ends up in the datastore's final place.
+// run moves the datastore back and forth and checks that all active content ends up in the last place.
 func (u *concurrentMoves) run() {
 	u.T.Helper()
 	var working sync.WaitGroup
@@ -81,7 +81,7 @@ func (u *concurrentMoves) run() {
 	u.checkActive()
 }
 
-// rest simulates one round of the other loops in a process: the mover, the dispatcher, a worker and the applier.
+// rest simulates one round of a process's mover, dispatcher, worker and applier.
 func (u *concurrentMoves) rest(c *catalog.Catalog) {
 	d, err := c.DatastoreByID(u.Ctx, u.StoreID)
 	if err != nil {
@@ -125,8 +125,8 @@ func (u *concurrentMoves) publish(j domain.Job) domain.Job {
 	return j
 }
 
-// take simulates a worker. It runs a few jobs from the stream and returns their events. Some of the jobs stay in the
-// stream, so a later call returns their events again.
+// take simulates a worker: it runs a few jobs and returns their events. Some jobs stay in the stream and are delivered
+// again.
 func (u *concurrentMoves) take() (out []domain.Event) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

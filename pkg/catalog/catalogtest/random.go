@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// testRandom runs random histories. Callers add, change and delete datasources. The dispatcher publishes jobs and
-// sometimes fails to record that. The stream delivers events late, twice, or after their job was replaced.
+// testRandom runs random histories. Callers create, change and delete datasources, the dispatcher sometimes fails to
+// record what it has published, and events arrive late, twice, or after their job was replaced.
 func testRandom(t *testing.T, open world.Open) {
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprintf("whatever happens in history %d, every datasource is waited for in one place, and in the end none", seed), func(t *testing.T) {
@@ -44,7 +44,7 @@ type history struct {
 	alive  []string       // ids known to callers
 	events []domain.Event // in transit
 	jobs   []domain.Job   // published
-	// written lists each datasource's completely written generations with their places.
+	// written maps each datasource's id to the generations that were written completely, and where.
 	written map[string][]version
 }
 
@@ -99,7 +99,7 @@ func (h *history) step() {
 	}
 }
 
-// mayBeGone accepts success and "not found", because another caller may have deleted the object.
+// mayBeGone also accepts "not found", because another caller may have deleted the object.
 func (h *history) mayBeGone(err error) {
 	h.T.Helper()
 	if domain.CodeOf(err) != domain.CodeNotFound {
@@ -126,7 +126,7 @@ func (h *history) requeue() {
 	world.Must(h.Requeue(h.Ctx, h.WS, id, job, catalog.PriorityReplay))(h.T)
 }
 
-// publish sends some jobs to the stream. Like a dispatcher that dies, it sometimes does not record them as published.
+// publish publishes some jobs. Like a dispatcher that crashes, it doesn't always record that.
 func (h *history) publish() {
 	h.T.Helper()
 	jobs := world.Must(h.Outbox(h.Ctx, 1+h.rand.IntN(4)))(h.T)
@@ -165,7 +165,7 @@ func (h *history) eventsOf(j domain.Job, seq uint64) []domain.Event {
 		end.Type = domain.EventSitemap
 	case j.Kind == domain.JobCrawl && j.Type == domain.TypeWebPage:
 		end.Type = domain.EventFetched
-		// There are only a few different contents, so some fetched pages are unchanged or duplicates.
+		// Few different contents, so that some fetched pages are unchanged or duplicates.
 		end.Fetched = &domain.Fetched{Original: domain.Original{Key: fmt.Sprint("page-", seq), SHA256: fmt.Sprint("content-", h.rand.IntN(4))}}
 		if h.rand.IntN(4) == 0 {
 			end.Fetched.Canonical = fmt.Sprint("https://pumps.example/", h.rand.IntN(6))
@@ -182,7 +182,7 @@ func (h *history) eventsOf(j domain.Job, seq uint64) []domain.Event {
 	return append(out, end)
 }
 
-// deliver applies a random event, so events arrive out of order. It sometimes keeps the event for redelivery.
+// deliver applies a random event, so events arrive out of order. Some events are delivered more than once.
 func (h *history) deliver() {
 	h.T.Helper()
 	if len(h.events) == 0 {
@@ -225,8 +225,8 @@ func (h *history) move() {
 	finish(h.World, d.Move.ID)
 }
 
-// arrive runs the mover until the datastore's move ends. Like a user, it queues another job for each datasource whose
-// move failed.
+// arrive runs the mover until the move ends. Datasources whose move failed get another job, as if a user had retried
+// them.
 func (h *history) arrive() {
 	h.T.Helper()
 	for range 100 {
@@ -257,8 +257,8 @@ func (h *history) content() (out []string) {
 	return out
 }
 
-// checkActive requires that all active content was completely written to the place that searches use and that no sweep
-// will delete it.
+// checkActive requires that all active content was completely written to the serving place and that no sweep will
+// delete it.
 func (h *history) checkActive() {
 	h.T.Helper()
 	sweeps := h.AllSweeps()
@@ -298,8 +298,8 @@ func (h *history) drain() {
 	h.T.Fatal("jobs follow from jobs without end")
 }
 
-// checkPages requires that every site counts its pages correctly and has its final status only if no page is waiting.
-// No two of a site's pages may have the same content, and the page that replaces a duplicate must exist.
+// checkPages requires that every site counts its pages correctly and is final only if no page is waiting. No two pages
+// of a site may have the same content, and a duplicate must refer to an existing page.
 func (h *history) checkPages() {
 	h.T.Helper()
 	for _, id := range h.alive {
@@ -322,8 +322,8 @@ func (h *history) checkPages() {
 	}
 }
 
-// checkPlaces requires that every waiting datasource has its job in exactly one place, either the outbox or in flight.
-// A site waiting for its pages has no job.
+// checkPlaces requires that every waiting datasource has exactly one job, in the outbox or in flight. A site waiting
+// for its pages has none.
 func (h *history) checkPlaces() {
 	h.T.Helper()
 	waiting := map[string]bool{}

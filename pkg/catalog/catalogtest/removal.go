@@ -51,8 +51,7 @@ func testDeletion(t *testing.T, open world.Open) {
 		world.OK(t, err)
 		world.Equal(t, 0, len(left))
 		world.Equal(t, []string{}, w.OutboxIDs())
-		// Page A was already fetched, so only the jobs for the site and page B are withdrawn. The first two sweeps do
-		// this.
+		// The first two sweeps withdraw the jobs for the site and page B. Page A was already fetched.
 		swept, withdrawn, waiting := map[string][]string{}, []string{}, []string{site.ID, domain.ChildID(site.ID, world.PageB)}
 		sweeps := w.AllSweeps()
 		for _, s := range sweeps[:2] {

@@ -1,5 +1,5 @@
-// Package catalogtest is the catalog's conformance suite, which runs on every database engine. Each subtest is named
-// after the sentence of the contract it tests.
+// Package catalogtest is the catalog's conformance suite, which runs on every database engine. Each subtest's name is a
+// sentence from the contract.
 package catalogtest
 
 import (

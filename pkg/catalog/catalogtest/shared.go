@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// OpenShared opens one empty catalog several times, as if in different processes, and closes it when the test ends.
+// OpenShared opens one empty catalog several times, as separate processes would. It is closed when the test ends.
 type OpenShared func(t testing.TB, processes ...catalog.Options) []*catalog.Catalog
 
 // RunShared runs the tests for a catalog shared by several processes.
@@ -40,7 +40,7 @@ func RunShared(t *testing.T, open OpenShared) {
 	}
 }
 
-// newShared returns a world plus `others` further instances of its catalog, all on the same database.
+// newShared returns a world and `others` more catalogs that use the same database.
 func newShared(t testing.TB, open OpenShared, others int, options ...func(i int, o *catalog.Options)) (*world.World, []*catalog.Catalog) {
 	t.Helper()
 	var rest []*catalog.Catalog
@@ -59,7 +59,7 @@ func newShared(t testing.TB, open OpenShared, others int, options ...func(i int,
 	return w, rest
 }
 
-// atOnce calls f concurrently for every catalog and returns the errors in the catalogs' order.
+// atOnce calls f concurrently for every catalog and returns one error per catalog, in order.
 func atOnce(all []*catalog.Catalog, f func(i int, c *catalog.Catalog) error) []error {
 	out := make([]error, len(all))
 	var running sync.WaitGroup

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// testTexts requires that SQLite and PostgreSQL store and search text in the same way.
+// testTexts requires that SQLite and PostgreSQL treat text in the same way.
 func testTexts(t *testing.T, open world.Open) {
 	world.Run(t, open, "NUL and invalid UTF-8 do no harm in stored and searched texts", func(t *testing.T, w *world.World) {
 		const bad = "Pump\x00 \xff manual"

@@ -9,8 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// crawlAgain starts another crawl of the site and simulates discovering the urls. `change` may modify the event that
-// ends the crawl job.
+// crawlAgain starts another crawl that discovers the urls. change can modify the event that ends the crawl job.
 func crawlAgain(w *world.World, site domain.Datasource, change func(*domain.Event), urls ...string) domain.Datasource {
 	w.T.Helper()
 	world.Must(w.Requeue(w.Ctx, w.WS, site.ID, domain.NewCrawlJob(site, w.Settled()), catalog.PriorityReplay))(w.T)
@@ -116,7 +115,7 @@ func testCrawls(t *testing.T, open world.Open) {
 		settled := w.Get(site.ID)
 		world.Equal(t, []any{domain.StatusSynched, 0}, []any{settled.Status, len(settled.Warnings)})
 		world.Equal(t, domain.SiteProgress{Discovered: 2, Unchanged: 1, Skipped: 1}, w.ProgressOf(site.ID))
-		// A late event from the ingest job must not reactivate the content.
+		// A late event from the ingest job must not make the content active again.
 		w.ApplyEvent(before, domain.EventSynched, func(ev *domain.Event) { ev.Generation = w.Seq + 1 })
 		world.Equal(t, uint64(0), w.PageAt(site, world.PageB).ActiveGeneration)
 	})

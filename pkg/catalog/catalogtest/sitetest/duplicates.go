@@ -14,7 +14,7 @@ const (
 	pageX = "https://pumps.example/long/way/x"
 )
 
-// activePages returns, for each address, whether the page there has active content.
+// activePages reports which of the pages have active content.
 func activePages(w *world.World, site domain.Datasource, urls ...string) map[string]bool {
 	w.T.Helper()
 	out := map[string]bool{}
@@ -35,7 +35,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 				[]any{x.Status, x.DuplicateOf, x.Error})
 			world.Equal(t, []any{domain.StatusSynched, 0}, []any{site.Status, len(site.Warnings)})
 			world.Equal(t, int64(0), w.CountInFlight())
-			// The next crawl yields the same result, and no page is indexed again.
+			// Another crawl gives the same result and indexes nothing again.
 			crawlAgain(w, site, complete, order...)
 			fetches, ingests := w.RunWorkers(p)
 			world.Equal(t, []int{2, 0}, []int{fetches, ingests})
@@ -140,7 +140,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 		world.Equal(t, []any{domain.StatusSkipped, "Its canonical address is " + world.PageA + ".", w.PageAt(site, world.PageA).ID},
 			[]any{x.Status, x.Error, x.DuplicateOf})
 		world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, activePages(w, site, world.PageA, pageX))
-		// The sitemap now lists only pageX, but the canonical page stays in the site.
+		// The canonical page stays in the site even if the sitemap now lists only pageX.
 		crawlAgain(w, site, complete, pageX)
 		_, ingests := w.RunWorkers(p)
 		world.Equal(t, 0, ingests)

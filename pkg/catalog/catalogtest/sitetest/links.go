@@ -10,7 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// linked returns a site's pages and their addresses. The root links to the first page and each page links to the next.
+// linked returns a chain of pages and their addresses. The root links to the first page, and each page links to the
+// next.
 func linked(paths ...string) (world.Pages, []string) {
 	p, urls := world.Pages{}, []string{root}
 	for _, path := range paths {
@@ -22,7 +23,7 @@ func linked(paths ...string) (world.Pages, []string) {
 	return p, urls
 }
 
-// searchable returns the sorted addresses of the pages that have content.
+// searchable returns the sorted addresses of all pages with content.
 func searchable(w *world.World, site domain.Datasource, p world.Pages) []string {
 	w.T.Helper()
 	out := []string{}
@@ -193,7 +194,7 @@ func testScopes(t *testing.T, open world.Open) {
 		site := follows(w, p, root, domain.DatasourceConfig{Include: []string{"/blog/"}, MaxDepth: 10})
 		w.IsGone(domain.ChildID(site.ID, all[4]))
 		world.Equal(t, 1, w.Get(site.ID).Crawl.LeftOut[domain.LeftNotIncluded])
-		// If the root links to the fourth page, that page's links are followed again.
+		// Once the root links to the fourth page, that page's links are followed again.
 		p[root] = world.Answer{Content: "new", Links: []string{all[1], all[3]}}
 		crawlAgain(w, site, partial, root)
 		w.RunWorkers(p)

@@ -15,7 +15,7 @@ import (
 
 const pageC = "https://pumps.example/c"
 
-// twoBatches returns a site with so many pages that processing them takes more than two batches.
+// twoBatches returns a site that takes more than two batches to process.
 func twoBatches() (p world.Pages, urls []string) {
 	p = world.Pages{}
 	for i := range 450 {
@@ -25,7 +25,7 @@ func twoBatches() (p world.Pages, urls []string) {
 	return p, urls
 }
 
-// listed creates a site, simulates discovering the urls, and crawls until no jobs are left.
+// listed creates a site from a list of urls and crawls it to the end.
 func listed(w *world.World, p world.Pages, urls []string) domain.Datasource {
 	w.T.Helper()
 	site := w.CreateSite(domain.DatasourceConfig{})
@@ -63,7 +63,7 @@ func testRecrawls(t *testing.T, open world.Open) {
 		}
 		world.Equal(t, true, swept[domain.ChildID(site.ID, urls[11])])
 		world.Equal(t, false, swept[domain.ChildID(site.ID, urls[0])])
-		// Only existing pages count towards the limit.
+		// A removed page no longer counts towards the limit.
 		world.Equal(t, 1, w.ApplyEvent(got, domain.EventDiscovered, world.Links(urls[11])).NewPages)
 	})
 	world.Run(t, open, "pages that an incomplete list lacks stay as they are", func(t *testing.T, w *world.World) {
@@ -243,7 +243,7 @@ func testStops(t *testing.T, open world.Open) {
 		w.ApplyEvent(site, domain.EventDiscovered, world.Links(world.PageA)) // ignored: the site's own discovery
 		w.ApplyEvent(site, domain.EventSynched, complete)
 		w.IsGone(domain.ChildID(site.ID, world.PageA))
-		// Events from the withdrawn job have no effect, and its results are swept.
+		// Events from withdrawn jobs have no effect, and a withdrawn job's results are swept.
 		w.ClearSweeps()
 		ev := running.Event(domain.EventFetched, w.Clock.Now())
 		world.Found(running, "new")(&ev)
@@ -261,7 +261,7 @@ func testStops(t *testing.T, open world.Open) {
 		world.Equal(t, int64(0), w.CountInFlight())
 		again := world.Must(w.StopCrawl(w.Ctx, w.WS, site.ID))(t)
 		world.Equal(t, got, again)
-		// The next crawl is complete.
+		// The stop does not affect the next crawl.
 		site = crawlAgain(w, site, complete, urls[:200]...)
 		w.RunWorkers(p)
 		world.Equal(t, []any{domain.StatusSynched, 0}, []any{w.Get(site.ID).Status, len(w.Get(site.ID).Warnings)})
@@ -318,8 +318,7 @@ func testStops(t *testing.T, open world.Open) {
 		world.Equal(t, true, err != nil)
 		world.Equal(t, 249, len(w.OutboxIDs()))
 		world.Equal(t, domain.StatusRunning, w.Get(site.ID).Status)
-		// The crawl was stopped, but this page has not been processed yet. If its fetch is postponed now, the page no
-		// longer counts as waiting.
+		// The stop hasn't reached this page yet. If its fetch is postponed now, the page must not keep waiting.
 		at := slices.IndexFunc(running, func(j domain.Job) bool { return j.Type == domain.TypeWebPage })
 		world.Equal(t, domain.StatusPending, w.PageAt(site, urls[0]).Status)
 		w.End(running[at], domain.EventPostponed, func(ev *domain.Event) { ev.Until = w.Clock.Now().Add(time.Hour) })

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// fan returns n pages in one of a site's folders, and their addresses.
+// fan returns n pages in one folder, and their addresses.
 func fan(folder string, n int) (world.Pages, []string) {
 	p, urls := world.Pages{}, []string{}
 	for i := range n {
@@ -24,7 +24,7 @@ func testRefused(t *testing.T, open world.Open) {
 	warning := func(limit int) []string {
 		return []string{fmt.Sprintf("The site has more pages than its limit of %d; the rest were skipped.", limit)}
 	}
-	// mixed returns a site whose root links first to nine tag pages and then to six posts, along with the posts'
+	// mixed returns a site whose root links to nine tag pages and then to six posts. It also returns the posts'
 	// addresses.
 	mixed := func() (world.Pages, []string) {
 		p, tags := fan("tag", 9)
@@ -42,7 +42,7 @@ func testRefused(t *testing.T, open world.Open) {
 		change(w, site, domain.WebPatch{Exclude: list("/tag/**")}, p)
 		world.Equal(t, append(posts, root)[:6], searchable(w, site, p)[1:])
 		world.Equal(t, []string(nil), w.Get(site.ID).Warnings)
-		// The next crawl removes the excluded pages. They come back when they are included again.
+		// The next crawl removes the excluded pages, but they come back once they are included again.
 		crawlAgain(w, site, partial, root)
 		fetches, _ := w.RunWorkers(p)
 		world.Equal(t, 7, fetches)
@@ -165,7 +165,7 @@ func testRefused(t *testing.T, open world.Open) {
 		world.Equal(t, warning(3), w.Get(site.ID).Warnings)
 		change(w, site, domain.WebPatch{Exclude: list("/other")}, p)
 		world.Equal(t, warning(3), w.Get(site.ID).Warnings)
-		// The next crawl fills the site up with other pages.
+		// The next crawl finds other pages to reach the limit.
 		change(w, site, domain.WebPatch{Exclude: list("/other", "/list/000")}, p)
 		world.Equal(t, warning(3), w.Get(site.ID).Warnings)
 		crawlAgain(w, site, complete, urls...)

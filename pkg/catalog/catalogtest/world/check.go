@@ -27,7 +27,7 @@ func Must[T any](v T, err error) func(testing.TB) T {
 	}
 }
 
-// Refused fails the test unless a call returned an error with this code. Use it as Refused(call())(t, code).
+// Refused requires that a call failed with this code. Use it as Refused(call())(t, code).
 func Refused[T any](_ T, err error) func(testing.TB, domain.Code) {
 	return func(t testing.TB, want domain.Code) {
 		t.Helper()
@@ -56,7 +56,7 @@ func DatasourceIDs(ds []domain.Datasource) []string {
 	return lists.Map(ds, func(d domain.Datasource) string { return d.ID })
 }
 
-// FaultyField requires that the error is about exactly one field and returns that field's name.
+// FaultyField requires that the error is about exactly one field and returns its name.
 func FaultyField(t testing.TB, err error) string {
 	t.Helper()
 	var e *domain.Error

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/textid"
 )
 
-// Pages maps each of a site's addresses to the response that simulated workers get for it. No other addresses exist.
+// Pages maps the addresses of a simulated web to their responses. No other addresses exist.
 type Pages map[string]Answer
 
 // Answer is the result of fetching an address.
@@ -23,8 +23,7 @@ type Answer struct {
 	Hash      string // hash of the text; "" if unknown
 }
 
-// RunWorkers publishes waiting jobs and simulates workers until no jobs are left. It returns the number of pages
-// fetched and the number of ingest jobs run.
+// RunWorkers publishes and runs jobs until none are left. It returns the number of page fetches and ingest jobs.
 func (w *World) RunWorkers(p Pages) (fetches, ingests int) {
 	w.T.Helper()
 	for range 200 {
@@ -101,12 +100,12 @@ func (w *World) WorkOnSites() (batches int) {
 	}
 }
 
-// WithReason sets an event's error text.
+// WithReason returns a function that sets an event's error text.
 func WithReason(reason string) func(*domain.Event) {
 	return func(ev *domain.Event) { ev.Error = reason }
 }
 
-// Found returns a function that sets an event's Fetched to a page with this content and a new original.
+// Found returns a function that makes an event report a fetched page with this content and a new original.
 func Found(j domain.Job, content string) func(*domain.Event) {
 	return func(ev *domain.Event) {
 		ev.Fetched = &domain.Fetched{

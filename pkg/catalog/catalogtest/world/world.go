@@ -37,7 +37,7 @@ func (w *World) ClearSweeps() {
 	}
 }
 
-// Active returns the datasources' query data, by id.
+// Active maps the ids of existing datasources to what queries need to know about them.
 func (w *World) Active(ctx context.Context, ids []string) (map[string]domain.ActiveDatasource, error) {
 	found, err := w.ActiveOf(ctx, ids)
 	out := make(map[string]domain.ActiveDatasource, len(found))
@@ -56,15 +56,14 @@ func (w *World) ActiveOne(id string) domain.ActiveDatasource {
 	return all[id]
 }
 
-// StuckFor returns the datasources that have been inactive for the given time.
+// StuckFor returns the datasources that have been stuck for at least this long.
 func (w *World) StuckFor(silence time.Duration) []catalog.StuckDatasource {
 	w.T.Helper()
 	s := Must(w.Stuck(w.Ctx, w.Clock.Now().Add(-silence), 100))(w.T)
 	return s
 }
 
-// Open opens an empty catalog and closes it when the test ends. It fills in the database's path or URL in the options
-// and leaves all others unchanged.
+// Open opens an empty catalog and closes it when the test ends. It sets only the database's path or URL in the options.
 type Open func(t testing.TB, o catalog.Options) *catalog.Catalog
 
 // clock is a clock that only the test moves.
@@ -139,10 +138,10 @@ func (w *World) NewWorkspace() string {
 	return id
 }
 
-// Serving is the place (engine and embedding model) that searches in the test's datastores read.
+// Serving is the place (engine and embedding model) that serves searches in the test's datastores.
 var Serving = domain.Place{Engine: domain.EngineEmbedded, Model: "model-1"}
 
-// Settled returns the test's datastore as it looks when no move is in progress.
+// Settled returns the test's datastore as stored while no move is in progress.
 func (w *World) Settled() domain.Datastore {
 	return domain.Datastore{ID: w.StoreID, WorkspaceID: w.WS, Type: Serving.Engine, EmbeddingModel: Serving.Model}
 }
@@ -185,7 +184,7 @@ func (w *World) CreateFile(change ...func(*catalog.NewDatasource)) domain.Dataso
 	return w.Create(w.File(change...))[0]
 }
 
-// CreateSite creates a site and simulates the discovery of the given pages.
+// CreateSite creates a site and simulates the discovery of these pages.
 func (w *World) CreateSite(config domain.DatasourceConfig, pages ...string) domain.Datasource {
 	w.T.Helper()
 	config.SourceURL = cmp.Or(config.SourceURL, "https://pumps.example/")
@@ -235,7 +234,7 @@ func (w *World) PublishAll() []domain.Job {
 	}
 }
 
-// Event returns a worker's event about the datasource's newest job. Its generation is that of the last published job.
+// Event returns a worker's event about the datasource's newest job, with the last published job's generation.
 func (w *World) Event(d domain.Datasource, typ domain.EventType, change ...func(*domain.Event)) domain.Event {
 	ev := domain.Event{
 		Type: typ, JobID: d.JobID, JobKind: domain.JobIngest, WorkspaceID: d.WorkspaceID, DatastoreID: d.DatastoreID,
@@ -257,7 +256,7 @@ func (w *World) ApplyEvent(d domain.Datasource, typ domain.EventType, change ...
 	return done
 }
 
-// Synch simulates a successful ingest job.
+// Synch runs the datasource's job successfully.
 func (w *World) Synch(id string) domain.Datasource {
 	w.T.Helper()
 	w.PublishAll()
