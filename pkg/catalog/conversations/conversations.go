@@ -29,7 +29,7 @@ func conversationRow(v *domain.Conversation) db.Row {
 	}
 }
 
-// messageRow returns a message's columns, including search and seq, which domain.Message lacks.
+// messageRow returns a message's columns, including the two that domain.Message lacks: search and seq.
 func messageRow(m *domain.Message, search *string, seq *int64) db.Row {
 	return db.Row{
 		db.Fixed("id", &m.ID),
@@ -59,10 +59,10 @@ func scanMessage(s db.Scanner) (m domain.Message, err error) {
 	return m, err
 }
 
-// EnsureConversation stores v as a new conversation with its first messages and returns it with CreatedAt and UpdatedAt
-// set. If the conversation already exists, it adds the messages and returns the stored conversation. It stores either
-// everything or nothing. It fails with domain.NotFound if the agent does not exist, if the conversation belongs to
-// another workspace or agent, or if there are messages and the conversation belongs to another visitor.
+// EnsureConversation stores v with its first messages and returns it with CreatedAt and UpdatedAt set. If the
+// conversation already exists, it only appends the messages and returns the stored conversation. It is all or nothing.
+// It fails with domain.NotFound if the agent does not exist, if the conversation belongs to another workspace or agent,
+// or if there are messages and the conversation belongs to another visitor.
 func (c *Store) EnsureConversation(ctx context.Context, v domain.Conversation, first ...domain.Message) (have domain.Conversation, err error) {
 	at := c.db.Stamp()
 	v.CreatedAt, v.UpdatedAt, v.Title = db.FromMicros(at), db.FromMicros(at), title(v.Title)
@@ -107,8 +107,7 @@ func (c *Store) FindConversation(ctx context.Context, ws, agentID, id string) (v
 	return v, true, nil
 }
 
-// Conversation returns one of the workspace's conversations. If agentID is not empty, the conversation must belong to
-// that agent.
+// Conversation returns one of the workspace's conversations. Unless agentID is empty, it must be with that agent.
 func (c *Store) Conversation(ctx context.Context, ws, agentID, id string) (domain.Conversation, error) {
 	return readConversation(ctx, c.db.Read, ws, agentID, id)
 }
@@ -178,8 +177,7 @@ func (c *Store) Conversations(ctx context.Context, ws string, f ConversationFilt
 	return items, next, nil
 }
 
-// DeleteConversation deletes and returns the conversation, including its messages. An answer in progress can no longer
-// be stored.
+// DeleteConversation deletes a conversation with its messages and returns it. An answer in progress is lost.
 func (c *Store) DeleteConversation(ctx context.Context, ws, id string) (domain.Conversation, error) {
 	var v domain.Conversation
 	err := c.db.Update(ctx, "deleting a conversation", func(t *db.Tx) (err error) {
@@ -189,8 +187,8 @@ func (c *Store) DeleteConversation(ctx context.Context, ws, id string) (domain.C
 	return v, err
 }
 
-// AppendMessages appends either all or none of the messages to the conversation and sets their ConversationID and
-// CreatedAt. If the conversation has no title, its first question becomes the title.
+// AppendMessages appends the messages to the conversation, all or nothing, and sets their ConversationID and CreatedAt.
+// If the conversation has no title, its first question becomes the title.
 func (c *Store) AppendMessages(ctx context.Context, conversationID string, ms ...domain.Message) error {
 	return c.db.Update(ctx, "storing messages", func(t *db.Tx) error { return appendMessages(ctx, t, conversationID, ms) })
 }
@@ -233,7 +231,7 @@ func (c *Store) Messages(ctx context.Context, conversationID string, limit int) 
 	return ms, nil
 }
 
-// Number of messages EachMessage reads per batch. It is small because messages can be long answers.
+// Messages per batch in EachMessage. Small, because messages can be long answers.
 const messageBatch = 20
 
 // EachMessage calls f with each of the conversation's messages, oldest first. It stops at the first error from f and

@@ -8,13 +8,11 @@ import (
 )
 
 // Lock acquires or renews the lock for answering a question in the conversation. It returns false if another holder has
-// the lock. The lock makes all processes answer a conversation's questions one after another, so an answer can refer to
-// earlier ones. A lock that is neither renewed nor released expires after `ttl`. Like Lease, Lock uses the process's
-// clock.
+// it. The lock makes all processes answer a conversation's questions one at a time, so each answer can refer to earlier
+// ones. A lock that is neither renewed nor released expires after ttl. Like Lease, Lock uses the process's clock.
 //
-// A conversation can be locked before it is stored, so this also works if several first questions arrive at once. The
-// lock only determines the order of answers: if a holder has lost the lock, its answer is still stored, after the
-// messages already there.
+// A conversation can be locked before it is stored, for when several first questions arrive at once. The lock only
+// orders answers: if a holder loses the lock, its answer is still stored, after the messages already there.
 func (c *Store) Lock(ctx context.Context, conversationID, holder string, ttl time.Duration) (taken bool, err error) {
 	err = c.db.Update(ctx, "locking a conversation", func(t *db.Tx) error {
 		now := c.db.Now()
@@ -28,7 +26,7 @@ func (c *Store) Lock(ctx context.Context, conversationID, holder string, ttl tim
 	return taken && err == nil, err
 }
 
-// How long after a lock expires its row is deleted.
+// How long expired locks are kept.
 const lockExpiry = time.Hour
 
 // Unlock releases the lock if the holder still has it.
@@ -45,19 +43,18 @@ func (c *Store) Unlock(ctx context.Context, conversationID, holder string) error
 // Number of conversations deleted per transaction.
 const forgetBatch = 100
 
-// ForgetConversations deletes a batch of conversations that have had no messages since the given time and have no
-// question in progress. It reports whether there are more.
+// ForgetConversations deletes a batch of conversations that have had no messages since the given time and are not
+// answering a question. It reports whether there are more.
 func (c *Store) ForgetConversations(ctx context.Context, since time.Time) (more bool, err error) {
 	const forgotten = `updated_at < ? AND NOT EXISTS (
 		SELECT 1 FROM conversation_turns t WHERE t.conversation_id = conversations.id AND t.held_until >= ?)`
 	old, now := db.Micros(since), db.Micros(c.db.Now())
-	// This method is called often and usually finds nothing to delete, so check first without a transaction.
+	// Usually there is nothing to delete, so check without a transaction first.
 	if some, err := db.Exists(ctx, c.db.Read, `SELECT 1 FROM conversations WHERE `+forgotten+` LIMIT 1`, old, now); err != nil || !some {
 		return false, err
 	}
 	err = c.db.Update(ctx, "forgetting conversations", func(t *db.Tx) error {
-		// Repeat the condition outside the subquery, because a conversation may have continued since the subquery
-		// selected it.
+		// Check the condition again, because a conversation may have continued since the subquery selected it.
 		n, err := t.Exec(ctx, `DELETE FROM conversations WHERE id IN (
 				SELECT id FROM conversations WHERE `+forgotten+` ORDER BY updated_at, id LIMIT ?) AND `+forgotten, old, now, forgetBatch, old, now)
 		more = n == forgetBatch

@@ -1,5 +1,4 @@
-// Package cursor encodes and decodes the cursors for paginated lists. Callers treat them as opaque and return them
-// unchanged.
+// Package cursor encodes and decodes the opaque cursors of paginated lists.
 package cursor
 
 import (
@@ -10,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// List says which list a cursor belongs to. Other lists' cursors are rejected, because their positions are meaningless.
+// List is the list a cursor belongs to. A cursor from another list is rejected.
 type List string
 
 // The paginated lists.
@@ -34,8 +33,8 @@ func Write(list List, p Position) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(string(list) + "." + strconv.FormatInt(p.At, 36) + "." + p.ID))
 }
 
-// Read returns the position in one of this list's cursors. If the string was not made by Write for this list, Read
-// fails with domain.CodeInvalid for the "cursor" field.
+// Read decodes a cursor that Write made for this list. For any other string, it fails with domain.CodeInvalid for the
+// "cursor" field.
 func Read(list List, s string) (Position, error) {
 	// Errors can be ignored, because a malformed cursor fails the comparison below.
 	raw, _ := base64.RawURLEncoding.DecodeString(s)

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// Write is a statement that a transaction can queue without waiting for its result.
+// Write is a statement that can be queued in a transaction; see Tx.Queue.
 type Write struct {
 	Action string // for error messages
 	Text   string
@@ -17,11 +17,11 @@ type Write struct {
 	Check  func(rows int64) error // nil accepts any number of rows
 }
 
-// Maximum number of buffered writes.
+// Maximum number of queued writes.
 const maxBatch = 256
 
-// Queue queues a write, which then runs before the next query or the commit. All queued writes are sent in one round
-// trip. SQLite has no round trips, so there the write runs immediately.
+// Queue queues a write to run before the next query or the commit. All queued writes are sent in one round trip. On
+// SQLite, which has no round trips, the write runs immediately.
 func (t *Tx) Queue(ctx context.Context, w Write) error {
 	if t.conn == nil {
 		rows, err := t.Exec(ctx, w.Text, w.Args...)

@@ -12,8 +12,8 @@ import (
 // ErrDamaged means that an SQLite catalog's file is damaged.
 var ErrDamaged = errors.New("the catalog is damaged")
 
-// Damage converts SQLite's errors for a damaged file to ErrDamaged and those for a full disk to syscall.ENOSPC. All
-// other errors are returned unchanged.
+// Damage maps SQLite's errors for a damaged file to ErrDamaged and for a full disk to syscall.ENOSPC. It returns other
+// errors unchanged.
 func Damage(err error) error {
 	var fault *sqlite.Error
 	if !errors.As(err, &fault) || errors.Is(err, ErrDamaged) {

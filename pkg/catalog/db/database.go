@@ -14,7 +14,7 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// dialect describes how an engine differs from the others. All other code is shared.
+// dialect holds everything that differs between the engines.
 type dialect struct {
 	goose    goose.Dialect
 	numbered bool   // placeholders are $1, $2, … instead of ?

@@ -18,9 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/sleep"
 )
 
-// Fault adds the code domain.CodeUnavailable to temporary errors, which occur when the database is down or busy.
-// Usually the failed operation had no effect. However, if the connection broke during a commit, the transaction may
-// have been committed.
+// Fault adds the code domain.CodeUnavailable to errors that occur because the database is down or busy. Usually the
+// operation had no effect, but if the connection broke during a commit, the transaction may have been committed.
 func Fault(err error) error {
 	if err == nil || !isTransient(err) {
 		return err
@@ -60,8 +59,7 @@ func isTransient(err error) bool {
 }
 
 // fileFault reports whether SQLite could not use its file: the disk is full or failing, too many files are open, memory
-// is exhausted, or another process holds the lock. These errors are temporary and leave the database as it was before
-// the transaction.
+// is exhausted, or another process holds the lock. These errors are temporary, and the transaction had no effect.
 func fileFault(err error) bool {
 	var fault *sqlite.Error
 	if !errors.As(err, &fault) {
@@ -75,20 +73,20 @@ func fileFault(err error) bool {
 	return false
 }
 
-// isContention reports whether a transaction failed only because of a concurrent one, so that it can be retried.
+// isContention reports whether a transaction failed only because of a concurrent one and can be retried.
 func isContention(err error) bool {
 	var refusal *pgconn.PgError
 	return errors.As(err, &refusal) && (refusal.Code == "40001" || refusal.Code == "40P01")
 }
 
-// isForeignKeyFault reports whether a statement failed because another transaction deleted the row it refers to. A
-// retry finds the row missing and returns an error that says so.
+// isForeignKeyFault reports whether a statement refers to a row that another transaction has just deleted. A retry
+// finds the row missing and returns a proper error.
 func isForeignKeyFault(err error) bool {
 	var refusal *pgconn.PgError
 	return errors.As(err, &refusal) && refusal.Code == "23503"
 }
 
-// Maximum number of times a transaction that conflicts with others is attempted.
+// Maximum number of attempts if a transaction conflicts with others.
 const maxRuns = 8
 
 // backOff waits before a retry. Delays grow to about half a second.
@@ -96,8 +94,8 @@ func backOff(ctx context.Context, run int) error {
 	return sleep.For(ctx, time.Duration(1+rand.IntN(4<<min(run, 7)))*time.Millisecond)
 }
 
-// clean removes NUL characters from text and replaces invalid UTF-8, because PostgreSQL can store neither, and both
-// engines must store and find the same text.
+// clean removes NUL characters and replaces invalid UTF-8. PostgreSQL can't store either, and both engines must behave
+// the same.
 func clean(args []any) []any {
 	for i, a := range args {
 		if s, ok := a.(string); ok {

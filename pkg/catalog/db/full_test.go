@@ -10,8 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// TestATransactionThatFailsOnAFullDiskLeavesNothing fills a database up to a size limit. SQLite then reports the same
-// error as for a full disk.
+// TestATransactionThatFailsOnAFullDiskLeavesNothing limits the database's size, which makes SQLite report a full disk.
 func TestATransactionThatFailsOnAFullDiskLeavesNothing(t *testing.T) {
 	t.Parallel()
 	d := shared(t)
@@ -45,7 +44,7 @@ func TestATransactionThatFailsOnAFullDiskLeavesNothing(t *testing.T) {
 	if _, err := d.write.ExecContext(ctx, `INSERT INTO texts (n, text) VALUES (0, ?)`, strings.Repeat("x", 1<<20)); !errors.Is(Damage(err), syscall.ENOSPC) {
 		t.Errorf("a full disk is not recognised: %v", err)
 	}
-	// A transaction that fits shares a commit with one that does not.
+	// A small transaction shares a commit with one that is too large.
 	release := occupy(t, d)
 	results := make(chan error, 2)
 	for n, f := range map[int]func(*Tx) error{2: large(2), 3: insert(ctx, 3)} {

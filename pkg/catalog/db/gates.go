@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// key returns the key for a PostgreSQL advisory lock. If two names happen to share a key, their transactions wait for
-// each other, which is harmless.
+// key returns the key for a PostgreSQL advisory lock. A collision is harmless: the transactions just wait for each
+// other.
 func (d *DB) key(kind, name string) int64 {
 	sum := sha256.Sum256([]byte(strings.Join([]string{"sluice", d.scope, kind, name}, "\x1f")))
 	return int64(binary.BigEndian.Uint64(sum[:8]))
 }
 
-// LockShared takes shared locks on the names, which are all of one kind, until the transaction ends. It waits for
-// exclusive holders and blocks new ones. On SQLite it does nothing, because write transactions never overlap.
+// LockShared takes a shared lock on each name until the transaction ends. It waits for exclusive holders and blocks new
+// ones. On SQLite it does nothing, because write transactions never overlap.
 func (t *Tx) LockShared(ctx context.Context, kind string, names ...string) error {
 	return t.gates(ctx, `SELECT pg_advisory_xact_lock_shared(k) FROM unnest(CAST(? AS BIGINT[])) AS k`, kind, names)
 }
@@ -49,8 +49,8 @@ func (t *Tx) gates(ctx context.Context, text, kind string, names []string) error
 	return nil
 }
 
-// LockCreation serialises transactions that call it with the same kind and name. Transactions that look for rows and
-// then create the missing ones need it.
+// LockCreation serialises transactions with the same kind and name. Use it in transactions that look for rows and then
+// create the missing ones.
 func (t *Tx) LockCreation(ctx context.Context, kind, name string) error {
 	if !t.IsShared() {
 		return nil

@@ -12,16 +12,16 @@ import (
 const (
 	// Maximum number of transactions per commit.
 	maxGroupSize = 32
-	// How long a commit accepts more transactions, and so how long its transactions may wait.
+	// How long a commit accepts more transactions, which therefore wait up to this long.
 	maxGroupDelay = 5 * time.Millisecond
 )
 
-// errRolledBack means that a transaction was rolled back because of another one and must be retried.
+// errRolledBack means that a transaction was rolled back because another one in its commit failed. It must be retried.
 var errRolledBack = errors.New("rolled back together with another transaction")
 
-// groupCommit lets several transactions share one commit on the only writing connection. Each transaction runs in a
-// savepoint, so it can be rolled back separately. The last transaction commits for all once no other is waiting to
-// join. No transaction returns before that commit.
+// groupCommit lets several transactions share one commit on the only write connection. Each transaction runs in a
+// savepoint, so that it can be rolled back alone. The last one commits for all when no other is waiting to join, and
+// none returns before that.
 type groupCommit struct {
 	lock     chan struct{} // full while a goroutine uses the fields below
 	open     *commit       // the commit in progress; nil if there is none
@@ -44,7 +44,7 @@ func newGroupCommit(o observer) *groupCommit {
 	return &groupCommit{lock: make(chan struct{}, 1), observer: o}
 }
 
-// run runs f as a separate transaction and returns after its commit. After errRolledBack the caller may try again.
+// run runs f as a transaction and returns once it is committed. After errRolledBack, the caller can retry.
 func (g *groupCommit) run(ctx context.Context, t *Tx, f func(*Tx) error) error {
 	if err := g.acquire(ctx); err != nil {
 		return fmt.Errorf("beginning a transaction: %w", err)
@@ -81,8 +81,8 @@ func (g *groupCommit) acquire(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// release releases the lock, which the caller must hold. Before that, it commits unless another goroutine is waiting to
-// join. If that goroutine gives up, it calls release itself, so no commit stays open.
+// release commits unless another goroutine is waiting to join, and then releases the lock, which the caller must hold.
+// A goroutine that stops waiting calls release itself, so that no commit stays open.
 func (g *groupCommit) release() {
 	for {
 		g.commitIfLast()
@@ -113,7 +113,7 @@ func (g *groupCommit) join(ctx context.Context, t *Tx) (*commit, error) {
 	return g.open, nil
 }
 
-// runMember runs f as a member of the commit, commits if no other goroutine is waiting, and releases the lock.
+// runMember runs f as part of the commit, commits if no other goroutine is waiting, and releases the lock.
 func (g *groupCommit) runMember(ctx context.Context, c *commit, t *Tx, f func(*Tx) error) (err error) {
 	ran := false
 	defer func() {
@@ -134,8 +134,8 @@ func (g *groupCommit) runMember(ctx context.Context, c *commit, t *Tx, f func(*T
 	return err
 }
 
-// savepoint runs f in a savepoint, so that a failing f has no effect. It returns errRolledBack if the whole commit was
-// rolled back.
+// savepoint runs f in a savepoint, so that f has no effect if it fails. It returns errRolledBack if the whole commit
+// was rolled back.
 func (c *commit) savepoint(ctx context.Context, f func() error) error {
 	steady := context.WithoutCancel(ctx)
 	if _, err := c.tx.ExecContext(steady, `SAVEPOINT member`); err != nil {
@@ -154,8 +154,8 @@ func (c *commit) savepoint(ctx context.Context, f func() error) error {
 	return err
 }
 
-// commitIfLast ends the open commit if no transaction is waiting to join, or if the commit is full or too old. The
-// caller must hold the lock.
+// commitIfLast commits if no transaction is waiting to join or if the commit is full or too old. The caller must hold
+// the lock.
 func (g *groupCommit) commitIfLast() {
 	c := g.open
 	if c == nil || g.waiting.Load() > 0 && c.members < maxGroupSize && time.Since(c.began) < maxGroupDelay {
@@ -178,7 +178,7 @@ func (g *groupCommit) commitIfLast() {
 	}
 }
 
-// abandon gives up a commit, so its transactions must be retried. The caller must hold the lock.
+// abandon gives up a commit; its transactions must be retried. The caller must hold the lock.
 func (g *groupCommit) abandon(c *commit, cause error) {
 	if g.open != c {
 		return

@@ -44,8 +44,7 @@ func numbers(t *testing.T, d *DB, first, last int) (n int) {
 	return n
 }
 
-// occupy keeps a transaction running until the returned function is called. Transactions that start in the meantime
-// share one commit.
+// occupy keeps a transaction open until release is called. Transactions started in the meantime share one commit.
 func occupy(t *testing.T, d *DB) (release func()) {
 	t.Helper()
 	began, end, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
@@ -175,8 +174,8 @@ func TestACancelledCallerDoesNotWaitForTheLock(t *testing.T) {
 	}
 }
 
-// TestNoCommitStaysOpenWhenCallersAreCancelled starts and cancels callers at random moments. All others must still
-// learn whether their commit succeeded, even if no later caller arrives to make it.
+// TestNoCommitStaysOpenWhenCallersAreCancelled cancels callers at random moments. The others must still get a result,
+// even if no further caller arrives to make the commit.
 func TestNoCommitStaysOpenWhenCallersAreCancelled(t *testing.T) {
 	t.Parallel()
 	d := shared(t)

@@ -19,8 +19,8 @@ type holds struct {
 	all map[*hold]bool
 }
 
-// hold is this process's exclusive use of one resource. It is lost if the database connection that acquired it breaks.
-// The process then tries to acquire it again and is not ready until that succeeds.
+// hold is this process's exclusive use of a resource. If the connection that acquired it breaks, the hold is lost, and
+// the process isn't ready until it has acquired it again.
 type hold struct {
 	name    string
 	session *session
@@ -31,9 +31,9 @@ type hold struct {
 var errHeld = errors.New("another process holds it")
 
 // Hold acquires a resource that only one of the processes sharing the database may use, such as the embedded index. The
-// process keeps it until it calls `release` or closes the database. Hold fails with domain.CodeConflict if another
-// process has the resource. If the connection breaks, the hold is lost and acquired again; Ready returns an error until
-// that succeeds. On SQLite, Hold does nothing, because the data directory is locked anyway.
+// process keeps it until it calls release or closes the database. Hold fails with domain.CodeConflict if another
+// process has the resource. If the connection breaks, the hold is lost and reacquired, and Ready returns an error until
+// then. On SQLite, Hold does nothing, because the data directory is locked anyway.
 func (d *DB) Hold(ctx context.Context, name string) (release func(), err error) {
 	if d.session == nil {
 		return func() {}, nil
@@ -72,8 +72,8 @@ func (d *DB) Hold(ctx context.Context, name string) (release func(), err error) 
 	return func() { d.holds.release(h) }, nil
 }
 
-// How long to wait for a hold, and how long to pause between attempts. When a process exits, a busy server takes a
-// moment to notice and release its locks.
+// When a process exits, a busy server takes a moment to notice and release its locks, so keep trying to get the hold
+// for a while.
 const (
 	holdTimeout = 2 * time.Second
 	holdPause   = 50 * time.Millisecond
@@ -97,7 +97,7 @@ func takeHold(ctx context.Context, conn *pgx.Conn, key int64) error {
 	}
 }
 
-// set records why the resource is not held (nil if it is) and returns the previous error.
+// set records the reason the hold is lost (nil if it isn't) and returns the previous one.
 func (h *hold) set(fault error) (was error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

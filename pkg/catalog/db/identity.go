@@ -7,10 +7,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// IdentityLease is the name of a lease that never expires. Its holder is the catalog's id.
+// IdentityLease is a lease that never expires; its holder is the catalog's id.
 const IdentityLease = "catalog"
 
-// ID returns the catalog's id, which is created by the first call. The id shows whether a job stream belongs to this
+// ID returns the catalog's id, creating it on the first call. The id shows whether a job stream belongs to this
 // catalog. A copy of the database has the same id.
 func (d *DB) ID(ctx context.Context) (id string, err error) {
 	err = d.Update(ctx, "reading the catalog's id", func(t *Tx) error {

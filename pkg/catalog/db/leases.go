@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// ClockSkew is how far the clocks of processes that share a catalog may differ. If a stored time is too far in the
-// future, even allowing for ClockSkew, a clock has been set back.
+// ClockSkew is the maximum difference between the clocks of processes that share a catalog. A stored time that is
+// further ahead than ClockSkew allows means that a clock was set back.
 const ClockSkew = 10 * time.Second
 
-// Lease acquires or renews a lease and reports whether the holder has it. Leases are for work that only one of several
-// processes should do. A lease expires after `ttl` unless it is renewed. Lease uses the process's clock, so `ttl` must
-// be much longer than the difference between clocks. If another holder's lease expires later than `ttl` plus ClockSkew
-// from now, the clock was set back, and the lease counts as free.
+// Lease acquires or renews a lease and reports whether the holder has it. Leases are for work that only one process
+// should do. A lease expires after ttl unless it is renewed. Lease uses the process's clock, so ttl must be much longer
+// than the difference between clocks. If another holder's lease expires later than ttl plus ClockSkew from now, the
+// clock was set back, and the lease counts as free.
 func (d *DB) Lease(ctx context.Context, name, holder string, ttl time.Duration) (held bool, err error) {
 	err = d.Update(ctx, "taking a lease", func(t *Tx) error {
 		now := d.Now()

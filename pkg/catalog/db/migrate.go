@@ -49,7 +49,7 @@ func migrator(ctx context.Context, dialect goose.Dialect, db *sql.DB, schema fs.
 	return p, have < want, CheckVersion(schema, have)
 }
 
-// NewerError means that a newer version of the program wrote the catalog.
+// NewerError means that a newer version of the program has migrated the catalog.
 type NewerError struct{ Have, Want int64 }
 
 func (e *NewerError) Error() string {
@@ -57,7 +57,7 @@ func (e *NewerError) Error() string {
 		"or restore a backup that was made before the upgrade", e.Have, e.Want)
 }
 
-// OlderError means that a development version from before the first release wrote the catalog.
+// OlderError means that the catalog is from before the first release.
 type OlderError struct{ Have, Oldest int64 }
 
 func (e *OlderError) Error() string {
@@ -82,8 +82,8 @@ func Versions(schema fs.FS) (oldest, newest int64, err error) {
 	return oldest, newest, nil
 }
 
-// CheckVersion returns a NewerError or an OlderError if the migrations cannot update a database with this version.
-// Version 0 means an empty database.
+// CheckVersion returns a NewerError or an OlderError if a database with this schema version can't be migrated. Version
+// 0 means an empty database.
 func CheckVersion(schema fs.FS, have int64) error {
 	oldest, newest, err := Versions(schema)
 	switch {
@@ -97,7 +97,7 @@ func CheckVersion(schema fs.FS, have int64) error {
 	return nil
 }
 
-// lockSchema takes a lock tied to its connection, so that a dead process does not leave it behind.
+// lockSchema takes a lock tied to its connection, so that it is released if the process dies.
 func (d *DB) lockSchema(ctx context.Context, db *sql.DB) (unlock func() error, err error) {
 	if !d.dialect.shared {
 		return func() error { return nil }, nil

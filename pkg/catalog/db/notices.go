@@ -14,12 +14,12 @@ import (
 	"github.com/sluice/sluice/pkg/sleep"
 )
 
-// noticePause is the minimum time between two notices from a process. Topics announced in between are sent together.
+// noticePause is the minimum time between two notices from a process. Topics are batched in between.
 const noticePause = 20 * time.Millisecond
 
-// notices tells other processes that this process has queued work, and receives their notices. Notices are sent after
-// the commit, because PostgreSQL serialises commits that contain them. If a process dies in between, the notice is lost
-// and the work starts later.
+// notices tells other processes about queued work and receives their notices. A notice is sent after the commit,
+// because PostgreSQL serialises commits that contain notices. If the process dies in between, the notice is lost and
+// the work starts later.
 type notices struct {
 	db        *DB
 	processID string // identifies this process's own notices

@@ -37,11 +37,10 @@ type Options struct {
 
 // observer is notified of changes made on an SQLite database's writing connection.
 type observer interface {
-	// Change is called before a row is inserted, changed or deleted. `added` is true if it is inserted. For an existing
-	// row, id() returns the first column's value or an error.
+	// Change is called before a row is inserted, changed or deleted. added is true for an insert; otherwise, id()
+	// returns the row's first column or an error.
 	Change(table string, added bool, id func() (string, error))
-	// Committing is called before each commit; the function it returns is called after the commit. Commits never
-	// overlap.
+	// Committing is called before each commit, and done after it. Commits never overlap.
 	Committing() (done func())
 	// Forget is called when the database is closed.
 	Forget()
@@ -116,9 +115,8 @@ func (d *DB) Now() time.Time { return d.clock() }
 // GuardedNow returns the current time on the clock used for deleting old rows; see Options.
 func (d *DB) GuardedNow() time.Time { return d.guardedClock() }
 
-// Stamp returns the current time in microseconds. Within a process, every result is greater than the previous one, so
-// lists and queues keep the order of creation. Do not compare stamps from different processes, because they depend on
-// the processes' clocks.
+// Stamp returns the current time in microseconds. Within a process, stamps always increase, so that lists and queues
+// keep the order of creation. Don't compare stamps from different processes, because their clocks may differ.
 func (d *DB) Stamp() int64 {
 	for {
 		last := d.last.Load()
@@ -147,7 +145,7 @@ func signal(ch chan struct{}) {
 	}
 }
 
-// Update runs f in a write transaction. After the commit, it signals the topics announced by f. If the transaction
+// Update runs f in a write transaction and, after the commit, signals the topics that f announced. If the transaction
 // conflicts with others, f runs again, so it must reset all variables it shares with the caller.
 func (d *DB) Update(ctx context.Context, action string, f func(*Tx) error) error {
 	t, err := d.transact(ctx, fenced(ctx, f))
