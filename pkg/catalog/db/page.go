@@ -32,8 +32,8 @@ func (p Page) limit() (int, error) {
 	return p.Limit, nil
 }
 
-// List builds a SELECT for one page of a list. The conditions' SQL must be constant, with placeholders for values, to
-// keep the number of prepared statements small.
+// List builds a SELECT for one page of a list. Conditions must be constant SQL with placeholders for values, to keep
+// the number of prepared statements small.
 type List struct {
 	Name           cursor.List
 	Columns, Table string
@@ -47,7 +47,7 @@ func (l *List) And(condition string, args ...any) {
 	l.Args = append(l.Args, args...)
 }
 
-// Page completes the SELECT. It selects one row more than fits on the page, to see whether another page follows.
+// Page completes the SELECT. It asks for one extra row, which shows whether another page follows.
 func (l *List) Page(p Page) (text string, args []any, limit int, err error) {
 	if limit, err = p.limit(); err != nil {
 		return "", nil, 0, err
@@ -64,8 +64,7 @@ func (l *List) Page(p Page) (text string, args []any, limit int, err error) {
 	return text, append(l.Args, limit+1), limit, nil
 }
 
-// CutPage drops the extra row selected by Page and returns the next page's cursor, or "" after the last page. `at`
-// returns an item's position.
+// CutPage drops Page's extra row and returns the next page's cursor, or "" after the last page.
 func CutPage[T any](l List, items []T, limit int, at func(T) cursor.Position) ([]T, string) {
 	if len(items) <= limit {
 		return items, ""

@@ -27,7 +27,7 @@ const MinPostgres = 13
 // DefaultConnections is the default of Options.Connections.
 const DefaultConnections = 16
 
-// Timeouts for a PostgreSQL connection. The URL can override those enforced by the server.
+// Timeouts for a PostgreSQL connection. The URL can override the server-side ones.
 const (
 	connectTimeout   = 10 * time.Second
 	statementTimeout = time.Minute      // for one statement
@@ -44,14 +44,14 @@ var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second, Interv
 func openPostgres(ctx context.Context, o Options) (*DB, error) {
 	cfg, err := pgx.ParseConfig(o.URL)
 	if err != nil {
-		// Drop the library's error, because it hides the password only if the text is a valid URL.
+		// Hide the library's error, which may contain the password if the URL is invalid.
 		return nil, errors.New("DATABASE_URL is invalid: it must have the form postgres://user:password@host:port/database, with special characters in the password percent-encoded")
 	}
 	cfg.ConnectTimeout = cmp.Or(cfg.ConnectTimeout, connectTimeout)
 	cfg.DialFunc = (&net.Dialer{Timeout: cfg.ConnectTimeout, KeepAliveConfig: keepAlive}).DialContext
 	setParam(cfg, "application_name", "sluice")
-	// The server needs keep-alives, too. Otherwise, if a client machine goes down, the server would hold that client's
-	// locks for hours.
+	// The server needs keep-alives, too. If a client machine goes down, it would otherwise hold that client's locks for
+	// hours.
 	setParam(cfg, "tcp_keepalives_idle", "10")
 	setParam(cfg, "tcp_keepalives_interval", "5")
 	setParam(cfg, "tcp_keepalives_count", "4")
@@ -69,7 +69,7 @@ func openPostgres(ctx context.Context, o Options) (*DB, error) {
 		db.SetConnMaxIdleTime(connectionIdle)
 		return db
 	}
-	// Reads have their own pool, so they don't have to wait when transactions use all connections.
+	// A separate pool for reads, so that they don't have to wait when transactions use all connections.
 	write, read := open(conns/2), open(conns-conns/2)
 	d := &DB{
 		dialect: postgresDialect,
@@ -94,15 +94,15 @@ func openPostgres(ctx context.Context, o Options) (*DB, error) {
 // connectPause is the pause between attempts to reach a server that does not respond yet.
 const connectPause = 250 * time.Millisecond
 
-// When to log that the server does not respond. The first message may appear during the first connection attempt,
-// because an attempt can take twice connectTimeout.
+// When to log that the server does not respond. A single connection attempt can take twice connectTimeout, so the first
+// message may appear during the first attempt.
 const (
 	firstReport = 2 * time.Second
 	reportEvery = 10 * time.Second
 )
 
-// waitForServer connects to the server. It keeps trying until StartTimeout has passed, because the server may have been
-// started at the same time as this process.
+// waitForServer connects to the server. It retries until StartTimeout has passed, because the server may be starting,
+// too.
 func (d *DB) waitForServer(ctx context.Context, cfg *pgx.ConnConfig, o Options) error {
 	ctx, done := context.WithTimeout(ctx, max(o.StartTimeout, 2*connectTimeout))
 	defer done()
@@ -168,7 +168,7 @@ func (d *DB) primary(ctx context.Context) error {
 	return nil
 }
 
-// explain turns common connection errors into errors that tell the operator what is wrong.
+// explain replaces common connection errors with ones that tell the operator what is wrong.
 func explain(err error, cfg *pgx.ConnConfig) error {
 	if refusal, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch refusal.Code {
@@ -184,7 +184,7 @@ func explain(err error, cfg *pgx.ConnConfig) error {
 		}
 		return refusal
 	}
-	// The driver joins the errors from all addresses it tried, with and without TLS. The first one is enough.
+	// The driver joins one error per address, with and without TLS. The first one is enough.
 	if dial := new(net.OpError); errors.As(err, &dial) {
 		err = dial
 	} else if lookup := new(net.DNSError); errors.As(err, &lookup) {

@@ -25,8 +25,8 @@ func MapNotFound(err error, kind, id string) error {
 	return nil
 }
 
-// MapConflict returns the error for an insert. If err is nil but no row was inserted (rows is 0), the id already
-// exists, and the error has domain.CodeConflict. Otherwise, it returns err.
+// MapConflict returns an insert's error. If err is nil but no row was inserted, the id already exists, and the error
+// has domain.CodeConflict.
 func MapConflict(rows int64, err error, kind, id string) error {
 	if err == nil && rows == 0 {
 		return domain.Errorf(domain.CodeConflict, "there is already a %s with id %q", kind, id)
@@ -47,7 +47,7 @@ type Querier interface {
 // Scanner is one row in a query's result.
 type Scanner interface{ Scan(dest ...any) error }
 
-// failedRow represents the result of a query that could not be sent. Its Scan returns the error.
+// failedRow is the row of a query that couldn't be sent. Scan returns the error.
 type failedRow struct{ err error }
 
 func (r failedRow) Scan(...any) error { return Fault(r.err) }
@@ -64,14 +64,13 @@ func (r boundRow) Scan(dest ...any) error {
 	return Fault(timeoutError(r.ctx, r.row.Scan(dest...)))
 }
 
-// Timeout for one statement. It exceeds the server's own timeout, so it matters only if the network is interrupted.
+// Timeout for one statement. The server's own timeout is shorter, so this one matters only if the network fails.
 const answerTimeout = statementTimeout + 15*time.Second
 
-// errTimeout is the cancellation cause if the server does not respond in time.
+// errTimeout is the context's cause if the server does not respond in time.
 var errTimeout = errors.New("the database did not answer in time")
 
-// bound adds a timeout to the context of a statement for a server. SQLite doesn't need one, because it only accesses a
-// file.
+// bound adds a timeout to a statement's context. SQLite doesn't need one, because it only accesses a file.
 func (d dialect) bound(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	if !d.shared {
 		return ctx, func() {}
@@ -79,8 +78,8 @@ func (d dialect) bound(ctx context.Context, limit time.Duration) (context.Contex
 	return context.WithTimeoutCause(ctx, limit, errTimeout)
 }
 
-// timeoutError returns a domain.CodeUnavailable error if the server did not respond in time. All other errors are
-// returned unchanged, including the context error of a caller that gave up.
+// timeoutError returns a domain.CodeUnavailable error if the server did not respond in time, and otherwise err, which
+// may be the context error of a caller that gave up.
 func timeoutError(ctx context.Context, err error) error {
 	if err != nil && errors.Is(context.Cause(ctx), errTimeout) {
 		return &domain.Error{Code: domain.CodeUnavailable, Message: "the catalog's database did not answer in time; try again shortly", Err: err}
@@ -88,12 +87,11 @@ func timeoutError(ctx context.Context, err error) error {
 	return err
 }
 
-// Maximum number of prepared statements. There are only a few statement texts, so reaching the limit would be a bug;
-// the limit then bounds memory use.
+// Maximum number of prepared statements. It bounds memory use in case of a bug, because there are only a few statement
+// texts.
 const maxStatements = 512
 
-// Pool is a connection pool. If the dialect asks for prepared statements, the pool prepares each statement once and
-// keeps it.
+// Pool is a connection pool. If the dialect asks for it, the pool prepares each statement once and keeps it.
 type Pool struct {
 	db      *sql.DB
 	dialect dialect
@@ -122,8 +120,8 @@ func (p *Pool) prepared(text string) *sql.Stmt {
 	return p.stmts[text]
 }
 
-// prepare returns the prepared statement for the text, preparing it on first use. That takes a free connection, so it
-// must not be called during a transaction on the same pool.
+// prepare returns the prepared statement for the text, preparing it on first use. It needs a free connection, so don't
+// call it during a transaction on the same pool.
 func (p *Pool) prepare(ctx context.Context, text string) (*sql.Stmt, error) {
 	if s := p.prepared(text); s != nil {
 		return s, nil
@@ -227,12 +225,11 @@ func ScanString(s Scanner) (string, error) {
 	return v, err
 }
 
-// inSizes lists the allowed lengths of IN lists. A list is padded to the next length by repeating its last value, which
-// does not change the result but keeps the number of statements small.
+// Lengths of IN lists. To keep the number of statements small, a list is padded to the next length by repeating its
+// last value.
 var inSizes = []int{1, 4, 16, 32, 64, 128, 256}
 
-// Scan returns a function that reads a row into a new T. `into` returns pointers to the fields that receive the
-// columns, in order.
+// Scan returns a function that reads a row into a new T. into returns pointers to the fields, in column order.
 func Scan[T any](into func(*T) []any) func(Scanner) (T, error) {
 	return func(s Scanner) (v T, err error) {
 		err = s.Scan(into(&v)...)
@@ -240,8 +237,8 @@ func Scan[T any](into func(*T) []any) func(Scanner) (T, error) {
 	}
 }
 
-// InLists splits values into lists of limited length and calls f for each of them. `in` is an SQL condition to append
-// to a column name, and `args` are its arguments.
+// InLists splits values into lists of limited length and calls f with a condition for each, to append to a column name,
+// and its arguments.
 func InLists(q Querier, values []string, f func(in string, args []any) error) error {
 	d := q.engine()
 	for len(values) > 0 {
@@ -255,7 +252,7 @@ func InLists(q Querier, values []string, f func(in string, args []any) error) er
 	return nil
 }
 
-// inList returns the condition for one list. For PostgreSQL, the list is a single array argument, so query plans can be
+// inList returns the condition for one list. On PostgreSQL, the list is one array argument, so that query plans can be
 // reused.
 func (d dialect) inList(values []string) (text string, args []any) {
 	if d.numbered {

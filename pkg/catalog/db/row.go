@@ -10,16 +10,15 @@ import (
 	"time"
 )
 
-// Column binds a table column to a variable. Reading a row sets the variable, and storing a row stores the variable's
-// value. A bool is stored as 0 or 1, a time in microseconds since 1970, a uint64 as BIGINT, and a struct as JSON. An
-// empty struct is stored as "".
+// Column binds a table column to a variable for reading and storing rows. A bool is stored as 0 or 1, a time in
+// microseconds since 1970, a uint64 as BIGINT, and a struct as JSON, or "" if it is empty.
 type Column struct {
 	name string
 	at   any
 	use  use
 }
 
-// use says which kinds of statements include a column: those that read, insert or update rows.
+// use is a set of statement kinds that include a column.
 type use uint8
 
 const (
@@ -37,8 +36,7 @@ func Fixed(name string, at any) Column { return Column{name, at, reads | inserts
 // ReadOnly returns a column that is read but not written with the row. Other statements update it.
 func ReadOnly(name string, at any) Column { return Column{name, at, reads} }
 
-// Derived returns a column that is inserted and updated but never read into a variable. Such columns exist only for
-// indexes.
+// Derived returns a column that is inserted and updated but not read, because it exists only for indexes.
 func Derived(name string, at any) Column { return Column{name, at, inserts | updates} }
 
 // Row lists a row's columns. Statements and their arguments use the same order.
@@ -69,7 +67,7 @@ func (r Row) args(u use) ([]any, error) {
 	return out, nil
 }
 
-// Columns returns the columns for a SELECT, each with the prefix, separated by commas.
+// Columns returns the columns for a SELECT, comma-separated and each with the prefix.
 func (r Row) Columns(prefix string) string { return strings.Join(r.names(reads, prefix, ""), ", ") }
 
 // Scan reads the row's columns and then any additional values selected after them.
@@ -111,8 +109,8 @@ func (r Row) UpdateArgs(id string) ([]any, error) {
 	return append(args, id), err
 }
 
-// Insert runs a statement from InsertText with the row's values. It returns the number of inserted rows, which is 0 if
-// the key already exists.
+// Insert runs a statement from InsertText and returns the number of inserted rows, which is 0 if the key already
+// exists.
 func (t *Tx) Insert(ctx context.Context, text string, r Row) (int64, error) {
 	args, err := r.InsertArgs()
 	if err != nil {
@@ -130,8 +128,8 @@ func (t *Tx) UpdateRow(ctx context.Context, text string, r Row, id string) error
 	return err
 }
 
-// destination returns the Scan argument that reads a column into `at`, a pointer to a variable. It converts stored
-// values if necessary.
+// destination returns the Scan argument that reads a column into the variable `at` points to, converting it if
+// necessary.
 func destination(at any) any {
 	switch at := at.(type) {
 	case *string, *int, *int64:
@@ -254,5 +252,5 @@ func (e encoded) Scan(src any) error {
 	}
 }
 
-// Unsigned converts a generation to its column's signed type. Generations never get too large for that.
+// Unsigned converts a generation to its column's signed type. Generations never get that large.
 func Unsigned(n uint64) int64 { return int64(min(n, math.MaxInt64)) }

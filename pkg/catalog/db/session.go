@@ -13,17 +13,17 @@ import (
 // sessionOptions holds a session's callbacks.
 type sessionOptions struct {
 	log *slog.Logger
-	// begin is called for every new connection. If it fails, the session closes that connection and opens a new one
-	// after a pause.
+	// begin is called for every new connection. If it fails, the session closes the connection and retries after a
+	// pause.
 	begin func(ctx context.Context, conn *pgx.Conn) error
-	// notice is called with the text of each notification. It may be nil if none are expected.
+	// notice is called with each notification's text. May be nil if none are expected.
 	notice func(text string)
 	// lost is called when a connection breaks after begin succeeded.
 	lost func(err error)
 }
 
-// session keeps a dedicated PostgreSQL connection open, for listening and for locks tied to the connection. One
-// goroutine owns the connection and reconnects if it breaks.
+// session keeps a dedicated PostgreSQL connection open, for listening and for connection-level locks. A goroutine owns
+// the connection and reconnects if it breaks.
 type session struct {
 	o         sessionOptions
 	cfg       *pgx.ConnConfig
@@ -62,8 +62,8 @@ func (s *session) run(ctx context.Context) {
 	}
 }
 
-// keepOpen opens one connection and returns when that breaks or ctx is done. It calls tried() after the connection
-// attempt, successful or not.
+// keepOpen opens a connection and returns when it breaks or ctx is done. It calls tried after the attempt to connect,
+// successful or not.
 func (s *session) keepOpen(ctx context.Context, tried func()) error {
 	conn, err := s.open(ctx)
 	tried()

@@ -43,7 +43,7 @@ func openSQLite(ctx context.Context, o Options) (*DB, error) {
 		db.SetMaxIdleConns(conns)
 		return db, nil
 	}
-	// With synchronous=FULL, a committed transaction survives a power failure even in WAL mode.
+	// In WAL mode, a committed transaction survives a power failure only with synchronous=FULL.
 	writing := func(changes observer) (*sql.DB, error) {
 		return open(1, changes, "journal_mode(wal)", "synchronous(full)")
 	}
@@ -64,10 +64,10 @@ func openSQLite(ctx context.Context, o Options) (*DB, error) {
 	d.write, d.writer, d.Read = write, newPool(write, sqliteDialect), newPool(read, sqliteDialect)
 	d.migrations = func() (*sql.DB, error) { return writing(nil) }
 	d.groups = newGroupCommit(o.Observer)
-	// Read from the database immediately after each commit. The first read after a commit writes to the memory-mapped
-	// file that connections share. If the disk hangs during this write, the thread is blocked, the garbage collector
-	// waits for it, and the whole process stops. That is unlikely right after the commit, because the commit has just
-	// written to the same page.
+	// Read something right after each commit. The first read after a commit writes to a memory-mapped file that all
+	// connections share. If the disk hangs during this write, the thread is blocked, the garbage collector waits for
+	// it, and the whole process stops. Right after the commit that is unlikely, because the commit has just written to
+	// the same page.
 	d.groups.committed = func() {
 		var version int
 		_ = write.QueryRowContext(context.Background(), `PRAGMA schema_version`).Scan(&version) // the next reader gets the error
@@ -79,8 +79,7 @@ func openSQLite(ctx context.Context, o Options) (*DB, error) {
 	return d, nil
 }
 
-// observedConnector creates connections that report every row change to an observer, no matter which statement causes
-// it.
+// observedConnector opens connections that report every row change to an observer.
 type observedConnector struct {
 	driver.Connector
 	observer observer

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Tx is a write transaction, along with the topics to announce after the commit.
+// Tx is a write transaction.
 type Tx struct {
 	tx      *sql.Tx
 	conn    *sql.Conn // tx's connection if the engine supports batches of writes; see Queue
@@ -17,14 +17,14 @@ type Tx struct {
 	db      *DB
 	Lock    string        // see dialect.lock
 	timeout time.Duration // see ExtendTimeout; 0 means answerTimeout
-	// unprepared lists statements to prepare after the transaction, because it is using the only connection.
+	// unprepared lists statements to prepare afterwards, because the transaction uses the only connection.
 	unprepared []string
 	locks      map[int64]bool  // keys of the advisory locks held; see gates
 	announced  map[string]bool // topics to announce; true means to other processes as well
 	locals     map[any]any     // see Local
 }
 
-// stmt returns the prepared statement for the text, or nil if the driver must be given the text itself.
+// stmt returns the prepared statement for the text, or nil if the text itself must be sent.
 func (t *Tx) stmt(ctx context.Context, text string) *sql.Stmt {
 	if !t.db.dialect.prepares {
 		return nil
@@ -100,8 +100,7 @@ func (t *Tx) Wake(topic string) {
 	}
 }
 
-// Local returns the transaction's value of type T. There is one value per type and transaction, which init creates on
-// the first call.
+// Local returns the transaction's value of type T, creating it with init on the first call.
 func Local[T any](t *Tx, init func() T) T {
 	key := (*T)(nil)
 	v, known := t.locals[key].(T)
@@ -112,10 +111,10 @@ func Local[T any](t *Tx, init func() T) T {
 	return v
 }
 
-// Timeout for a statement that changes all datasources in a datastore.
+// Timeout for a statement that may change every datasource in a datastore.
 const extendedTimeout = 15 * time.Minute
 
-// ExtendTimeout sets a longer timeout for all later statements in the transaction. Use it before changing a large
+// ExtendTimeout raises the timeout for the transaction's remaining statements. Use it before changing a large
 // datastore.
 func (t *Tx) ExtendTimeout(ctx context.Context) error {
 	if !t.db.dialect.shared {
@@ -126,8 +125,8 @@ func (t *Tx) ExtendTimeout(ctx context.Context) error {
 	return err
 }
 
-// transact runs f in a transaction and returns the transaction after its commit. If it conflicts with other
-// transactions, transact waits and runs f again, up to maxRuns times in total. It gives up when ctx is done.
+// transact runs f in a transaction and returns the transaction once it is committed. On a conflict with other
+// transactions, it waits and runs f again, up to maxRuns times in total or until ctx is done.
 func (d *DB) transact(ctx context.Context, f func(*Tx) error) (*Tx, error) {
 	for run := 0; ; run++ {
 		t := &Tx{db: d, Lock: d.dialect.lock, locks: map[int64]bool{}, announced: map[string]bool{}, locals: map[any]any{}}
@@ -182,7 +181,7 @@ func (t *Tx) begin(ctx context.Context) (begun *sql.Tx, err error) {
 
 func (t *Tx) prepareStatements(ctx context.Context) {
 	for _, text := range t.unprepared {
-		// Ignore the error, because the transaction is committed and an unprepared statement is merely slower.
+		// Ignore errors: the transaction is committed, and an unprepared statement is merely slower.
 		if _, err := t.db.writer.prepare(ctx, text); err != nil { //nolint:sqlclosecheck // the pool keeps and closes it
 			return
 		}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Times are stored as microseconds since 1970, because both engines sort and compare numbers in the same way.
+// Times are stored as microseconds since 1970, because both engines sort and compare numbers the same way.
 
 // Micros converts a time to its stored form.
 func Micros(t time.Time) int64 { return t.UnixMicro() }

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// versionReader reads an SQLite database's version. It has its own connection, because SQLite's data_version counts
-// only commits on other connections, in this process and in others.
+// versionReader reads an SQLite database's data_version. It has its own connection, because data_version only counts
+// commits made on other connections, including those in other processes.
 type versionReader struct {
 	conn *sql.Conn
 
@@ -38,9 +38,8 @@ func (v *versionReader) close() error {
 	return errors.Join(v.read.Close(), err)
 }
 
-// Version returns a number that changes with every commit by any process. Caches use it to detect outdated data.
-// Reading it costs a fraction of a query. Version returns false if the database has no such number or if it cannot be
-// read.
+// Version returns a number that changes with every commit by any process, so that caches can detect outdated data. It
+// is much cheaper than a query. It returns false if the database has no such number or it can't be read.
 func (d *DB) Version(ctx context.Context) (version int64, ok bool) {
 	if d.versions == nil {
 		return 0, false

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Walk reads a whole table in batches, in key order. No transaction stays open while the caller processes rows. Text is
-// the statement for one batch. Its arguments are Args, the key of the last row read, and the batch size.
+// Walk reads a whole table in batches, in key order, without keeping a transaction open. Text is the statement for one
+// batch. Its arguments are Args, the last row's key, and the batch size.
 type Walk[T any] struct {
 	Text  string
 	Args  []any
