@@ -22,8 +22,8 @@ type NewFile struct {
 	Chunking   *domain.FileChunking // nil keeps the file's current chunking, or uses the datastore's if there is none
 }
 
-// AddFile adds a file to a datastore and returns the datasource. If the datastore already has the file, new attributes
-// or a new chunking are applied instead, and processing is retried if it failed or was cancelled.
+// AddFile adds a file to a datastore and returns its datasource. If the file is already there, AddFile applies any new
+// attributes or chunking, and retries processing if it failed or was cancelled.
 func (c *Files) AddFile(ctx context.Context, ws, datastoreID string, f NewFile) (domain.Datasource, error) {
 	var out []added
 	err := c.db.Update(ctx, "adding a file to a vector store", func(t *db.Tx) error {
@@ -38,14 +38,14 @@ func (c *Files) AddFile(ctx context.Context, ws, datastoreID string, f NewFile) 
 	return out[0].Datasource, nil
 }
 
-// added is the result of adding one file to a datastore: the datasource, or `missing` if the file does not exist.
+// added is the result of adding one file.
 type added struct {
 	domain.Datasource
 	missing bool
 }
 
-// add adds files to a datastore. If `strict` is set, a file that does not exist causes a domain.CodeNotFound error.
-// Adding files counts as activity of the vector store.
+// add adds files to a datastore, which counts as vector store activity. If strict is set, a file that does not exist
+// causes a domain.CodeNotFound error.
 func (c *Files) add(ctx context.Context, t *db.Tx, ws, datastoreID string, files []NewFile, strict bool) ([]added, error) {
 	store, err := record.ShareOwnDatastore(ctx, t, ws, datastoreID)
 	if err != nil {
@@ -134,7 +134,7 @@ func addNew(ctx context.Context, t *db.Tx, id string, file domain.File, store do
 	return resources.NewRecord(ctx, t, resources.NewDatasource{Datasource: d, Job: domain.NewIngestJob(d, store), Priority: record.PriorityFresh}, store)
 }
 
-// addAgain applies f's properties to an existing datasource for the same file.
+// addAgain updates the datasource of a file that the datastore already has.
 func (c *Files) addAgain(ctx context.Context, t *db.Tx, r *record.Record, store domain.Datastore, f NewFile) error {
 	changed := r.Status == domain.StatusError || r.Status == domain.StatusSkipped
 	if f.Attributes != nil && !sameAttributes(f.Attributes, r.Metadata) {
@@ -154,8 +154,7 @@ func sameAttributes(a, b map[string]any) bool {
 	return len(a) == 0 && len(b) == 0 || maps.EqualFunc(a, b, func(a, b any) bool { return reflect.DeepEqual(a, b) })
 }
 
-// StoredFile returns the datastore's datasource for the file with this id. If the datasource was created without a
-// file, pass its own id.
+// StoredFile returns the datastore's datasource for a file. A datasource created without a file is found by its own id.
 func (c *Files) StoredFile(ctx context.Context, ws, datastoreID, fileID string) (domain.Datasource, error) {
 	r, err := record.Scan(c.db.Read.QueryRow(ctx, `SELECT `+record.Columns+` FROM datasources
 		WHERE file_id = ? AND file_id <> '' AND datastore_id || '' = ? AND workspace_id || '' = ? AND `+record.NotDeleted+` ORDER BY id LIMIT 1`,
@@ -167,8 +166,8 @@ func (c *Files) StoredFile(ctx context.Context, ws, datastoreID, fileID string) 
 	return r.Datasource, db.MapNotFound(err, "file", fileID)
 }
 
-// FileDatasource returns one of the workspace's datasources that was created without a file. When a vector store's
-// files are listed, it appears as a file with the datasource's id.
+// FileDatasource returns one of the workspace's datasources that was created without a file. Vector stores list it as a
+// file with the datasource's id.
 func (c *Files) FileDatasource(ctx context.Context, ws, fileID string) (domain.Datasource, error) {
 	r, err := record.Scan(c.db.Read.QueryRow(ctx, `SELECT `+record.Columns+` FROM datasources
 		WHERE id = ? AND file_id = '' AND workspace_id || '' = ? AND `+isFile+` AND `+record.InExistingStore, fileID, ws))

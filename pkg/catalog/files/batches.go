@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// CreateBatch adds files to a datastore as AddFile does and records them as a batch, all in one transaction. Files that
-// do not exist are recorded as missing. CreateBatch fails with domain.CodeConflict if the id already exists.
+// CreateBatch adds files to a datastore like AddFile and records them as a batch, in one transaction. It records files
+// that don't exist as missing, and fails with domain.CodeConflict if the batch id already exists.
 func (c *Files) CreateBatch(ctx context.Context, ws, datastoreID, id string, files []NewFile) (domain.FileBatch, error) {
 	err := c.db.Update(ctx, "adding files to a vector store", func(t *db.Tx) error {
 		return c.accounts.WithinStorage(ctx, t, ws, func() error {
@@ -78,9 +78,8 @@ func (c *Files) readBatch(ctx context.Context, ws, datastoreID, id string) (doma
 	return b, db.MapNotFound(err, "batch", id)
 }
 
-// FilesOfBatch returns a page of a batch's files and reports whether more follow. If any statuses are given, it returns
-// only files with one of them. If p.Ascending is set, the files are in the client's order. A file that did not exist
-// counts as failed.
+// FilesOfBatch returns a page of a batch's files and reports whether more follow. If statuses are given, it returns
+// only files with one of them. If p.Ascending is set, files are in the client's order. A missing file counts as failed.
 func (c *Files) FilesOfBatch(ctx context.Context, ws, datastoreID, id string, statuses []domain.Status, p Page) ([]domain.StoredFile, bool, error) {
 	if _, err := c.readBatch(ctx, ws, datastoreID, id); err != nil {
 		return nil, false, err
@@ -130,8 +129,8 @@ func (c *Files) FilesOfBatch(ctx context.Context, ws, datastoreID, id string, st
 	return out, more, nil
 }
 
-// CancelBatch stops processing the batch's files that are not searchable yet, and returns the batch. Files that are
-// searchable and merely being updated are unaffected.
+// CancelBatch stops processing the batch's files, except those that are already searchable and are only being updated.
+// It returns the batch.
 func (c *Files) CancelBatch(ctx context.Context, ws, datastoreID, id string) (domain.FileBatch, error) {
 	if _, err := c.readBatch(ctx, ws, datastoreID, id); err != nil {
 		return domain.FileBatch{}, err
@@ -172,7 +171,7 @@ func (c *Files) CancelBatch(ctx context.Context, ws, datastoreID, id string) (do
 	return c.Batch(ctx, ws, datastoreID, id)
 }
 
-// cancel ends the processing of a datasource and removes its jobs from the outbox and the stream. `mark` is the highest
+// cancel ends a datasource's processing and removes its jobs from the outbox and the stream. mark is the highest
 // published generation.
 func cancel(ctx context.Context, t *db.Tx, r record.Record, mark uint64) error {
 	if err := t.Queue(ctx, db.Write{Action: "taking a job from the outbox", Text: `DELETE FROM outbox WHERE datasource_id = ?`, Args: []any{r.ID}}); err != nil {

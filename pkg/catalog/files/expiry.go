@@ -10,15 +10,14 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// How often one process records a datastore's activity. A vector store expires this much later than its recorded
-// activity suggests, so that it never expires early.
+// How often one process records a datastore's activity. So that vector stores never expire early, they expire this much
+// later than their recorded activity suggests.
 const activityInterval = 20 * time.Second
 
 // Maximum number of entries in Files.active.
 const maxActive = 10_000
 
-// Used records that datastores were searched. It writes at most once per activityInterval and datastore, and only for
-// datastores with vector store properties.
+// Used records a search in each of the datastores that are vector stores, at most once per activityInterval.
 func (c *Files) Used(ctx context.Context, datastoreIDs ...string) error {
 	for _, id := range datastoreIDs {
 		if !c.isDue(id) {
@@ -46,7 +45,7 @@ func (c *Files) Used(ctx context.Context, datastoreIDs ...string) error {
 	return nil
 }
 
-// isDue reports whether it is time to record the datastore's activity. If so, it assumes that the caller records it.
+// isDue reports whether the datastore's activity must be recorded now, which the caller is then expected to do.
 func (c *Files) isDue(datastoreID string) bool {
 	now := c.db.Now()
 	c.mu.Lock()
@@ -167,7 +166,7 @@ func (c *Files) expireStores(ctx context.Context) (int, error) {
 	return len(ids), nil
 }
 
-// emptyStores removes the next batch of content from expired vector stores. It keeps content added through other
+// emptyStores removes the next batch of content from expired vector stores, except content added through other
 // interfaces after the expiry.
 func (c *Files) emptyStores(ctx context.Context) (int, error) {
 	type store struct {

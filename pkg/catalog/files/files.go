@@ -61,7 +61,7 @@ func scanFile(s db.Scanner) (f domain.File, err error) {
 	return f, err
 }
 
-// optionalTime converts a stored time in microseconds. It returns the zero time for 0.
+// optionalTime converts a time stored in microseconds, where 0 means none.
 func optionalTime(micros int64) time.Time {
 	if micros == 0 {
 		return time.Time{}
@@ -129,11 +129,10 @@ func (c *Files) DeleteFile(ctx context.Context, ws, id string) error {
 	return c.removeFile(ctx, ws, id)
 }
 
-// Number of datasources per batch when a deleted file is removed from its datastores.
+// Datasources per batch when a deleted file is removed from its datastores.
 const removalBatch = 200
 
-// removeFile removes a deleted file from its datastores and then deletes its row and original. If it fails, it can be
-// called again.
+// removeFile removes a deleted file from its datastores and then deletes its row and original. It can be retried.
 func (c *Files) removeFile(ctx context.Context, ws, id string) error {
 	for {
 		ids, err := db.Collect(ctx, c.db.Read, db.ScanString, `SELECT id FROM datasources

@@ -24,13 +24,13 @@ type position struct {
 	id string
 }
 
-// list reads a page and reports whether more objects follow it or, if p.Before is set, precede it. `find` returns the
-// position of the object with the id p.After or p.Before.
+// list reads a page and reports whether there are more objects in the direction it reads. find returns the position of
+// the object p.After or p.Before.
 func list[T any](ctx context.Context, q db.Querier, l db.List, p Page, scan func(db.Scanner) (T, error), find func(id string) (position, error)) (page []T, more bool, err error) {
 	return listBy(ctx, q, l, `created_at, id`, p, scan, find)
 }
 
-// listBy is like list, but `columns` determine an object's position.
+// listBy is like list, but the objects are ordered by the given columns.
 func listBy[T any](ctx context.Context, q db.Querier, l db.List, columns string, p Page, scan func(db.Scanner) (T, error), find func(id string) (position, error)) (page []T, more bool, err error) {
 	field, id := "after", p.After
 	ascending := p.Ascending

@@ -31,7 +31,7 @@ func (o *optionsRow) row() db.Row {
 	}
 }
 
-// touch records activity at the given time, which restarts the vector store's lifetime.
+// touch records activity at the given time and so extends the vector store's life.
 func (o *optionsRow) touch(at int64) {
 	o.lastActiveAt, o.expiresAt = at, 0
 	if o.ExpiresDays > 0 && o.expiredAt == 0 {
@@ -79,8 +79,7 @@ func (o *optionsRow) show(d domain.Datastore) domain.VectorStore {
 	return v
 }
 
-// CreateVectorStore stores a datastore with its properties and adds files to it as AddFile does. It does either all of
-// this or nothing.
+// CreateVectorStore stores a datastore with its properties and adds files to it like AddFile, all or nothing.
 func (c *Files) CreateVectorStore(ctx context.Context, d domain.Datastore, o domain.VectorStoreOptions, files []NewFile) (domain.VectorStore, error) {
 	var v domain.VectorStore
 	err := c.db.Update(ctx, "storing a vector store", func(t *db.Tx) error {
@@ -151,7 +150,7 @@ func (c *Files) VectorStores(ctx context.Context, ws string, p Page) ([]domain.V
 	return out, more, c.count(ctx, shown...)
 }
 
-// storeCount is how many of a datastore's datasources have a given status, and the total size of their text.
+// storeCount is the number of datasources in a datastore with a given status, and the size of their text.
 type storeCount struct {
 	datastoreID string
 	status      domain.Status
@@ -160,8 +159,8 @@ type storeCount struct {
 
 var scanStoreCount = db.Scan(func(v *storeCount) []any { return []any{&v.datastoreID, &v.status, &v.n, &v.bytes} })
 
-// isFile selects datasources that appear as files in a vector store. Web sites and archives have no content of their
-// own, so their pages and files appear instead.
+// isFile selects datasources that count as a vector store's files. Web sites and archives don't, because they have no
+// content of their own, but their pages and files do.
 const isFile = `type NOT IN ('web_site', 'archive') AND ` + record.NotOfDeletedSite
 
 // count fills in Counts and TextBytes.

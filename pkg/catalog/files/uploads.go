@@ -10,10 +10,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// UploadLifetime is how long a pending upload can be continued and completed.
+// UploadLifetime is how long an upload can stay pending.
 const UploadLifetime = time.Hour
 
-// How long completed, cancelled and expired uploads are remembered, so that a repeated request gets the same response.
+// How long uploads are kept after they end, so that a retried request gets the same response.
 const finishedLifetime = 24 * time.Hour
 
 // MaxParts is the maximum number of parts in an upload.
@@ -136,8 +136,8 @@ func (c *Files) UploadParts(ctx context.Context, uploadID string) ([]domain.Uplo
 	return parts, nil
 }
 
-// CompleteUpload stores a pending upload's file and removes its parts. If the upload was already completed, nothing
-// changes and the file stored back then is returned.
+// CompleteUpload stores a pending upload's file and removes its parts. If the upload is already complete, it changes
+// nothing and returns the file stored then.
 func (c *Files) CompleteUpload(ctx context.Context, ws, id string, f domain.File) (u domain.Upload, stored domain.File, err error) {
 	err = c.db.Update(ctx, "completing an upload", func(t *db.Tx) error {
 		return c.accounts.WithinStorage(ctx, t, ws, func() (err error) {

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Adopted says what Adopt did.
+// Adopted is what Adopt did.
 type Adopted string
 
 // Values of Adopted, and the prefix for the names of recovered workspaces and datastores.
@@ -26,21 +26,21 @@ const (
 	recoveredPrefix         = "Recovered "
 )
 
-// Adopt adopts a datasource's last job from the job log if the catalog does not know it, as happens after the database
-// was replaced with an older copy. The job's Generation must be set.
+// Adopt adopts a datasource's last job from the job log if the catalog doesn't know it, as after the database was
+// replaced with an older copy. The job's Generation must be set.
 //
-// If the datasource is unknown, Adopt creates it from the job. If necessary, it also creates the workspace and
-// datastore, with names that say they were recovered. A known datasource gets the job's name, custom id, metadata and
-// original. In both cases, the datasource is queued again with the priority of replays.
+// If the datasource is unknown, Adopt creates it from the job, and the workspace and datastore as well if necessary,
+// with names that say they were recovered. A known datasource gets the job's name, custom id, metadata and original. In
+// both cases, the datasource is queued again with the priority of replays.
 //
-// Adopt changes nothing if the datasource is up to date, was deleted, or has changed since the job was published, so
+// If the datasource is up to date, was deleted, or has changed since the job was published, Adopt changes nothing, so
 // calling it twice is harmless.
 func (c *Maintenance) Adopt(ctx context.Context, job domain.Job) (Adopted, error) {
 	what := NothingAdopted
 	if job.Move != "" || job.Kind.Ingests() && job.Original == nil || job.Kind == domain.JobCrawl && job.Crawl == nil {
 		return what, nil // such a job adds nothing to earlier jobs
 	}
-	// Check first without a transaction, because this runs for every job in the log and most datasources are known.
+	// Check without a transaction first: this runs for every job in the log, and most datasources are known.
 	r, err := record.Scan(c.db.Read.QueryRow(ctx, `SELECT `+record.Columns+` FROM datasources WHERE id = ?`, job.DatasourceID))
 	switch {
 	case err == nil && includesJob(&r, job):
@@ -73,7 +73,7 @@ func (c *Maintenance) Adopt(ctx context.Context, job domain.Job) (Adopted, error
 	return what, nil
 }
 
-// includesJob reports whether the record reflects this job or a later one for the same datasource.
+// includesJob reports whether the record already reflects this job or a later one.
 func includesJob(r *record.Record, job domain.Job) bool {
 	if job.ID == r.JobID || job.Generation <= max(r.Seen, r.ActiveGeneration, r.Fence) {
 		return true
@@ -85,7 +85,7 @@ func includesJob(r *record.Record, job domain.Job) bool {
 	return r.Location == record.InOutbox // the record's job has not been published yet, so the log lacks it
 }
 
-// isTimeOrdered reports whether the id contains its creation time.
+// isTimeOrdered reports whether the id is a UUIDv7, which starts with its creation time.
 func isTimeOrdered(id string) bool {
 	u, err := uuid.Parse(id)
 	return err == nil && u.Version() == 7
@@ -103,8 +103,8 @@ func (c *Maintenance) adoptContent(ctx context.Context, t *db.Tx, r record.Recor
 	return c.sites.Restart(ctx, t, &r, store, newJobFor(job), record.PriorityReplay)
 }
 
-// newJobFor returns a job that does the same work as the given one. Its id is new, because the stream drops jobs with
-// known ids. Pages are fetched without cache validators, because the catalog may lack the content they refer to.
+// newJobFor returns a copy of the job with a new id, because the stream drops jobs with known ids. Pages are fetched
+// unconditionally, because the catalog may lack the content that the cache validators refer to.
 func newJobFor(job domain.Job) domain.Job {
 	next := domain.Job{ID: domain.NewID(), Kind: job.Kind}
 	if job.Crawl != nil {
@@ -140,16 +140,16 @@ func adoptUnknown(ctx context.Context, t *db.Tx, job domain.Job) (Adopted, error
 	return AdoptedUnknown, record.Enqueue(ctx, t, next, record.PriorityReplay)
 }
 
-// isDeleted reports whether a job's datastore or datasource was deleted. It is called if the catalog does not contain
-// the datasource.
+// isDeleted reports whether the datastore or datasource of a job was deleted. It is called for datasources that the
+// catalog doesn't contain.
 //
-// The log can contain a job for a datasource whose data has already been swept. When a job replaces an earlier one for
+// The log may contain a job for a datasource whose data has already been swept. When a job replaces an earlier one for
 // the same datasource, NATS removes the earlier job without recording that on disk. If the datasource is then deleted,
-// NATS records only the removal of the last job. After a crash, the earlier job is back in the log, and isDeleted
-// queues another sweep.
+// NATS records only the removal of the last job. After a crash, the earlier job is back in the log, so isDeleted queues
+// another sweep.
 //
-// Such a job's generation is not higher than the highest one in the catalog. Checking that is enough if no other
-// process writes to the catalog, because at startup the service adopts newer jobs before it publishes any.
+// Such a job's generation doesn't exceed the catalog's highest one. If no other process writes to the catalog, checking
+// that is enough, because at startup the service adopts newer jobs before it publishes any.
 func isDeleted(ctx context.Context, t *db.Tx, job domain.Job) (bool, error) {
 	sweeping, err := db.Exists(ctx, t, `SELECT 1 FROM sweeps WHERE datastore_id = ? AND datasource_id IN ('', ?) AND jobs = 1 LIMIT 1`,
 		job.DatastoreID, job.DatasourceID)

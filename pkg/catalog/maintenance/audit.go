@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// ActiveState is a datasource's state for comparison with the index.
+// ActiveState is the state of a datasource that audits compare with the index.
 type ActiveState struct {
 	DatasourceID string
 	Generation   uint64 // active generation; 0 if there is none yet
@@ -17,8 +17,8 @@ type ActiveState struct {
 	Status       domain.Status
 }
 
-// EachActive calls f for each of the datastore's datasources, oldest first. It stops at the first error from f and
-// returns it. Audits compare the result with the index. Changes made while EachActive is running may be missed.
+// EachActive calls f for each of the datastore's datasources, oldest first, for comparison with the index. It stops at
+// the first error from f and returns it. It may miss changes made while it is running.
 func (c *Maintenance) EachActive(ctx context.Context, datastoreID string, f func(ActiveState) error) error {
 	type item struct {
 		ActiveState

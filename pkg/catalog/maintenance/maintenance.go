@@ -1,5 +1,6 @@
-// Package maintenance works on the catalog as a whole. It takes snapshots, queues repairs, adopts jobs from the job
-// log, checks for damage, and lists what the index should contain. It may import all of the catalog's other packages.
+// Package maintenance contains operations on the whole catalog: taking snapshots, queueing repairs, adopting jobs from
+// the job log, checking for damage, and listing what the index should contain. It may import all of the catalog's other
+// packages.
 package maintenance
 
 import (
@@ -8,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/sites"
 )
 
-// Maintenance provides catalog operations for repairs and audits. All methods are safe for concurrent use.
+// Maintenance operates on the catalog as a whole. All methods are safe for concurrent use.
 type Maintenance struct {
 	db       *db.DB
 	sites    *sites.Sites

@@ -19,7 +19,7 @@ type RepairRequest struct {
 	RequestedAt time.Time
 }
 
-// requestRow returns the columns to read for a repair request.
+// requestRow returns a repair request's columns.
 func requestRow(r *RepairRequest) db.Row {
 	return db.Row{db.ReadOnly("id", &r.ID), db.ReadOnly("prune", &r.Prune), db.ReadOnly("requested_at", &r.RequestedAt)}
 }
@@ -34,7 +34,7 @@ type RepairState struct {
 }
 
 const (
-	// If the holder of a repair does not call AddRepairLines for this long, another process may take over the repair.
+	// If a repair's holder does not call AddRepairLines for this long, another process may take over.
 	repairTimeout = time.Minute
 	// How long finished repairs are kept.
 	repairRetention = 30 * 24 * time.Hour
@@ -153,8 +153,7 @@ func shorten(line string) string {
 	return bounded.Prefix(line, maxRepairLine) + "…"
 }
 
-// FinishRepair ends a repair. `failure` says what failed; it is "" on success. A repair that is already finished does
-// not change.
+// FinishRepair ends a repair. failure is the error, or "" on success. A finished repair does not change.
 func (c *Maintenance) FinishRepair(ctx context.Context, id, failure string) error {
 	return c.db.Update(ctx, "finishing a repair", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE repairs SET finished_at = ?, error = ? WHERE id = ? AND finished_at IS NULL`,

@@ -25,8 +25,8 @@ func quickCheck(ctx context.Context, file *sql.DB) error {
 	return nil
 }
 
-// CheckFile reads the entire SQLite catalog at path and fails with ErrDamaged if its structure is damaged. The catalog
-// may be in use.
+// CheckFile reads the whole SQLite catalog at path, which may be in use, and fails with ErrDamaged if its structure is
+// damaged.
 func CheckFile(ctx context.Context, path string) error {
 	file, err := openFile(path, url.Values{"_pragma": {"busy_timeout(10000)", "query_only(1)"}, "mode": {"rw"}}.Encode())
 	if err != nil {
@@ -44,9 +44,8 @@ type Snapshot struct {
 	file   *sql.DB
 }
 
-// TakeSnapshot copies the SQLite catalog from the path `from` to the path `to`, which must not exist. Processes can
-// keep using the catalog. A catalog with an older schema is copied unchanged. TakeSnapshot fails if this program cannot
-// open the catalog.
+// TakeSnapshot copies an SQLite catalog, which may be in use. The destination must not exist. The copy keeps an older
+// schema. TakeSnapshot fails if this program can't open the catalog.
 func TakeSnapshot(ctx context.Context, from, to string) (_ *Snapshot, err error) {
 	if err := copyDatabase(ctx, from, to); err != nil {
 		return nil, fmt.Errorf("copying the catalog: %w", err)
@@ -79,7 +78,7 @@ func copyDatabase(ctx context.Context, from, to string) error {
 	if _, err := os.Stat(from); err != nil {
 		return err
 	}
-	// O_EXCL guarantees that the file is new, so it has mode 0600 and only its owner can read it.
+	// O_EXCL guarantees a new file with mode 0600, which only its owner can read.
 	file, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -132,14 +131,14 @@ const snapshotPage = 500
 // filesSchema is the first schema version with a files table.
 const filesSchema = 13
 
-// notShared selects each original only once. It excludes datasources whose original belongs to an existing file, or to
-// a datasource with a lower id for the same file.
+// notShared excludes a datasource if an existing file, or a datasource with a lower id for the same file, has the same
+// original. Each original is then selected only once.
 const notShared = ` AND (file_id = '' OR NOT EXISTS (SELECT 1 FROM files f WHERE f.id = datasources.file_id AND f.original_key = datasources.original_key)
 	AND NOT EXISTS (SELECT 1 FROM datasources e WHERE e.file_id <> '' AND e.file_id = datasources.file_id AND e.original_key = datasources.original_key
 		AND e.id < datasources.id))`
 
-// EachOriginal calls f once for every original referred to by a datasource, a file or an upload part. ownerID is the id
-// of one of them. EachOriginal stops at the first error from f and returns it.
+// EachOriginal calls f once for every original in use, with the id of a datasource, file or upload part that refers to
+// it. It stops at the first error from f and returns it.
 func (s *Snapshot) EachOriginal(ctx context.Context, f func(ownerID string, o domain.Original) error) error {
 	if s.Schema < filesSchema {
 		return s.eachOriginal(ctx, `datasources WHERE original_key <> ''`, f)
@@ -196,13 +195,12 @@ func (s *Snapshot) eachOriginal(ctx context.Context, from string, f func(ownerID
 // Close closes and deletes the copy.
 func (s *Snapshot) Close() error { return errors.Join(s.file.Close(), os.Remove(s.Path)) }
 
-// generationLeap is how far RaiseGenerations raises the generation. It far exceeds the number of jobs a catalog can
+// generationLeap is how far RaiseGenerations raises the generation: far more than the number of jobs a catalog can
 // accept between being copied and being lost.
 const generationLeap = 1_000_000_000
 
-// RaiseGenerations raises the highest generation by generationLeap. Call it once after restoring a catalog from a copy.
-// The index and the job log may still contain rows and jobs newer than the copy, and new jobs must not get the same
-// generations.
+// RaiseGenerations raises the highest generation by generationLeap. Call it once after restoring a catalog from a copy,
+// because the index and the job log may contain newer rows and jobs, whose generations must not be reused.
 func (c *Maintenance) RaiseGenerations(ctx context.Context) error {
 	return c.db.Update(ctx, "raising the generation", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE marks SET value = value + ? WHERE name = 'generation'`, int64(generationLeap))

@@ -18,7 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// Applied describes the effect of an event.
+// Applied is the effect of an event.
 type Applied struct {
 	Found      bool              // false if the datasource no longer exists
 	Changed    bool              // whether the datasource's row, its site's row or its site's list of pages changed
@@ -38,10 +38,10 @@ func (c *Pipeline) Apply(ctx context.Context, ev domain.Event) (Applied, error) 
 	return out[0], nil
 }
 
-// ApplyAll applies either all or none of the events, in order and in one transaction. domain.Apply decides how a
-// datasource changes. The transaction also stores the consequences, such as the next job, new pages for a site and
-// sweeps. Applying an event twice or late is harmless. If the datasource no longer exists, a sweep is queued for the
-// job's results. ApplyAll fails with domain.CodeInvalid if an event lacks a required field.
+// ApplyAll applies the events in order and in one transaction, all or nothing. domain.Apply decides how a datasource
+// changes. The transaction also stores the consequences, such as the next job, a site's new pages and sweeps. Applying
+// an event twice or late is harmless. If the datasource no longer exists, the job's results are swept. ApplyAll fails
+// with domain.CodeInvalid if an event lacks a required field.
 func (c *Pipeline) ApplyAll(ctx context.Context, evs []domain.Event) ([]Applied, error) {
 	var highest uint64
 	for _, ev := range evs {
@@ -74,21 +74,20 @@ func (c *Pipeline) ApplyAll(ctx context.Context, evs []domain.Event) ([]Applied,
 	return out, nil
 }
 
-// isServedGeneration reports whether the generation is a datasource's active one or becomes active when the datastore's
-// move finishes.
+// isServedGeneration reports whether the generation is active or becomes active when the datastore's move finishes.
 func isServedGeneration(d domain.Datasource, generation uint64) bool {
 	return d.ActiveGeneration == generation || d.Target != nil && d.Target.Generation == generation
 }
 
-// embeddedTokens maps each workspace to the number of embedded tokens reported by a transaction's events.
+// embeddedTokens maps each workspace to its number of embedded tokens reported in a transaction.
 type embeddedTokens map[string]int64
 
 func embeddedTokensOf(t *db.Tx) embeddedTokens {
 	return db.Local(t, func() embeddedTokens { return embeddedTokens{} })
 }
 
-// countEmbedded adds the transaction's embedded tokens to the counters. It runs at the end of the transaction, because
-// it locks a row that all of the workspace's transactions use.
+// countEmbedded adds the transaction's embedded tokens to the counters. It runs last, because it locks a row that all
+// of the workspace's transactions need.
 func (c *Pipeline) countEmbedded(ctx context.Context, t *db.Tx) error {
 	embedded := embeddedTokensOf(t)
 	for _, ws := range slices.Sorted(maps.Keys(embedded)) {
@@ -209,14 +208,14 @@ func (c *Pipeline) apply(ctx context.Context, t *db.Tx, ev domain.Event) (Applie
 	return done, nil
 }
 
-// isSameForSite reports whether a change to a page cannot affect its site, because the page keeps its status. A move
-// changes every page, so checking the whole site after each change would take quadratic time.
+// isSameForSite reports whether a changed page keeps its status, which means the change can't affect its site. A move
+// changes every page; checking the whole site each time would take quadratic time.
 func isSameForSite(before, after record.Record) bool {
 	return after.GroupID != "" && before.OwnStatus().Terminal() && before.OwnStatus() == after.OwnStatus()
 }
 
-// outcome applies the event to the record but does not store the record. `others` contains the ids of pages skipped in
-// favour of this one; those pages are already stored.
+// outcome applies the event to the record without storing it. others are the ids of pages skipped in favour of this
+// one, which are already stored.
 func (c *Pipeline) outcome(ctx context.Context, t *db.Tx, r *record.Record, store domain.Datastore, ev domain.Event) (out domain.Outcome, others []string, err error) {
 	if ev.Type == domain.EventFetched && r.GroupID != "" && r.Accepts(ev) {
 		v, err := c.sites.Judge(ctx, t, *r, store, *ev.Fetched, ev.At)
@@ -242,7 +241,7 @@ func (c *Pipeline) outcome(ctx context.Context, t *db.Tx, r *record.Record, stor
 	return out, others, nil
 }
 
-// stoppedSince reports whether the crawl of the page's site was stopped after it had requested the page.
+// stoppedSince reports whether the site's crawl was stopped after requesting this page.
 func stoppedSince(ctx context.Context, t *db.Tx, page record.Record) (bool, error) {
 	site, exists, err := record.Find(ctx, t, page.GroupID)
 	if err != nil || !exists {
@@ -251,8 +250,7 @@ func stoppedSince(ctx context.Context, t *db.Tx, page record.Record) (bool, erro
 	return site.Crawl.Stopped() && page.QueuedAt <= db.Micros(site.Crawl.StoppedAt), nil
 }
 
-// queueSiteWork queues any work on a site's pages that becomes necessary when a job for the site or one of its pages
-// finishes.
+// queueSiteWork queues the work on a site's pages that becomes necessary when a job for the site or a page finishes.
 func queueSiteWork(ctx context.Context, t *db.Tx, before, after record.Record) error {
 	if after.Type.IsGroup() {
 		if !after.DiscoveryDone || before.DiscoveryDone {
@@ -266,7 +264,7 @@ func queueSiteWork(ctx context.Context, t *db.Tx, before, after record.Record) e
 	return sites.QueueYield(ctx, t, after.Datasource)
 }
 
-// showSite adds the site to the result. `site` is nil if the site has not changed.
+// showSite adds the site, or nil if it has not changed, to the result.
 func (a *Applied) showSite(siteID string, site *domain.Datasource) {
 	a.Changed = a.Changed || site != nil || a.NewPages > 0
 	switch {
@@ -278,10 +276,11 @@ func (a *Applied) showSite(siteID string, site *domain.Datasource) {
 	}
 }
 
-// storeOutcome stores the record and the event's effects that concern only this datasource.
+// storeOutcome stores the record and those effects of the event that concern no other datasource.
 func storeOutcome(ctx context.Context, t *db.Tx, r *record.Record, ev domain.Event, out domain.Outcome) error {
 	if out.Settled {
-		// The event may arrive before Published is called. The job has ended, so it must not be published again.
+		// If the event arrives before Published is called, the job is still in the outbox but must not be published
+		// again.
 		err := t.Queue(ctx, db.Write{
 			Action: "taking the job from the outbox",
 			Text:   `DELETE FROM outbox WHERE datasource_id = ? AND job_id = ?`,
@@ -312,9 +311,9 @@ func storeOutcome(ctx context.Context, t *db.Tx, r *record.Record, ev domain.Eve
 	return record.QueueSweeps(ctx, t, out.Sweeps)
 }
 
-// enqueueNext adds the next job to the outbox. It usually gets the highest priority, so that work in progress is
-// finished first. Scan jobs have their own priority. A postponed job is not published before it is due, and gets
-// PriorityPages if it fetches a site's page.
+// enqueueNext adds the next job to the outbox. Scan jobs have their own priority. Other jobs usually get the highest
+// one, so that work in progress is finished first. A postponed job is published when it is due, with PriorityPages if
+// it fetches a site's page.
 func enqueueNext(ctx context.Context, t *db.Tx, r record.Record, out domain.Outcome) error {
 	switch {
 	case out.Next.Kind == domain.JobScan:
@@ -328,7 +327,7 @@ func enqueueNext(ctx context.Context, t *db.Tx, r record.Record, out domain.Outc
 	}
 }
 
-// queueOrphanSweeps queues sweeps for a job's results if its datasource was deleted in the meantime.
+// queueOrphanSweeps queues sweeps for the results of a job whose datasource has been deleted.
 func queueOrphanSweeps(ctx context.Context, t *db.Tx, ev domain.Event) error {
 	sweeps := domain.OrphanSweeps(ev)
 	if len(sweeps) == 0 {
@@ -337,7 +336,7 @@ func queueOrphanSweeps(ctx context.Context, t *db.Tx, ev domain.Event) error {
 	_, err := record.ShareDatastore(ctx, t, ev.DatastoreID)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		// The whole datastore was deleted, but the job may have recreated it in the index.
+		// The datastore is gone, but the job may have recreated it in the index.
 		whole := domain.Sweep{WorkspaceID: ev.WorkspaceID, DatastoreID: ev.DatastoreID, Below: domain.AllGenerations, Jobs: true}
 		for _, s := range sweeps {
 			whole.Originals = append(whole.Originals, s.Originals...)

@@ -13,9 +13,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Direct sets a datastore's destination. It cancels a move to any other place and starts a new move unless the
-// datastore is already there. A datastore without datasources switches immediately. The caller must hold the
-// datastore's exclusive lock and must store its row.
+// Direct cancels a datastore's move unless it leads to `to`, and starts a move there unless the datastore is already
+// there. A datastore without datasources switches immediately. The caller must hold the datastore's exclusive lock and
+// store its row.
 func Direct(ctx context.Context, t *db.Tx, d *domain.Datastore, to domain.Place) error {
 	if d.Move != nil && d.Move.To == to || d.Move == nil && d.Serving() == to {
 		return nil
@@ -74,9 +74,9 @@ func cancelMove(ctx context.Context, t *db.Tx, d *domain.Datastore, mark uint64)
 	return record.QueueSweep(ctx, t, placeSweep(*d, d.Move.To, mark))
 }
 
-// endMoveJobs ends a datastore's move jobs that have failed or are still in the outbox. Their datasources return to
-// their previous status. A job published in the meantime has no effect. If a job is already in the stream, its
-// datasource returns to its previous status when the job ends.
+// endMoveJobs ends a datastore's move jobs that have failed or are still in the outbox, which restores their
+// datasources' previous status. If such a job is published in the meantime, it has no effect. A datasource whose job is
+// already in the stream gets its status back when that job ends.
 func endMoveJobs(ctx context.Context, t *db.Tx, datastoreID string) error {
 	if _, err := t.Exec(ctx, `DELETE FROM outbox WHERE datasource_id IN
 		(SELECT id FROM datasources WHERE datastore_id = ? AND place = 1 AND resume_status <> '')`, datastoreID); err != nil {
@@ -102,10 +102,9 @@ func (c *Pipeline) Moving(ctx context.Context) ([]domain.Datastore, error) {
 	return stores, nil
 }
 
-// SettledDatastores checks up to `limit` datastores in all workspaces, ordered by id and starting after the id `after`.
-// It returns those that use the given embedding model, are not being moved, and have content. Datastores with content
-// that is waiting to be read or was added after `since` are left out. `next` is the id to continue after, or "" after
-// the last datastore.
+// SettledDatastores checks up to limit datastores in all workspaces, in id order, starting after the id `after`. It
+// returns those that use the model, have content, and are not being moved, unless some of their content is waiting to
+// be read or was added after since. next is the id to continue after, or "" after the last datastore.
 func (c *Pipeline) SettledDatastores(ctx context.Context, model string, since time.Time, after string, limit int) (settled []domain.Datastore, next string, err error) {
 	stores, err := db.Collect(ctx, c.db.Read, record.ScanDatastore, `SELECT `+record.DatastoreColumns+` FROM datastores
 		WHERE id > ? AND deleted_at = 0 ORDER BY id LIMIT ?`, after, limit)
@@ -130,8 +129,7 @@ func (c *Pipeline) SettledDatastores(ctx context.Context, model string, since ti
 	return settled, next, nil
 }
 
-// isSettled reports whether a datastore has content. It returns false if any content is waiting to be read or was added
-// after `since`.
+// isSettled reports whether a datastore has content, none of which is waiting to be read or was added after since.
 func (c *Pipeline) isSettled(ctx context.Context, datastoreID string, since time.Time) (bool, error) {
 	const with = `SELECT 1 FROM datasources WHERE datastore_id = ? AND `
 	if has, err := db.Exists(ctx, c.db.Read, with+`status = 'synched' LIMIT 1`, datastoreID); !has || err != nil {
@@ -144,19 +142,19 @@ func (c *Pipeline) isSettled(ctx context.Context, datastoreID string, since time
 	return !fresh && err == nil, err
 }
 
-// notMoved selects datasources whose content is not yet in the new place. PostgreSQL and SQLite use the partial index
-// datasources_content only if the condition has exactly this form.
+// notMoved selects datasources whose content is not yet in the new place. Keep it in exactly this form: otherwise,
+// neither engine uses the partial index datasources_content.
 const notMoved = `datastore_id = ? AND target_generation = 0 AND active_generation > 0`
 
-// IssueMoves adds up to `limit` of the move's jobs to the outbox, behind all other work, and returns how many it added.
-// It selects datasources whose active content is not yet in the new place, except those that already got a job from
-// this move or are waiting for another job. It does nothing if the move is over.
+// IssueMoves adds up to limit of the move's jobs to the outbox, behind all other work, and returns how many. It selects
+// datasources with active content that is not yet in the new place, unless the move has already issued their job or
+// they are waiting for another one. It does nothing if the move is over.
 func (c *Pipeline) IssueMoves(ctx context.Context, datastoreID, moveID string, limit int) (issued int, err error) {
 	return c.IssueMovesWithin(ctx, datastoreID, moveID, limit, math.MaxInt64)
 }
 
-// IssueMovesWithin is like IssueMoves but adds no jobs while the documents of the move's unfinished jobs have at least
-// `chunks` chunks in total. This keeps new content from waiting behind a long queue of move jobs.
+// IssueMovesWithin is like IssueMoves but adds nothing while the move's unfinished jobs cover at least this many
+// chunks, so that new content doesn't wait behind a long queue of move jobs.
 func (c *Pipeline) IssueMovesWithin(ctx context.Context, datastoreID, moveID string, limit int, chunks int64) (issued int, err error) {
 	err = c.db.Update(ctx, "issuing jobs of a move", func(t *db.Tx) error {
 		issued = 0
@@ -225,8 +223,8 @@ func (c *Pipeline) MoveProgress(ctx context.Context, datastoreID string) (domain
 	return p, nil
 }
 
-// FinishMove switches all readers to the new place at once if all active content is there, and reports whether it did.
-// It then queues a sweep for the old place. It does nothing if the move is over.
+// FinishMove switches all readers to the new place if all active content is there, queues a sweep for the old place,
+// and reports whether it did. It does nothing if the move is over.
 func (c *Pipeline) FinishMove(ctx context.Context, datastoreID, moveID string) (switched bool, err error) {
 	err = c.db.Update(ctx, "finishing a move", func(t *db.Tx) error {
 		switched = false

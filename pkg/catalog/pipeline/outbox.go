@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// OutboxBacklog returns how many jobs in the outbox are due and when the first became due (zero if none are). It reads
+// OutboxBacklog returns the number of due jobs in the outbox and when the first became due (zero if none are). It reads
 // all due jobs.
 func (c *Pipeline) OutboxBacklog(ctx context.Context) (due int64, oldest time.Time, err error) {
 	var first sql.NullInt64
@@ -28,16 +28,16 @@ func (c *Pipeline) OutboxBacklog(ctx context.Context) (due int64, oldest time.Ti
 	return due, oldest, nil
 }
 
-// Outbox is like Next without a window: it returns due jobs no matter how many jobs are in the stream.
+// Outbox is Next without a window: it returns due jobs no matter how many jobs are in the stream.
 func (c *Pipeline) Outbox(ctx context.Context, limit int) ([]domain.Job, error) {
 	return c.Next(ctx, nil, limit)
 }
 
-// Next returns up to `limit` due jobs in publishing order: by priority, then round robin by workspace, then oldest
-// first. It skips workspaces that have used up their share of the window and counts the returned jobs towards the
-// window. Scan jobs have their own window; those that fit are returned in addition to the limit. If there is no window,
-// scan jobs count towards the limit. The round robin continues where the last call ended, so a small limit is as fair
-// as a large one. Jobs stay in the outbox until Published is called.
+// Next returns up to limit due jobs in publishing order: by priority, then round robin by workspace, then oldest first.
+// It skips workspaces that have used up their share of the window and counts the returned jobs towards it. Scan jobs
+// have a window of their own and come on top of the limit; without a window, they count towards the limit. The round
+// robin continues where the last call ended, so a small limit is as fair as a large one. Jobs stay in the outbox until
+// Published is called.
 func (c *Pipeline) Next(ctx context.Context, w *Window, limit int) ([]domain.Job, error) {
 	var jobs []domain.Job
 	for _, p := range []record.Priority{record.PriorityFresh, record.PriorityPages, record.PriorityReplay} {
@@ -65,8 +65,8 @@ func (c *Pipeline) Next(ctx context.Context, w *Window, limit int) ([]domain.Job
 	return append(jobs, scans...), nil
 }
 
-// roundRobin reads up to `limit` jobs of one priority. It finds workspaces and jobs through the outbox_turn index and
-// reads only the jobs it returns, so the cost does not grow with the outbox.
+// roundRobin reads up to limit jobs of one priority. With the outbox_turn index, it reads only the jobs it returns, so
+// its cost does not grow with the outbox.
 func (c *Pipeline) roundRobin(ctx context.Context, p record.Priority, w *Window, limit int) ([]domain.Job, error) {
 	c.lastMu.Lock()
 	defer c.lastMu.Unlock()
@@ -114,7 +114,7 @@ func (c *Pipeline) roundRobin(ctx context.Context, p record.Priority, w *Window,
 	return jobs, nil
 }
 
-// queue holds the jobs read so far for one workspace and priority.
+// queue holds one workspace's jobs of one priority, as far as they have been read.
 type queue struct {
 	workspace string
 	capacity  int // how many of its jobs fit into the window
@@ -123,20 +123,20 @@ type queue struct {
 	seq       int64
 }
 
-// queues returns up to `limit` empty queues, one for each workspace that has due jobs of this priority and space in the
-// window. The first one belongs to the workspace that follows the one served last.
+// queues returns up to limit empty queues, one per workspace that has due jobs of this priority and space in the
+// window. It starts after the workspace served last.
 func (c *Pipeline) queues(ctx context.Context, p record.Priority, w *Window, now int64, limit int) ([]*queue, error) {
 	var out []*queue
 	first := c.last[p]
-	// The first query ignores due times. Otherwise, if most of a workspace's jobs are not due, it would have to scan
-	// them all.
+	// The first query ignores due times, because it would have to scan all of a workspace's jobs if most of them aren't
+	// due.
 	const next = `SELECT workspace_id FROM outbox WHERE priority = ? AND workspace_id > ?`
 	const due = `SELECT workspace_id FROM outbox WHERE priority = ? AND workspace_id = ? AND not_before <= ? LIMIT 1`
 	after, wrapped := first, false
 	for len(out) < limit {
 		text, args := next, []any{p, after}
 		if wrapped {
-			// Compare in the database, because its text order may differ from Go's.
+			// Compare in the database, whose text order may differ from Go's.
 			text, args = text+` AND workspace_id <= ?`, append(args, first)
 		}
 		ws, err := db.ScanString(c.db.Read.QueryRow(ctx, text+` ORDER BY workspace_id LIMIT 1`, args...))
@@ -198,9 +198,9 @@ func (c *Pipeline) Published(ctx context.Context, job domain.Job, seq uint64) er
 	return c.PublishedAll(ctx, []domain.Job{job})
 }
 
-// PublishedAll removes jobs from the outbox after they were published. Each job's Generation is its sequence number in
-// the stream. Their datasources now count as in flight, and the status unsynched becomes pending. If a job was replaced
-// in the outbox or has already ended, only its generation is recorded.
+// PublishedAll removes published jobs from the outbox. Each job's Generation is its sequence number in the stream. The
+// jobs' datasources are then in flight, and the status unsynched becomes pending. For a job that was replaced in the
+// outbox or has already ended, only the generation is recorded.
 func (c *Pipeline) PublishedAll(ctx context.Context, jobs []domain.Job) error {
 	var highest uint64
 	stores, ids := make([]string, len(jobs)), make([]string, len(jobs))
@@ -228,8 +228,8 @@ func (c *Pipeline) PublishedAll(ctx context.Context, jobs []domain.Job) error {
 	return err
 }
 
-// recordPublished handles one job for PublishedAll. Because of the conditions in the statements, a job that was
-// replaced or has ended only raises its datasource's highest generation.
+// recordPublished handles one job for PublishedAll. The statements' conditions ensure that a job that was replaced or
+// has ended only raises its datasource's highest generation.
 func recordPublished(ctx context.Context, t *db.Tx, j domain.Job) error {
 	now, generation := t.Stamp(), db.Unsigned(j.Generation)
 	for _, w := range []db.Write{
@@ -249,8 +249,8 @@ func recordPublished(ctx context.Context, t *db.Tx, j domain.Job) error {
 	return nil
 }
 
-// DeferJob delays a job in the outbox, so that a job that cannot be published does not block the workspace's other
-// jobs. It does nothing if a newer job for the same datasource has replaced it.
+// DeferJob delays a job that can't be published, so that it doesn't block the workspace's other jobs. It does nothing
+// if the job has been replaced.
 func (c *Pipeline) DeferJob(ctx context.Context, job domain.Job, until time.Time) error {
 	return c.db.Update(ctx, "deferring a job", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE outbox SET not_before = ? WHERE datasource_id = ? AND job_id = ?`,
@@ -268,7 +268,7 @@ func (c *Pipeline) InFlight(ctx context.Context) (int64, error) {
 	return n, nil
 }
 
-// InFlight holds the number of jobs in the stream per workspace. Workspaces without jobs are absent.
+// InFlight maps workspaces to the number of their jobs in the stream. Workspaces without jobs are absent.
 type InFlight struct {
 	Scans map[string]int // scan jobs
 	Other map[string]int
@@ -280,8 +280,7 @@ func (c *Pipeline) InFlightByWorkspace(ctx context.Context) (InFlight, error) {
 		workspace string
 		kind      domain.JobKind
 	}
-	// Count here, because the database would have to sort for a GROUP BY, and there are only as many rows as fit into
-	// the windows.
+	// Count here, because GROUP BY would sort in the database, and there are only as many rows as the windows allow.
 	jobs, err := db.Collect(ctx, c.db.Read, func(s db.Scanner) (j job, err error) { return j, s.Scan(&j.workspace, &j.kind) },
 		`SELECT workspace_id, job_kind FROM datasources WHERE place = 2 AND place <> 1 AND `+record.Live+` AND `+record.NotDeleted)
 	if err != nil {
@@ -298,8 +297,8 @@ func (c *Pipeline) InFlightByWorkspace(ctx context.Context) (InFlight, error) {
 	return all, nil
 }
 
-// MaxGeneration returns the highest generation of any job so far, including deleted datasources' jobs, or 0. A new job
-// stream must start above it.
+// MaxGeneration returns the highest generation so far, including deleted datasources' jobs, or 0. A new job stream must
+// start above it.
 func (c *Pipeline) MaxGeneration(ctx context.Context) (uint64, error) {
 	g, err := record.ReadMark(ctx, c.db.Read)
 	if err != nil {
@@ -308,8 +307,8 @@ func (c *Pipeline) MaxGeneration(ctx context.Context) (uint64, error) {
 	return g, nil
 }
 
-// RaiseMark raises the stored highest generation to at least the given one. It writes nothing if MarkStored was called
-// with this or a higher generation.
+// RaiseMark raises the stored highest generation. It writes nothing if MarkStored was called with this or a higher
+// generation.
 func (c *Pipeline) RaiseMark(ctx context.Context, t *db.Tx, generation uint64) error {
 	if generation <= c.generation.Load() {
 		return nil
@@ -321,8 +320,8 @@ func (c *Pipeline) RaiseMark(ctx context.Context, t *db.Tx, generation uint64) e
 	return nil
 }
 
-// MarkStored remembers that the highest generation stored in the database is at least the given one, which saves writes
-// in RaiseMark. Call it only after the transaction that stored the generation has committed.
+// MarkStored remembers that this or a higher generation is stored, which saves writes in RaiseMark. Call it only after
+// the transaction that stored the generation has committed.
 func (c *Pipeline) MarkStored(generation uint64) {
 	for {
 		have := c.generation.Load()

@@ -1,7 +1,7 @@
-// Package pipeline stores datasources' jobs and their results. It contains the outbox, applies events from workers,
-// replaces lost jobs, and queues sweeps, replays, refreshes and moves of datastores. domain.Apply decides how an event
-// changes a datasource; in one transaction, the pipeline stores that change with its consequences, such as the next
-// job. It imports db, record, accounts and sites.
+// Package pipeline stores datasources' jobs and their results. It contains the outbox, applies workers' events,
+// replaces lost jobs, and queues sweeps, replays, refreshes and datastore moves. domain.Apply decides how an event
+// changes a datasource; the pipeline stores that change and its consequences, such as the next job, in one transaction.
+// It imports db, record, accounts and sites.
 package pipeline
 
 import (
@@ -31,8 +31,8 @@ func New(d *db.DB, s *sites.Sites) *Pipeline {
 
 // OutboxWake returns a channel that receives a value when there may be jobs to publish: after opening, after a commit
 // that adds a job to the outbox, and after a commit in this process that ends a published job and so frees capacity. On
-// PostgreSQL, it also signals new jobs from other processes. Several signals may be combined into one, and signals from
-// other processes may be lost, so callers must also poll.
+// PostgreSQL, it also signals other processes' new jobs. Signals may be combined, and those from other processes may be
+// lost, so callers must also poll.
 func (c *Pipeline) OutboxWake() <-chan struct{} { return c.db.Topic(record.TopicOutbox) }
 
 // SweepWake returns a channel that receives a value after a commit that queues a sweep; see OutboxWake.

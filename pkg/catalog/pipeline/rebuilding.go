@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/record"
 )
 
-// Waiting says how much content still has to be processed again, for example after the index was lost.
+// Waiting counts content that has yet to be processed again, for example after the index was lost.
 type Waiting struct {
 	Any      bool  // whether the catalog contains any datasources
 	Queued   int64 // in the outbox with PriorityReplay; not counted beyond maxWaiting
@@ -17,7 +17,7 @@ type Waiting struct {
 // Maximum of Waiting.Queued.
 const maxWaiting = 100_000
 
-// Rebuilding counts the queued jobs with PriorityReplay, and all jobs in flight.
+// Rebuilding counts queued jobs with PriorityReplay and all jobs in flight.
 func (c *Pipeline) Rebuilding(ctx context.Context) (w Waiting, err error) {
 	var any int
 	err = c.db.Read.QueryRow(ctx, `SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM datasources LIMIT 1) AS s),

@@ -20,8 +20,8 @@ type Refresh struct {
 	Schedule     string // see domain.DatasourceConfig.Refresh
 }
 
-// Refreshes returns up to `limit` schedules in all workspaces after the cursor, ordered by datasource id. The first
-// cursor is "". `next` is the cursor for the next call, or "" after the last schedule.
+// Refreshes returns up to limit refresh schedules in all workspaces, ordered by datasource id. The first cursor is "".
+// next is the cursor for the next call, or "" after the last schedule.
 func (c *Pipeline) Refreshes(ctx context.Context, cursor string, limit int) (out []Refresh, next string, err error) {
 	out, err = db.Collect(ctx, c.db.Read, db.Scan(func(r *Refresh) []any { return []any{&r.WorkspaceID, &r.DatastoreID, &r.DatasourceID, &r.Schedule} }), `SELECT workspace_id, datastore_id, id, refresh FROM datasources WHERE refresh <> '' AND id > ? AND `+record.NotDeleted+` ORDER BY id LIMIT ?`, cursor, limit)
 	if err != nil {
@@ -33,9 +33,9 @@ func (c *Pipeline) Refreshes(ctx context.Context, cursor string, limit int) (out
 	return out, next, nil
 }
 
-// RefreshDue queues a fetch of a datasource whose schedule was due at the given time. It has the priority of a replay.
-// RefreshDue returns false if the datasource is gone, has no schedule, is waiting for a job, or was queued after that
-// time, so repeated calls are harmless.
+// RefreshDue queues a fetch, with a replay's priority, of a datasource whose schedule was due at the given time. It
+// returns false if the datasource is gone, has no schedule, is waiting for a job, or was queued after that time, so
+// repeated calls are harmless.
 func (c *Pipeline) RefreshDue(ctx context.Context, id string, at time.Time) (queued bool, err error) {
 	err = c.db.Update(ctx, "queueing a refresh", func(t *db.Tx) error {
 		queued = false

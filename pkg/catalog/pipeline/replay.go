@@ -34,10 +34,10 @@ type ReplayFilter struct {
 // Number of datasources queued per transaction by a replay.
 const replayBatch = 200
 
-// kind returns which kind of job a replay queues for a datasource, or "" for none. A site has no content of its own, so
-// it gets a job only if web content is fetched again: a crawl job, which then creates the jobs for its pages. A page
-// that was never fetched gets a crawl job, and so does a page whose last fetch failed if failures are replayed. An
-// archive is unpacked again if content is fetched again or the archive failed; otherwise only its files are read again.
+// kind returns the kind of job that replays a datasource, or "" for none. Sites get a job only if web content is
+// fetched again: a crawl job, which then creates its pages' jobs. Pages get a crawl job if they were never fetched or,
+// when failures are replayed, if their last fetch failed. An archive is unpacked again if content is fetched again or
+// the archive failed; otherwise, only its files are read again.
 func (f ReplayFilter) kind(d record.Record) domain.JobKind {
 	web := d.Type == domain.TypeWebPage || d.Type == domain.TypeWebSite
 	switch {
@@ -64,10 +64,10 @@ func (f ReplayFilter) kind(d record.Record) domain.JobKind {
 	}
 }
 
-// Replay adds new jobs to the outbox for the next batch of datasources that match the filter, oldest first. They
-// replace any jobs for the same datasources that are waiting there. Replay returns the number of jobs and the cursor
-// for the next call, or "" after the last datasource. Each batch is a separate transaction, so other transactions can
-// write in between. Active content stays searchable.
+// Replay queues jobs for the next batch of datasources that match the filter, oldest first. They replace any jobs
+// waiting in the outbox for the same datasources. Replay returns the number of jobs and the cursor for the next call,
+// or "" after the last datasource. Each batch is a separate transaction, so that others can write in between. Active
+// content stays searchable.
 func (c *Pipeline) Replay(ctx context.Context, f ReplayFilter, from string) (queued int64, next string, err error) {
 	var after cursor.Position
 	if from != "" {
@@ -100,12 +100,11 @@ type candidate struct {
 
 var scanCandidate = db.Scan(func(v *candidate) []any { return []any{&v.At, &v.ID, &v.datastoreID} })
 
-// replayed reads the next batch of datasources to replay. It runs outside the transaction, because it may take a while
-// to find a few matches among many datasources.
+// replayed reads the next batch of datasources to replay. It runs outside the transaction, because finding a few
+// matches among many datasources may take a while.
 func (c *Pipeline) replayed(ctx context.Context, f ReplayFilter, after cursor.Position) ([]candidate, error) {
 	l := db.List{Columns: `created_at, id, datastore_id`, Table: `datasources`}
-	// Only the first condition may use an index. The others wrap their columns in expressions so that the database does
-	// not use the indexes on them.
+	// Only the first condition may use an index. The others wrap their columns in expressions to prevent it.
 	order := `created_at, id`
 	switch {
 	case f.DatasourceID != "":
@@ -208,8 +207,8 @@ func replayOne(ctx context.Context, t *db.Tx, f ReplayFilter, r record.Record, k
 	return record.Enqueue(ctx, t, job, f.Priority)
 }
 
-// ReplayProgress counts the datasources queued by the replay, except those that a later replay has queued again. `done`
-// counts those that succeeded (synched or skipped), and `failed` counts those that failed.
+// ReplayProgress counts the replay's datasources, except those that a later replay has queued again. done is the number
+// that succeeded (synched or skipped), failed the number that failed.
 func (c *Pipeline) ReplayProgress(ctx context.Context, replayID string) (total, done, failed int64, err error) {
 	err = c.db.Read.QueryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN status IN ('synched', 'skipped') THEN 1 ELSE 0 END), 0),
 		COALESCE(SUM(CASE WHEN status = 'error' THEN 1 ELSE 0 END), 0) FROM datasources WHERE replay_id = ? AND replay_id <> ''`, replayID).

@@ -12,16 +12,16 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// StuckDatasource is a datasource whose job is overdue, along with a job that can replace it. Job does the same work as
-// the overdue one but has a new id, because the stream drops jobs with known ids.
+// StuckDatasource is a datasource whose job is overdue. Job does the same work but has a new id, because the stream
+// drops jobs with known ids.
 type StuckDatasource struct {
 	domain.Datasource
 	Job domain.Job
 }
 
-// Stuck returns up to `limit` datasources whose job is not in the outbox and has been inactive since the given time,
-// longest inactive first. Each comes with a job to replace the lost one; see Reissue. A site or archive that is merely
-// waiting for its pages or files is not stuck.
+// Stuck returns up to limit datasources whose job is not in the outbox and has been inactive since the given time,
+// longest first. Each comes with a replacement for the lost job; see Reissue. A site or archive that is merely waiting
+// for its pages or files is not stuck.
 func (c *Pipeline) Stuck(ctx context.Context, before time.Time, limit int) ([]StuckDatasource, error) {
 	records, err := db.Collect(ctx, c.db.Read, record.Scan, `SELECT `+record.Columns+` FROM datasources
 		WHERE place <> 1 AND `+record.Live+` AND `+record.NotDeleted+` AND touched_at < ? AND NOT (type IN ('web_site', 'archive') AND discovery_done = 1)
@@ -54,7 +54,7 @@ func (c *Pipeline) Stuck(ctx context.Context, before time.Time, limit int) ([]St
 	return out, nil
 }
 
-// Reissue adds the given job to the outbox in place of a lost one and reports whether it did. It does nothing if the
+// Reissue adds the job to the outbox in place of a lost one and reports whether it did. It does nothing if the
 // datasource is gone, is not waiting for a job, or has a newer job than expectJobID.
 func (c *Pipeline) Reissue(ctx context.Context, datasourceID, expectJobID string, job domain.Job) (bool, error) {
 	reissued := false
@@ -73,7 +73,7 @@ func (c *Pipeline) Reissue(ctx context.Context, datasourceID, expectJobID string
 		run, crawl := r.RunID, r.Crawl
 		r.UpdatedAt = db.FromMicros(c.db.Stamp())
 		job := r.Accept(job, store)
-		// Continue the site's crawl, so that pages it has already requested are not requested again.
+		// Continue the same crawl, so that it doesn't request pages twice.
 		r.RunID, r.Crawl = run, crawl
 		if err := r.Store(ctx, t, db.Micros(r.UpdatedAt)); err != nil {
 			return err
@@ -84,9 +84,8 @@ func (c *Pipeline) Reissue(ctx context.Context, datasourceID, expectJobID string
 	return reissued && err == nil, err
 }
 
-// NewJob returns a new job that processes the datasource again. Depending on `kind`, it ingests the original or crawls
-// the address. The crawl job for a site's page contains the site's scope. NewJob fails with domain.NotFound if the
-// datastore is gone.
+// NewJob returns a new job that ingests the datasource's original or crawls its address, depending on kind. A crawl job
+// for a site's page contains the site's scope. NewJob fails with domain.NotFound if the datastore is gone.
 func (c *Pipeline) NewJob(ctx context.Context, d domain.Datasource, kind domain.JobKind) (domain.Job, error) {
 	store, err := record.DatastoreByID(ctx, c.db.Read, d.DatastoreID)
 	if err != nil {

@@ -19,13 +19,13 @@ type SweepTask struct {
 	DueAt    time.Time
 }
 
-// QueueSweep queues a sweep that an audit found to be necessary. A sweep without an ID gets a new one.
+// QueueSweep queues a sweep on behalf of an audit. If it has no ID, it gets one.
 func (c *Pipeline) QueueSweep(ctx context.Context, s domain.Sweep) error {
 	return c.db.Update(ctx, "queueing a sweep", func(t *db.Tx) error { return record.QueueSweep(ctx, t, s) })
 }
 
-// Sweeps returns up to `limit` due sweeps. Those for withdrawn jobs come first, then those that were never deferred.
-// They stay queued until FinishSweep is called. Sweeps never include originals still in use.
+// Sweeps returns up to limit due sweeps: first those for withdrawn jobs, then those that were never deferred. They stay
+// queued until FinishSweep is called. They never include originals still in use.
 func (c *Pipeline) Sweeps(ctx context.Context, limit int) ([]SweepTask, error) {
 	tasks, err := db.Collect(ctx, c.db.Read, scanSweep, `SELECT id, workspace_id, datastore_id, datasource_id, engine, model,
 		from_generation, below, originals, jobs, attempts, due_at FROM sweeps WHERE due_at <= ? ORDER BY due_at, id LIMIT ?`, db.Micros(c.db.Now()), limit)
@@ -36,8 +36,8 @@ func (c *Pipeline) Sweeps(ctx context.Context, limit int) ([]SweepTask, error) {
 }
 
 // keepUsed removes originals still in use from the sweeps. A file's original is in use until the file and all its
-// datasources are deleted. Each of these deletions queues a sweep, and only the last one finds the original unused. The
-// original cannot come into use again after that, because only an existing file can be added to a datastore.
+// datasources are deleted. Each of these deletions queues a sweep; only the last one finds the original unused. After
+// that, it can't be used again, because only an existing file can be added to a datastore.
 func (c *Pipeline) keepUsed(ctx context.Context, tasks []SweepTask) error {
 	var owners []string
 	for _, task := range tasks {

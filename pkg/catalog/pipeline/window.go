@@ -2,7 +2,8 @@ package pipeline
 
 import "github.com/sluice/sluice/pkg/admission"
 
-// Window counts the jobs in the stream per workspace. The zero value is full; a nil Window is unlimited.
+// Window limits the jobs in the stream, shared fairly between workspaces. The zero value is full; a nil Window is
+// unlimited.
 type Window struct {
 	free  int
 	share float64
@@ -10,8 +11,8 @@ type Window struct {
 	scans *Window // for scan jobs; if nil, none fit
 }
 
-// NewWindow returns a window for `size` jobs that already contains the jobs in inFlight, which is keyed by workspace.
-// `share` says how much of the free capacity each workspace must leave to others; see admission.Options.Share.
+// NewWindow returns a window for size jobs, some of which are already in flight (counted per workspace). share is the
+// share of free capacity each workspace must leave to others; see admission.Options.Share.
 func NewWindow(size int, share float64, inFlight map[string]int) *Window {
 	w := &Window{free: size, share: share, held: inFlight}
 	for _, n := range inFlight {
@@ -20,8 +21,7 @@ func NewWindow(size int, share float64, inFlight map[string]int) *Window {
 	return w
 }
 
-// WithScans adds capacity for `size` scan jobs to the window. It then already contains the scan jobs in inFlight, which
-// is keyed by workspace.
+// WithScans adds a window for size scan jobs, some of which are already in flight (counted per workspace).
 func (w *Window) WithScans(size int, inFlight map[string]int) *Window {
 	w.scans = NewWindow(size, w.share, inFlight)
 	return w
@@ -38,7 +38,7 @@ func (w *Window) FreeScans() int {
 	return max(w.scans.free, 0)
 }
 
-// take adds one of the workspace's jobs to the window. It returns false if the workspace has used up its share.
+// take adds one of the workspace's jobs to the window, or returns false if the workspace has used up its share.
 func (w *Window) take(workspace string) bool {
 	if w == nil {
 		return true
@@ -51,7 +51,7 @@ func (w *Window) take(workspace string) bool {
 	return true
 }
 
-// capacity returns how many more of the workspace's jobs would fit if no other workspace added any.
+// capacity returns how many more of the workspace's jobs would fit if other workspaces added none.
 func (w *Window) capacity(workspace string) int {
 	const unlimited = 1 << 30
 	if w == nil {
