@@ -8,8 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// GroupCount is the number of datasources with a given status in a group, which is either a datastore or a site's
-// pages.
+// GroupCount is the number of datasources with a given status in a datastore or among a site's pages.
 type GroupCount struct {
 	Group  string
 	Status domain.Status
@@ -18,8 +17,7 @@ type GroupCount struct {
 
 var scanGroupCount = db.Scan(func(g *GroupCount) []any { return []any{&g.Group, &g.Status, &g.N} })
 
-// CountByStatus returns the number of datasources per status. `text` is a query that takes only an id and selects
-// GroupCount's columns.
+// CountByStatus counts datasources per status. text is a query that takes only an id and selects GroupCount's columns.
 func CountByStatus(ctx context.Context, q db.Querier, text, id string) (map[domain.Status]int64, error) {
 	groups, err := db.Collect(ctx, q, scanGroupCount, text, id)
 	if err != nil {
@@ -32,8 +30,8 @@ func CountByStatus(ctx context.Context, q db.Querier, text, id string) (map[doma
 	return out, nil
 }
 
-// CountPages fills in sites' progress: how many of their pages are completed, and how many there are. It does the same
-// for the files of archives. It counts on every read, so the progress is always correct.
+// CountPages fills in the progress of sites and archives: how many pages or files they have, and how many are
+// completed. It counts them on every read, so the progress is always correct.
 func CountPages(ctx context.Context, q db.Querier, ds []domain.Datasource) error {
 	var ids []string
 	sites := map[string]*domain.Datasource{}

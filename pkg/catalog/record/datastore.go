@@ -10,10 +10,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Interned returns a string's canonical copy, so that equal strings share memory and can be compared quickly.
+// Interned returns a canonical copy of the text. Equal strings then share memory and compare quickly.
 func Interned[T ~string](text T) T { return unique.Make(text).Value() }
 
-// datastoreRow returns a datastore's columns. m is its move, whose id is "" if there is none.
+// datastoreRow returns a datastore's columns. m is its move; an empty id means there is none.
 func datastoreRow(d *domain.Datastore, m *domain.Move) db.Row {
 	return db.Row{
 		db.Fixed("id", &d.ID),

@@ -9,8 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// SiteOf returns the id of the datasource's site or archive. For a site or archive, that is its own id; for any other
-// datasource that belongs to none, it is "".
+// SiteOf returns the id of the site or archive that the datasource is or belongs to, or "" if there is none.
 func SiteOf(d domain.Datasource) string {
 	if d.Type.IsGroup() {
 		return d.ID
@@ -18,13 +17,12 @@ func SiteOf(d domain.Datasource) string {
 	return d.GroupID
 }
 
-// DeleteDatasources deletes datasources and queues sweeps for their data. The sweeps cover all generations up to the
-// given one or the highest one known to the catalog, whichever is higher.
+// DeleteDatasources deletes datasources and queues sweeps for their data. The sweeps cover generations up to the given
+// one or the highest one known to the catalog, whichever is higher.
 //
-// A deleted datasource may be created again with the same id, either because a site's next crawl finds a deleted page
-// again or because a request with an idempotency key is repeated. The sweep must not delete the new datasource's rows,
-// so it does not cover higher generations. The deleted datasource's jobs may still write such rows, which are swept
-// when the jobs' events arrive.
+// A deleted datasource may come back with the same id: a site's next crawl may find the page again, or a request with
+// an idempotency key may be retried. The sweeps must not delete the new datasource's rows, so they don't cover higher
+// generations. If the deleted datasource's jobs still write such rows, those are swept when the jobs' events arrive.
 func DeleteDatasources(ctx context.Context, t *db.Tx, doomed []Record, generation uint64) error {
 	if len(doomed) == 0 {
 		return nil
@@ -58,15 +56,13 @@ func DeleteDatasources(ctx context.Context, t *db.Tx, doomed []Record, generatio
 	return nil
 }
 
-// InExistingStore selects rows whose datastore is not deleted. There are only a few deleted datastores, and only
-// briefly.
+// InExistingStore selects rows whose datastore is not deleted. Deleted datastores are few and don't last long.
 const InExistingStore = `datastore_id NOT IN (SELECT id FROM datastores WHERE deleted_at > 0)`
 
 // NotDeleted selects datasources that were not deleted with their datastore or site.
 const NotDeleted = InExistingStore + ` AND ` + NotOfDeletedSite
 
-// NotOfDeletedSite selects datasources that do not belong to a deleted site. There are only a few deleted sites, and
-// only briefly.
+// NotOfDeletedSite selects datasources whose site, if any, is not deleted. Deleted sites are few and don't last long.
 const NotOfDeletedSite = `group_id NOT IN (SELECT site_id FROM doomed_sites)`
 
 // IsDeleted reports whether the datasource is a deleted site or a page of one.
@@ -77,9 +73,8 @@ func IsDeleted(ctx context.Context, q db.Querier, d domain.Datasource) (bool, er
 	return db.Exists(ctx, q, `SELECT 1 FROM doomed_sites WHERE site_id = ?`, SiteOf(d))
 }
 
-// RemoveNext continues an unfinished removal by one batch and reports whether there is more. `next` returns the object
-// to remove, or sql.ErrNoRows. `remove` removes a batch of the object's data. Usually there is nothing to remove, so
-// RemoveNext first calls `next` outside a transaction.
+// RemoveNext removes the next batch of a deleted object's data and reports whether there is more. next returns the
+// object, or sql.ErrNoRows. Usually there is nothing to remove, so RemoveNext first calls next outside a transaction.
 func RemoveNext[T any](ctx context.Context, d *db.DB, action string, next func(context.Context, db.Querier) (T, error), remove func(*db.Tx, T) error) (more bool, err error) {
 	if _, err := next(ctx, d.Read); errors.Is(err, sql.ErrNoRows) {
 		return false, nil

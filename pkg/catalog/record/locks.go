@@ -27,22 +27,22 @@ func ShareDatastores(ctx context.Context, t *db.Tx, datastoreIDs ...string) erro
 	return t.LockShared(ctx, "datastore", datastoreIDs...)
 }
 
-// LockDatastore prevents other transactions from depending on the datastore's place until this one ends. It waits for
-// transactions that already do; see ShareDatastores.
+// LockDatastore keeps other transactions from depending on the datastore's place (see ShareDatastores) until this one
+// ends. It waits for those that already do.
 func LockDatastore(ctx context.Context, t *db.Tx, datastoreID string) error {
 	return t.LockExclusive(ctx, "datastore", datastoreID)
 }
 
-// QueueUpserts serialises upserts into the datastore, which look for custom ids and then create datasources for those
-// that don't exist.
+// QueueUpserts serialises upserts into the datastore, because they look up custom ids and then create the missing
+// datasources.
 func QueueUpserts(ctx context.Context, t *db.Tx, datastoreID string) error {
 	return t.LockCreation(ctx, "upserts", datastoreID)
 }
 
 type readStores map[string]domain.Datastore
 
-// ShareDatastore reads a datastore and, until the transaction ends, prevents changes to anything but its name and
-// description. It fails with sql.ErrNoRows if the datastore is gone.
+// ShareDatastore reads a datastore and locks everything but its name and description until the transaction ends. It
+// fails with sql.ErrNoRows if the datastore is gone.
 func ShareDatastore(ctx context.Context, t *db.Tx, id string) (domain.Datastore, error) {
 	stores := db.Local(t, func() readStores { return readStores{} })
 	if d, known := stores[id]; known {
@@ -101,8 +101,7 @@ func LockDatasourceOf(ctx context.Context, t *db.Tx, ws, id string) (Record, dom
 	return r, store, db.MapNotFound(err, "datasource", id)
 }
 
-// LockDatasources locks the rows of datasources the transaction will write, after their sites' rows. Unknown ids are
-// ignored.
+// LockDatasources locks the rows of datasources that the transaction will write, sites first. It ignores unknown ids.
 func LockDatasources(ctx context.Context, t *db.Tx, ids ...string) error {
 	if !t.IsShared() {
 		return nil

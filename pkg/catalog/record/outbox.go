@@ -11,11 +11,10 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// Priority orders the jobs in the outbox; lower numbers go first.
+// Priority orders the outbox; lower numbers go first.
 type Priority int
 
-// Job priorities. A job that continues another's work gets PriorityFresh, so that work in progress is finished before
-// new work begins.
+// Job priorities. A follow-up job gets PriorityFresh, so that work in progress is finished before new work begins.
 const (
 	PriorityFresh  Priority = 0 // content a user has just added or changed
 	PriorityPages  Priority = 1 // pages found by crawling a site
@@ -30,14 +29,13 @@ const (
 	TopicSites  = "sites"  // work on a site is queued
 )
 
-// Enqueue adds the job to the outbox. If an older job for the datasource is there, the new job replaces it and keeps
-// its position. Otherwise, the jobs of a datasource that keeps changing would never be published.
+// Enqueue adds the job to the outbox. It replaces the datasource's older job there, if any, but keeps its position.
+// Otherwise, the jobs of a datasource that keeps changing would never be published.
 func Enqueue(ctx context.Context, t *db.Tx, job domain.Job, p Priority) error {
 	return EnqueueAt(ctx, t, job, p, 0)
 }
 
-// EnqueueAt is like Enqueue, but the job is not published before the given time, in microseconds since 1970. 0 means
-// immediately.
+// EnqueueAt is like Enqueue, but the job is not published before the given time, in microseconds since 1970.
 func EnqueueAt(ctx context.Context, t *db.Tx, job domain.Job, p Priority, notBefore int64) error {
 	job.Trace = telemetry.Inject(ctx)
 	payload, err := db.ToJSON(job)

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Accept makes the datasource wait for a job and returns that job, which the caller must publish. ID, Kind, Force,
-// Crawl and Move are copied from `requested`; the other fields come from the record and the datastore.
+// Accept makes the datasource wait for a job and returns that job for publishing. ID, Kind, Force, Crawl and Move come
+// from requested, the other fields from the record and the datastore.
 func (r *Record) Accept(requested domain.Job, store domain.Datastore) domain.Job {
 	var job domain.Job
 	switch {
@@ -46,15 +46,15 @@ func (r *Record) Accept(requested domain.Job, store domain.Datastore) domain.Job
 	return job
 }
 
-// ReadByCustomID reads the datastore's datasource with this custom id, or the newest one if there are several. It fails
-// with sql.ErrNoRows if there is none. `lock` is an SQL clause that locks the row, or "".
+// ReadByCustomID reads the datastore's newest datasource with this custom id, or fails with sql.ErrNoRows. lock is an
+// SQL clause that locks the row, or "".
 func ReadByCustomID(ctx context.Context, q db.Querier, lock, ws, datastoreID, customID string) (Record, error) {
 	return Scan(q.QueryRow(ctx, `SELECT `+Columns+` FROM datasources
 		WHERE workspace_id || '' = ? AND datastore_id = ? AND custom_id = ? AND custom_id <> '' AND `+NotDeleted+`
 		ORDER BY created_at DESC, id DESC LIMIT 1`+lock, ws, datastoreID, customID))
 }
 
-// Location says where a datasource's newest job is.
+// Location is where a datasource's newest job is.
 type Location int
 
 // Values of Location.
@@ -64,7 +64,7 @@ const (
 	InStream Location = 2 // in flight
 )
 
-// Record is a datasource as stored in the catalog, including fields used only by the catalog.
+// Record is a datasource as stored, including the fields that only the catalog uses.
 type Record struct {
 	domain.Datasource
 	JobKind  domain.JobKind
@@ -77,8 +77,8 @@ type Record struct {
 	Pages    int64  // site: number of pages; updated by CountPage, not by Store
 }
 
-// Live selects datasources that are waiting for a job. The database uses the partial index datasources_unsettled only
-// if the condition has exactly this form.
+// Live selects datasources that are waiting for a job. Keep it in exactly this form: otherwise, the database doesn't
+// use the partial index datasources_unsettled.
 const Live = `status IN ('unsynched', 'pending', 'running')`
 
 // encodedParts holds column values that Record represents differently.
@@ -140,8 +140,8 @@ func (r *Record) row(p *encodedParts) db.Row {
 	}
 }
 
-// stored returns the row to store. In addition to the row method's columns, it has columns for indexes and filters.
-// `touched` is when the datasource or its job was last active, in microseconds since 1970.
+// stored returns the row to store, including columns that exist only for indexes and filters. touched is when the
+// datasource or its job was last active, in microseconds since 1970.
 func (r *Record) stored(touched int64) db.Row {
 	p := encodedParts{touched: touched}
 	if r.Target != nil {
@@ -205,7 +205,7 @@ func Scan(s db.Scanner) (Record, error) {
 	return r, err
 }
 
-// Insert stores a new record. If the id already exists, it returns the error `taken`.
+// Insert stores a new record, or returns taken if the id already exists.
 func (r *Record) Insert(ctx context.Context, t *db.Tx, taken error) error {
 	args, err := r.stored(db.Micros(r.UpdatedAt)).InsertArgs()
 	if err != nil {
@@ -229,7 +229,7 @@ func (r *Record) Store(ctx context.Context, t *db.Tx, touched int64) error {
 	return t.Queue(ctx, db.Write{Action: "storing datasource " + r.ID, Text: updateText, Args: args})
 }
 
-// Read reads a record the transaction will write. It fails with sql.ErrNoRows if there is none.
+// Read reads a record that the transaction is going to write. It fails with sql.ErrNoRows if there is none.
 func Read(ctx context.Context, t *db.Tx, id string) (Record, error) {
 	return Scan(t.QueryRow(ctx, `SELECT `+Columns+` FROM datasources WHERE id = ?`+t.Lock, id))
 }
@@ -246,7 +246,7 @@ func Find(ctx context.Context, t *db.Tx, id string) (r Record, exists bool, err 
 	return r, true, nil
 }
 
-// ReadAll reads the records with these ids, which the transaction will write. The result omits unknown ids.
+// ReadAll reads records that the transaction is going to write, keyed by id. Unknown ids are absent.
 func ReadAll(ctx context.Context, t *db.Tx, ids []string) (map[string]Record, error) {
 	out := make(map[string]Record, len(ids))
 	err := db.InLists(t, ids, func(in string, args []any) error {
@@ -260,12 +260,12 @@ func ReadAll(ctx context.Context, t *db.Tx, ids []string) (map[string]Record, er
 	return out, err
 }
 
-// OwnStatus is the SQL expression for a datasource's status, ignoring moves: while a move job is running, it is the
-// status from before that job. A site's pages are counted by this status.
+// OwnStatus is a datasource's status in SQL, ignoring moves: while a move job is running, it is the status before that
+// job. A site's pages are counted by it.
 const OwnStatus = `CASE WHEN resume_status <> '' THEN resume_status ELSE status END`
 
-// OwnStatus returns the datasource's status, ignoring moves: while a move job is running, it is the status from before
-// that job.
+// OwnStatus returns the datasource's status, ignoring moves: while a move job is running, it is the status before that
+// job.
 func (r *Record) OwnStatus() domain.Status {
 	if r.Resume != nil {
 		return r.Resume.Status

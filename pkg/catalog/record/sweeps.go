@@ -11,27 +11,26 @@ import (
 const (
 	// OriginalsPerSweep is the maximum number of keys per sweep.
 	OriginalsPerSweep = 200
-	// RemovalBatch is the number of datasources removed per transaction after their datastore or site was deleted.
+	// RemovalBatch is the number of datasources removed per transaction when their datastore or site is deleted.
 	RemovalBatch = 500
 )
 
-// AllGenerations represents domain.AllGenerations in the database, whose column is signed.
+// AllGenerations is domain.AllGenerations as stored, because the column is signed.
 const AllGenerations = -1
 
-// Values for a sweep's `jobs` column. SweepCrawls means that the sweep deletes crawl jobs with generations below
-// from_generation.
+// Values for a sweep's jobs column. SweepCrawls deletes crawl jobs with generations below from_generation.
 const (
 	sweepNoJobs  = 0
 	SweepAllJobs = 1
 	SweepCrawls  = 2
 )
 
-// dueAtOnce is a due time that precedes all others. It is for withdrawn jobs' sweeps, which should delete the jobs from
-// the stream before workers receive them.
+// dueAtOnce sorts before all other due times. Sweeps for withdrawn jobs use it, because they should delete the jobs
+// from the stream before workers receive them.
 const dueAtOnce = -1
 
-// QueueSweep queues a sweep even if an identical one is already queued. The earlier one may be in progress and would
-// then miss data written since it began.
+// QueueSweep queues a sweep. If an identical one is already queued, it still queues another, because the earlier one
+// may be in progress and miss data written since it began.
 func QueueSweep(ctx context.Context, t *db.Tx, s domain.Sweep) error {
 	if s.ID == "" {
 		s.ID = domain.NewID()

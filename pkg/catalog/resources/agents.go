@@ -45,7 +45,7 @@ const ownAgent = `workspace_id = ? AND id = ?`
 var scanAgent = db.ScanRow(agentRow)
 
 // CreateAgent stores an agent and sets its CreatedAt and UpdatedAt. It fails with domain.CodeConflict if the id already
-// exists. If the workspace lacks one of the datastores, it fails with domain.CodeInvalid for the datastoreIds[i] field.
+// exists, and with domain.CodeInvalid for the datastoreIds[i] field if the workspace doesn't have that datastore.
 func (c *Resources) CreateAgent(ctx context.Context, a domain.Agent) (domain.Agent, error) {
 	at := c.db.Stamp()
 	a.CreatedAt, a.UpdatedAt = db.FromMicros(at), db.FromMicros(at)
@@ -117,8 +117,8 @@ func (c *Resources) UpdateAgent(ctx context.Context, ws, id string, p domain.Age
 	return a, err
 }
 
-// DeleteAgent deletes the agent with its conversations and returns it. If there are many conversations, it uses several
-// transactions and deletes the agent in the last one.
+// DeleteAgent deletes the agent with its conversations and returns it. Many conversations take several transactions;
+// the last one deletes the agent.
 func (c *Resources) DeleteAgent(ctx context.Context, ws, id string) (domain.Agent, error) {
 	for more := true; more; {
 		err := c.db.Update(ctx, "deleting an agent's conversations", func(t *db.Tx) error {

@@ -20,10 +20,10 @@ type Replacement struct {
 	Priority record.Priority
 }
 
-// ReplaceContent gives the datasource new content. It queues an ingest job, sets the status to unsynched, and queues a
-// sweep for the old original. Active content stays searchable until the job is done. ReplaceContent returns the updated
-// datasource, including the new JobID. It fails with domain.CodeInvalid for a web_site, because a site has no content
-// of its own, and with domain.CodeConflict if the datasource no longer has the expected type.
+// ReplaceContent replaces the datasource's content: it queues an ingest job and a sweep for the old original, and sets
+// the status to unsynched. Active content stays searchable until the job is done. ReplaceContent returns the updated
+// datasource, including the new JobID. It fails with domain.CodeInvalid for a web_site, which has no content of its
+// own, and with domain.CodeConflict if the datasource no longer has the expected type.
 func (c *Resources) ReplaceContent(ctx context.Context, ws, id string, n Replacement) (domain.Datasource, error) {
 	n.Job.Kind = domain.JobIngest
 	var r record.Record
@@ -70,9 +70,9 @@ func Replace(ctx context.Context, t *db.Tx, r *record.Record, n Replacement) err
 	})
 }
 
-// Requeue queues another job for the datasource, replacing any job waiting in the outbox. Only the given job's ID,
-// Kind, Crawl and Force are used. The status becomes unsynched, but active content stays searchable. Requeue fails with
-// domain.CodeConflict if it is an ingest job and the datasource has no original.
+// Requeue queues another job for the datasource, replacing any that is waiting in the outbox. It uses only the job's
+// ID, Kind, Crawl and Force. The status becomes unsynched, but active content stays searchable. Requeue fails with
+// domain.CodeConflict for an ingest job if the datasource has no original.
 func (c *Resources) Requeue(ctx context.Context, ws, id string, job domain.Job, p record.Priority) (domain.Datasource, error) {
 	return c.reopen(ctx, "queueing a datasource again", ws, id, job, p, func(_ *db.Tx, r *record.Record) error {
 		if job.Kind == domain.JobIngest && r.Original == nil {
@@ -82,7 +82,7 @@ func (c *Resources) Requeue(ctx context.Context, ws, id string, job domain.Job, 
 	})
 }
 
-// Description is a change to a datasource's name, metadata, custom id or fetch settings. Nil fields keep the old value.
+// Description changes a datasource's name, metadata, custom id or fetch settings. Nil fields keep the old value.
 type Description struct {
 	Name     *string
 	Metadata *map[string]any
@@ -90,10 +90,10 @@ type Description struct {
 	Web      *domain.WebPatch // fetch settings, changed in the same transaction; see UpdateWebConfig
 }
 
-// Describe changes a datasource's description and queues an ingest job that updates the index. Only the given job's ID
-// is used. A datasource without content gets no job, because its first ingestion uses the description. Neither does a
-// web_site or an archive, because pages and files that are added later use the description. Describe fails with
-// domain.CodeConflict while the datasource is being fetched again.
+// Describe changes a datasource's description and queues an ingest job that updates the index. It uses only the job's
+// ID. Some datasources get no job: one without content is described when it is first ingested, and web_sites and
+// archives only pass the description on to pages and files added later. Describe fails with domain.CodeConflict while
+// the datasource is being fetched again.
 func (c *Resources) Describe(ctx context.Context, ws, id string, d Description, job domain.Job) (domain.Datasource, error) {
 	job.Kind = domain.JobIngest
 	var r record.Record
@@ -129,8 +129,7 @@ func (c *Resources) Describe(ctx context.Context, ws, id string, d Description, 
 			_, err := c.sites.SettleSite(ctx, t, r.ID, r.UpdatedAt)
 			return err
 		case r.JobKind == domain.JobCrawl && !r.Status.Terminal():
-			// Reject the change, because if the fetch finds the content unchanged, no job would write the description
-			// to the index.
+			// If the fetch finds the content unchanged, no job would write the new description to the index.
 			return domain.Errorf(domain.CodeConflict, "datasource %q is being fetched; change it when the fetch has finished", id)
 		}
 		return c.sites.Restart(ctx, t, &r, store, job, record.PriorityFresh)

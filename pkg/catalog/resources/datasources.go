@@ -16,8 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// NewDatasource is a datasource to create, with its first job. Only the job's ID, Kind, Crawl and Force are used;
-// everything else comes from the datasource.
+// NewDatasource is a datasource to create, with its first job. Only the job's ID, Kind, Crawl and Force are used.
 type NewDatasource struct {
 	Datasource domain.Datasource
 	Job        domain.Job
@@ -34,18 +33,18 @@ type DatasourceFilter struct {
 	Search      string // part of the name, address, file name or custom id; case-insensitive
 }
 
-// CreateDatasources stores datasources and adds their first jobs to the outbox, all or nothing. It returns the
-// datasources with status unsynched and with CreatedAt, UpdatedAt and JobID set. It fails with domain.NotFound if the
+// CreateDatasources stores datasources and queues their first jobs, all or nothing. The returned datasources have
+// status unsynched and CreatedAt, UpdatedAt and JobID set. CreateDatasources fails with domain.NotFound if the
 // workspace lacks a datastore, and with domain.CodeConflict if an id already exists or the datastore already has the
 // same site.
 func (c *Resources) CreateDatasources(ctx context.Context, in []NewDatasource) ([]domain.Datasource, error) {
 	return c.createDatasources(ctx, in, nil, NewRecord)
 }
 
-// UpsertDatasources is like CreateDatasources, but if the datastore already has a datasource with the same CustomID,
-// that datasource is updated instead. It keeps its id and gets the new name, metadata and content, as with
-// ReplaceContent. UpsertDatasources fails with domain.CodeInvalid for a datasource without an original. If several
-// datasources in a call have the same CustomID, they become one. Results are in the order of the arguments.
+// UpsertDatasources is like CreateDatasources but updates a datasource with the same CustomID if the datastore has one.
+// The datasource keeps its id and gets the new name, metadata and content, as with ReplaceContent. UpsertDatasources
+// fails with domain.CodeInvalid for a datasource without an original. Datasources with the same CustomID in one call
+// become one. Results are in the order of the arguments.
 func (c *Resources) UpsertDatasources(ctx context.Context, in []NewDatasource) ([]domain.Datasource, error) {
 	return c.createDatasources(ctx, in, record.QueueUpserts, func(ctx context.Context, t *db.Tx, n NewDatasource, store domain.Datastore) (record.Record, error) {
 		d := n.Datasource
@@ -74,8 +73,8 @@ func (c *Resources) UpsertDatasources(ctx context.Context, in []NewDatasource) (
 	})
 }
 
-// createDatasources stores one workspace's datasources in a single transaction. Unless `begin` is nil, it first calls
-// `begin` with each of their datastores' ids, in order. Then it calls `one` to store each datasource.
+// createDatasources stores one workspace's datasources in a single transaction. If begin is not nil, it is first called
+// with each datastore's id, in order. Then `one` is called to store each datasource.
 func (c *Resources) createDatasources(ctx context.Context, in []NewDatasource, begin func(context.Context, *db.Tx, string) error, one func(context.Context, *db.Tx, NewDatasource, domain.Datastore) (record.Record, error)) ([]domain.Datasource, error) {
 	var out []domain.Datasource
 	if len(in) == 0 {
@@ -109,8 +108,8 @@ func (c *Resources) createDatasources(ctx context.Context, in []NewDatasource, b
 	return out, err
 }
 
-// lockDatastores locks the datastores of the new datasources `in`. Unless `begin` is nil, it then calls `begin` with
-// each datastore's id, in order.
+// lockDatastores locks the datastores of the new datasources and then calls begin, unless it is nil, with each id in
+// order.
 func lockDatastores(ctx context.Context, t *db.Tx, in []NewDatasource, begin func(context.Context, *db.Tx, string) error) error {
 	var stores []string
 	for _, n := range in {
@@ -169,7 +168,7 @@ func (c *Resources) Datasources(ctx context.Context, ws string, f DatasourceFilt
 	if f.DatastoreID == "" && f.GroupID == "" {
 		l.And(`workspace_id = ?`, ws)
 	} else {
-		// The expression keeps the database from using the workspace index, because the datastore or site index may
+		// Use an expression, so that the database doesn't use the workspace index: the datastore or site index may
 		// select far fewer rows.
 		l.And(`workspace_id || '' = ?`, ws)
 	}

@@ -46,7 +46,7 @@ func (c *Resources) Datastore(ctx context.Context, ws, id string) (domain.Datast
 	return d, err
 }
 
-// cachedDatastore returns a datastore from the cache, or calls `read` if it is not cached.
+// cachedDatastore returns a datastore from the cache or, if it isn't there, from read.
 func (c *Resources) cachedDatastore(id string, read func() (domain.Datastore, error)) (domain.Datastore, error) {
 	if c.db.IsShared() {
 		return read()
@@ -68,7 +68,7 @@ func (c *Resources) DatastoreByID(ctx context.Context, id string) (domain.Datast
 	return d, db.MapNotFound(err, "datastore", id)
 }
 
-// ServingPlace returns the place (engine and embedding model) that serves queries to a datastore in any workspace.
+// ServingPlace returns the place (engine and embedding model) that serves a datastore's queries, in any workspace.
 func (c *Resources) ServingPlace(ctx context.Context, id string) (domain.Place, error) {
 	var p domain.Place
 	err := c.db.Read.QueryRow(ctx, `SELECT type, embedding_model FROM datastores WHERE id = ? AND deleted_at = 0`, id).Scan(&p.Engine, &p.Model)
@@ -100,8 +100,7 @@ func (c *Resources) Datastores(ctx context.Context, ws string, p db.Page) ([]dom
 	return stores, next, nil
 }
 
-// EachDatastore calls f for every datastore in every workspace, for audits and sweeps. It stops at the first error from
-// f and returns it.
+// EachDatastore calls f for every datastore in every workspace. It stops at the first error from f and returns it.
 func (c *Resources) EachDatastore(ctx context.Context, f func(domain.Datastore) error) error {
 	w := db.Walk[domain.Datastore]{
 		Text:  `SELECT ` + record.DatastoreColumns + ` FROM datastores WHERE id > ? AND deleted_at = 0 ORDER BY id LIMIT ?`,
@@ -113,8 +112,8 @@ func (c *Resources) EachDatastore(ctx context.Context, f func(domain.Datastore) 
 }
 
 // UpdateDatastore applies the patch and returns the updated datastore. If the patch specifies a new place (engine and
-// embedding model), a move to that place starts and replaces any move in progress. If it specifies the place in use,
-// any move in progress is cancelled. A datastore without datasources switches immediately.
+// embedding model), the datastore starts moving there and any other move is cancelled. If it specifies the current
+// place, any move is cancelled. A datastore without datasources switches immediately.
 func (c *Resources) UpdateDatastore(ctx context.Context, ws, id string, p domain.DatastorePatch) (domain.Datastore, error) {
 	var d domain.Datastore
 	err := c.db.Update(ctx, "changing a datastore", func(t *db.Tx) (err error) {

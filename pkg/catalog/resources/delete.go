@@ -11,10 +11,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// DeleteDatasource deletes and returns the datasource. The pages of a site and the files of an archive are deleted, too;
-// if there are many, RemoveDeleted removes the remaining ones later. After the commit, the datasource is invisible, and
-// sweeps for its rows, originals and messages are queued. A deleted page can be added again only by its site's next
-// crawl, not the current one.
+// DeleteDatasource deletes a datasource, along with a site's pages or an archive's files, and returns it. If there are
+// many, RemoveDeleted removes the remaining ones later. After the commit, the datasource is invisible, and sweeps for
+// its rows, originals and messages are queued. The current crawl does not add a deleted page again, but the next one
+// may.
 func (c *Resources) DeleteDatasource(ctx context.Context, ws, id string) (domain.Datasource, error) {
 	var r record.Record
 	err := c.db.Update(ctx, "deleting a datasource", func(t *db.Tx) (err error) {
@@ -26,8 +26,8 @@ func (c *Resources) DeleteDatasource(ctx context.Context, ws, id string) (domain
 	return r.Datasource, err
 }
 
-// DeleteIf deletes the datasource d and reports whether it did. It does nothing if the datasource is waiting for a job
-// or got another job after the caller read d.
+// DeleteIf deletes the datasource unless it is waiting for a job or got another job after the caller read d. It reports
+// whether it did.
 func (c *Resources) DeleteIf(ctx context.Context, d domain.Datasource) (bool, error) {
 	deleted := false
 	err := c.db.Update(ctx, "deleting a datasource", func(t *db.Tx) error {

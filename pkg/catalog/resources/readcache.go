@@ -8,16 +8,16 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Maximum number of changed datasources recorded individually. Beyond that, all datasources count as changed.
+// Maximum number of changed datasources tracked individually. Beyond that, all count as changed.
 const maxChanged = 4096
 
-// ReadCache caches data that queries need. It is used only with SQLite, where a single process changes this data; other
-// processes, such as the commands for keys, repairs and replays, change no cached data. The cache always reflects the
-// last commit. A commit invalidates only the rows it changes, because invalidating everything after each upload would
-// cost a busy process a third of its time.
+// ReadCache caches what queries need. It is used only with SQLite, where a single process changes this data; commands
+// for keys, repairs and replays run in other processes but don't touch it. The cache always reflects the last commit. A
+// commit invalidates only the rows it changes, because clearing the cache after each upload would cost a busy process a
+// third of its time.
 type ReadCache struct {
-	// commits is incremented before and after each commit that changes cacheable data, while mu is held. It is odd
-	// during a commit, when a reader may see the state from before or after it.
+	// commits is incremented, with mu held, before and after each commit that changes cacheable data. While it is odd,
+	// a reader may see the state from before or after the commit.
 	commits atomic.Uint64
 
 	max int64 // approximate maximum size in bytes; the cache is cleared before it would exceed this
@@ -44,8 +44,8 @@ const (
 	tableDoomed  = "doomed_sites"
 )
 
-// Change records that a row is about to be inserted, changed or deleted. For an existing datasource, id() returns its
-// id or an error.
+// Change notes that a row is about to be inserted, changed or deleted. For an existing datasource, id() returns its id
+// or an error.
 func (m *ReadCache) Change(table string, added bool, id func() (string, error)) {
 	one := table == tableSources
 	if !one && table != tableStores && table != tableDoomed || added && table != tableDoomed { // new rows are not cached
@@ -71,8 +71,8 @@ func (m *ReadCache) Change(table string, added bool, id func() (string, error)) 
 	m.changed[source] = struct{}{}
 }
 
-// Committing invalidates the rows changed by a commit that is about to start. The caller must call the returned
-// function when the commit has ended, successfully or not. Commits never overlap.
+// Committing invalidates the rows that the coming commit changes. The caller must call done when the commit has ended,
+// successfully or not. Commits never overlap.
 func (m *ReadCache) Committing() (done func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -120,9 +120,9 @@ func (m *ReadCache) clearIdle() (bytes int64) {
 	return bytes
 }
 
-// getDatasources sets the elements of `out` to the cached datasources, or nil, and returns how many are missing. The
-// caller reads the missing ones and passes them to putDatasources with the returned version. If m.commits has changed
-// in the meantime, cached and newly read data may be inconsistent.
+// getDatasources sets the elements of out to cached datasources or nil and returns how many are missing. The caller
+// reads those and passes them to putDatasources with the returned version. If m.commits has changed in the meantime,
+// cached and newly read data may be inconsistent.
 func (m *ReadCache) getDatasources(ids []string, out []*domain.ActiveDatasource) (missing int, version uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -135,7 +135,7 @@ func (m *ReadCache) getDatasources(ids []string, out []*domain.ActiveDatasource)
 	return missing, m.commits.Load()
 }
 
-// putDatasources caches datasources read at the given version unless a commit may have changed them since.
+// putDatasources caches datasources read at the given version, provided no commit may have changed them since.
 func (m *ReadCache) putDatasources(version uint64, found []sizedDatasource) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -155,12 +155,12 @@ func (m *ReadCache) putDatasources(version uint64, found []sizedDatasource) {
 	}
 }
 
-// isCurrent reports whether data read at the given version is still current. The caller must hold mu.
+// isCurrent reports whether data read at this version is still current. The caller must hold mu.
 func (m *ReadCache) isCurrent(version uint64) bool {
 	return version%2 == 0 && version == m.commits.Load()
 }
 
-// reserve frees space for this many bytes. It returns false if that is impossible. The caller must hold mu.
+// reserve makes room for this many bytes, or returns false if the cache is too small. The caller must hold mu.
 func (m *ReadCache) reserve(bytes int64) bool {
 	if bytes > m.max {
 		return false
@@ -181,7 +181,7 @@ func (m *ReadCache) getDatastore(id string) (d domain.Datastore, ok bool, versio
 	return d, ok, m.commits.Load()
 }
 
-// putDatastore caches a datastore read at the given version unless a commit may have changed it since.
+// putDatastore caches a datastore read at the given version, provided no commit may have changed it since.
 func (m *ReadCache) putDatastore(version uint64, d domain.Datastore) {
 	const fixed = 512
 	m.mu.Lock()

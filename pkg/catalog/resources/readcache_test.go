@@ -13,7 +13,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// openCached opens a catalog that has cached a datastore with three datasources: a site's pages a and b, and c.
+// openCached opens a catalog with a datastore and three datasources in its cache: a and b, which are a site's pages,
+// and c.
 func openCached(t *testing.T) *Resources {
 	t.Helper()
 	cache := NewReadCache(1 << 20)
@@ -56,7 +57,7 @@ func openCached(t *testing.T) *Resources {
 	return c
 }
 
-// queryNames reads the same data as every query does and returns the datasources' names.
+// queryNames reads the data that every query reads and returns the datasources' names.
 func queryNames(t *testing.T, c *Resources) string {
 	t.Helper()
 	found, err := c.ActiveOf(t.Context(), []string{"a", "b", "c"})
@@ -89,8 +90,8 @@ func inCache(c *Resources) string {
 	return strings.Join(held, " ")
 }
 
-// TestACommitInvalidatesTheCachedRowsThatItChanges changes cached rows with all kinds of statements. Exactly the
-// changed rows must leave the cache and be read again.
+// TestACommitInvalidatesTheCachedRowsThatItChanges changes cached rows with all kinds of statements. The cache must
+// drop exactly those rows and read them again.
 func TestACommitInvalidatesTheCachedRowsThatItChanges(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ statement, kept, answer string }{
@@ -130,7 +131,7 @@ func TestACommitInvalidatesTheCachedRowsThatItChanges(t *testing.T) {
 	}
 }
 
-// TestAChangeInvalidatesTheCacheBeforeItIsVisible keeps a transaction open that has changed a row. The cached rows stay
+// TestAChangeInvalidatesTheCacheBeforeItIsVisible changes a row in an open transaction. The cached rows must stay
 // correct until the commit.
 func TestAChangeInvalidatesTheCacheBeforeItIsVisible(t *testing.T) {
 	t.Parallel()
@@ -163,8 +164,7 @@ func TestAChangeInvalidatesTheCacheBeforeItIsVisible(t *testing.T) {
 	}
 }
 
-// TestTheReadCacheIsBounded caches more data than fits, and changes more datasources than the cache records
-// individually.
+// TestTheReadCacheIsBounded caches more data than fits and changes more datasources than are tracked individually.
 func TestTheReadCacheIsBounded(t *testing.T) {
 	t.Parallel()
 	m := ReadCache{max: 16 << 20}

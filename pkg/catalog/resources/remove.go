@@ -9,9 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// DeleteDatastore deletes the datastore with its content, removes it from agents, and returns it. After the commit, the
-// datastore is invisible, and a sweep for all its rows is queued. If the datastore is large, RemoveDeleted removes its
-// datasources later.
+// DeleteDatastore deletes the datastore with its content, removes it from agents, and returns it. After the commit, it
+// is invisible, and all its rows are queued for sweeping. RemoveDeleted removes a large datastore's datasources later.
 func (c *Resources) DeleteDatastore(ctx context.Context, ws, id string) (domain.Datastore, error) {
 	var d domain.Datastore
 	err := c.db.Update(ctx, "deleting a datastore", func(t *db.Tx) (err error) {
@@ -37,8 +36,8 @@ func (c *Resources) DeleteDatastore(ctx context.Context, ws, id string) (domain.
 	return d, err
 }
 
-// RemoveDeleted removes the next batch of datasources whose datastore or site was deleted, and reports whether there
-// are more. It queues sweeps for their originals. Call it periodically and after SweepWake.
+// RemoveDeleted removes the next batch of datasources from deleted datastores and sites and queues sweeps for their
+// originals. It reports whether there are more. Call it periodically and after SweepWake.
 func (c *Resources) RemoveDeleted(ctx context.Context) (more bool, err error) {
 	pages, err := c.sites.RemoveDoomed(ctx)
 	if err != nil {
@@ -64,8 +63,7 @@ func nextDeleted(ctx context.Context, q db.Querier) (d deleted, err error) {
 	return d, err
 }
 
-// removeBatch removes a deleted datastore's next datasources. With the last batch, it also removes the datastore
-// itself.
+// removeBatch removes a deleted datastore's next datasources and, with the last batch, the datastore itself.
 func removeBatch(ctx context.Context, t *db.Tx, ws, id string) (done bool, err error) {
 	type item struct{ id, original string }
 	batch, err := db.Collect(ctx, t, db.Scan(func(v *item) []any { return []any{&v.id, &v.original} }), `SELECT id, original_key FROM datasources WHERE datastore_id = ? ORDER BY created_at, id LIMIT ?`, id, record.RemovalBatch)
@@ -88,8 +86,7 @@ func removeBatch(ctx context.Context, t *db.Tx, ws, id string) (done bool, err e
 	}
 	for len(keys) > 0 {
 		n := min(len(keys), record.OriginalsPerSweep)
-		// Use an id that no datasource has. An empty DatasourceID would mean a sweep of the whole datastore, which is
-		// already queued.
+		// Use an id that no datasource has. An empty one would mean the whole datastore, whose sweep is already queued.
 		rest := domain.Sweep{WorkspaceID: ws, DatastoreID: id, DatasourceID: id, Originals: keys[:n]}
 		if err := record.QueueSweep(ctx, t, rest); err != nil {
 			return false, err

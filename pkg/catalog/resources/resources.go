@@ -1,5 +1,5 @@
-// Package resources stores the objects that users create: datastores, datasources and agents. It stores each change
-// along with the resulting job. It imports db, record, accounts, sites and pipeline.
+// Package resources stores the objects that users create: datastores, datasources and agents. It stores the job that
+// results from a change along with the change. It imports db, record, accounts, sites and pipeline.
 package resources
 
 import (

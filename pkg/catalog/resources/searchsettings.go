@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// SearchSettings returns a version of a datastore's search settings; 0 means the one in use. If there are no settings,
-// the result has version 0 and no JSON.
+// SearchSettings returns a version of a datastore's search settings, where 0 means the current one. If there are no
+// settings, the result has version 0 and no JSON.
 func (c *Resources) SearchSettings(ctx context.Context, ws, id string, version int64) (domain.SearchSettings, error) {
 	d, err := record.DatastoreOf(ctx, c.db.Read, ws, id, "")
 	if err != nil {
@@ -57,9 +57,9 @@ func (c *Resources) SearchVersions(ctx context.Context, ws, id string) ([]domain
 	return all, nil
 }
 
-// StoreSearchSettings stores a new version of a datastore's search settings and starts using it. Only the newest `keep`
-// versions are kept. If `match` is not nil and differs from the version in use (0 for none), StoreSearchSettings fails
-// with domain.CodeConflict.
+// StoreSearchSettings stores a new version of a datastore's search settings and makes it the current one. Only the
+// newest `keep` versions are kept. If match is not nil and differs from the current version (0 for none), it fails with
+// domain.CodeConflict.
 func (c *Resources) StoreSearchSettings(ctx context.Context, ws, id string, settings []byte, match *int64, keep int) (domain.SearchSettings, error) {
 	s := domain.SearchSettings{JSON: settings}
 	err := c.db.Update(ctx, "storing search settings", func(t *db.Tx) error {

@@ -82,8 +82,8 @@ func (s *Responses) DeleteItemConversation(ctx context.Context, ws, id string) e
 	})
 }
 
-// AppendItems appends either all or none of the items to a conversation. It fails with domain.CodeInvalid if the
-// conversation would exceed MaxItems, and with domain.CodeConflict if it already contains one of the ids.
+// AppendItems appends the items to a conversation, all or nothing. It fails with domain.CodeInvalid if the conversation
+// would exceed MaxItems, and with domain.CodeConflict if it already contains one of the ids.
 func (s *Responses) AppendItems(ctx context.Context, ws, conversationID string, items ...domain.ConversationItem) error {
 	return s.db.Update(ctx, "storing items", func(t *db.Tx) error { return s.appendItems(ctx, t, ws, conversationID, items) })
 }
@@ -117,9 +117,8 @@ func (s *Responses) appendItems(ctx context.Context, t *db.Tx, ws, conversationI
 	return err
 }
 
-// Items returns up to `limit` of a conversation's items, oldest first, or newest first if newestFirst is true. If
-// `after` is not empty, the items follow the one with this id. Items fails with domain.CodeNotFound if there is no such
-// item.
+// Items returns up to limit of a conversation's items, oldest first unless newestFirst is set. If after is not empty,
+// the items follow the one with this id, and Items fails with domain.CodeNotFound if there is no such item.
 func (s *Responses) Items(ctx context.Context, conversationID, after string, newestFirst bool, limit int) ([]domain.ConversationItem, error) {
 	text, args := `SELECT id, item FROM conversation_items WHERE conversation_id = ?`, []any{conversationID}
 	order, compare := ` ORDER BY seq`, ` AND seq > ?`

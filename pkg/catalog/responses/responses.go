@@ -19,8 +19,8 @@ type Responses struct {
 	due map[string]int // number of new responses, per workspace, until the next deletion
 }
 
-// MaxKept is the maximum number of responses kept per workspace. Each process deletes the excess, oldest first, after
-// every pruneInterval new responses.
+// MaxKept is the maximum number of responses per workspace. After every pruneInterval new responses, each process
+// deletes the oldest ones beyond it.
 const MaxKept = 100_000
 
 const pruneInterval = 1000
@@ -64,13 +64,13 @@ var (
 	scan       = db.ScanRow(row)
 )
 
-// unfinished selects responses that are still being answered in the background. It must be identical to the partial
-// index's condition, so that the index is used.
+// unfinished selects responses that are still being answered in the background. Keep it identical to the partial
+// index's condition, or the index isn't used.
 const unfinished = `status IN ('queued', 'in_progress')`
 
-// CreateResponse stores a response. If the response is complete, its items are appended to the conversation in the same
+// CreateResponse stores a response. If it is complete, its items are appended to the conversation in the same
 // transaction. CreateResponse fails with domain.CodeNotFound if the conversation was deleted, and with
-// domain.CodeConflict if a response with this id already exists.
+// domain.CodeConflict if the id already exists.
 func (s *Responses) CreateResponse(ctx context.Context, r domain.StoredResponse, conversationID string, items ...domain.ConversationItem) error {
 	if r.HeldUntil.IsZero() {
 		r.HeldUntil = db.FromMicros(0)
@@ -97,8 +97,8 @@ func (s *Responses) Response(ctx context.Context, ws, id string) (domain.StoredR
 	return r, db.MapNotFound(err, "response", id)
 }
 
-// HoldResponse sets a response's status and extends its holder's time. It returns false if the response has ended, was
-// deleted, or has another holder. In that case, the caller must stop answering it.
+// HoldResponse sets a response's status and renews the holder's claim to it. It returns false if the response has
+// ended, was deleted, or has another holder; the caller must then stop answering it.
 func (s *Responses) HoldResponse(ctx context.Context, id, holder string, status domain.ResponseStatus, until time.Time) (held bool, err error) {
 	err = s.db.Update(ctx, "holding a response", func(t *db.Tx) error {
 		n, err := t.Exec(ctx, `UPDATE responses SET status = ?, held_until = ? WHERE id = ? AND holder = ? AND `+unfinished,
@@ -109,9 +109,9 @@ func (s *Responses) HoldResponse(ctx context.Context, id, holder string, status 
 	return held && err == nil, err
 }
 
-// FinishResponse stores the final state of a response answered by its holder and appends the items to the conversation,
-// all in one transaction. It changes nothing and returns false if the response was deleted or has already ended, for
-// example because it was cancelled. It fails with domain.CodeNotFound if the conversation was deleted.
+// FinishResponse stores a response's final state and appends the items to the conversation, all in one transaction. It
+// changes nothing and returns false if the response was deleted or has already ended, for example because it was
+// cancelled. It fails with domain.CodeNotFound if the conversation was deleted.
 func (s *Responses) FinishResponse(ctx context.Context, r domain.StoredResponse, conversationID string, items ...domain.ConversationItem) (stored bool, err error) {
 	err = s.db.Update(ctx, "finishing a response", func(t *db.Tx) error {
 		n, err := t.Exec(ctx, `UPDATE responses SET status = ?, body = ?, trace = ?, held_until = 0 WHERE id = ? AND holder = ? AND `+unfinished,
@@ -167,7 +167,7 @@ func (s *Responses) ForgetResponses(ctx context.Context, before time.Time) (more
 	return more && err == nil, err
 }
 
-// FailAbandoned sets unfinished responses to failed if their holder has died, so that it no longer extends their time.
+// FailAbandoned marks responses as failed whose holder has stopped renewing its claim, because it must have died.
 func (s *Responses) FailAbandoned(ctx context.Context) error {
 	now := db.Micros(s.db.Now().Add(-db.ClockSkew))
 	const abandoned = unfinished + ` AND held_until < ?`
@@ -180,8 +180,8 @@ func (s *Responses) FailAbandoned(ctx context.Context) error {
 	})
 }
 
-// FailUnfinished sets all unfinished responses to failed, unless other processes share the database. It is called at
-// startup, when unfinished responses must come from a process that has died.
+// FailUnfinished marks all unfinished responses as failed, unless other processes share the database. Call it at
+// startup, when such responses must be from a process that has died.
 func (s *Responses) FailUnfinished(ctx context.Context) error {
 	if s.db.IsShared() {
 		return nil

@@ -9,12 +9,12 @@ import (
 	"github.com/sluice/sluice/pkg/textid"
 )
 
-// canonical decides whether the fetched page r is skipped in favour of the page at its canonical address. It returns
-// that page's id, or "" to keep r. If the site lacks the canonical address, canonical adds it.
+// canonical decides whether the fetched page r is skipped in favour of the page at its canonical address, adding that
+// page to the site if necessary. It returns that page's id, or "" to keep r.
 //
-// r is skipped only if the pages have similar text or the other page's text is still unknown. If r has content and the
+// r is skipped only if the two texts are similar or the other page's text is still unknown. If r has content and the
 // other page does not, r is kept until the other page has content; see QueueYield. If neither has content, r is
-// skipped, and is fetched again if the texts turn out to differ; see the release method.
+// skipped, and it is fetched again if the texts turn out to differ; see the release method.
 func (c *Sites) canonical(ctx context.Context, t *db.Tx, site, r record.Record, store domain.Datastore, f domain.Fetched) (string, error) {
 	id, said := domain.ChildID(site.ID, f.Canonical), r.Config
 	said.Canonical, said.TextHash, said.Sketch = f.Canonical, f.TextHash, f.Sketch
@@ -42,7 +42,7 @@ func (c *Sites) canonical(ctx context.Context, t *db.Tx, site, r record.Record, 
 	return id, nil
 }
 
-// areSimilar reports whether two pages' texts are so similar that one page can replace the other.
+// areSimilar reports whether two pages' texts are similar enough for one page to replace the other.
 func areSimilar(a, b domain.DatasourceConfig) bool {
 	return a.TextHash != "" && a.TextHash == b.TextHash || textid.IsSimilar(a.Sketch, b.Sketch)
 }
@@ -58,8 +58,8 @@ func canonicalCycle(ctx context.Context, t *db.Tx, site, from record.Record, id 
 	})
 }
 
-// addCanonical adds r's canonical address to the site. It returns false if it cannot, for example because the site has
-// reached its page limit or the page is gone.
+// addCanonical adds r's canonical address to the site. It returns false if it can't, for example because the site is at
+// its page limit or the page is gone.
 func (c *Sites) addCanonical(ctx context.Context, t *db.Tx, site, r record.Record, store domain.Datastore, link domain.Link) (bool, error) {
 	if site.Crawl.Stopped() || r.RunID != site.RunID {
 		return false, nil
@@ -69,8 +69,8 @@ func (c *Sites) addCanonical(ctx context.Context, t *db.Tx, site, r record.Recor
 }
 
 // QueueYield must be called when a page's job has finished. If the page has content, QueueYield queues work that skips
-// pages naming it as canonical. If the page itself names a canonical page with content, QueueYield queues work that may
-// skip this page.
+// pages naming it as canonical. If it names a canonical page with content itself, QueueYield queues work that may skip
+// it.
 func QueueYield(ctx context.Context, t *db.Tx, page domain.Datasource) error {
 	if page.GroupID == "" || page.ActiveGeneration == 0 || !page.Alive() {
 		return nil
@@ -98,7 +98,7 @@ func QueueYield(ctx context.Context, t *db.Tx, page domain.Datasource) error {
 	return queueYieldTo(ctx, t, site.ID, own)
 }
 
-// queueYieldTo queues work that skips the pages that name this page as canonical, if there are any.
+// queueYieldTo queues work that skips any pages naming this page as canonical.
 func queueYieldTo(ctx context.Context, t *db.Tx, siteID, pageID string) error {
 	named, err := db.Exists(ctx, t, `SELECT 1 FROM datasources WHERE canonical_id = ? AND canonical_id <> '' AND id <> ? LIMIT 1`, pageID, pageID)
 	if err != nil || !named {
@@ -107,8 +107,8 @@ func queueYieldTo(ctx context.Context, t *db.Tx, siteID, pageID string) error {
 	return queueWork(ctx, t, siteTask{siteID: siteID, kind: workYield, pageID: pageID})
 }
 
-// skipNonCanonical skips pages with similar text that name the task's page as canonical. It spares the page that the
-// task's page itself names as canonical, and does nothing if the task's page has no content.
+// skipNonCanonical skips pages with similar text that name the task's page as canonical, but not the page that it names
+// as canonical itself. It does nothing if the task's page has no content.
 func (w *siteWork) skipNonCanonical(ctx context.Context) error {
 	keeper, exists, err := record.Find(ctx, w.t, w.task.pageID)
 	if err != nil || !exists {
@@ -145,5 +145,5 @@ func (w *siteWork) skipNonCanonical(ctx context.Context) error {
 	return nil
 }
 
-// canonicalReason returns the reason displayed for a page skipped in favour of its canonical page.
+// canonicalReason returns the displayed reason for skipping a page in favour of its canonical page.
 func canonicalReason(address string) string { return "Its canonical address is " + address + "." }

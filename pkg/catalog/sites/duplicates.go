@@ -12,20 +12,19 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// verdict is the result of comparing a fetched page with the site's other pages.
+// verdict is the outcome for a fetched page after comparing it with the site's other pages.
 type verdict struct {
 	Keeper  string   // id of the page kept instead; "" if this page is kept
 	Reason  string   // why the page is skipped in favour of Keeper, worded for users
 	Yielded []string // ids of pages skipped in favour of this page
 }
 
-// A fetched page is compared with at most this many pages with the same content. A site has more than one such page
-// only if an earlier version, which did not detect duplicates, fetched them.
+// Maximum number of pages with the same content that a fetched page is compared with. There can be more than one only
+// if an earlier version, which did not detect duplicates, fetched them.
 const maxEqualPages = 16
 
-// Judge decides whether a fetched page is kept. A page that names another of the site's pages as canonical may be
-// replaced by that page; see the canonical method. Among pages with the same content, only the one with the best
-// address is kept; the others are skipped.
+// Judge decides whether to keep a fetched page. The page that it names as canonical may replace it; see the canonical
+// method. Among pages with the same content, only the one with the best address is kept.
 func (c *Sites) Judge(ctx context.Context, t *db.Tx, r record.Record, store domain.Datastore, f domain.Fetched, at time.Time) (verdict, error) {
 	site, exists, err := record.Find(ctx, t, r.GroupID)
 	if err != nil || !exists {
@@ -46,7 +45,7 @@ func (c *Sites) Judge(ctx context.Context, t *db.Tx, r record.Record, store doma
 	if name == "" {
 		return verdict{}, nil
 	}
-	// Pages fetched by older versions have no text hash, so look for the hash of their bytes.
+	// Pages fetched by older versions have no text hash, so look for the hash of the bytes as well.
 	equal, err := db.Collect(ctx, t, record.Scan, `SELECT `+record.Columns+` FROM datasources
 		WHERE group_id = ? AND content_hash IN (?, ?) AND content_hash <> '' AND id <> ? LIMIT ?`+t.Lock,
 		r.GroupID, name, f.Original.SHA256, r.ID, maxEqualPages)
@@ -54,7 +53,7 @@ func (c *Sites) Judge(ctx context.Context, t *db.Tx, r record.Record, store doma
 		return verdict{}, fmt.Errorf("looking for pages of the same content: %w", err)
 	}
 	r.Config.SetFinalURL(f.URL)
-	// Ignore pages that name the fetched page as canonical, because they are skipped once the fetched page has content.
+	// Pages that name the fetched page as canonical don't count: they are skipped once it has content.
 	equal = slices.DeleteFunc(equal, func(p record.Record) bool { return !p.Alive() || site.HasCanonical(p.Config, r.ID) })
 	configs := lists.Map(equal, func(p record.Record) domain.DatasourceConfig { return p.Config })
 	if best := domain.BestPage(configs); best >= 0 && configs[best].IsBetterThan(r.Config) {
@@ -70,13 +69,13 @@ func (c *Sites) Judge(ctx context.Context, t *db.Tx, r record.Record, store doma
 	return v, nil
 }
 
-// sameContent returns the reason displayed for a page skipped as a duplicate of the keeper.
+// sameContent returns the displayed reason for skipping a page as a duplicate of the keeper.
 func sameContent(keeper domain.DatasourceConfig) string {
 	return "It has the same content as " + keeper.SourceURL + "."
 }
 
-// replaceByKeeper skips page p in favour of `keeper`, a fetched page with the same content and a better address. Pages
-// that were skipped in favour of p become duplicates of `keeper`.
+// replaceByKeeper skips page p in favour of a fetched page with the same content and a better address. Pages skipped in
+// favour of p become the keeper's duplicates.
 func replaceByKeeper(ctx context.Context, t *db.Tx, p, keeper record.Record, at time.Time) error {
 	reason := sameContent(keeper.Config)
 	err := t.Queue(ctx, db.Write{
@@ -90,8 +89,8 @@ func replaceByKeeper(ctx context.Context, t *db.Tx, p, keeper record.Record, at 
 	return removeContent(ctx, t, &p, keeper.ID, reason, at)
 }
 
-// removeContent removes a page's content from the index and cancels its pending work, because another page replaces it
-// or new settings exclude it.
+// removeContent removes a page's content from the index and cancels its pending work. It is for pages replaced by
+// another or excluded by new settings.
 func removeContent(ctx context.Context, t *db.Tx, p *record.Record, keeper, reason string, at time.Time) error {
 	out := p.Exclude(reason, keeper, p.Seen, at)
 	p.JobID, p.Location = "", record.NoJob
@@ -109,8 +108,8 @@ func removeContent(ctx context.Context, t *db.Tx, p *record.Record, keeper, reas
 	return record.QueueSweeps(ctx, t, out.Sweeps)
 }
 
-// Release must be called when a page's job has finished. If the job changed the page, Release queues work on pages that
-// were skipped in its favour; see domain.PageChange.
+// Release must be called when a page's job has finished. If the job changed the page, it queues work on pages skipped
+// in its favour; see domain.PageChange.
 func Release(ctx context.Context, t *db.Tx, before, after domain.Datasource) error {
 	change := after.ChangeFrom(before)
 	if change == domain.PageSame {
@@ -119,8 +118,7 @@ func Release(ctx context.Context, t *db.Tx, before, after domain.Datasource) err
 	return QueueRelease(ctx, t, after, change)
 }
 
-// QueueRelease queues work on the duplicates that were skipped in favour of this page, which has changed. It does
-// nothing if there are none.
+// QueueRelease queues work on pages that were skipped as duplicates of this changed page, if there are any.
 func QueueRelease(ctx context.Context, t *db.Tx, page domain.Datasource, change domain.PageChange) error {
 	stands, err := db.Exists(ctx, t, `SELECT 1 FROM datasources WHERE duplicate_of = ? AND duplicate_of <> '' LIMIT 1`, page.ID)
 	if err != nil || !stands {

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// RemoveGone removes a page that an event reports as gone. The current crawl does not request it again.
+// RemoveGone removes a page reported as gone. The current crawl does not request it again.
 func RemoveGone(ctx context.Context, t *db.Tx, r record.Record, ev domain.Event) error {
 	site, exists, err := record.Find(ctx, t, r.GroupID)
 	if err != nil {
@@ -26,7 +26,7 @@ func RemoveGone(ctx context.Context, t *db.Tx, r record.Record, ev domain.Event)
 	return QueueRelease(ctx, t, r.Datasource, domain.PageLost)
 }
 
-// BlockReturn keeps a removed page from coming back in the same crawl of its site, even if other pages link to it.
+// BlockReturn keeps the site's current crawl from adding a removed page again, even if other pages link to it.
 func BlockReturn(ctx context.Context, t *db.Tx, page record.Record) error {
 	return t.Queue(ctx, db.Write{
 		Action: "recording that page " + page.ID + " was removed",

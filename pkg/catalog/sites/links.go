@@ -21,7 +21,7 @@ const (
 	maxLinkPartBytes = 64 << 10
 )
 
-// StoreLinks stores one part of the links from a page's last fetch. The parts replace the previous fetch's links.
+// StoreLinks stores one part of the links from a page's last fetch, replacing links from earlier fetches.
 func StoreLinks(ctx context.Context, t *db.Tx, ev domain.Event) error {
 	if ev.Part < 0 || ev.Part >= min(ev.Parts, maxLinkParts) {
 		return nil
@@ -89,8 +89,8 @@ func pagesWithLinks(ctx context.Context, t *db.Tx, pageIDs []string) (map[string
 	return known, nil
 }
 
-// FollowStored follows an unchanged page's stored links, because a fetch that finds a page unchanged reports no links.
-// It returns the number of queued jobs.
+// FollowStored follows an unchanged page's stored links, because the fetch of an unchanged page reports none. It
+// returns the number of queued jobs.
 func (c *Sites) FollowStored(ctx context.Context, t *db.Tx, page record.Record, store domain.Datastore, ev domain.Event) (int, error) {
 	site, exists, err := record.Find(ctx, t, page.GroupID)
 	if err != nil || !exists {
@@ -110,8 +110,8 @@ func (c *Sites) FollowStored(ctx context.Context, t *db.Tx, page record.Record, 
 	return c.addStoredLinks(ctx, t, &site, store, found)
 }
 
-// addStoredLinks adds the targets of stored links as pages and sets Capped if the site has reached its page limit. It
-// does not count rejected links, because the crawl that found them already did. It returns the number of queued jobs.
+// addStoredLinks adds the targets of stored links as pages and sets Capped if the site is at its page limit. It does
+// not count rejected links, because the crawl that found them did. It returns the number of queued jobs.
 func (c *Sites) addStoredLinks(ctx context.Context, t *db.Tx, site *record.Record, store domain.Datastore, found []foundLink) (int, error) {
 	if len(found) == 0 {
 		return 0, nil
@@ -133,8 +133,8 @@ var deflaters = sync.Pool{New: func() any {
 	return w
 }}
 
-// packLinks encodes addresses for a text column: one per line, compressed with DEFLATE, in base64. Addresses beyond
-// maxLinkPartBytes are dropped.
+// packLinks encodes addresses for a text column: one per line, compressed with DEFLATE, in base64. It drops addresses
+// beyond maxLinkPartBytes.
 func packLinks(links []domain.Link) (string, error) {
 	var b bytes.Buffer
 	w := deflaters.Get().(*flate.Writer)

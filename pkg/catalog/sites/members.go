@@ -10,12 +10,11 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// AddMembers adds files that a job has found in an archive, each with an ingest job. It returns the number of jobs put
-// into the outbox.
+// AddMembers adds files found in an archive, each with an ingest job, and returns the number of queued jobs.
 //
-// A file that the archive already had in its former version keeps its datasource. If its content is the same, it gets
-// no job, unless `force` is set, and the new copy of its content is swept. Calling AddMembers twice with the same files
-// has no further effect. Files that were deleted since the archive's job began are not added.
+// A file that was in the archive's previous version keeps its datasource. If its content is unchanged, its new copy is
+// swept, and it gets no job unless force is set. Adding the same files again has no effect. Files deleted since the
+// archive's job began are not added.
 func AddMembers(ctx context.Context, t *db.Tx, archive record.Record, store domain.Datastore, members []domain.Original, force bool) (queued int, err error) {
 	ids := lists.Map(members, func(o domain.Original) string { return domain.MemberID(archive.ID, o.Name) })
 	known, err := record.ReadAll(ctx, t, ids)
@@ -81,7 +80,7 @@ func addMember(ctx context.Context, t *db.Tx, archive record.Record, store domai
 	return r, record.Enqueue(ctx, t, job, record.PriorityPages)
 }
 
-// changeMember gives a known file new content, or the same content again.
+// changeMember updates a known file, whose content may have changed.
 func changeMember(ctx context.Context, t *db.Tx, archive record.Record, r *record.Record, store domain.Datastore, o domain.Original, force bool) error {
 	changed := r.Original == nil || r.Original.SHA256 != o.SHA256
 	unneeded := r.ReplaceMember(o)
@@ -102,8 +101,8 @@ func changeMember(ctx context.Context, t *db.Tx, archive record.Record, r *recor
 	})
 }
 
-// memberJob returns the job that reads a file of the archive. Each unpacking requests a file once, so that the job's id
-// is unique.
+// memberJob returns the ingest job for an archive's file. Its id is unique, because each unpacking requests a file
+// once.
 func memberJob(archive, r record.Record, force bool) domain.Job {
 	return domain.Job{ID: domain.MemberJobID(archive.RunID, r.ID), Kind: domain.JobIngest, Force: force}
 }

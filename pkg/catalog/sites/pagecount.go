@@ -7,8 +7,8 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/record"
 )
 
-// Begin is called before a datasource gets a new job. It prepares a site for a new crawl, and an archive for being
-// unpacked again. It discards work queued by older crawls.
+// Begin must be called before a datasource gets a new job. It prepares a site for a new crawl, or an archive for
+// unpacking, and discards work left over from older ones.
 func Begin(ctx context.Context, t *db.Tx, r *record.Record) error {
 	if !r.Type.IsGroup() {
 		return nil
@@ -43,8 +43,7 @@ func recount(ctx context.Context, t *db.Tx, siteID string) error {
 	})
 }
 
-// AdoptedPages updates a site's page count after a page or the site itself was adopted. Pages may be adopted before
-// their site.
+// AdoptedPages updates a site's page count after adopting a page or the site itself. Either may come first.
 func AdoptedPages(ctx context.Context, t *db.Tx, r record.Record) error {
 	switch {
 	case r.GroupID != "":

@@ -12,13 +12,13 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// reasonPageLimit is the reason for skipping an address beyond the site's page limit. The catalog checks this limit,
-// the depth and the patterns itself, because only the catalog knows the current settings and whether there is a shorter
-// path to the address.
+// reasonPageLimit is why an address beyond the site's page limit is skipped. The catalog checks the limit, the depth
+// and the patterns itself, because only it knows the current settings and whether there is a shorter path to the
+// address.
 const reasonPageLimit = "beyond the site's page limit"
 
-// Discovered adds an event's links to the site as pages, each with a crawl job, and returns the number of queued jobs.
-// `from` is the page or site that contains the links.
+// Discovered adds an event's links to the site as pages with crawl jobs and returns the number of queued jobs. The
+// links are from the page or site `from`.
 func (c *Sites) Discovered(ctx context.Context, t *db.Tx, siteID string, from record.Record, store domain.Datastore, ev domain.Event, out domain.Outcome) (int, error) {
 	site, exists, err := record.Find(ctx, t, siteID)
 	if err != nil || !exists {
@@ -48,7 +48,7 @@ func (c *Sites) Discovered(ctx context.Context, t *db.Tx, siteID string, from re
 	return queued, site.Store(ctx, t, t.Stamp())
 }
 
-// acceptsPages reports whether a site accepts the links in an event about itself or one of its pages. The event must
+// acceptsPages reports whether a site accepts an event's links. The event must be about the site or its pages and
 // belong to the site's newest crawl, which must not have been stopped.
 func acceptsPages(r *record.Record, from record.Record, ev domain.Event) bool {
 	switch {
@@ -67,8 +67,8 @@ func (c *Sites) siteReach(ctx context.Context, t *db.Tx, site record.Record) (r 
 	return r, err
 }
 
-// lowerLead lowers the Lead (see domain.DatasourceConfig) of a page that is read only for its links, because a shorter
-// path to it was found. A lower Lead lets the crawl follow links further from the page.
+// lowerLead lowers the Lead (see domain.DatasourceConfig) of a page that is read only for its links, after a shorter
+// path to it was found. The crawl can then follow links further from the page.
 func lowerLead(ctx context.Context, t *db.Tx, page *record.Record, lead int, in *domain.SiteReach) error {
 	in.SetLead(&page.Datasource, lead)
 	if err := page.Store(ctx, t, t.Stamp()); err != nil {
@@ -80,12 +80,12 @@ func lowerLead(ctx context.Context, t *db.Tx, page *record.Record, lead int, in 
 	return queueWork(ctx, t, siteTask{siteID: page.GroupID, kind: workLinks, pageID: page.ID})
 }
 
-// addPages adds links to a site as pages, each with a crawl job. It returns the number of queued jobs and the number of
+// addPages adds links to a site as pages with crawl jobs. It returns the number of queued jobs, and the number of
 // skipped links by reason.
 //
-// Each crawl requests a page once, no matter how many pages link to it. It does not request pages that were deleted or
-// found to be gone since it began. A page that matches no include pattern is added only to read its links, and a path
-// of links may contain at most domain.MaxLead consecutive pages of this kind.
+// A crawl requests each page at most once, and never one that was deleted or found to be gone since the crawl began. A
+// page that matches no include pattern is added only to read its links; a path may contain at most domain.MaxLead
+// consecutive pages of this kind.
 func (c *Sites) addPages(ctx context.Context, t *db.Tx, site *record.Record, store domain.Datastore, links []foundLink) (queued int, refused map[string]int, err error) {
 	known, err := pagesByID(ctx, t, site.ID, links)
 	if err != nil {
@@ -155,8 +155,8 @@ func (c *Sites) addPages(ctx context.Context, t *db.Tx, site *record.Record, sto
 	return queued, refused, CountPage(ctx, t, site.ID, added)
 }
 
-// requestPage queues a known page's crawl job as part of the site's newest crawl. If the page's active content comes
-// from its last fetch, the job makes a conditional request, so that an unchanged page is not sent again.
+// requestPage queues a known page's crawl job for the site's newest crawl. If the page's active content is from its
+// last fetch, the job makes a conditional request, so that the server doesn't send an unchanged page again.
 func requestPage(ctx context.Context, t *db.Tx, site record.Record, page *record.Record, store domain.Datastore) error {
 	return requestWith(ctx, t, site, page, store, domain.NewPageJob(site.Datasource, page.Datasource, site.RunID, store))
 }
@@ -171,10 +171,10 @@ func requestWith(ctx context.Context, t *db.Tx, site record.Record, page *record
 	return record.Enqueue(ctx, t, job, record.PriorityReplay)
 }
 
-// updateDepth is called when a crawl finds a shorter path from the root to a page it has already requested. The path's
-// length is the page's depth, which limits how far links are followed from the page. If the page's job is still in the
-// outbox, updateDepth changes the depth in the job. Otherwise, it fetches the page again if that makes a difference:
-// the page's links can now be followed, or the page was skipped for its depth.
+// updateDepth updates the depth of a page that the crawl has already requested, after finding a shorter path to it. The
+// depth limits how far links are followed from the page. If the page's job is still in the outbox, updateDepth changes
+// the job. Otherwise, it fetches the page again if that makes a difference, because its links can now be followed or it
+// was skipped for its depth.
 func updateDepth(ctx context.Context, t *db.Tx, site record.Record, page *record.Record, store domain.Datastore, depth int) error {
 	deepest := site.Config.Scope(true).MaxDepth
 	counts := depth < deepest || depth == deepest && page.Config.Depth > deepest
@@ -246,7 +246,7 @@ func addPage(ctx context.Context, t *db.Tx, site record.Record, link foundLink, 
 	return page, record.Enqueue(ctx, t, job, record.PriorityPages)
 }
 
-// pageLimit returns the site's page limit. A site's own setting can only lower the service's limit.
+// pageLimit returns the site's page limit: its own setting if that is lower than the service's limit.
 func (c *Sites) pageLimit(site record.Record) int {
 	if n := site.Config.MaxPages; n > 0 && n < c.maxPages {
 		return n
@@ -266,8 +266,8 @@ func linkedIDs(siteID string, links []foundLink) []string {
 	return lists.Map(links, func(l foundLink) string { return domain.ChildID(siteID, l.URL) })
 }
 
-// blocked returns those of the given ids of pages or files that were deleted, or found to be gone, since the newest
-// crawl of their site or unpacking of their archive began.
+// blocked returns the ids of pages or files that were deleted or found to be gone since their site's newest crawl, or
+// their archive's unpacking, began.
 func blocked(ctx context.Context, t *db.Tx, siteID string, all []string, known map[string]record.Record) (map[string]bool, error) {
 	var ids []string
 	for _, id := range all {

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// SiteProgress counts sites' pages and archives' files. The result omits the ids of other datasources.
+// SiteProgress counts the pages of sites and the files of archives. Other datasources are absent.
 func (c *Sites) SiteProgress(ctx context.Context, siteIDs ...string) (map[string]domain.SiteProgress, error) {
 	type site struct {
 		id    string
@@ -55,8 +55,7 @@ func (c *Sites) SiteProgress(ctx context.Context, siteIDs ...string) (map[string
 	return out, nil
 }
 
-// statusCounter returns the field in p that counts pages with this status. For synched pages, it depends on
-// `unchanged`.
+// statusCounter returns the field of p that counts pages with this status. unchanged matters only for synched pages.
 func statusCounter(p *domain.SiteProgress, s domain.Status, unchanged bool) *int64 {
 	switch {
 	case s == domain.StatusSkipped:

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Restart makes this job the datasource's newest one, stores the record, and adds the job to the outbox.
+// Restart queues the job as the datasource's newest one and stores the record.
 func (c *Sites) Restart(ctx context.Context, t *db.Tx, r *record.Record, store domain.Datastore, job domain.Job, p record.Priority) error {
 	job = r.Accept(job, store)
 	if err := Begin(ctx, t, r); err != nil {

@@ -15,10 +15,9 @@ import (
 )
 
 const (
-	// Number of pages per transaction when changed settings are applied to a site's pages.
+	// Pages per transaction when changed settings are applied to them.
 	scopeBatch = 50
-	// Number of addresses per transaction when stored links are evaluated. A transaction exceeds it only if a single
-	// page has more addresses than this.
+	// Addresses per transaction when stored links are evaluated. Only a single page with more addresses exceeds it.
 	linkBatch = 2_000
 )
 
@@ -34,7 +33,7 @@ func toFoundLinks(from record.Record, links []domain.Link) []foundLink {
 }
 
 // scope applies a site's changed settings to its pages, one batch at a time. If the site follows links, the last batch
-// queues a workLinks task, which evaluates the stored links.
+// queues a workLinks task to evaluate the stored links.
 func (w *siteWork) scope(ctx context.Context) error {
 	pages, err := w.batch(ctx)
 	if err != nil {
@@ -61,8 +60,8 @@ func (w *siteWork) scope(ctx context.Context) error {
 	return queueWork(ctx, w.t, siteTask{siteID: w.site.ID, kind: workLinks})
 }
 
-// links applies the site's current settings to the stored links of the task's page, or of all pages if the task is
-// about the whole site. Pages whose Lead exceeds domain.MaxLead are skipped.
+// links applies the site's current settings to the stored links of the task's page or, if the task is for the whole
+// site, of all pages. It skips pages whose Lead exceeds domain.MaxLead.
 func (w *siteWork) links(ctx context.Context) error {
 	if !w.site.FollowLinks {
 		return nil
@@ -111,7 +110,7 @@ func (w *siteWork) links(ctx context.Context) error {
 	return err
 }
 
-// batch reads the task's next pages: either its only page or pages of the whole site, first found first.
+// batch reads the task's next pages in the order in which they were found, or only its page if it has one.
 func (w *siteWork) batch(ctx context.Context) ([]record.Record, error) {
 	at, id := parseWalkPosition(w.after)
 	condition, args := `group_id = ? AND group_id <> '' AND (created_at, id) > (?, ?) ORDER BY created_at, id`, []any{w.site.ID, at, id}
@@ -130,14 +129,13 @@ func (w *siteWork) batch(ctx context.Context) ([]record.Record, error) {
 	return pages, nil
 }
 
-// walkPosition returns a page's position in the order used by the batch method: creation time in microseconds, slash,
-// id.
+// walkPosition returns a page's position in the batch method's order: creation time in microseconds, slash, id.
 func walkPosition(page record.Record) string {
 	return strconv.FormatInt(db.Micros(page.CreatedAt), 10) + "/" + page.ID
 }
 
-// parseWalkPosition parses a position from walkPosition. If an earlier version stored the position, it is just an id,
-// and the result makes the task start over.
+// parseWalkPosition parses a position from walkPosition. Earlier versions stored just an id, for which it returns the
+// start of the list.
 func parseWalkPosition(place string) (at int64, id string) {
 	first, id, found := strings.Cut(place, "/")
 	at, err := strconv.ParseInt(first, 10, 64)
@@ -151,8 +149,8 @@ func idsOf(pages []record.Record) []string {
 	return lists.Map(pages, func(p record.Record) string { return p.ID })
 }
 
-// applySettings applies the site's settings to a page. `why` is the reason for skipping the page, or "" if it is in
-// scope. `known` says whether the page's links are stored.
+// applySettings applies the site's settings to a page. why is the reason for skipping it, or "" if it is in scope.
+// known says whether its links are stored.
 func (w *siteWork) applySettings(ctx context.Context, p *record.Record, scope domain.SiteScope, why string, known bool) error {
 	before := p.Datasource
 	root := scope.Follow && domain.SameAddress(p.Config.SourceURL, scope.Root)
@@ -193,8 +191,8 @@ func (w *siteWork) applySettings(ctx context.Context, p *record.Record, scope do
 	return w.refetch(ctx, p)
 }
 
-// refetch queues a fetch of a page with the current settings. The job needs a new id, because the crawl may already
-// have a job for the page with the old settings.
+// refetch fetches a page again with the current settings. The job needs a new id, because the crawl may already have a
+// job for the page with the old settings.
 func (w *siteWork) refetch(ctx context.Context, p *record.Record) error {
 	job := domain.NewPageJob(w.site.Datasource, p.Datasource, w.site.RunID, w.store)
 	job.ID = domain.NewID()
@@ -241,8 +239,8 @@ func (w *siteWork) dropExcess(ctx context.Context) error {
 	return nil
 }
 
-// countExcluded counts the pages excluded by the site's settings. `leads` counts those that are still fetched to read
-// their links. Excluded pages do not count towards the site's limit.
+// countExcluded counts the pages excluded by the site's settings, which don't count towards its page limit. leads is
+// the number that are still fetched to read their links.
 func countExcluded(ctx context.Context, t *db.Tx, siteID string) (all, leads int64, err error) {
 	err = t.QueryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN lead < ? THEN 1 ELSE 0 END), 0) FROM datasources
 		WHERE group_id = ? AND lead > 0`, domain.LeadsNowhere, siteID).Scan(&all, &leads)
@@ -252,13 +250,13 @@ func countExcluded(ctx context.Context, t *db.Tx, siteID string) (all, leads int
 	return all, leads, nil
 }
 
-// rescope queues the work needed to apply a site's changed settings to its pages.
+// rescope queues work that applies a site's changed settings to its pages.
 func (c *Sites) rescope(ctx context.Context, t *db.Tx, before domain.DatasourceConfig, site *record.Record) error {
 	if site.Type != domain.TypeWebSite || before.SameScope(site.Config) {
 		return nil
 	}
-	// Clear Capped; dropExcess and addStoredLinks set it again if necessary. However, a site that has reached its limit
-	// and does not follow links stays capped, because the remainder of its sitemap is unknown.
+	// dropExcess and addStoredLinks set Capped again if necessary. A site that has reached its limit and does not
+	// follow links stays capped, because the remainder of its sitemap is unknown.
 	if site.FollowLinks || int64(c.pageLimit(*site)) > site.Pages {
 		site.Capped = false
 	}

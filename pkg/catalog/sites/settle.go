@@ -15,14 +15,13 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// SettleSite updates a site's status based on its pages. The site becomes synched once discovery is complete and no
-// page is waiting, and running if a page is waiting again. SettleSite returns the site if it has changed; otherwise, it
-// returns nil.
+// SettleSite updates a site's status based on its pages: synched once discovery is complete and no page is waiting, and
+// running if a page is waiting again. It returns the site if it has changed, and nil otherwise.
 func (c *Sites) SettleSite(ctx context.Context, t *db.Tx, siteID string, at time.Time) (*domain.Datasource, error) {
 	if siteID == "" {
 		return nil, nil
 	}
-	// Usually the site is running and has waiting pages, so read only a few columns first.
+	// Read only a few columns first, because usually the site is running and has waiting pages.
 	var status domain.Status
 	var done int
 	var where record.Location
@@ -76,10 +75,10 @@ func storeSite(ctx context.Context, t *db.Tx, site record.Record, at time.Time) 
 	return &site.Datasource, nil
 }
 
-// cappedAt is how the warning about a site with more pages than its limit begins.
+// cappedAt is the beginning of the warning for a site with more pages than its limit.
 const cappedAt = "The site has more pages than its limit of "
 
-// settlePages sets the site's status based on the outcome for its pages.
+// settlePages sets the site's status based on how its pages turned out.
 func (c *Sites) settlePages(ctx context.Context, t *db.Tx, site *record.Record, at time.Time) (changed bool, err error) {
 	var pages domain.SiteProgress
 	var cause, reason string

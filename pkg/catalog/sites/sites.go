@@ -1,10 +1,10 @@
 // Package sites stores the effects of a crawl on a web site's pages. It decides which pages exist, which are
 // duplicates, which are excluded by changed settings, and when a site is complete. It imports db and record.
 //
-// A site's pages also form the queue for its crawl: a page's run_id identifies the last crawl that requested it. A
-// fetched page is compared with the other pages in the transaction that applies its event (see Judge), so among several
-// pages with equal text, only one has content. Work on many pages is stored as a row in site_work, and WorkOnSite
-// performs it in batches. A crawl is not complete while its site has such a row.
+// A site's pages double as its crawl's queue: a page's run_id is the last crawl that requested it. A fetched page is
+// compared with the other pages in the transaction that applies its event (see Judge), so among pages with equal text,
+// only one has content. Work on many pages is stored as a row in site_work and performed in batches by WorkOnSite. A
+// crawl is not complete while its site has such a row.
 package sites
 
 import (
@@ -22,6 +22,6 @@ type Sites struct {
 // higher.
 func New(d *db.DB, maxPages int) *Sites { return &Sites{db: d, maxPages: maxPages} }
 
-// SiteWake returns a channel that receives a value once after opening, and after each commit in this process that
-// queues work on a site. It does not announce other processes' work, so callers must also poll.
+// SiteWake returns a channel that receives a value after opening and after each commit in this process that queues work
+// on a site. It does not announce other processes' work, so callers must also poll.
 func (c *Sites) SiteWake() <-chan struct{} { return c.db.Topic(record.TopicSites) }

@@ -10,14 +10,14 @@ import (
 )
 
 // StopCrawl stops the crawl of a site or page and returns the updated datasource. It fails with domain.CodeInvalid if
-// the datasource is not web content. If the datasource is not waiting for a job, nothing changes.
+// the datasource is not web content, and changes nothing if no job is pending.
 //
-// Waiting pages are no longer fetched: those with content become synched, and the others become skipped. Their jobs are
+// Waiting pages are no longer fetched: they become synched if they have content and skipped otherwise. Their jobs are
 // deleted from the job stream, and the results of running jobs are rejected. Pages that were already fetched are still
 // indexed. The site gets its final status once none of its jobs is in progress.
 //
-// Once the stop is committed, no new pages are added. The waiting pages are processed in batches. If the process dies,
-// WorkOnSite processes the remaining ones.
+// Once the stop is committed, no new pages are added. The waiting pages are processed in batches; if the process dies,
+// WorkOnSite continues.
 func (c *Sites) StopCrawl(ctx context.Context, ws, id string) (domain.Datasource, error) {
 	working := false
 	err := c.db.Update(ctx, "stopping a crawl", func(t *db.Tx) error {
@@ -48,7 +48,7 @@ func (c *Sites) StopCrawl(ctx context.Context, ws, id string) (domain.Datasource
 	return record.Datasource(ctx, c.db.Read, ws, id)
 }
 
-// stopSite records that the site's crawl was stopped and reports whether one was in progress.
+// stopSite marks the site's crawl as stopped and reports whether one was in progress.
 func stopSite(ctx context.Context, t *db.Tx, site record.Record) (bool, error) {
 	working, err := hasWork(ctx, t, site.ID)
 	if err != nil {
@@ -83,8 +83,8 @@ func stopSite(ctx context.Context, t *db.Tx, site record.Record) (bool, error) {
 	return true, queueWork(ctx, t, siteTask{siteID: site.ID, kind: workStop})
 }
 
-// stop withdraws the next pages waiting to be fetched, starting with pages whose jobs are in the outbox. Otherwise,
-// those jobs would be published as soon as withdrawn jobs free capacity in the stream.
+// stop withdraws the next batch of pages waiting to be fetched. Jobs in the outbox go first, because they would be
+// published as soon as withdrawn jobs free capacity in the stream.
 func (w *siteWork) stop(ctx context.Context) error {
 	pages, err := w.pages(ctx, `group_id = ? AND group_id <> '' AND status = 'unsynched' AND place = 1 AND job_kind = 'crawl'`, w.site.ID)
 	if err == nil && !w.more {
@@ -117,8 +117,7 @@ func (c *Sites) stopPages(ctx context.Context, t *db.Tx, p record.Record) error 
 	return err
 }
 
-// withdraw deletes the pages' crawl jobs from the outbox and the stream and restores the pages to their state before
-// these jobs.
+// withdraw deletes the pages' crawl jobs from the outbox and the stream and restores the pages' earlier state.
 func withdraw(ctx context.Context, t *db.Tx, pages []record.Record) error {
 	if err := record.QueueWithdrawals(ctx, t, pages); err != nil {
 		return err

@@ -9,11 +9,11 @@ import (
 )
 
 // UpdateWebConfig changes how web content is fetched and returns the datasource. Most changes take effect with the next
-// fetch. A change to a site's scope takes effect immediately: pages outside the new scope are skipped, and known links
+// fetch, but a change to a site's scope applies immediately: pages outside the new scope are skipped, and known links
 // inside it are fetched.
 //
-// UpdateWebConfig fails with domain.CodeInvalid for a datasource that is not fetched. It also fails for a site's page,
-// because the page uses the site's settings, and for a single page if the patch changes settings that only sites have.
+// UpdateWebConfig fails with domain.CodeInvalid for a datasource that is not fetched, for a site's page (because it
+// uses the site's settings), and for a single page if the patch changes settings that only sites have.
 func (c *Sites) UpdateWebConfig(ctx context.Context, ws, id string, patch domain.WebPatch) (domain.Datasource, error) {
 	err := c.db.Update(ctx, "changing how a datasource is fetched", func(t *db.Tx) error {
 		r, _, err := record.LockDatasourceOf(ctx, t, ws, id)
@@ -36,8 +36,8 @@ func (c *Sites) UpdateWebConfig(ctx context.Context, ws, id string, patch domain
 	return record.Datasource(ctx, c.db.Read, ws, id)
 }
 
-// FetchBy changes a record's fetch settings but does not store the record. For a site, it also queues the work needed
-// to apply the new settings to the pages.
+// FetchBy changes a record's fetch settings without storing the record. For a site, it queues work that applies them to
+// the pages.
 func (c *Sites) FetchBy(ctx context.Context, t *db.Tx, r *record.Record, patch domain.WebPatch) error {
 	switch {
 	case r.Type != domain.TypeWebPage && r.Type != domain.TypeWebSite:
