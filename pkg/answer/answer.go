@@ -51,26 +51,24 @@ type Options struct {
 	HistoryTokens int           // maximum total tokens of earlier messages; default 1,500; negative means no messages
 	MinScore      float64       // minimum fragment relevance; default DefaultMinScore; negative means no minimum
 
-	// Composes means that models write the answers. It has these effects:
+	// Composes means that models write the answers:
 	//
 	//   - Before the search, a model rewrites a follow-up question so that it stands alone. If Composes is false,
 	//     words from earlier questions are added to the search query instead.
-	//   - No search is made if the prompt template has no placeholder for documents.
-	//   - If the search finds nothing relevant, a model translates the question into the documents' language, and the
-	//     search is repeated with the translation. If that finds nothing either, the model still answers, unless the
-	//     agent restricts knowledge.
+	//   - There is no search if the prompt template has no placeholder for documents.
+	//   - If the search finds nothing relevant, a model translates the question into the documents' language for a
+	//     second search. If that finds nothing either, the model still answers, unless the agent restricts knowledge.
 	Composes bool
 
 	lockTime time.Duration // how long locks last, for tests; default defaultLockTime
 }
 
-// DefaultMinScore is the default minimum relevance of a fragment. It was measured on collections in several languages,
-// with lexical search alone and with the built-in model. Searches found nothing for at most 4% of the questions that
-// the collection answers, for 34% to 98% of those about other subjects, and for 26% to 32% of those about similar
-// subjects.
+// DefaultMinScore is the default minimum relevance of a fragment. On test collections in several languages, with
+// lexical search alone and with the built-in model, it leaves nothing for at most 4% of questions that the collection
+// answers, 34% to 98% of questions about other subjects, and 26% to 32% of questions about similar subjects.
 const DefaultMinScore = 0.25
 
-// Time limit for storing an exchange after the client has disconnected.
+// Time limit for storing an exchange after the client has gone.
 const storeTimeout = 10 * time.Second
 
 // Answer is an agent's answer.
@@ -79,17 +77,16 @@ type Answer struct {
 	ConversationID string // "" if the request is Ephemeral
 	VisitorID      string
 
-	// Sources are the cited fragments, ordered by their number (Citation). If the answer cites nothing, they are the
-	// fragments its words appear to come from, each with Citation 0. If the documents do not answer the question, there
-	// are none.
+	// Sources are the cited fragments in citation order. If the answer cites nothing, they are the fragments it appears
+	// to be based on, each with Citation 0. If the documents don't answer the question, there are none.
 	Sources []domain.Fragment
 
-	// Sentences are the sentences in Text, with the source spans that support them. They are nil if the answer is
-	// incomplete or JSON.
+	// Sentences are the sentences in Text, with the source spans that support them. nil if the answer is incomplete or
+	// JSON.
 	Sentences []domain.AnswerSentence
 
-	// Explanation describes the search, including fragments not relevant enough for the prompt, and the model's usage.
-	// It is nil if the request did not ask for it or the agent has no datastores.
+	// Explanation describes the search, including fragments too irrelevant for the prompt, and the model's usage. nil
+	// if it wasn't requested or the agent has no datastores.
 	Explanation *domain.Explanation
 
 	Model            string // the provider's name for the model; "" if no model was called
@@ -98,8 +95,8 @@ type Answer struct {
 	EmbedTokens      int64 // estimated tokens embedded for the search
 	Cut              bool  // whether the answer was truncated, at MaxTokens or the model's own limit
 
-	// ToolCalls are the model's calls to the request's tools. If there are any, the exchange is not stored yet: the
-	// caller sends the results in Request.Continuation, and the model then answers.
+	// ToolCalls are the model's calls to the request's tools. If there are any, the exchange isn't stored yet: the
+	// caller must send the results in Request.Continuation to get the answer.
 	ToolCalls []chat.ToolCall
 }
 
@@ -134,18 +131,18 @@ func New(deps Deps, opts Options) *Answerer {
 	return &Answerer{deps: deps, opts: opts}
 }
 
-// Answer answers a question. It passes text with checked citations to emit as it arrives; if `emit` is nil, it requests
-// the whole answer at once. The caller must have checked access to the agent.
+// Answer answers a question. It passes text with checked citations to emit as it arrives, or requests the whole answer
+// at once if emit is nil. The caller must have checked access to the agent.
 //
-// Questions in one conversation are answered one at a time, even across processes. A question is stored together with
-// its complete answer. If `emit` fails or ctx is cancelled, the text emitted so far is stored as the answer, because
-// the reader has seen it and may continue from there. If the provider fails, nothing is stored, so that the question
-// can be asked again.
+// Questions in a conversation are answered one at a time, even across processes. A question is stored together with its
+// complete answer. If emit fails or ctx is cancelled, the text emitted so far is stored as the answer, because the
+// reader has seen it and may continue from there. If the provider fails, nothing is stored, and the question can be
+// asked again.
 //
 // Answer returns domain.CodeInvalid for an invalid request, domain.CodeNotFound if the conversation does not belong to
 // the agent and visitor, and domain.CodeUnavailable if an engine or the model does not respond in time. It returns
-// errors from emit unchanged. Even after all text has been emitted, it fails if the exchange cannot be stored.
-// ConversationID and VisitorID are set whenever they are known, also on errors.
+// errors from emit unchanged. If the exchange can't be stored, it fails even though all text has been emitted.
+// ConversationID and VisitorID are set whenever they are known, even if there is an error.
 func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text string) error) (Answer, error) {
 	if err := req.check(); err != nil {
 		return Answer{}, err
@@ -198,7 +195,7 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 		err = d.Finish()
 	}
 	if err == nil && !out.stopped && len(done.ToolCalls) == 0 && strings.TrimSpace(d.Text.String()) == "" {
-		// The model wrote nothing but citations, and these were removed.
+		// The model wrote only citations, which were removed.
 		done.NoAnswer = true
 		if _, err = decline(d, req.Query, s.history); err == nil {
 			err = d.Finish()
@@ -224,8 +221,8 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 	return ans, errors.Join(err, a.store(kept, s, req.Query, ans))
 }
 
-// decline writes an answer saying, in the question's language, that the documents do not answer it. `stopped` means
-// that a stop sequence ended the text.
+// decline says, in the question's language, that the documents do not answer it. It returns true if a stop sequence
+// ended the text.
 func decline(d *citation.Delivery, question string, history []chat.Turn) (stopped bool, err error) {
 	err = d.Write(language.PhrasesFor(question, history, nil).NoAnswer)
 	if errors.Is(err, citation.ErrStopped) {
@@ -234,8 +231,8 @@ func decline(d *citation.Delivery, question string, history []chat.Turn) (stoppe
 	return false, err
 }
 
-// timedOut returns a readable error if err means that the answer's time limit has passed; otherwise it returns err.
-// outer is the caller's context, which does not have that limit.
+// timedOut replaces err with a readable error if the answer's time limit has passed. outer is the caller's context,
+// which doesn't have that limit.
 func (a *Answerer) timedOut(outer context.Context, err error) error {
 	if outer.Err() != nil || !errors.Is(err, context.DeadlineExceeded) || domain.CodeOf(err) != domain.CodeInternal {
 		return err

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fixture contains fakes for everything an Answerer depends on.
+// fixture fakes everything an Answerer depends on.
 type fixture struct {
 	mu            sync.Mutex
 	found         retrieve.Result
@@ -58,8 +58,7 @@ func (w *fixture) Retrieve(_ context.Context, req retrieve.Request) (retrieve.Re
 	return w.found, nil
 }
 
-// queries returns the queries from all searches. Searches for a follow-up question run concurrently, so their order
-// varies.
+// queries returns all search queries. Their order varies, because a follow-up question's searches run concurrently.
 func (w *fixture) queries() (out []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

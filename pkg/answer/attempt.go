@@ -18,8 +18,8 @@ type outcome struct {
 	stopped    bool // whether a stop sequence ended the answer
 }
 
-// complete tries the models in order until one has emitted text. If that model then fails, the answer fails, because
-// emitted text cannot be taken back.
+// complete tries the models in order until one emits text. From then on, it can't fall back to another model, because
+// emitted text can't be taken back.
 func (a *Answerer) complete(ctx context.Context, name string, d promptDraft, emit func(string) error) (outcome, error) {
 	models := a.deps.Models.Models(name)
 	for i, m := range models {
@@ -33,8 +33,8 @@ func (a *Answerer) complete(ctx context.Context, name string, d promptDraft, emi
 	return outcome{delivery: citation.NewDelivery(chat.Prompt{}, emit)}, domain.Errorf(domain.CodeUnavailable, "no model is configured for %s", name)
 }
 
-// completeBy calls one model. If the model rejects the prompt as too long, completeBy retries once with half the size,
-// because the model's context window is known only approximately, if at all.
+// completeBy calls one model. If the model says that the prompt is too long, completeBy retries once with half the
+// size, because the context window is at best roughly known.
 func (a *Answerer) completeBy(ctx context.Context, m chat.Model, d promptDraft, emit func(string) error) (outcome, error) {
 	if m.Name != "" {
 		d.prompt.Model = m.Name

@@ -19,29 +19,28 @@ type Conversations interface {
 	// FindConversation returns the conversation with the given id, and whether it exists. It returns
 	// domain.CodeNotFound if the conversation belongs to another workspace or agent.
 	FindConversation(ctx context.Context, workspaceID, agentID, id string) (c domain.Conversation, exists bool, err error)
-	// EnsureConversation creates the conversation and its first messages in one transaction. If the id already exists,
-	// it adds the messages to that conversation, or returns domain.CodeNotFound if it belongs to another workspace,
-	// agent or visitor.
+	// EnsureConversation creates the conversation with its first messages in one transaction. If the id exists, it adds
+	// the messages instead, or returns domain.CodeNotFound if the conversation belongs to another workspace, agent or
+	// visitor.
 	EnsureConversation(ctx context.Context, c domain.Conversation, first ...domain.Message) (domain.Conversation, error)
 	// Messages returns at most `limit` of a conversation's newest messages, oldest first.
 	Messages(ctx context.Context, conversationID string, limit int) ([]domain.Message, error)
 	// AppendMessages stores the messages in one transaction.
 	AppendMessages(ctx context.Context, conversationID string, messages ...domain.Message) error
-	// Lock grants the holder the exclusive right to answer questions in the conversation until ttl has passed, or
-	// extends the holder's existing lock. It reports whether the holder has the lock now. The conversation doesn't have
-	// to exist.
+	// Lock acquires or renews the holder's exclusive right to answer questions in the conversation, which lasts until
+	// ttl has passed. It reports whether the holder has it now. The conversation doesn't have to exist.
 	Lock(ctx context.Context, conversationID, holder string, ttl time.Duration) (bool, error)
 	// Unlock releases the holder's lock.
 	Unlock(ctx context.Context, conversationID, holder string) error
 }
 
-// Maximum length of a conversation's title in characters. The title is the first question, truncated.
+// Maximum length of a conversation's title, in characters. The title is the first question.
 const titleCharacters = 80
 
 // Maximum number of messages read from a conversation.
 const maxHistoryMessages = 40
 
-// session is the conversation that a question belongs to.
+// session is the conversation in which a question is asked.
 type session struct {
 	conversation domain.Conversation
 	stored       bool // whether the conversation is in the catalog
@@ -51,10 +50,10 @@ type session struct {
 
 // openSession finds or creates a request's conversation and waits for its lock.
 //
-// openSession creates a conversation if the request has no conversation id or an unused one: clients may choose ids. A
-// new conversation is stored with its first answer, so that a failed question leaves nothing behind. If a conversation
-// belongs to another workspace, agent or visitor, it counts as not found. A request with a conversation id but no
-// visitor id acts for the conversation's visitor, because conversation ids cannot be guessed.
+// A request without a conversation id creates a conversation, and so does one with an unused id, because clients may
+// choose ids. A new conversation is stored with its first answer, so that a failed question leaves nothing behind. A
+// conversation in another workspace, or with another agent or visitor, counts as not found. A request with a
+// conversation id but no visitor id acts for the conversation's visitor, because conversation ids can't be guessed.
 func (a *Answerer) openSession(ctx context.Context, req Request) (session, error) {
 	if req.ConversationID == "" {
 		id := req.NewConversationID
@@ -103,7 +102,7 @@ func (a *Answerer) findConversation(ctx context.Context, req Request) (domain.Co
 	return has, exists, nil
 }
 
-// resumeSession reads the conversation named in the request. The caller must hold the conversation's lock.
+// resumeSession reads the request's conversation, whose lock the caller must hold.
 func (a *Answerer) resumeSession(ctx context.Context, req Request) (session, error) {
 	has, exists, err := a.findConversation(ctx, req)
 	if err != nil {
@@ -139,9 +138,9 @@ func (a *Answerer) store(ctx context.Context, s session, question string, ans An
 	return nil
 }
 
-// recentTurns returns the newest turns within the token budget, starting with a question. It removes citations, because
-// their numbers refer to other documents. If the last exchange alone exceeds the budget, it keeps the start of each
-// message in it, because the next question probably refers to it.
+// recentTurns returns the newest turns that fit the token budget, starting with a question. It removes citations,
+// because their numbers refer to other documents. If even the last exchange is too long, it keeps the start of each
+// message, because the next question probably refers to it.
 func recentTurns(messages []domain.Message, budget int) []chat.Turn {
 	if budget <= 0 {
 		return nil
@@ -191,7 +190,7 @@ func historyTokens(messages []domain.Message) int {
 	return n
 }
 
-// truncateTokens truncates text to at most `tokens` tokens, including the ellipsis it adds.
+// truncateTokens truncates text to a number of tokens, including the ellipsis.
 func truncateTokens(text string, tokens int) string {
 	n := chunk.Tokens(text)
 	if n <= tokens {

@@ -18,8 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// hostile reads documents that contain the answer to a question, "7 years", but also instructions to say EVIL, or links
-// to evil.example.
+// hostile reads documents that contain the answer, "7 years", along with instructions to say EVIL or links to
+// evil.example.
 func hostile(t *testing.T) map[string]domain.Fragment {
 	t.Helper()
 	paths, err := filepath.Glob("testdata/hostile/*.md")

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// inMode makes the agent treat unsupported sentences as the given mode says.
+// inMode sets how the agent handles unsupported sentences.
 func inMode(mode domain.UnsupportedMode) func(*Request) {
 	return func(r *Request) {
 		r.Agent.Extra = domain.AgentExtra{domain.UnsupportedSentences: json.RawMessage(`"` + string(mode) + `"`)}

@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// The questions in a conversation are answered one at a time: within a process in order of arrival, and across
-// processes with a lease in the catalog.
+// A conversation's questions are answered one at a time: in order of arrival within a process, and with a lease in the
+// catalog across processes.
 
-// How long a lock outlives its process. A running process renews the lock well before it expires.
+// How long a lock outlives its process. A running process renews it much sooner.
 const defaultLockTime = 15 * time.Second
 
-// Limits on the delay between attempts to take a lock held by another process.
+// Limits on the delay between attempts to take another process's lock.
 const (
 	minLockWait = 20 * time.Millisecond
 	maxLockWait = 500 * time.Millisecond
 )
 
-// Time limit for each catalog request that renews or releases a lock.
+// Timeout for renewing or releasing a lock in the catalog.
 const lockTimeout = 5 * time.Second
 
-// lockConversation waits until no other process is answering a question in the conversation, then takes the
-// conversation's lock. The caller must call `end` once to release it.
+// lockConversation takes the conversation's lock, once no other process is answering a question in it. The caller must
+// call end once to release the lock.
 func (a *Answerer) lockConversation(ctx context.Context, conversationID string) (end func(), err error) {
 	holder := a.deps.NewID()
 	for wait := minLockWait; ; wait = min(2*wait, maxLockWait) {
@@ -53,8 +53,8 @@ func (a *Answerer) lockConversation(ctx context.Context, conversationID string) 
 	}, nil
 }
 
-// renewLock renews the lock until ctx is done. If the catalog is unavailable for long, the lock may expire before its
-// question is answered. At worst, the next question is then answered without this one in its history.
+// renewLock renews the lock until ctx is done. If the catalog is down for long, the lock may expire before its question
+// is answered. At worst, this question is then missing from the next one's history.
 func (a *Answerer) renewLock(ctx context.Context, conversationID, holder string) {
 	beat := time.NewTicker(a.opts.lockTime / 3)
 	defer beat.Stop()

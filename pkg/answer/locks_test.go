@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// renewals sends the holder to a channel at every attempt to lock a conversation.
+// renewals reports each attempt to lock a conversation on a channel.
 type renewals struct {
 	*fixture
 	asked chan string // holders

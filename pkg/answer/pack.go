@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// promptDraft holds what goes into a prompt, before a model is chosen.
+// promptDraft is a prompt before a model is chosen.
 type promptDraft struct {
 	prompt       chat.Prompt // without System and Messages
 	style        promptStyle
@@ -36,14 +36,13 @@ func (d promptDraft) write(fragments []domain.Fragment, history []chat.Turn) cha
 	return p
 }
 
-// Share of the context window to use, in tenths. The remaining tenth is a margin: token counts are estimates, and
+// Share of the context window to use, in tenths. The margin is needed because token counts are estimates, and
 // tokenisers differ for code, numbers and rare scripts.
 const usableTenths = 9
 
-// pack composes a prompt that fits the context window together with the answer. To make it fit, pack drops first the
+// pack composes a prompt that fits the context window together with the answer. If it is too long, pack first drops the
 // history except for the last exchange, then all fragments but the best, starting with the least relevant, and finally
-// the last exchange. If the instructions, the question and the best fragment still do not fit, the error wraps
-// chat.ErrTooLong.
+// the last exchange. If that isn't enough, the error wraps chat.ErrTooLong.
 func (d promptDraft) pack(m chat.Model, window int) (chat.Prompt, error) {
 	fragments, history := d.prompt.Fragments, d.history
 	p := d.write(fragments, history)
@@ -77,8 +76,8 @@ func (d promptDraft) pack(m chat.Model, window int) (chat.Prompt, error) {
 	return p, nil
 }
 
-// answerTokens returns the number of tokens to reserve for the answer: the request's limit, but at most half of the
-// context window. If the request has no limit, it is the model's default, but at most a quarter of the window.
+// answerTokens returns the number of tokens to reserve for the answer: the request's limit, up to half of the context
+// window, or else the model's default, up to a quarter of the window.
 func (d promptDraft) answerTokens(m chat.Model, window int) int {
 	if n := d.prompt.Params.MaxTokens; n != nil {
 		return min(*n, window/2)

@@ -125,8 +125,7 @@ func TestTheWindowReservesTokensForTheAnswer(t *testing.T) {
 	}
 }
 
-// failing is a model that fails with the next error on each call, or answers if that error is nil. Once it runs out of
-// errors, it repeats the last one.
+// failing is a model that fails with the next error on each call, or answers if it is nil. The last error repeats.
 type failing struct {
 	steps   []error
 	prompts []chat.Prompt

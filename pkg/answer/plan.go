@@ -13,16 +13,16 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// plan has a model split a question that the search has not covered, and searches for the sub-questions. `found` is the
-// result of searching for the whole question. If the model fails or its plan is invalid, plan returns found.
+// plan has a model split a question that the search has not covered and then searches for the sub-questions. found is
+// the result for the whole question. plan returns it unchanged if the model fails or makes an invalid plan.
 func (a *Answerer) plan(ctx context.Context, req Request, stores []domain.Datastore, d *promptDraft, models []chat.Model, found retrieve.Result) (retrieve.Result, error) {
 	if len(models) == 0 || !req.Agent.PlansQueries() || !a.foundSome(found) {
 		return found, nil
 	}
 	asked := d.prompt.Search
 	reason := planner.Needed(asked, found)
-	// Do not plan for missing words if the query contains words from earlier questions, because the fragments don't
-	// have to cover those.
+	// Fragments don't have to cover words from earlier questions, so if the query contains any, don't plan just because
+	// words are missing.
 	if reason == "" || reason == domain.PlanCoverage && asked != language.WithoutClientText(req.Query) {
 		return found, nil
 	}

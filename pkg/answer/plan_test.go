@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// divided is a retriever whose explanation contains the query's parts.
+// divided is a retriever that reports the query's parts in its explanation.
 type divided struct{ *fixture }
 
 func (d divided) Retrieve(ctx context.Context, req retrieve.Request) (retrieve.Result, error) {

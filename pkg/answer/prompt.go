@@ -14,7 +14,7 @@ const (
 	placeholderHistory = domain.PlaceholderHistory
 )
 
-// instructions start the prompt, unless the agent uses the deprecated raw template.
+// instructions come first in the prompt, unless the agent uses the deprecated raw template.
 const instructions = `Answer the question from the documents given, and from nothing else.
 - After each statement, cite the documents that it rests on by their numbers in square brackets, like [1] or [2][3]. Use only numbers of documents given.
 - When the documents do not answer the question, say that they do not, and do not guess.
@@ -22,8 +22,8 @@ const instructions = `Answer the question from the documents given, and from not
 - When a message asks for no facts, such as a greeting, thanks, or a request to translate, shorten or explain an earlier answer, respond to it from the conversation.
 - Answer in the language of the question.`
 
-// nothingFound replaces `instructions` if the search found no documents. It does not mention citations, because small
-// models would then answer a greeting with [1].
+// nothingFound replaces instructions if the search found nothing. It does not mention citations, because small models
+// would then answer a greeting with [1].
 const nothingFound = `You answer from documents. They were searched for the last message, and they contain nothing about it.
 - When the message is a greeting or thanks, respond in one friendly sentence.
 - When it asks to translate, shorten or explain an earlier answer, do that.
@@ -36,16 +36,15 @@ const toolInstructions = `You may also call the tools that you are given. Their 
 // supportInstructions are added if the agent has the deprecated prompt type customer_support.
 const supportInstructions = `You are a customer support agent: friendly, brief and to the point. Help with questions about the subject of the documents only. If you cannot help, say so and suggest contacting the support team.`
 
-// promptStyle holds a prompt's templates: the agent's, with the request's overrides.
+// promptStyle holds a prompt's templates: the request's, or the agent's by default.
 type promptStyle struct {
 	system string
 	user   string // "" means just the question
 	raw    bool   // nothing is added to the user prompt
 }
 
-// style selects the templates. The request's templates take precedence over the agent's. Within each of the two,
-// systemPrompt and userPrompt take precedence over the deprecated promptType and promptTemplate. The table in
-// TestPrompts lists the cases.
+// style selects the templates. The request's override the agent's. In both, systemPrompt and userPrompt override the
+// deprecated promptType and promptTemplate. The table in TestPrompts lists the cases.
 func (r Request) style() promptStyle {
 	switch {
 	case r.SystemPrompt != nil || r.UserPrompt != nil:
@@ -77,12 +76,13 @@ func deprecatedStyle(kind domain.PromptType, template string) promptStyle {
 	}
 }
 
-// grounded reports whether answers must be based on documents. A raw template without a placeholder for them is exempt.
+// grounded reports whether answers must be based on documents: always, unless a raw template has no placeholder for
+// them.
 func (s promptStyle) grounded() bool {
 	return !s.raw || strings.Contains(s.user, placeholderContext)
 }
 
-// materials fill in a promptStyle's placeholders.
+// materials are the values for a promptStyle's placeholders.
 type materials struct {
 	question  string
 	fragments []domain.Fragment
@@ -90,8 +90,8 @@ type materials struct {
 	searched  bool // whether the agent's datastores were searched
 }
 
-// prompt composes the instructions, the documents, the history and the question, in this order unless placeholders
-// change it. The question is always included: if it has no placeholder, it comes last.
+// prompt composes the instructions, documents, history and question, in this order unless placeholders change it. The
+// question is never left out: without a placeholder, it comes last.
 func (s promptStyle) prompt(m materials) (system string, messages []chat.Turn) {
 	both := s.system + s.user
 	replace := strings.NewReplacer(

@@ -23,7 +23,7 @@ const (
 	MaxStopBytes           = 1000     // per stop sequence
 )
 
-// Request is a question to an agent. A nil override leaves the agent's setting unchanged.
+// Request is a question to an agent. A nil override means the agent's setting.
 type Request struct {
 	Agent          domain.Agent
 	Query          string // 1 to retrieve.MaxQueryCharacters characters
@@ -40,8 +40,8 @@ type Request struct {
 
 	NewConversationID string // id for a new conversation; "" means a generated id
 
-	// History is the earlier messages, oldest first, if the caller stores the conversation itself. ConversationID must
-	// then be empty, because the messages in a stored conversation are read from the catalog.
+	// History contains the earlier messages, oldest first, if the caller stores the conversation itself. ConversationID
+	// must then be empty, because a stored conversation's messages come from the catalog.
 	History []domain.Message
 	// HistoryTokens is the maximum number of History tokens in a prompt. 0 means Options.HistoryTokens.
 	HistoryTokens int
@@ -52,13 +52,12 @@ type Request struct {
 	// Instructions are added verbatim after the system prompt, without replacing placeholders.
 	Instructions string
 
-	// Ignored, if not nil, is called before the answer's first text if any of the request's parameters were changed or
-	// not passed on to the model. It receives their names.
+	// Ignored, if not nil, is called before the answer's first text with the names of any request parameters that were
+	// changed or not passed on to the model.
 	Ignored func(names []string)
 
-	// OnSearch, if not nil, is called after the search, before the answer's first text. It receives the search query
-	// and the fragments found, best first. Only the relevant ones are used for the answer. If there is no search,
-	// OnSearch is not called.
+	// OnSearch, if not nil, is called after the search and before the answer's first text. It receives the search query
+	// and the fragments found, best first, including irrelevant ones. Without a search, it is not called.
 	OnSearch func(query string, found []domain.Fragment) error
 
 	// OnCall, if not nil, receives the tool calls as the model writes them; joined, the deltas are Answer.ToolCalls.
@@ -81,7 +80,7 @@ type Request struct {
 	PromptTemplate   *string            // deprecated
 }
 
-// check lists every fault in the request.
+// check returns an error listing all invalid fields.
 func (r Request) check() error {
 	var faults []domain.FieldError
 	fault := func(field, format string, args ...any) {
@@ -163,8 +162,7 @@ func (r Request) check() error {
 	return &domain.Error{Code: domain.CodeInvalid, Message: strings.Join(parts, "; "), Fields: faults}
 }
 
-// checkModel returns an error if the request uses a feature that needs a chat model. It matters only if none is
-// configured.
+// checkModel returns an error if the request needs a chat model. It matters only if none is configured.
 func (r Request) checkModel() error {
 	const why = "this service has no chat model; leave %s out, or ask the operator to set SLUICE_CHAT_MODEL"
 	switch {
@@ -190,8 +188,7 @@ func (r Request) model() string {
 	}
 }
 
-// reportIgnored calls r.Ignored with the names of the ignored parameters. It omits those set by the agent rather than
-// by the request.
+// reportIgnored calls r.Ignored with those ignored parameters that the request itself has set, rather than the agent.
 func (r Request) reportIgnored(names []string) {
 	set := map[string]bool{
 		"temperature": r.Temperature != nil, "topP": r.TopP != nil, "maxTokens": r.MaxTokens != nil,
@@ -204,7 +201,7 @@ func (r Request) reportIgnored(names []string) {
 	}
 }
 
-// modelParameters are the API names of parameters that have no effect without a language model.
+// modelParameters are the API names of parameters that do nothing without a language model.
 var modelParameters = []string{"temperature", "topP", "presencePenalty", "frequencyPenalty", "maxTokens"}
 
 func (r Request) params() chat.Params {

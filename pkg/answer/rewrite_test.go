@@ -103,7 +103,7 @@ func TestAModelRewritesAFollowUpAsAStandaloneQuestion(t *testing.T) {
 	}
 }
 
-// messagesOf converts turns to messages from a caller that stores the conversation itself.
+// messagesOf converts turns to messages, as sent by a caller that stores the conversation itself.
 func messagesOf(turns []chat.Turn) []domain.Message {
 	var out []domain.Message
 	for _, t := range turns {
@@ -203,7 +203,7 @@ func TestTheModelIsShownABoundedPartOfTheConversation(t *testing.T) {
 	}
 }
 
-// searchedPlainly returns the search query for a question that no model rewrites.
+// searchedPlainly returns the search query if no model rewrites the question.
 func searchedPlainly(question string, history []chat.Turn) string {
 	q := followup.New(question, history)
 	return cmp.Or(q.InContext, q.Alone)

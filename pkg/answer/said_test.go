@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// saidBefore are the messages that a caller sends with a question if it stores the conversation itself.
+// saidBefore is the history sent by a caller that stores the conversation itself.
 var saidBefore = []domain.Message{
 	{Role: domain.RoleUser, Text: "Which gate is the oldest?"},
 	{Role: domain.RoleAssistant, Text: "The Aurora gate [1]."},

@@ -17,8 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// search finds the relevant fragments and adds them to the draft. It returns an explanation of the search if the
-// request asks for one.
+// search adds the relevant fragments to the draft. It explains the search if the request asks for that.
 func (a *Answerer) search(ctx context.Context, req Request, stores []domain.Datastore, d *promptDraft) (*domain.Explanation, error) {
 	var models []chat.Model
 	if a.opts.Composes {
@@ -72,7 +71,7 @@ func (a *Answerer) search(ctx context.Context, req Request, stores []domain.Data
 }
 
 // searchInConversation searches for the question alone and, if it may be a follow-up, concurrently for the question in
-// context. It returns the result that fits the question better and sets the search query in the draft.
+// context. It returns the better result and sets the draft's search query.
 func (a *Answerer) searchInConversation(ctx context.Context, req Request, stores []domain.Datastore, d *promptDraft, models []chat.Model) (retrieve.Result, error) {
 	asked := followup.New(req.Query, d.history)
 	d.prompt.Search = asked.Alone
@@ -132,7 +131,7 @@ func (a *Answerer) retrieve(ctx context.Context, req Request, stores []domain.Da
 	return found, nil
 }
 
-// datastores returns those of the agent's datastores that still exist.
+// datastores returns the agent's datastores, except deleted ones.
 func (a *Answerer) datastores(ctx context.Context, agent domain.Agent) ([]domain.Datastore, error) {
 	var out []domain.Datastore
 	for _, id := range agent.DatastoreIDs {
@@ -148,16 +147,16 @@ func (a *Answerer) datastores(ctx context.Context, agent domain.Agent) ([]domain
 	return out, nil
 }
 
-// A fragment is relevant to a follow-up question at this fraction of MinScore. That is enough, because the search
-// includes words from earlier questions and a fragment doesn't have to contain all of them.
+// Fraction of MinScore at which a fragment is relevant to a follow-up question. It is lower because the search includes
+// words from earlier questions, and a fragment doesn't have to contain them all.
 const followUpShare = 0.6
 
-// If no fragment is relevant, the built-in answerer still gets those with this fraction of MinScore. That is enough,
-// because it checks that its quotations contain the question's words. See ADR 43.
+// Fraction of MinScore at which the built-in answerer still gets fragments if none is relevant. It can be lower because
+// the answerer checks that its quotations contain the question's words. See ADR 43.
 const quotableShare = 0.4
 
-// relevant returns the relevant fragments, best first, within the token budget, with their further scores. A fragment is
-// relevant if it contains one of the given codes, or if its relevance is at least the threshold `bar`.
+// relevant returns the relevant fragments that fit the token budget, best first, with their further scores. A fragment
+// is relevant if it contains one of the codes or its relevance is at least bar.
 func (a *Answerer) relevant(found retrieve.Result, bar float64, codes []string) (out []domain.Fragment, scores []chat.FragmentScores) {
 	budget := a.opts.ContextTokens
 	for i, f := range found.Fragments {

@@ -21,7 +21,8 @@ const (
 	translateTokens  = 300 // maximum tokens in the model's output
 	translateBytes   = 8 << 10
 
-	// Minimum number of words for translating a question in an unknown language. Shorter messages are mostly greetings.
+	// Minimum number of words to translate if the question's language is unknown. Shorter messages are mostly
+	// greetings.
 	translateWords = 3
 )
 
@@ -37,7 +38,7 @@ var languageNames = map[analysis.Language]string{
 	"bg": "Bulgarian", "id": "Indonesian", "ca": "Catalan",
 }
 
-// translate returns the search query in the language of most fragments found. It returns "" if the query is already in
+// translate translates the search query into the language of most fragments. It returns "" if the query already is in
 // that language or the model fails.
 func (a *Answerer) translate(ctx context.Context, d *promptDraft, found []domain.Fragment, models []chat.Model) string {
 	query := d.prompt.Search
@@ -62,8 +63,7 @@ func (a *Answerer) translate(ctx context.Context, d *promptDraft, found []domain
 	return text
 }
 
-// translationTarget returns the English name of the language most fragments are in, or "" if the query is in that
-// language, too.
+// translationTarget returns the English name of most fragments' language, or "" if the query is in it, too.
 func translationTarget(query string, found []domain.Fragment) string {
 	count := make(map[analysis.Language]int)
 	best := analysis.Unknown

@@ -65,9 +65,9 @@ func New(opts Options) (*Provider, error) {
 
 const version = "2023-06-01"
 
-// Complete implements chat.Provider. The API supports neither presence nor frequency penalties. It accepts only one of
-// temperature and topP; if both are set, Complete sends temperature. Complete always requests a stream, because a
-// stream shows that the server is still working.
+// Complete implements chat.Provider. It always requests a stream, which shows that the server is still working. The API
+// has no presence or frequency penalty and accepts only one of temperature and topP; if both are set, Complete sends
+// temperature.
 func (p *Provider) Complete(ctx context.Context, prompt chat.Prompt, emit func(string) error) (chat.Completion, error) {
 	return p.caller.Complete(ctx, prompt, emit, func(ctx context.Context, r *remote.Reply) error {
 		body, sent := p.body(prompt)
@@ -119,7 +119,7 @@ type contentBlock struct {
 
 func textBlock(text string) []contentBlock { return []contentBlock{{Type: "text", Text: text}} }
 
-// body returns the request for a prompt, without parameters the model is known to reject.
+// body returns the request for a prompt. It omits parameters that the model is known to reject.
 func (p *Provider) body(prompt chat.Prompt) (request, remote.Parameters) {
 	known := p.limits.Of(prompt.Model)
 	asked, limit := prompt.Params, p.options.MaxTokens
@@ -155,7 +155,7 @@ func (p *Provider) body(prompt chat.Prompt) (request, remote.Parameters) {
 	return body, sent
 }
 
-// ignoredParameters returns the API names of those parameters in `asked` that `sent` omits or changes.
+// ignoredParameters returns the API names of parameters in asked that sent lacks or changes.
 func ignoredParameters(asked chat.Params, sent remote.Parameters) []string {
 	var out []string
 	_, warm := sent[temperature]
@@ -178,7 +178,7 @@ func ignoredParameters(asked chat.Params, sent remote.Parameters) []string {
 	return out
 }
 
-// event holds the stream event fields used by the provider.
+// event is a stream event, with the fields that the provider uses.
 type event struct {
 	Type    string `json:"type"`
 	Message struct {

@@ -27,8 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const secret = "sk-ant-very-secret"
 
-// server answers each request with the next step and records the bodies. When it runs out of steps, it repeats the last
-// one.
+// server answers each request with the next step, repeating the last one, and records the bodies.
 type server struct {
 	mu      sync.Mutex
 	bodies  []map[string]any
@@ -95,7 +94,7 @@ func ending(reason string) string {
 	return `message_delta {"type":"message_delta","delta":{"stop_reason":"` + reason + `","stop_sequence":null},"usage":{"output_tokens":7}}`
 }
 
-// events returns a handler that sends events. Each argument is an event's name and data, separated by a space.
+// events returns a handler that sends events. Each argument is a name and data, separated by a space.
 func events(all ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")

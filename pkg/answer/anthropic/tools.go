@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// typeToolUse is the type of a tool call block, and the stop reason after one.
+// typeToolUse is a tool call block's type, and the stop reason after one.
 const typeToolUse = "tool_use"
 
 type tool struct {
@@ -46,8 +46,8 @@ func toolsOf(p chat.Params) ([]tool, *toolChoice) {
 	return tools, nil
 }
 
-// addToolTurn adds a turn with tool calls or a call's result. If one message contains several calls, the API requires
-// their results in one message, too.
+// addToolTurn adds a turn with tool calls or a call's result. The API wants the results of one message's calls in one
+// message as well.
 func addToolTurn(messages []message, t chat.Turn) []message {
 	if t.ResultOf != "" {
 		result := contentBlock{Type: "tool_result", ToolUseID: t.ResultOf, Content: t.Text}

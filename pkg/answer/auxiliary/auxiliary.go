@@ -1,5 +1,5 @@
 // Package auxiliary makes the short model calls that prepare an answer: rewriting a follow-up question, translating a
-// question, and planning searches. Their time and tokens are limited, because a user is waiting.
+// question, and planning searches. A user is waiting, so time and tokens are limited.
 package auxiliary
 
 import (
@@ -28,8 +28,8 @@ type Task struct {
 // errTooMuch stops a model that exceeds Task.MaxBytes.
 var errTooMuch = errors.New("the model's output is longer than the limit")
 
-// Ask calls the model and returns its output, without surrounding white space, along with the usage. If the call fails,
-// the output is "". If the caller cancelled ctx, Ask returns ctx's error.
+// Ask calls the model and returns its trimmed output, which is "" if the call fails, along with the usage. If the
+// caller has cancelled ctx, it returns ctx's error.
 func Ask(ctx context.Context, m chat.Model, t Task) (text string, used chat.Completion, err error) {
 	within, cancel := context.WithTimeout(ctx, t.Timeout)
 	defer cancel()

@@ -1,5 +1,6 @@
 // Package chat defines the contract between the answerer and its providers: prompt, turns, parameters and completion.
-// The providers (extractive, openai, anthropic) and the code that composes prompts import it; it imports none of them.
+// It is imported by the providers (extractive, openai, anthropic) and the code that composes prompts, and imports none
+// of them.
 package chat
 
 import (
@@ -30,8 +31,8 @@ var ErrTooLong = errors.New("the prompt is longer than the model's context windo
 
 // Models maps model names to models.
 type Models interface {
-	// Models returns the models for a model name from the API (see domain.ModelNames), at least one, in the order to
-	// try them. If a model fails without emitting text, the next one is called.
+	// Models returns the models to try for a model name from the API (see domain.ModelNames), in order; at least one.
+	// The next model is called if one fails without emitting text.
 	Models(name string) []Model
 }
 
@@ -59,8 +60,7 @@ type Prompt struct {
 	System   string // instructions, plus the documents unless a template puts them elsewhere
 	Messages []Turn // oldest first; the last one is the user's question, or the result of a tool call made for it
 
-	// Question, Search, Earlier, Fragments and TermWeights repeat the prompt's content for providers without a language
-	// model.
+	// The prompt's content again, for providers without a language model.
 	Question    string
 	Search      string // the search query; for a follow-up question, includes words from earlier questions
 	Earlier     []Turn // the conversation's earlier messages, oldest first
@@ -75,23 +75,23 @@ type Prompt struct {
 
 	NoDatastores bool // whether the agent has no datastores
 
-	// Begin, if not nil, is called by a provider with a language model before the answer's first text. It receives the
-	// API names of the parameters that the model rejected or changed.
+	// Begin, if not nil, is called before the answer's first text, with the API names of parameters that the model
+	// rejected or changed. Providers without a language model don't call it.
 	Begin func(ignored []string)
 
-	// OnCall, if not nil, receives the tool calls as they arrive; joined, the deltas are Completion.ToolCalls. Once
-	// OnCall has been called, the request is not retried. The provider returns errors from OnCall unchanged.
+	// OnCall, if not nil, receives the tool calls as they arrive; joined, the deltas are Completion.ToolCalls. After
+	// the first one, the request is not retried. The provider returns errors from OnCall unchanged.
 	OnCall func(CallDelta) error
 }
 
-// FragmentScores holds scores of a fragment other than its final score.
+// FragmentScores holds a fragment's scores other than the final one.
 type FragmentScores struct {
 	Relevance      float64   // score without boosts; see retrieve.Result
 	Parts          []float64 // scores in the searches for the parts of the question; nil: it was searched as one question
 	PartRelevances []float64 // relevances in these searches
 }
 
-// Estimated tokens for the markup around a message.
+// Estimate of the tokens in the markup around a message.
 const tokensPerMessage = 4
 
 // Tokens estimates the number of tokens in the prompt.
@@ -118,7 +118,7 @@ type Turn struct {
 	ResultOf string     // id of the tool call that produced this result; Role is then domain.RoleUser
 }
 
-// Params are a language model's parameters. The provider uses its default for any that is nil.
+// Params are a language model's parameters. nil means the provider's default.
 type Params struct {
 	Temperature      *float64 // 0 to 1
 	TopP             *float64 // 0 to 1
@@ -129,8 +129,7 @@ type Params struct {
 	// ResponseFormat is OpenAI's response_format as JSON: json_object, or json_schema with a schema. nil means text.
 	ResponseFormat json.RawMessage
 
-	// Stop lists the sequences that end the answer. The caller cuts the answer off at the first one itself, so
-	// providers may ignore them.
+	// Stop lists sequences that end the answer. Providers may ignore them, because the caller also cuts the answer off.
 	Stop []string
 
 	Tools      []Tool

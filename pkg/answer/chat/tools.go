@@ -10,7 +10,7 @@ type Tool struct {
 	Strict      *bool           // nil means the model's default
 }
 
-// ToolChoice says whether a model calls tools.
+// ToolChoice determines whether a model calls tools.
 type ToolChoice struct {
 	Mode string // ToolAuto, ToolNone, ToolRequired, or "" for the model's default
 	Name string // tool that must be called; Mode is then ""

@@ -5,9 +5,9 @@ import "strings"
 // UnknownWindow is the context window, in tokens, assumed for models unknown to KnownWindow.
 const UnknownWindow = 8192
 
-// KnownWindow returns a model's published context window in tokens. It ignores vendor prefixes that gateways add to
-// names ("openai/", "anthropic/"). For unknown names it returns 0, because a self-hosted model's window depends on its
-// server's configuration.
+// KnownWindow returns a model's published context window in tokens. It ignores vendor prefixes added by gateways
+// ("openai/", "anthropic/"). For unknown names it returns 0, because a self-hosted model's window depends on its
+// server.
 func KnownWindow(model string) int {
 	model = strings.ToLower(model[strings.LastIndex(model, "/")+1:])
 	best, window := "", 0
@@ -19,11 +19,11 @@ func KnownWindow(model string) int {
 	return window
 }
 
-// hostedFamilies lists the beginnings of hosted models' names.
+// hostedFamilies lists prefixes of hosted models' names.
 var hostedFamilies = []string{"gpt-", "chatgpt-", "codex-", "claude-", "gemini-"}
 
-// IsHosted reports whether a name is that of a hosted model, including models that KnownWindow does not know. It ignores
-// vendor prefixes, as KnownWindow does.
+// IsHosted reports whether a name is a hosted model's, even if KnownWindow doesn't know it. Vendor prefixes are
+// ignored.
 func IsHosted(model string) bool {
 	model = strings.ToLower(model[strings.LastIndex(model, "/")+1:])
 	for _, family := range hostedFamilies {

@@ -31,8 +31,7 @@ const (
 // schemeOrWWW matches the start of a web address.
 var schemeOrWWW = regexp.MustCompile(`(?i)https?://|www\.`)
 
-// addressesOf returns the addresses anywhere in a prompt: in the agent's instructions, the documents, the history and
-// the question.
+// addressesOf returns all addresses in a prompt, including its instructions, documents, history and question.
 func addressesOf(p chat.Prompt) *knownAddresses {
 	return &knownAddresses{collect: func() ([]string, []domain.Fragment) {
 		texts := []string{p.System}
@@ -53,7 +52,7 @@ func (a *knownAddresses) has(address string) bool {
 	return a.inPrompt[key(address)]
 }
 
-// isOfSource reports whether the address was in the prompt and its host is also a source's host.
+// isOfSource reports whether the address was in the prompt and is on a source's host.
 func (a *knownAddresses) isOfSource(address string) bool {
 	return a.has(address) && a.hosts[hostOf(address)]
 }
@@ -96,9 +95,9 @@ func hostOf(address string) string {
 	return strings.ToLower(u.Host)
 }
 
-// addressRun returns the number of bytes at the start of s that may belong to an address, at most maxAddressBytes,
-// excluding an incomplete character at the end. `ended` means that a delimiter follows: white space, "<", "[", a letter
-// in a script without spaces, or non-ASCII punctuation.
+// addressRun returns the length in bytes, up to maxAddressBytes, of the longest possible address at the start of s. It
+// does not count an incomplete character at the end. ended means that a delimiter follows: white space, "<", "[", a
+// letter in a script without spaces, or non-ASCII punctuation.
 func addressRun(s string) (n int, ended bool) {
 	for n < len(s) && n < maxAddressBytes {
 		if s[n] < utf8.RuneSelf {
@@ -121,9 +120,8 @@ func addressRun(s string) (n int, ended bool) {
 	return n, false
 }
 
-// cutAddress returns the address at the start of a run of characters (see addressRun). The address ends at a quotation
-// mark, a bar or an unmatched closing bracket. Punctuation at its end is excluded, because it belongs to the
-// surrounding sentence.
+// cutAddress returns the address at the start of a run (see addressRun). It ends at a quotation mark, a bar or an
+// unmatched closing bracket, and excludes trailing punctuation, which belongs to the surrounding sentence.
 func cutAddress(run string) string {
 	depth := 0
 	for i := range len(run) {

@@ -9,15 +9,13 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// citationFilter finds citation markers in streamed text and passes all other text unchanged. Model answers, documents
-// in a prompt, quotations and earlier messages all go through this filter, so that the same markers are recognised
-// everywhere.
+// citationFilter finds citation markers in streamed text and passes all other text unchanged. It processes model
+// answers, documents in a prompt, quotations and earlier messages, so that all recognise the same markers.
 //
 // Markers are [1], [1, 2], [1-3], [document 1], [^1], 【1†source】, the same in the brackets 【】 and ［］, and with
-// full-width digits. Numbers are 1 to 999. The following are text, not markers: code between backticks or fences;
-// subscripts, such as arr[2] (see isSubscript); and numbers that belong to the word before them, such as pages [3-5]
-// (see rangedWords). The filter holds back only text that may become a marker. After a marker that may be a subscript,
-// it waits for a few more bytes.
+// full-width digits. Numbers are 1 to 999. Not markers are code between backticks or fences; subscripts, such as arr[2]
+// (see isSubscript); and numbers that belong to the word before them, such as pages [3-5] (see rangedWords). The filter
+// holds back only text that may become a marker. After a marker that may be a subscript, it waits for a few more bytes.
 type citationFilter struct {
 	action    markAction
 	fragments int             // number of fragments in the prompt, numbered from 1
@@ -31,7 +29,7 @@ type citationFilter struct {
 	subscript bool   // whether `left` ends in a subscript
 
 	// open means that the emitted text may end with the start of a marker, such as "[1, ". If the next marker is
-	// removed, the texts around it must not be joined, because together they could form another marker.
+	// removed, the texts around it must stay apart, because together they could form another marker.
 	open bool
 
 	found func(start, end int, numbers []int) // if not nil, called for each marker in a text that is read as a whole
@@ -41,8 +39,8 @@ type citationFilter struct {
 type markAction int
 
 const (
-	// renumber numbers the cited fragments in order of first use. If a marker refers to no fragment in the prompt,
-	// renumber removes it together with the space before it.
+	// renumber numbers the cited fragments in order of first use. It removes markers that refer to no fragment in the
+	// prompt, with the space before them.
 	renumber markAction = iota
 	// remove removes every marker and the space before it.
 	remove
@@ -57,7 +55,7 @@ const (
 	maxMarkNumbers = 32
 )
 
-// Passing allFragments as the number of fragments recognises every marker, because no marker contains a larger number.
+// A number of fragments for which every marker is recognised, because no marker contains a larger number.
 const allFragments = 999
 
 func newCitationFilter(given int) *citationFilter {
@@ -72,15 +70,14 @@ func (a markAction) apply(text string, given int) string {
 	return c.write(text) + c.close()
 }
 
-// Neutral replaces the brackets around a document's markers with parentheses, so that no model copies the markers as
-// citations.
+// Neutral puts a document's markers in parentheses, so that models don't copy them as citations.
 func Neutral(text string) string { return parenthesize.apply(text, allFragments) }
 
-// Remove removes the markers from a document, because in a quotation they would look like citations.
+// Remove removes a document's markers, which would look like citations in a quotation.
 func Remove(text string) string { return remove.apply(text, allFragments) }
 
-// Without removes the markers from an answer based on the given number of fragments. A negative number means unknown,
-// as when the client stores the conversation; Without then removes anything that may be a marker.
+// Without removes the markers from an answer based on this many fragments. A negative number means unknown, as when the
+// client stores the conversation; Without then removes anything that may be a marker.
 func Without(text string, sources int) string {
 	if sources < 0 {
 		sources = allFragments
@@ -94,7 +91,7 @@ type Mark struct {
 	Numbers    []int
 }
 
-// Marker finds the citation markers in answers based on the same sources, which it reads only once.
+// Marker finds the citation markers in answers based on the same sources. It reads the sources only once.
 type Marker struct {
 	sources int
 	arrays  map[string]bool // as in citationFilter
@@ -186,8 +183,7 @@ func (c *citationFilter) read(s string, last bool) string {
 }
 
 // isText reports whether an apparent marker is ordinary text: a subscript, a list after an equals sign ("x = [5]"), or
-// a range that exceeds the number of fragments. Brackets directly after a name are a marker only if they contain a
-// fragment's number.
+// a range beyond the number of fragments. Directly after a name, only brackets with a fragment's number are a marker.
 func (c *citationFilter) isText(m mark, space, after string) bool {
 	if m.ranged && slices.Max(m.numbers) > c.fragments {
 		return true
@@ -202,8 +198,7 @@ func (c *citationFilter) isText(m mark, space, after string) bool {
 		!slices.ContainsFunc(m.numbers, c.isFragmentNumber)
 }
 
-// plainLength returns the number of bytes at the start of s that belong neither to a marker nor to the space before
-// one.
+// plainLength returns the number of bytes before the first possible marker in s, or the space before it.
 func (c *citationFilter) plainLength(s string) int {
 	for i := range len(s) {
 		switch b := s[i]; {
@@ -216,11 +211,11 @@ func (c *citationFilter) plainLength(s string) int {
 	return len(s)
 }
 
-// mayOpen reports whether b may be the first byte of a marker's opening bracket.
+// mayOpen reports whether b may start a marker's opening bracket.
 func mayOpen(b byte) bool { return b == '[' || b == "【"[0] || b == "［"[0] }
 
-// isSpace reports whether b is white space to remove together with the marker after it. A space always is. A tab may
-// separate table cells, so it is removed only if all markers are.
+// isSpace reports whether b is white space that is removed with the marker after it. A tab may separate table cells, so
+// it is removed only if all markers are.
 func (c *citationFilter) isSpace(b byte) bool { return b == ' ' || b == '\t' && c.action == remove }
 
 func (c *citationFilter) isFragmentNumber(n int) bool { return n >= 1 && n <= c.fragments }
@@ -255,7 +250,7 @@ func (c *citationFilter) cite(out *strings.Builder, space, raw string, numbers [
 	}
 }
 
-// pass writes non-marker text to out and updates the filter's state.
+// pass writes text that isn't a marker and updates the filter's state.
 func (c *citationFilter) pass(out *strings.Builder, text string) {
 	if text == "" {
 		return
@@ -282,7 +277,7 @@ func opensMark(s string) bool {
 	return false
 }
 
-// markState says whether a text begins with a marker.
+// markState is the result of looking for a marker at the start of a text.
 type markState int
 
 const (
@@ -368,11 +363,11 @@ func parseMark(s string) (mark, markState) {
 	}
 }
 
-// sourceSuffix starts the suffix that some models add to the number: 【1†source】.
+// sourceSuffix starts a suffix that some models write after the number: 【1†source】.
 const sourceSuffix = "†"
 
-// labelAt returns the length of the label at the start of s, including its separator, or 0 if there is none. `open`
-// means that s is too short to decide.
+// labelAt returns the length of the label at the start of s, including its separator, or 0. open means that s is too
+// short to decide.
 func labelAt(s string) (length int, open bool) {
 	if strings.HasPrefix(s, "^") {
 		return 1, false
@@ -402,8 +397,8 @@ func appendRange(numbers []int, from, to int) []int {
 	return numbers
 }
 
-// separatorAt returns the length of the separator between two numbers in a marker, or 0. isRange means that the
-// separator is a dash, as in [1-3].
+// separatorAt returns the length of the separator between two numbers in a marker, or 0. isRange is true for a dash, as
+// in [1-3].
 func separatorAt(s string) (length int, isRange bool) {
 	for _, sep := range []string{",", ";", "&", "，", "、", "；"} {
 		if strings.HasPrefix(s, sep) {
@@ -418,8 +413,8 @@ func separatorAt(s string) (length int, isRange bool) {
 	return 0, false
 }
 
-// digitsAt parses a number in ASCII or full-width digits at the start of s. It returns the value and the number of
-// digits and bytes. It stops after one digit more than a marker may have.
+// digitsAt parses a number in ASCII or full-width digits at the start of s. It returns the value and the numbers of
+// digits and bytes. It reads at most one digit more than a marker may have.
 func digitsAt(s string) (value, digits, width int) {
 	for digits <= maxMarkDigits {
 		r, size := utf8.DecodeRuneInString(s[width:])

@@ -1,6 +1,6 @@
 // Package citation checks a model's text while it streams. It removes citations of fragments that were not in the
-// prompt, and breaks links and images that a document may have injected. It also distinguishes citation markers in
-// documents from subscripts in code. It imports no provider.
+// prompt and breaks links and images that a document may have injected. It can tell citation markers from subscripts in
+// code. It imports no provider.
 package citation
 
 import (
@@ -16,7 +16,7 @@ import (
 // Maximum size of a provider's answer in bytes.
 const maxAnswerBytes = 1 << 20
 
-// Delivery checks an answer's citations, and then its links, while it streams. It emits and collects the checked text.
+// Delivery checks a streamed answer's citations and links. It emits and collects the checked text.
 type Delivery struct {
 	fragments []domain.Fragment
 	stop      stopFilter         // applied to the provider's text first
@@ -37,12 +37,12 @@ type Gate interface {
 	Close() string
 }
 
-// Use inserts a gate. The provider's text passes through it before citations are checked and numbered.
+// Use inserts a gate, which sees the provider's text before citations are checked and numbered.
 func (d *Delivery) Use(g Gate) { d.gate = g }
 
-// NewDelivery returns a Delivery for the answer to a prompt. If the agent has no datastores, links are not checked,
-// because no document can have injected them. If it has datastores, links are checked even if the prompt has no
-// documents, because earlier answers may contain text from documents.
+// NewDelivery returns a Delivery for the answer to a prompt. It checks links unless the agent has no datastores, in
+// which case no document can have injected any. A prompt without documents isn't enough, because earlier answers may
+// contain text from documents.
 func NewDelivery(p chat.Prompt, emit func(string) error) *Delivery {
 	d := &Delivery{fragments: p.Fragments, stop: stopFilter{sequences: p.Params.Stop}, emit: emit}
 	if p.Params.ResponseFormat == nil {
@@ -57,7 +57,7 @@ func NewDelivery(p chat.Prompt, emit func(string) error) *Delivery {
 	return d
 }
 
-// Write processes more of the provider's text. It returns ErrStopped after a stop sequence.
+// Write processes more of the provider's text. At a stop sequence, it returns ErrStopped.
 func (d *Delivery) Write(piece string) error {
 	d.Begun = true
 	if d.Text.Len()+len(piece) > maxAnswerBytes {
@@ -111,8 +111,8 @@ func (d *Delivery) pass(text string) error {
 	return nil
 }
 
-// Sources returns the fragments cited so far, each with its number in the emitted text. If none is cited, Sources
-// returns the fragments that the text is based on.
+// Sources returns the fragments cited so far, each with its number in the emitted text, or, if none is cited, the
+// fragments that the text is based on.
 func (d *Delivery) Sources() []domain.Fragment {
 	if d.cites == nil {
 		return usedFragments(jsonTexts(d.Text.String()), d.fragments)
@@ -129,8 +129,8 @@ func (d *Delivery) Sources() []domain.Fragment {
 	return out
 }
 
-// jsonTexts returns the strings in a JSON value, one per paragraph, without field names. It returns an incomplete value
-// unchanged.
+// jsonTexts returns the strings in a JSON value, one per paragraph, without field names. An incomplete value is
+// returned unchanged.
 func jsonTexts(text string) string {
 	var value any
 	if json.Unmarshal([]byte(text), &value) != nil {

@@ -53,14 +53,14 @@ func TestEarlierAnswersLoseOnlyTheirOwnCitations(t *testing.T) {
 	}
 }
 
-// textParts are combined into texts. Some contain brackets, but none is a citation marker.
+// textParts are building blocks for texts without citation markers, some of them with brackets.
 var textParts = []string{
 	" ", "  ", "\n", "\n\n    ", "\t", "a", "the gate", "At dawn.", "x", "pages", "=", "`", "```\n", "~~~\n", "*", "(", ")", "!", "#", "-",
 	"[0,1]", "[0]", "items[0]", "m[0][0]", "[0-9]", "[a]", "[2024]", "[1.5]", "[-1]", "[x, 1]", "[ ]", "[[", "]]", "[", "]", "【", "】", "［", "］",
 	"2", "17", "1999", ",", ";", "–", "^", "†", "document", "größe", "水闸", "🎉", "\xff", "\xe3\x80", "\r\n",
 }
 
-// maybeMark matches everything that could be a citation marker, and some other text.
+// maybeMark matches everything that could be a citation marker, and more.
 var maybeMark = regexp.MustCompile(`(?s)[\[【［][^\[【［\]】］]{0,70}[0-9０-９][^\[【［\]】］]{0,70}[\]】］]`)
 
 // notMarks matches the textParts that look like citation markers.
@@ -99,7 +99,7 @@ func FuzzTextWithoutMarks(f *testing.F) {
 }
 
 // checkUnchanged checks that text without citation markers passes unchanged through Neutral, Remove, and a Delivery
-// that receives it in small parts.
+// that gets it piecemeal.
 func checkUnchanged(t *testing.T, in string, given int, next func(rest string) int) {
 	t.Helper()
 	for name, got := range map[string]string{"Neutral": Neutral(in), "Remove": Remove(in)} {

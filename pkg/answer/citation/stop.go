@@ -5,18 +5,17 @@ import (
 	"strings"
 )
 
-// ErrStopped is returned by Delivery.Write once the answer has reached a stop sequence. The answer is then complete,
-// and the provider doesn't need to send more.
+// ErrStopped is returned by Delivery.Write at a stop sequence. The answer is then complete, and the provider can stop.
 var ErrStopped = errors.New("the answer has reached a stop sequence")
 
-// stopFilter ends the answer before the first complete stop sequence, even if the sequence spans several writes. It
-// holds back text only while it may be the start of a sequence.
+// stopFilter ends the answer before the first complete stop sequence, even one that spans several writes. It holds back
+// text only while it may be the start of a sequence.
 type stopFilter struct {
 	sequences []string
 	pending   string // start of a sequence
 }
 
-// write processes more text. It returns what can be emitted, and whether a stop sequence has ended the answer.
+// write processes more text. It returns what can be emitted, and whether a stop sequence was found.
 func (s *stopFilter) write(piece string) (text string, stopped bool) {
 	text = s.pending + piece
 	begin, end := -1, len(text)+1

@@ -7,23 +7,21 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// How many bytes around brackets are examined to tell a subscript from a citation.
+// Number of bytes around brackets that decide between a subscript and a citation.
 const (
 	maxNameBytes  = 64 // before the brackets
 	followerBytes = 4  // after the brackets
 )
 
 var (
-	// arrayName matches names that are common for arrays in code but aren't English words: arr, argv, snake_case,
-	// $name.
+	// arrayName matches common names for arrays in code that aren't English words: arr, argv, snake_case, $name.
 	arrayName = regexp.MustCompile(`(?:^|[^\p{L}\p{M}\p{N}_$])(?:arr|argv|args|buf|cols|dict|elems|idx|lst|mat|nums|params|ptr|regs|str|tmp|tup|vals|vec|[a-z][0-9a-z]*_[0-9a-z_]*|\$[0-9A-Za-z_]+)$`)
 	// letterName matches a one-letter name, such as x, but not the s in "gate's".
 	letterName = regexp.MustCompile(`(?:^|[^\p{L}\p{M}\p{N}_$'’./-])[a-z]$`)
-	// callBefore matches a call whose result may be subscripted: split(",")[1]. It does not match the end of "text
-	// (note)", where a space precedes the parenthesis.
+	// callBefore matches a call whose result may be subscripted: split(",")[1]. The end of "text (note)" doesn't match,
+	// because of the space before the parenthesis.
 	callBefore = regexp.MustCompile(`[0-9A-Za-z_]\([^()]*\)$`)
-	// codeFollows matches what follows a subscript only in code: an assignment, a comparison, a field access, an
-	// increment.
+	// codeFollows matches what follows a subscript only in code: assignments, comparisons, field accesses, increments.
 	codeFollows = regexp.MustCompile(`^(?:\s?(?:[-+*/|&^%:]?=|[!<>]=)|\+\+|--|->|\.[a-z_]|\{|\[[A-Za-z'"])`)
 	// assigned matches text ending with an equals sign. A list of numbers after it is a value, not a citation: x = [5].
 	assigned = regexp.MustCompile(`=\s?$`)
@@ -32,8 +30,7 @@ var (
 // nameBefore matches the name before a bracket, such as arr in arr[2]. Digits alone, as in 1[2], are not a name.
 var nameBefore = regexp.MustCompile(`[A-Za-z_$][0-9A-Za-z_$]*$`)
 
-// isSubscript reports whether brackets between `before` and `after` are a subscript, as in arr[2], rather than a
-// citation.
+// isSubscript reports whether the brackets between before and after are a subscript, as in arr[2], and not a citation.
 func isSubscript(before, after string) bool {
 	if !isSubscriptPrefix(before) || strings.Contains(before[strings.LastIndexAny(before, " \t\n")+1:], "://") {
 		return false
@@ -52,7 +49,7 @@ var (
 	subscriptBefore = regexp.MustCompile(arrayPattern + `$`)
 )
 
-// learnArrays remembers the array names in the text: if items[0] occurs, items[1] counts as a subscript, too.
+// learnArrays remembers the text's array names: if items[0] occurs, items[1] is a subscript, too.
 func (c *citationFilter) learnArrays(text string) {
 	if !strings.Contains(text, "[") {
 		return
@@ -91,8 +88,8 @@ var intervalWords = wordset.Of(`
 // lastWord captures the last word before a bracket, without a full stop: "pp" in "see pp.".
 var lastWord = regexp.MustCompile(`([\p{L}'’]+)\.?$`)
 
-// numbersBelongToWord reports whether numbers in brackets belong to the last word in `before`, the text directly before
-// them, as in "pages [3-5]".
+// numbersBelongToWord reports whether bracketed numbers belong to the last word directly before them, as in "pages
+// [3-5]".
 func numbersBelongToWord(before string, m mark) bool {
 	if len(m.numbers) < 2 {
 		return false
@@ -105,16 +102,15 @@ func numbersBelongToWord(before string, m mark) bool {
 	return intervalWords[word] || m.ranged && rangedWords[word]
 }
 
-// isSubscriptPrefix reports whether `before` ends in a name or a call, so that brackets directly after it may be a
-// subscript.
+// isSubscriptPrefix reports whether before ends in a name or a call, which brackets may subscript.
 func isSubscriptPrefix(before string) bool {
 	return nameBefore.MatchString(before) || callBefore.MatchString(before)
 }
 
-// lastBytes returns as much of the end of the text as isSubscript examines.
+// lastBytes returns the end of the text, as much as isSubscript needs.
 func lastBytes(text string) string { return text[max(0, len(text)-maxNameBytes):] }
 
-// firstBytes returns as much of the start of the text as isSubscript examines.
+// firstBytes returns the start of the text, as much as isSubscript needs.
 func firstBytes(text string) string { return text[:min(followerBytes, len(text))] }
 
 // CodeTracker reads Markdown byte by byte and tracks which parts are code.
@@ -159,8 +155,8 @@ func (c *CodeTracker) track(b byte) {
 	}
 }
 
-// trackLine processes the start of a line: its indentation and any fence made of tildes. Tildes directly below a line
-// of text underline a heading and do not open a fence.
+// trackLine processes the start of a line: indentation, and a fence of tildes. Directly below a line of text, tildes
+// underline a heading instead of opening a fence.
 func (c *CodeTracker) trackLine(b byte) {
 	switch {
 	case b == '~' && (!c.inLine || c.tildes > 0):

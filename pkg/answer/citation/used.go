@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Conditions for counting a sentence as based on a fragment, and limits on the comparison.
+// When a sentence counts as based on a fragment, and limits on the comparison.
 const (
 	usedShare        = 0.6  // minimum share of the sentence's words found in the fragment, not counting function words
 	usedTerms        = 3    // a fragment must contain all words in a sentence with fewer words than this
@@ -16,9 +16,9 @@ const (
 	maxUsedBytes     = 2000 // per sentence
 )
 
-// usedFragments returns the fragments that an answer without citations is based on, in the order of `fragments`. A
-// sentence is based on the fragment that contains the largest share of its words, if that share is at least usedShare.
-// A sentence saying that the documents have no answer is based on none.
+// usedFragments returns the fragments that an answer without citations is based on, in their original order. A sentence
+// is based on the fragment with the largest share of its words, if that share is at least usedShare. A sentence saying
+// that the documents have no answer is based on none.
 func usedFragments(text string, fragments []domain.Fragment) []domain.Fragment {
 	if len(fragments) == 0 {
 		return nil

@@ -1,5 +1,5 @@
-// Package coverage measures how well fragments cover a query: the share of the query's content words they contain. The
-// followup and answer packages use it to compare search results and to detect searches that have found too little.
+// Package coverage measures which share of a query's content words fragments contain. The followup and answer packages
+// use it to compare search results and to detect searches that found too little.
 package coverage
 
 import (
@@ -18,14 +18,14 @@ import (
 const (
 	maxFragments = 10 // maximum number of fragments analysed
 
-	// Minimum length in characters of the shorter stem for two stems to be related. They are related if one begins with
-	// the other, as "weight" begins with "weigh".
+	// Minimum length in characters of the shorter of two related stems. Stems are related if one begins with the other,
+	// as "weight" begins with "weigh".
 	minCommonStem = 5
 	stemShare     = 0.8 // share of a word's weight that counts if only a related stem is found
 )
 
-// Page holds the best fragments in a search result. It determines a fragment's terms only when needed, because a user
-// is waiting and the first fragment usually covers the query. Page is not safe for concurrent use.
+// Page holds the best fragments in a search result. It analyses a fragment only when needed, because a user is waiting
+// and the first fragment usually covers the query. It is not safe for concurrent use.
 type Page struct {
 	fragments []domain.Fragment
 	detected  []analysis.Language // language of each fragment
@@ -52,8 +52,7 @@ func Read(found retrieve.Result) *Page {
 	return p
 }
 
-// termsOf returns the terms in the fragment with the given index. It first analyses this fragment and all earlier ones,
-// if necessary.
+// termsOf returns a fragment's terms, analysing it and all earlier ones first if necessary.
 func (p *Page) termsOf(fragment int) map[string]bool {
 	if fragment < len(p.terms) {
 		return p.terms[fragment]
@@ -95,9 +94,8 @@ type Words struct {
 	total   float64
 }
 
-// Words returns a text's content words: all except function words, question words, framing words, and words for which
-// `ignore` returns true. Rare words weigh most. A fragment that contains a synonym of a word contains a share of
-// analysis.SynonymWeight of the word.
+// Words returns a text's content words: all except function words, question words, framing words, and words that ignore
+// returns true for. Rare words weigh most. A synonym counts as analysis.SynonymWeight of the word.
 func (p *Page) Words(text string, ignore func(word string) bool) Words {
 	kept := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`?!.,;:"()«»“”„`, r) })
 	lang := language.Detect(text)
@@ -121,7 +119,7 @@ func (p *Page) Words(text string, ignore func(word string) bool) Words {
 	return out
 }
 
-// weight returns a term's weight. A term without a known weight weighs as much as the rarest one.
+// weight returns a term's weight. An unknown weight is that of the rarest term.
 func (p *Page) weight(t analysis.QueryTerm) float64 {
 	for _, f := range append([]string{t.Name}, t.Forms...) {
 		if w, ok := p.weights[f]; ok {
@@ -151,9 +149,8 @@ func (w Words) Without(others Words) Words {
 	return out
 }
 
-// Best returns the largest share of `words`, by weight, that any single fragment on the page contains. Unless `context`
-// is empty, it considers only fragments that contain at least the given share of `context`. It returns 0 if no fragment
-// is left or `words` is empty.
+// Best returns the largest share of words, by weight, that any single fragment contains. If context is not empty, only
+// fragments with at least the given share of it count. Best returns 0 if none do or words is empty.
 func (p *Page) Best(words, context Words, share float64) float64 {
 	best := 0.0
 	for i := range p.fragments {
@@ -175,7 +172,7 @@ func (p *Page) Covers(words Words, share float64) bool {
 	return false
 }
 
-// shareIn returns the share of the words, by weight, found among a fragment's terms.
+// shareIn returns the share of the words, by weight, that occur among a fragment's terms.
 func (w Words) shareIn(terms map[string]bool) float64 {
 	if w.total == 0 {
 		return 0
@@ -187,8 +184,8 @@ func (w Words) shareIn(terms map[string]bool) float64 {
 	return held / w.total
 }
 
-// matchDegree returns 1 if `terms` contains a form of the word t, analysis.SynonymWeight if it contains only a synonym,
-// stemShare if it contains only a related stem, and 0 otherwise.
+// matchDegree returns 1 if terms contains a form of the word, analysis.SynonymWeight for just a synonym, stemShare for
+// just a related stem, and 0 otherwise.
 func matchDegree(terms map[string]bool, t analysis.QueryTerm) float64 {
 	for _, f := range t.Forms {
 		if terms[f] {
@@ -211,8 +208,7 @@ func matchDegree(terms map[string]bool, t analysis.QueryTerm) float64 {
 	return 0
 }
 
-// isRelated reports whether the longer of two stems begins with the shorter one. The shorter one must have at least
-// minCommonStem characters.
+// isRelated reports whether one stem begins with the other, which must have at least minCommonStem characters.
 func isRelated(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a

@@ -87,7 +87,7 @@ func TestFragmentsAfterTheOneThatCoversTheQueryAreNotAnalysed(t *testing.T) {
 	}
 }
 
-// BenchmarkCovers reads ten fragments of typical length, of which the first covers the query.
+// BenchmarkCovers uses ten fragments of typical length; the first one covers the query.
 func BenchmarkCovers(b *testing.B) {
 	var found retrieve.Result
 	for i := range 10 {

@@ -45,8 +45,8 @@ type Highlight struct {
 	Start int `json:"start"`
 }
 
-// Sentences converts an answer's sentences to the public format. `text` is the answer as the caller receives it. If the
-// caller disconnected early, `text` is incomplete, and sentences beyond its end are omitted.
+// Sentences converts an answer's sentences to the public format. text is the answer as the caller received it. If the
+// caller disconnected early, sentences beyond the end of text are omitted.
 func Sentences(text string, sources []domain.Fragment, sentences []domain.AnswerSentence) []Sentence {
 	count := characterCounter{text: text}
 	out := make([]Sentence, 0, len(sentences))
@@ -101,7 +101,7 @@ func Highlights(source domain.Fragment) []Highlight {
 	return out
 }
 
-// Unsupported returns the texts of sentences marked as unsupported, in order. `text` is the answer.
+// Unsupported returns the unsupported sentences of an answer, in order.
 func Unsupported(text string, sentences []domain.AnswerSentence) []string {
 	var out []string
 	for _, s := range sentences {
@@ -112,8 +112,7 @@ func Unsupported(text string, sentences []domain.AnswerSentence) []string {
 	return out
 }
 
-// characterCounter converts positions in a text from bytes to characters. Converting ascending positions takes linear
-// time in total.
+// characterCounter converts byte positions in a text to characters. Ascending positions take linear time in total.
 type characterCounter struct {
 	text              string
 	bytes, characters int
