@@ -15,19 +15,19 @@ const (
 	maxCodeCharacters = 2000
 )
 
-// stretch is a section of a fragment's text: a fenced code block, or the text between two of them.
+// stretch is a fenced code block in a fragment, or the text between two of them.
 type stretch struct {
 	text string
 	code bool
 	lang string
 }
 
-// fenceLine matches a line that opens or closes a code block, with the language name if any. Tilde fences are not
-// supported, because tildes more often underline headings.
+// fenceLine matches a line that opens or closes a code block, along with any language name. It ignores tildes, which
+// more often underline headings.
 var fenceLine = regexp.MustCompile("^ {0,3}(```+)[ \t]*([a-zA-Z0-9_+#.-]*)[^`]*$")
 
 // splitAtFences splits a fragment's text at its code fences. A fragment may start or end inside code. If the number of
-// fences is odd and the first one names no language, that fence closes a block that started before the fragment.
+// fences is odd and the first one names no language, the fragment started inside code.
 func splitAtFences(text string) []stretch {
 	lines := strings.Split(text, "\n")
 	fences, first := 0, ""
@@ -72,8 +72,8 @@ func splitAtFences(text string) []stretch {
 var codeSigns = regexp.MustCompile(`^(?:\$ |# ?!|#include\b|def |func |class |import \w+$|from \w+ import |return\b|const |let |var |public |private |if .*:$|for .*:$|SELECT |INSERT |UPDATE |sudo |pip3? |npm |npx |yarn |git |docker |kubectl |helm |go (?:run|build|install|test|get|mod) |make \w+$|cargo |brew |apt(?:-get)? |curl |wget |cp |mv |mkdir |chmod |ssh |python3? |bash |systemctl |</?\w+[ >])|` +
 	` --?[a-zA-Z][\w-]*|[{;]$|^[})\]]+[;,]?$|\w\([^ )]*\)|=>|->|::|&&| \| | \|\| |^[\w.\[\]"']+ ?:?= ?\S|^ {2,}\S+:`)
 
-// looksLikeCode reports whether a paragraph without fences is code: no line ends like a sentence, and at least half of
-// the lines contain something typical of code (see codeSigns).
+// looksLikeCode reports whether an unfenced paragraph is code: no line ends like a sentence, and at least half of the
+// lines match codeSigns.
 func looksLikeCode(text string) bool {
 	if strings.Contains(text, "\t") && !strings.HasPrefix(text, "\t") {
 		return false // a table
@@ -95,7 +95,7 @@ func looksLikeCode(text string) bool {
 	return lines > 0 && signs*2 >= lines
 }
 
-// firstCode returns as much of a code block as the limits allow, and whether it was truncated.
+// firstCode returns the start of a code block, up to the limits, and whether it was truncated.
 func firstCode(code string) (text string, cut bool) {
 	var out []string
 	length := 0
@@ -110,7 +110,7 @@ func firstCode(code string) (text string, cut bool) {
 	return strings.TrimRight(strings.Join(out, "\n"), "\n"), false
 }
 
-// backticks matches runs of backticks, because they could close a code block.
+// backticks matches runs of backticks, which could close a code block.
 var backticks = regexp.MustCompile("`+")
 
 // block puts code between fences that its content cannot close.

@@ -7,9 +7,9 @@ import (
 	"github.com/sluice/sluice/pkg/answer/language"
 )
 
-// concepts are common words in questions and column names in all supported languages, one concept per line. Words on
-// the same line count as related. Word vectors would relate few of them, and none across languages. Words with other
-// common meanings are omitted.
+// concepts are common words in questions and column names in all supported languages, one concept per line. Words on a
+// line are related. Word vectors would relate few of them, and none across languages. Words with other common meanings
+// are omitted.
 const concepts = `
 	price prices cost costs kostet kosten preis preise prix coût coûte coûtent tarif precio precios cuesta cuestan prezzo costa preço custa prijs цена стоит стоимость
 	stock inventory lager lagerbestand bestand vorrätig existencias magazzino giacenza estoque voorraad склад
@@ -37,7 +37,7 @@ const concepts = `
 	address anschrift adresse dirección indirizzo endereço адрес
 `
 
-// conceptsOf maps each word to the indices of its concepts; conceptWords lists each concept's words.
+// conceptsOf maps each word to the indices of its concepts; conceptWords is indexed by concept.
 var conceptsOf, conceptWords = func() (map[string][]int, [][]string) {
 	of := make(map[string][]int)
 	var words [][]string
@@ -51,8 +51,8 @@ var conceptsOf, conceptWords = func() (map[string][]int, [][]string) {
 	return of, words
 }()
 
-// addConcepts adds related words to the question's terms. If a term belongs to a concept, it adds the concept's other
-// words, as index terms in the fragments' languages. Like addKin, it adds no words for names.
+// addConcepts extends the question's terms with the other words of their concepts, as index terms in the fragments'
+// languages. Like addKin, it adds nothing to names.
 func (q *question) addConcepts(asked string, langs []analysis.Language) {
 	for _, w := range language.Words(asked) {
 		of := conceptsOf[w]
@@ -74,7 +74,7 @@ func (q *question) addConcepts(asked string, langs []analysis.Language) {
 	}
 }
 
-// termsIn reports, for each term, whether `words` contains a form of it.
+// termsIn reports for each term whether one of its forms is among the words.
 func termsIn(terms []analysis.QueryTerm, words []string) []bool {
 	forms := make(map[string]bool)
 	for _, w := range words {

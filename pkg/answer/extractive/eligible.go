@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/answer/language"
 )
 
-// withoutNames returns the topics that are not names, or all topics if all of them are.
+// withoutNames returns the topics except names, or all topics if all of them are names.
 func (q question) withoutNames(about topics) topics {
 	out := make(topics, len(about))
 	any := false
@@ -24,12 +24,11 @@ func (q question) withoutNames(about topics) topics {
 	return out
 }
 
-// If no page contains certain topics that together have this share of the total topic weight, not counting names and
-// dispensable words, the documents do not answer the question.
+// If the topics that no page contains have this share of the total topic weight, not counting names and dispensable
+// words, the documents do not answer the question.
 const unheardShare = 0.25
 
-// lacksSubject reports whether the document containing pages[at] lacks what the question is about. It returns true in
-// each of these cases:
+// lacksSubject reports whether the document with pages[at] lacks what the question is about:
 //
 //   - The document does not mention the month named in the question.
 //   - The document mentions none of the names in the question.
@@ -38,8 +37,8 @@ const unheardShare = 0.25
 //   - The topics that no page contains have at least unheardShare of the total topic weight, not counting names and
 //     dispensable words.
 //
-// In prose, only the month is checked, because prose often says the same in other words. If the question asks for a
-// price or the like, prose is checked in full, too.
+// In prose, only the month is checked, because prose often says the same in other words. But if the question asks for a
+// value such as a price, prose is checked in full, too.
 func (q question) lacksSubject(pages []page, at int, about topics) bool {
 	if q.few || q.unspaced || len(q.options) > 0 {
 		return false
@@ -82,8 +81,8 @@ func (q question) lacksSubject(pages []page, at int, about topics) bool {
 	})
 }
 
-// namesShareRow reports whether a line of the page, with its headings, contains all of the question's names. It returns
-// true if the page has no table rows.
+// namesShareRow reports whether a line on the page, together with its headings, contains all of the question's names. A
+// page without table rows passes.
 func (q question) namesShareRow(p page, about topics) bool {
 	named := make([]bool, len(about))
 	for i := range about {
@@ -93,9 +92,9 @@ func (q question) namesShareRow(p page, about topics) bool {
 		slices.ContainsFunc(p.lines, func(l line) bool { return q.containsAll(named, l.own, p.title) })
 }
 
-// dispensable marks the terms that an answer may lack: those outside the question's noun phrases, most of which are
-// verbs, and nouns of which the pages contain a modifier. In "When do I have to settle the bar bill?", "settle" is
-// dispensable, and "bill" if the pages mention a bar. If the question's noun phrases are unknown, no term is.
+// dispensable marks the terms that an answer may lack: those outside the question's noun phrases, which are mostly
+// verbs, and nouns with a modifier that the pages contain. In "When do I have to settle the bar bill?", "settle" is
+// dispensable, and so is "bill" if the pages mention a bar. If the noun phrases are unknown, no term is dispensable.
 func (q question) dispensable(pages []page) []bool {
 	out := make([]bool, len(q.terms))
 	phrases, known := language.NounPhrases(q.text)
@@ -127,8 +126,8 @@ func (q question) isMentioned(i int, pages []page) bool {
 	return slices.ContainsFunc(pages, func(p page) bool { return q.matchDegree(p.own, i)+q.matchDegree(p.title, i) > 0 })
 }
 
-// isEligible reports whether a page may answer the question. It must contain the numbers, codes and options named in
-// the question, and a value of the requested kind.
+// isEligible reports whether a page may answer the question. It must contain the question's numbers, codes and options,
+// and a value of the requested kind.
 func (q question) isEligible(p page, about topics) bool {
 	if !containsOption(p.fragment, q.options) || !containsCodes(p.fragment, q.codes) {
 		return false
@@ -150,8 +149,8 @@ func (q question) isEligible(p page, about topics) bool {
 	return true
 }
 
-// hasValue reports whether a page contains a value of the requested kind. A number with two decimals also counts as a
-// price, because receipts often omit the currency.
+// hasValue reports whether a page contains a value of the requested kind. Receipts often omit the currency, so a number
+// with two decimals counts as a price.
 func (q question) hasValue(p page) bool {
 	return q.wants.isIn(p.fragment.Text) || q.wants == wantMoney && amount.MatchString(p.fragment.Text)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// evidence holds the features that indicate whether a sentence is the answer: how many of the question's words it
-// contains, weighted by rarity, and how well its fragment matched.
+// evidence holds the features that show whether a sentence is the answer: which of the question's words it contains,
+// weighted by rarity, and how well its fragment matched.
 type evidence struct {
 	own    float64 // share of the question's words that are in the sentence itself or a heading
 	before float64 // share that is only in the previous sentence, which often names the subject
@@ -22,8 +22,8 @@ type evidence struct {
 	certain bool // whether it is the row with the code named in the question
 }
 
-// Weights of the evidence, fitted to questions in ten languages so that the sentence with the answer scores above its
-// fragments' other sentences. Only their ratios matter. docs/answers.md reports the results on held-out questions.
+// Weights of the evidence, of which only the ratios matter. They were fitted to questions in ten languages, so that the
+// sentence with the answer scores highest in its fragment. docs/answers.md reports the results on held-out questions.
 const (
 	ownWeight    = 6.0
 	beforeWeight = 1.5
@@ -44,9 +44,9 @@ func (e evidence) total() float64 {
 	return sum
 }
 
-// Weights for a classifier that decides whether the documents answer a question. They were fitted to questions about
-// documents that answer them and documents that do not, including near misses; see docs/history/answers.md. The weighted
-// sum is the log odds of an answer.
+// Weights for a classifier that decides whether the documents answer a question. The weighted sum is the log odds of an
+// answer. They were fitted to questions about documents with and without the answer, including near misses; see
+// docs/history/answers.md.
 const (
 	answeredBase  = -6.0
 	answeredCover = 6.1  // share of the topics in the best fragment
@@ -63,10 +63,10 @@ const (
 	maxAhead        = 0.3 // maximum lead assumed for the best fragment if only one was found
 )
 
-// lead holds the highest relevance of a fragment and the lead over the second highest.
+// lead is the best fragment's relevance and its lead over the second best.
 type lead struct{ best, ahead float64 }
 
-// leadOf returns the lead of the best of the fragments. There must be at least one.
+// leadOf returns the best fragment's lead. There must be at least one fragment.
 func leadOf(fragments []domain.Fragment, scores []chat.FragmentScores) lead {
 	relevances := make([]float64, len(fragments))
 	for i, f := range fragments {
@@ -83,7 +83,7 @@ func leadOf(fragments []domain.Fragment, scores []chat.FragmentScores) lead {
 	return lead{best, best - relevances[1]}
 }
 
-// isAnswered reports whether the pages are likely to answer the question. The quotes are those that would answer it.
+// isAnswered reports whether the pages are likely to answer the question, with these quotes.
 func (q question) isAnswered(pages []page, quotes []sentence, found lead, state partState) bool {
 	about := q.topicsOf("")
 	at, _ := q.best(pages, about)

@@ -20,15 +20,14 @@ import (
 	syntax "github.com/sluice/sluice/pkg/question"
 )
 
-// Provider answers without a language model: it quotes the sentences that answer the question, marks them as
-// quotations, and cites their sources. It ranks sentences by the words they share with the question, weighted by
-// rarity, and by their fragment's score.
+// Provider answers without a language model. It quotes and cites the sentences that answer the question. It ranks
+// sentences by the words they share with the question, weighted by rarity, and by their fragment's score.
 type Provider struct {
 	words WordVectors
 }
 
-// New returns the built-in provider. If `words` is nil, a text matches only if it contains the question's own words;
-// otherwise words with related meanings match, too.
+// New returns the built-in provider. With word vectors, related words match as well; if words is nil, only the
+// question's own words match.
 func New(words WordVectors) *Provider { return &Provider{words: words} }
 
 // Limits on an extractive answer.
@@ -39,17 +38,17 @@ const (
 )
 
 const (
-	// How much less than the best sentence a quoted sentence may score.
+	// Quoted sentences may score this much less than the best one.
 	nearBest = 2.5
-	// Sentences sharing more than this fraction of their words count as repetitions.
+	// A sentence that shares more than this fraction of its words is a repetition.
 	sameTerms = 0.7
-	// If the best quotation is a row or entry, another row or entry is quoted only if its share of the question's words
-	// is at least this fraction of the best one's.
+	// If the best quotation is a row or entry, others are quoted only if their share of the question's words is at
+	// least this fraction of its share.
 	sameThing = 0.95
 )
 
-// Complete implements chat.Provider. It reports no token counts. MaxTokens limits the quotations, but the first
-// sentence is always quoted.
+// Complete implements chat.Provider. It reports no tokens. MaxTokens limits the quotations, but the first sentence is
+// always quoted.
 func (e *Provider) Complete(ctx context.Context, p chat.Prompt, emit func(text string) error) (chat.Completion, error) {
 	p.Question = language.WithoutClientText(p.Question)
 	say := phrases(language.PhrasesFor(p.Question, p.Earlier, p.Fragments))
@@ -78,15 +77,15 @@ func (e *Provider) Complete(ctx context.Context, p chat.Prompt, emit func(text s
 	return chat.Completion{}, nil
 }
 
-// finding is an answer's content. Each of its pieces is a function that formats one piece using a language's phrases.
-// fragments are the quoted fragments.
+// finding is an answer's content, with the fragments it quotes. Each piece is a function that formats it with a
+// language's phrases.
 type finding struct {
 	pieces    []func(phrases) string
 	fragments []domain.Fragment
 }
 
-// find selects what to quote. If the question has several parts, it looks for an answer to each of them, and says which
-// of them remain unanswered.
+// find selects what to quote. If the question has several parts, it tries to answer each of them and says which ones
+// remain unanswered.
 func (e *Provider) find(ctx context.Context, p chat.Prompt, say phrases) (out finding, err error) {
 	p.Fragments = p.Fragments[:min(len(p.Fragments), maxReadFragments)]
 	pages := pagesOf(p.Fragments)
@@ -101,7 +100,7 @@ func (e *Provider) find(ctx context.Context, p chat.Prompt, say phrases) (out fi
 	}
 	answers, read := make([]selection, len(parts)), make([]bool, len(parts))
 	answered := 0
-	// If one part is answered, the documents are probably about the question. The other parts are then tried again, with
+	// Once one part is answered, the documents are probably about the question, so the other parts are retried with
 	// less strict checks.
 	for _, state := range []partState{firstPart, furtherPart} {
 		if state == furtherPart && answered == 0 {
@@ -135,8 +134,8 @@ func (e *Provider) find(ctx context.Context, p chat.Prompt, say phrases) (out fi
 	return out, nil
 }
 
-// partPrompt returns the prompt for the i-th of n parts of a question. Its search query begins with the same words from
-// earlier questions, if any. The scores of its fragments are those of the search for this part, if there was one.
+// partPrompt returns the prompt for the i-th of n parts of a question. Any words from earlier questions are added to
+// its search query, too. The fragments have their scores from the search for this part, if there was one.
 func partPrompt(p chat.Prompt, part syntax.Part, i, n int) chat.Prompt {
 	earlier, ok := strings.CutSuffix(p.Search, p.Question)
 	if !ok {
@@ -154,8 +153,7 @@ func partPrompt(p chat.Prompt, part syntax.Part, i, n int) chat.Prompt {
 	return p
 }
 
-// unansweredNotes returns a piece for each unanswered part of the question. In the given language's phrases, it says
-// that the documents do not answer this part.
+// unansweredNotes returns one piece per unanswered part, saying that the documents do not answer it.
 func unansweredNotes(unanswered []string) []func(phrases) string {
 	var out []func(phrases) string
 	for _, part := range unanswered {
@@ -166,7 +164,7 @@ func unansweredNotes(unanswered []string) []func(phrases) string {
 	return out
 }
 
-// selection holds the quotations that answer a question or a part of it: passages and single sentences.
+// selection holds the passages and sentences to quote for a question or a part of one.
 type selection struct {
 	passages []passage
 	quotes   []sentence
@@ -185,7 +183,7 @@ func (s selection) tokens(pages []page) (n int) {
 	return n
 }
 
-// partState says whether a question is part of another one.
+// partState says whether a question is part of a larger one.
 type partState int
 
 const (
@@ -194,10 +192,9 @@ const (
 	furtherPart             // another part is answered
 )
 
-// findAnswer selects what to quote in answer to a question that asks for one thing, or to one part of a question. It
-// selects nothing if the fragments are unlikely to answer the question. If there are sentences that are likely to be the
-// answer, it selects them, in context if they are short. Otherwise it selects the passage that contains the largest
-// share of the question's topics.
+// findAnswer selects what to quote for a question with a single part, or for one part. It selects nothing if the
+// fragments are unlikely to contain the answer. Sentences that are likely to be the answer are selected, in context if
+// they are short. If there are none, it selects the passage with the largest share of the question's topics.
 func (e *Provider) findAnswer(ctx context.Context, p chat.Prompt, pages []page, tokens int, state partState) (out selection, err error) {
 	q, err := e.analyse(ctx, p, p.Fragments)
 	if err != nil || len(pages) == 0 {
@@ -225,8 +222,8 @@ func (e *Provider) findAnswer(ctx context.Context, p chat.Prompt, pages []page, 
 	return out, nil
 }
 
-// inContext returns a selection with the quotes. If they are short and the best one is prose that lacks some of the
-// topics, it is replaced by the passage around it, with at most the given number of characters.
+// inContext returns a selection with the quotes. If they are short and the best one is prose that lacks some topics, it
+// is replaced by the passage around it, up to a number of characters.
 func (q question) inContext(quotes []sentence, pages []page, characters int) selection {
 	best := slices.MaxFunc(quotes, func(a, b sentence) int { return cmp.Compare(a.score, b.score) })
 	length := 0
@@ -245,11 +242,11 @@ func (q question) inContext(quotes []sentence, pages []page, characters int) sel
 	})}
 }
 
-// Estimated characters per token, for converting a token limit into a passage length.
+// Estimate for converting a token limit into a passage length.
 const charactersPerToken = 3
 
-// withoutRepetitions merges overlapping passages of different parts' selections into the first of them, and removes
-// sentences that are quoted already.
+// withoutRepetitions merges passages that overlap between parts into the first one and removes sentences that are
+// already quoted.
 func withoutRepetitions(parts []selection, pages []page) {
 	var sentences []sentence
 	for merged := true; merged; { // a merged passage may adjoin further ones
@@ -304,8 +301,8 @@ func findingOf(parts []selection, pages []page) (out finding) {
 	return out
 }
 
-// quotesAnswer reports whether the quotations answer the question without the text around them. Any of these is enough:
-// a quotation with most of the topics, a block of program code, or a table row about the thing named in the question.
+// quotesAnswer reports whether the quotations answer the question without their context. One is enough if it contains
+// most of the topics, is a block of code, or is a table row about the thing named in the question.
 func (q question) quotesAnswer(quotes []sentence, pages []page, about topics) bool {
 	for _, s := range quotes {
 		if s.kind == partRow && isForm(strings.Split(columnsOf(s.text), "\n")) {
@@ -329,8 +326,8 @@ func (q question) quotesAnswer(quotes []sentence, pages []page, about topics) bo
 	return false
 }
 
-// quotesOutside returns the quotes to show in addition to a passage: those that lie outside it and may also answer the
-// question. `tokens` limits the total length of these quotes.
+// quotesOutside returns quotes to show along with a passage: those that lie outside it and may also answer the
+// question. tokens limits their total length.
 func (q question) quotesOutside(quotes []sentence, in passage, pages []page, tokens int) []sentence {
 	about := q.topicsOf("")
 	return slices.DeleteFunc(quotes, func(s sentence) bool {
@@ -345,9 +342,8 @@ func (q question) quotesOutside(quotes []sentence, in passage, pages []page, tok
 	})
 }
 
-// hasDistinctiveTopic reports whether a sentence contains a topic that is neither a name nor in the headings. A
-// sentence that only repeats a company's name, for example, answers nothing. If all topics are names or in the
-// headings, any topic is enough.
+// hasDistinctiveTopic reports whether a sentence contains a topic that is neither a name nor in the headings, because
+// just repeating a company's name, for example, answers nothing. If there are no such topics, any topic will do.
 func (q question) hasDistinctiveTopic(s sentence, pages []page, about topics) bool {
 	return q.coverageOf(q.distinctive(pages[s.fragment], about), s.said) > 0
 }
@@ -363,8 +359,8 @@ func (e *Provider) analyse(ctx context.Context, p chat.Prompt, fragments []domai
 	return q, nil
 }
 
-// bestScore returns the highest score of a page. That is the first page's for the whole question, but it may be another
-// page's for a part of the question.
+// bestScore returns the best page's score. For the whole question, that is the first page, but for a part it may be
+// another.
 func bestScore(pages []page) (best float64) {
 	for _, p := range pages {
 		best = max(best, p.fragment.Score)
@@ -372,8 +368,8 @@ func bestScore(pages []page) (best float64) {
 	return best
 }
 
-// sentences returns the sentences on the pages that may answer the question, with their scores. If a document lacks the
-// question's topics, it returns only rows identified by the question.
+// sentences returns the pages' sentences that may answer the question, with scores. If a document lacks the topics,
+// only rows identified by the question are included.
 func (q question) sentences(pages []page) []sentence {
 	var out []sentence
 	about, best := q.topicsOf(""), bestScore(pages)
@@ -394,10 +390,10 @@ func isQuestion(text string) bool {
 	return strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？") || strings.HasSuffix(text, "؟")
 }
 
-// titleOf returns the headings and the datasource name, because they may name a fragment's subject.
+// titleOf returns the headings and the datasource name, which may name a fragment's subject.
 func titleOf(f domain.Fragment) string {
 	return rowRange.ReplaceAllString(f.Heading, "") + "\n" + f.DatasourceName
 }
 
-// rowRange matches the row numbers in the heading of a partial table. They are not in the document itself.
+// rowRange matches the row numbers in a partial table's heading, which are not in the document itself.
 var rowRange = regexp.MustCompile(`\brows \d+ to \d+$`)

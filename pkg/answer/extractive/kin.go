@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-// WordVectors embeds words, so that a question with "heavy" matches a sentence with "weighs".
+// WordVectors embeds words, so that "heavy" in a question matches "weighs" in a sentence.
 type WordVectors interface {
 	Embed(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error)
 }
@@ -24,14 +24,13 @@ const (
 	minKinLetters = 3
 	maxKinWords   = 2000 // maximum number of words compared from the fragments
 
-	// Maximum number of related words per word; above it, none are added. An unknown word is close to every word in its
-	// script (the vectors know few words outside Latin script), and so exceeds this limit.
+	// If a word has more related words than this, none are added. The vectors know few words outside Latin script, and
+	// an unknown word is close to every other word in its script.
 	maxKin = 10
 )
 
-// addKin looks in the fragments for words related to the question's words and adds their index terms to the question's
-// terms. It adds none for names, because a related name belongs to another product or person, and none for words from
-// earlier questions.
+// addKin adds related words from the fragments, as index terms, to the question's terms. Names get none, because a
+// similar name belongs to another product or person, and neither do words from earlier questions.
 func (q *question) addKin(ctx context.Context, vectors WordVectors, asked string, fragments []domain.Fragment) error {
 	var words []string
 	var of []int // index of each word's term

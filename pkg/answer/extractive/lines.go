@@ -11,13 +11,13 @@ import (
 	"github.com/sluice/sluice/pkg/chunk"
 )
 
-// Limits on the text added to a sentence ending in a colon.
+// Limits on the text quoted after a colon.
 const (
 	maxTakenLines      = 8
 	maxTakenCharacters = 400
 )
 
-// Minimum length in characters of a line of wrapped prose. Shorter lines are treated as code, list entries or verse.
+// Shorter lines, in characters, are not wrapped prose but code, list entries or verse.
 const shortLine = 40
 
 // Markup that a browser would fetch or follow, and its replacement in quotations.
@@ -54,8 +54,8 @@ func paragraph(text string) []part {
 	return out
 }
 
-// wholeSentences returns the sentences in a paragraph. A full stop without a space after it, as in an address or a
-// name, does not end a sentence.
+// wholeSentences splits a paragraph into sentences. A full stop ends a sentence only before a space, unlike those in
+// addresses and names.
 func wholeSentences(part string) []analysis.Span {
 	var out []analysis.Span
 	for _, s := range chunk.Sentences(part) {
@@ -69,8 +69,8 @@ func wholeSentences(part string) []analysis.Span {
 	return out
 }
 
-// unwrapped joins lines of wrapped prose. A line is joined to the previous one if it starts in lower case, or if the
-// previous one is long or ends with a full stop. List entries stay on their own lines.
+// unwrapped joins the lines of wrapped prose: a line is joined to the previous one if it starts in lower case, or if
+// the previous one is long or ends with a full stop. List entries keep their own lines.
 func unwrapped(part string) string {
 	var out strings.Builder
 	before := ""
@@ -94,7 +94,7 @@ func unwrapped(part string) string {
 	return out.String()
 }
 
-// hasSeparateLines reports whether each line in a paragraph stands alone, unlike wrapped prose.
+// hasSeparateLines reports whether each line in a paragraph stands alone, as opposed to wrapped prose.
 func hasSeparateLines(part string) bool {
 	if strings.Contains(part, "\t") {
 		return true
@@ -146,7 +146,7 @@ func isHeading(part string) bool {
 		!strings.ContainsAny(part, ".;!?=(){}[]<>$_/")
 }
 
-// firstLines returns the first lines of the text after a colon, up to the limits on such text.
+// firstLines returns the first lines after a colon, up to the limits.
 func firstLines(text string) string {
 	var out []string
 	length := 0

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// evidenceOf computes how well the question's words match part of a fragment. `own` are the words in that part,
-// `before` those in the previous sentence, and `heading` those in all headings above it.
+// evidenceOf computes how well part of a fragment matches the question. own is its wording, before that of the previous
+// sentence, and heading that of all headings above it.
 func (q question) evidenceOf(own, before, heading wording) (e evidence) {
 	for i, w := range q.weights {
 		w /= q.total
@@ -29,8 +29,8 @@ func (q question) evidenceOf(own, before, heading wording) (e evidence) {
 	return e
 }
 
-// lacksNames returns the share of the question's names missing from a fragment, negated. `coded` means that one of them
-// is a number or code. Such a fragment is about another model, year or version, and does not answer the question.
+// lacksNames returns the negated share of the question's names that a fragment lacks. coded means that a number or code
+// is among them. The fragment is then about another model, year or version and does not answer the question.
 func (q question) lacksNames(whole, heading wording) (share float64, coded bool) {
 	names, lacking := 0.0, 0.0
 	for i, name := range q.names {
@@ -49,17 +49,16 @@ func (q question) lacksNames(whole, heading wording) (share float64, coded bool)
 	return -lacking / names, coded
 }
 
-// A row with all names from the question must also contain at least this share of the question's other words; see
-// question.identifies.
+// Minimum share of the question's other words in a row with all of its names; see question.identifies.
 const halfHeld = 0.5
 
-// Share of the question's words, not counting names, above which a text doesn't have to contain the rarest one; see
+// A text with this share of the question's words, names aside, doesn't have to contain the rarest one; see
 // question.isAboutSubject.
 const nearlyAll = 0.75
 
 // isAboutSubject reports whether a row, an entry or a code block is about the question's subject. All of the question's
-// names must occur in it, its heading or the previous sentence, which often announces code. The rarest of the other
-// words must occur there, too, unless the text and its heading contain nearly all of these words.
+// names must be in it, its heading or the previous sentence, which often announces code. So must the rarest other word,
+// unless the text and its heading contain nearly all of these words.
 func (q question) isAboutSubject(own, before, heading wording) bool {
 	if q.unspaced { // terms are pairs of characters, many of which are not words, so none can be required
 		return true
@@ -67,8 +66,8 @@ func (q question) isAboutSubject(own, before, heading wording) bool {
 	return q.containsAll(q.names, own, before, heading) && (q.containsAll(q.rarest, own, before, heading) || q.share(own, heading) >= nearlyAll)
 }
 
-// share returns the share of the question's words, except names, that `own` contains, by weight. Words only in
-// `heading` count less.
+// share returns the weighted share of the question's words, except names, in own. Words that are only in heading count
+// less.
 func (q question) share(own, heading wording) float64 {
 	held, total := 0.0, 0.0
 	for i, w := range q.weights {
@@ -85,13 +84,13 @@ func (q question) share(own, heading wording) float64 {
 }
 
 // identifies reports whether a row is about the thing named in the question and contains the requested information. The
-// row must contain all names from the question. In addition:
+// row must contain all names from the question, and:
 //
-//   - If none of the names is a code, the row must contain half of the question's other words. It must also have a
-//     column named by one of the other words, or contain a value of the requested kind.
-//   - If one of the names is a code, half of the other words are enough.
-//   - If one of the names is a code and the row is not in the question's language, the other words cannot match. The
-//     code is then enough, unless the question asks for a kind of value that the row lacks.
+//   - If no name is a code, half of the question's other words, along with a column named by one of them or a value
+//     of the requested kind.
+//   - If a name is a code, half of the other words.
+//   - If a name is a code and the row is not in the question's language, so that the other words can't match, just a
+//     value of the requested kind, if the question asks for one.
 func (q question) identifies(p part, own wording, lang analysis.Language) bool {
 	if p.kind != partRow || !q.containsAll(q.names, own) {
 		return false
@@ -118,7 +117,7 @@ func (q question) identifies(p part, own wording, lang analysis.Language) bool {
 	return most || foreign && (q.wants == wantAny || own.value)
 }
 
-// containsAll reports whether each of the question's marked terms occurs in at least one of the texts.
+// containsAll reports whether each marked term occurs in at least one of the texts.
 func (q question) containsAll(marked []bool, texts ...wording) bool {
 	for i, is := range marked {
 		if is && !slices.ContainsFunc(texts, func(t wording) bool { return q.matchDegree(t, i) > 0 }) {
@@ -128,9 +127,9 @@ func (q question) containsAll(marked []bool, texts ...wording) bool {
 	return true
 }
 
-// matchDegree returns the degree to which t contains the question's i-th term: 1 for the term itself, kinShare for
-// another form of the word, a related word or a value of the kind the term asks for, analysis.SynonymWeight for a
-// synonym from the datastore's settings, and 0 otherwise.
+// matchDegree returns how well t matches the question's i-th term: 1 for the term itself, kinShare for an inflected
+// form, a related word or a value of the kind it asks for, analysis.SynonymWeight for a synonym from the datastore's
+// settings, and 0 otherwise.
 func (q question) matchDegree(t wording, i int) float64 {
 	if len(occurrences(t.at, q.terms[i])) > 0 {
 		return 1
@@ -152,14 +151,13 @@ func (q question) matchDegree(t wording, i int) float64 {
 	return 0
 }
 
-// Bounds on stems that count as forms of the same word. The stemmers leave some endings, such as those of Russian
-// surnames.
+// When stems count as forms of the same word. Stemmers leave some endings, such as those of Russian surnames.
 const (
 	minStem   = 5 // minimum number of characters that the stems have in common
 	maxEnding = 2 // maximum number of further characters of the longer stem
 )
 
-// isInflected reports whether one of the stems in `forms` differs from a term of the text only in its ending.
+// isInflected reports whether a term of the text differs from one of the stems only in its ending.
 func isInflected(forms []string, at map[string][]int) bool {
 	for _, f := range forms {
 		if utf8.RuneCountInString(f) < minStem || strings.ContainsFunc(f, unicode.IsDigit) {
@@ -179,8 +177,8 @@ func isInflected(forms []string, at map[string][]int) bool {
 	return false
 }
 
-// nearShare returns the share, by weight, of the question's neighbouring term pairs that are also close together in the
-// text. `at` maps each term in the text to its positions.
+// nearShare returns the weighted share of the question's neighbouring term pairs that are also close together in the
+// text. at maps the text's terms to their positions.
 func (q question) nearShare(at map[string][]int) float64 {
 	sum, total := 0.0, 0.0
 	for i := 1; i < len(q.terms); i++ {
@@ -211,8 +209,7 @@ func distance(a, b []int) int {
 	return least
 }
 
-// occurrences returns a term's positions in the text. If several of its forms occur, it returns only those of the first
-// one.
+// occurrences returns a term's positions in the text, only those of the first form that occurs.
 func occurrences(at map[string][]int, t analysis.QueryTerm) []int {
 	for _, f := range t.Forms {
 		if found := at[f]; len(found) > 0 {

@@ -18,7 +18,7 @@ const (
 	partHeading                 // a heading, never an answer
 )
 
-// part is the unit in which a fragment is ranked and quoted.
+// part is the unit of ranking and quoting in a fragment.
 type part struct {
 	kind  partKind
 	text  string // without fences
@@ -39,9 +39,9 @@ func (p part) words() string {
 }
 
 // partsOf splits a fragment into sentences, table rows, list entries and code blocks. A sentence ending in a colon
-// includes the text it announces. Headings and column names are separate parts, because they contain many words from
-// questions but answer nothing. partsOf removes front matter. It also removes images, tags and link targets, because a
-// document could use them to make a browser request any address.
+// includes the text it announces. Headings and column names are separate parts, because they share many words with
+// questions but answer nothing. Front matter is removed, and so are images, tags and link targets, because a document
+// could use them to make a browser request any address.
 func partsOf(f domain.Fragment) []part {
 	r := partReader{title: lastHeading(f.Heading)}
 	for _, s := range splitAtFences(shownText(f)) {
@@ -58,8 +58,8 @@ func partsOf(f domain.Fragment) []part {
 	return r.finish()
 }
 
-// frontMatter matches metadata between two rules at the start of a document: lines with "name: value" or "name =
-// value", including lists and other continued values.
+// frontMatter matches metadata between two rules at the start of a document: "name: value" or "name = value" lines,
+// whose values may be lists or continue on further lines.
 var frontMatter = regexp.MustCompile(`\A\x{FEFF}?\s*(?:---|\+\+\+)[ \t]*\n(?:[ \t]*\n|#.*\n)*[\w.-]+ ?[:=](?:[ \t].*)?\n(?:[\w.-]+ ?[:=](?:[ \t].*)?\n|[ \t]+\S.*\n|- .*\n|#.*\n|\[.*\n|[ \t]*\n)*(?:---|\.\.\.|\+\+\+)[ \t]*(?:\n|\z)`)
 
 func lastHeading(path string) string {
@@ -95,8 +95,8 @@ func (r *partReader) add(p part) {
 	r.parts = append(r.parts, p)
 }
 
-// addCode adds a code block, attached to the sentence that announces it. It returns false if the first line is too long
-// to quote.
+// addCode adds a code block, with the sentence that announces it. It returns false if the first line is too long to
+// quote.
 func (r *partReader) addCode(code, lang string) (taken bool) {
 	r.open = false
 	p := part{kind: partCode, lang: lang}
@@ -141,8 +141,7 @@ func (r *partReader) addParagraph(text string) {
 	r.announced = last >= 0 && r.parts[last].kind != partCode && endsInColon(r.parts[last].text)
 }
 
-// isHeading reports whether a paragraph is a heading: the section's heading, a question on its own line, or text that
-// looks like a heading.
+// isHeading reports whether a paragraph is the section's heading, a question on its own line, or looks like a heading.
 func (r *partReader) isHeading(text string) bool {
 	text = strings.TrimSpace(text)
 	if strings.Contains(text, "\n") {
@@ -151,10 +150,10 @@ func (r *partReader) isHeading(text string) bool {
 	return text == r.title || isHeading(text) && !endsInColon(text) || isQuestion(text) && utf8.RuneCountInString(text) <= maxHeadingQuestion
 }
 
-// Maximum length in characters of a question that counts as a heading.
+// Longer questions, in characters, don't count as headings.
 const maxHeadingQuestion = 160
 
-// finish returns the parts. If a fragment consists only of a heading, it is treated as prose.
+// finish returns the parts. A lone heading becomes prose.
 func (r *partReader) finish() []part {
 	if n := len(r.parts) - 1; n == 0 && r.parts[n].kind == partHeading {
 		r.parts[n].kind = partProse

@@ -12,8 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// office returns a small collection of office documents: a price list, minutes, rules, instructions, questions and
-// answers.
+// office returns a few office documents: a price list, minutes, rules, instructions, questions and answers.
 func office() map[string]domain.Fragment {
 	return map[string]domain.Fragment{
 		"prices": {Heading: "rows 1 to 2", DatasourceName: "parts.csv", Score: 0.5, Text: "SKU\tDescription\tPrice (EUR)\tStock\n" +
@@ -178,7 +177,7 @@ func TestCodeWithoutFencesGoesOnWhereItWasTaken(t *testing.T) {
 	}
 }
 
-// scoredForParts returns the prompt with the scores of its fragments in the searches for the parts of the question.
+// scoredForParts adds the fragments' scores from the searches for the question's parts.
 func scoredForParts(p chat.Prompt, scores ...[]float64) chat.Prompt {
 	for i, s := range scores {
 		p.Scores = append(p.Scores, chat.FragmentScores{Relevance: p.Fragments[i].Score, Parts: s, PartRelevances: s})

@@ -13,12 +13,12 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// topics marks the terms in a question, or in one of its clauses, that an answer must be about.
+// topics marks the terms of a question or clause that an answer must be about.
 type topics []bool
 
-// topicsOf returns a clause's topics: its terms, except those that come from an earlier question or only frame the
-// question. If the clause has hardly any topics besides names, topicsOf returns the whole question's topics, including
-// those from earlier questions.
+// topicsOf returns a clause's topics: its terms, except those from an earlier question and those that only frame the
+// question. If few topics besides names are left, it returns the whole question's topics, including those from earlier
+// questions.
 func (q question) topicsOf(clause string) topics {
 	out := topics(termsIn(q.terms, strings.Fields(clause)))
 	said := 0
@@ -36,7 +36,7 @@ func (q question) topicsOf(clause string) topics {
 	return out
 }
 
-// coverageOf returns the share of the topics, by weight, found in at least one of the texts.
+// coverageOf returns the weighted share of the topics found in at least one of the texts.
 func (q question) coverageOf(about topics, texts ...wording) float64 {
 	held, total := 0.0, 0.0
 	for i, w := range q.weights {
@@ -94,7 +94,7 @@ func pagesOf(fragments []domain.Fragment) []page {
 	return out
 }
 
-// withScores returns the pages with the scores of the given fragments, which are otherwise the same.
+// withScores replaces the pages' fragments with the same fragments scored differently.
 func withScores(pages []page, fragments []domain.Fragment) []page {
 	out := slices.Clone(pages)
 	for i := range out {
@@ -103,7 +103,7 @@ func withScores(pages []page, fragments []domain.Fragment) []page {
 	return out
 }
 
-// sentencesOf returns the sentences in a long line. It returns a short line or a table row whole.
+// sentencesOf splits a long line into sentences. It leaves short lines and table rows whole.
 func sentencesOf(text string) []string {
 	text = strings.TrimRight(text, " \r")
 	if utf8.RuneCountInString(text) <= longLine || strings.Contains(text, "\t") || recordLine.MatchString(text) {
@@ -121,8 +121,8 @@ func sentencesOf(text string) []string {
 // Length in characters above which a line is split into sentences.
 const longLine = 120
 
-// withoutOrders returns the lines before the first one that addresses a language model. If a paragraph addresses a
-// model only as a whole, it returns the lines before that paragraph.
+// withoutOrders returns the lines before the first one that addresses a language model, or before the paragraph if only
+// the paragraph as a whole does.
 func withoutOrders(lines []line) []line {
 	for begin := 0; begin < len(lines); {
 		end, text := begin, ""
@@ -152,8 +152,8 @@ func shownText(f domain.Fragment) string {
 	return text
 }
 
-// window returns the range of lines around the one that best matches the topics. The range has at most the given number
-// of characters, and starts and ends at paragraph boundaries if possible.
+// window returns the range of lines around the best match for the topics. It contains at most this many characters and,
+// if possible, only whole paragraphs.
 func (q question) window(p page, about topics, characters int) (begin, end int) {
 	if len(p.lines) == 0 {
 		return 0, 0
@@ -188,8 +188,8 @@ func (p page) length(begin, end int) (n int) {
 	return n
 }
 
-// grown extends a range of lines to at most the given number of characters: first to whole paragraphs, then by adjacent
-// paragraphs, alternately after and before it.
+// grown extends a range of lines to at most this many characters: first to whole paragraphs, and then by a paragraph
+// after and before it in turn.
 func (p page) grown(begin, end, characters int) (int, int) {
 	for grown := true; grown; {
 		grown = false
@@ -212,8 +212,8 @@ func (p page) grown(begin, end, characters int) (int, int) {
 	return begin, end
 }
 
-// around returns the passage around a sentence, with at most the given number of characters. It returns false if the
-// sentence does not start in any of the page's lines.
+// around returns the passage around a sentence, with at most this many characters, or false if no line of the page
+// contains the sentence's start.
 func (p page) around(s sentence, characters int) (passage, bool) {
 	text := strings.Join(strings.Fields(s.text), " ")
 	for i, l := range p.lines {
@@ -243,8 +243,8 @@ func (p page) isProse() bool {
 	return 2*n >= len(p.lines)
 }
 
-// distinctive returns the topics that distinguish a page's lines: those that are neither names nor in the headings. If
-// there are none, it returns all topics.
+// distinctive returns the topics that tell a page's lines apart: those that are neither names nor in the headings, or
+// all topics if there are none.
 func (q question) distinctive(p page, about topics) topics {
 	out := make(topics, len(about))
 	any := false
@@ -258,8 +258,8 @@ func (q question) distinctive(p page, about topics) topics {
 	return out
 }
 
-// extend extends a range of lines to the end of its last paragraph or, if it already ends there, by the next paragraph.
-// If `after` is false, it extends the start of the range in the same way.
+// extend extends a range of lines to the end of its last paragraph or, if it already ends there, by another paragraph.
+// If after is false, it extends the start in the same way.
 func (p page) extend(begin, end int, after bool) (int, int) {
 	if after {
 		if end == len(p.lines) {
@@ -291,8 +291,8 @@ const (
 	contextCharacters = 370 // maximum length of a passage around short quotations
 	shortQuotes       = 370 // quotations with fewer characters are shown with the text around them
 
-	// A sentence is quoted without its surroundings if it contains at least sureShare of the topics. If the sentence
-	// and its headings together contain at least titledShare, the sentence itself needs only ownShare.
+	// A sentence is quoted alone if it contains at least sureShare of the topics, or ownShare if it and its headings
+	// together contain at least titledShare.
 	sureShare   = 0.6
 	ownShare    = 0.4
 	titledShare = 0.9
@@ -321,10 +321,9 @@ func (p page) tokens(of passage) int {
 	return n
 }
 
-// best returns the index of the page most likely to answer the question about these topics, or -1 if no page is
-// eligible. `cover` is the share of the topics in the page and its headings. The first page, which is the best for the
-// whole question, scales the scores. For a part of the question that it does not answer, the scores therefore count more
-// than the topics.
+// best returns the index of the page most likely to answer the question about these topics, or -1 if none is eligible.
+// cover is the share of the topics in the page and its headings. Scores are relative to the first page, the best for
+// the whole question. If that page doesn't answer a part, the scores therefore count more than the topics.
 func (q question) best(pages []page, about topics) (at int, cover float64) {
 	at = -1
 	most := 0.0
@@ -340,9 +339,8 @@ func (q question) best(pages []page, about topics) (at int, cover float64) {
 	return at, cover
 }
 
-// passageFor returns the passage that most likely answers the question, and whether a page is eligible. `part` means
-// that the question is part of another one. The passage has at most the given number of characters; prose passages are
-// shorter.
+// passageFor returns the passage most likely to answer the question, or false if no page is eligible. part means that
+// the question is part of a larger one. The passage has at most this many characters, and fewer if it is prose.
 func (q question) passageFor(pages []page, part bool, characters int) (passage, bool) {
 	about := q.topicsOf(q.text)
 	at, _ := q.best(pages, about)
@@ -361,17 +359,17 @@ func (q question) passageFor(pages []page, part bool, characters int) (passage, 
 	return p, true
 }
 
-// adjoins reports whether two passages of the same fragment overlap or adjoin each other.
+// adjoins reports whether two passages overlap or touch.
 func (p passage) adjoins(other passage) bool {
 	return p.fragment == other.fragment && p.begin <= other.end && other.begin <= p.end
 }
 
-// joined returns the passage that contains p, the other passage and the lines between them.
+// joined returns the shortest passage that contains both.
 func (p passage) joined(other passage) passage {
 	return passage{fragment: p.fragment, begin: min(p.begin, other.begin), end: max(p.end, other.end)}
 }
 
-// formatPassage formats a passage as a quotation: a single line in quotation marks, several lines as a block.
+// formatPassage quotes a passage: a single line in quotation marks, several lines as a block.
 func (say phrases) formatPassage(p passage, pages []page) string {
 	cite := " [" + strconv.Itoa(p.fragment+1) + "]"
 	var paragraphs []string
@@ -406,8 +404,8 @@ func (say phrases) formatPassage(p passage, pages []page) string {
 	return out + cite
 }
 
-// withoutColumns returns the lines without the column names that extraction added to a form's rows. Extraction mistakes
-// a form's first row (label, value, label, value) for column names and repeats them in every row.
+// withoutColumns removes the column names that extraction adds to each row of a form, after mistaking the form's first
+// row (label, value, label, value) for column names.
 func withoutColumns(lines []string) []string {
 	var out []string
 	var columns []string
@@ -425,8 +423,7 @@ func withoutColumns(lines []string) []string {
 	return out
 }
 
-// isForm reports whether a table's first row looks like a form's: its labels contain no digits, and at least one of its
-// values does.
+// isForm reports whether a table's first row looks like a form's: no label has digits, but at least one value does.
 func isForm(cells []string) bool {
 	values := 0
 	for i, c := range cells {
@@ -441,8 +438,7 @@ func isForm(cells []string) bool {
 	return values > 0
 }
 
-// cellsOf returns the values in a row formatted as "column: value; column: value". It returns false if the row does not
-// consist of these columns.
+// cellsOf returns the values in a "column: value; column: value" row, or false if the row has other columns.
 func cellsOf(columns []string, row string) ([]string, bool) {
 	var out []string
 	for _, c := range columns {

@@ -11,9 +11,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// pick selects the sentences to quote, in reading order: fragments by rank, then by position. `tokens` limits the total
-// length of all sentences but the first. It excludes sentences that address a language model, and all later ones in the
-// same fragment.
+// pick selects the sentences to quote, in reading order: fragments by rank, then by position. tokens limits their total
+// length, not counting the first. Sentences that address a language model are excluded, along with all that follow in
+// the same fragment.
 func pick(sentences []sentence, fragments []domain.Fragment, tokens int) []sentence {
 	sentences = slices.DeleteFunc(sentences, afterOrders(fragments))
 	sentences = candidates(sentences)
@@ -39,8 +39,8 @@ func pick(sentences []sentence, fragments []domain.Fragment, tokens int) []sente
 	return out
 }
 
-// inReadingOrder sorts sentences by fragment and position. sentences[0] must be the best one: its fragment comes first,
-// then the others by rank.
+// inReadingOrder sorts sentences by fragment and position. The first fragment is that of sentences[0], which must be
+// the best sentence; the others follow by rank.
 func inReadingOrder(sentences []sentence) {
 	best := sentences[0].fragment
 	rank := func(s sentence) int {
@@ -54,9 +54,9 @@ func inReadingOrder(sentences []sentence) {
 	})
 }
 
-// candidates returns the sentences with a score near the best one's, best first. It drops:
+// candidates returns the sentences that score nearly as high as the best one, best first. It drops:
 //
-//   - sentences from fragments that lack the question's rarest word, if another fragment contains that word;
+//   - sentences from fragments that lack the question's rarest word, if another fragment contains it;
 //   - if the best sentence is a row or an entry, other rows and entries that contain fewer of the question's words,
 //     because they describe other things.
 func candidates(sentences []sentence) []sentence {
@@ -80,11 +80,11 @@ func candidates(sentences []sentence) []sentence {
 	})
 }
 
-// isRowOrEntry reports whether a part is a row or an entry, and so describes one of several similar things.
+// isRowOrEntry reports whether a part is a row or an entry, and thus one of several similar things.
 func (p part) isRowOrEntry() bool { return p.kind == partRow || p.kind == partEntry }
 
-// afterOrders returns a function that reports whether a sentence addresses a language model or follows such a sentence
-// in the same fragment.
+// afterOrders returns a function that reports whether a sentence, or one before it in the same fragment, addresses a
+// language model.
 func afterOrders(fragments []domain.Fragment) func(sentence) bool {
 	from := make(map[int]int) // by fragment
 	return func(s sentence) bool {
@@ -97,8 +97,8 @@ func afterOrders(fragments []domain.Fragment) func(sentence) bool {
 	}
 }
 
-// speaksToModel returns the position of the first part of a fragment that addresses a language model, or a position
-// after the last part if there is none.
+// speaksToModel returns the position of a fragment's first part that addresses a language model, or one after the last
+// part.
 func speaksToModel(f domain.Fragment) int {
 	for n, p := range partsOf(f) {
 		if fence.AddressesModel(p.words()) {

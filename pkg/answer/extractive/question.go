@@ -44,8 +44,7 @@ type question struct {
 	text     string   // the question itself
 }
 
-// newQuestion analyses the question for the fragments' languages. Words from the previous question weigh less than the
-// question's own.
+// newQuestion analyses the question in the fragments' languages. Words from the previous question weigh less.
 func newQuestion(p chat.Prompt, fragments []domain.Fragment) question {
 	var langs []analysis.Language
 	seen := make(map[analysis.Language]bool)
@@ -102,10 +101,10 @@ func newQuestion(p chat.Prompt, fragments []domain.Fragment) question {
 	return q
 }
 
-// evenness returns a constant to add to every word's weight, or 0 if the datastore has enough chunks. With few chunks,
-// weights by rarity are misleading: with only one, for example, each word in it weighs 0.3 and every other word 1.4, so
-// even a passage with the answer seems to contain few of the question's words. The constant gives a word that is in no
-// chunk the weight evenBelow. See ADR 43.
+// evenness returns a constant to add to every word's weight, or 0 if there are enough chunks. With few chunks, weights
+// by rarity are misleading: with only one, each word in it weighs 0.3 and every other word 1.4, so even the passage
+// with the answer seems to contain few of the question's words. The constant gives a word that is in no chunk the
+// weight evenBelow. See ADR 43.
 func evenness(chunks int, rare float64) float64 {
 	if chunks == 0 {
 		return 0
@@ -114,7 +113,7 @@ func evenness(chunks int, rare float64) float64 {
 	return max(0, evenBelow-max(rare, math.Log(1+(n+0.5)/0.5)))
 }
 
-// borrowedNames returns the names in the search query that come from the previous question.
+// borrowedNames returns the names from the previous question in the search query.
 func borrowedNames(search, asked string) []string {
 	before, ok := strings.CutSuffix(search, asked)
 	if !ok || strings.TrimSpace(before) == "" {
@@ -123,9 +122,9 @@ func borrowedNames(search, asked string) []string {
 	return language.Names("… " + before) // so that a capitalised first word is not ignored
 }
 
-// rarestTerms marks the question's rarest terms: those with the greatest weight. It ignores names, terms from earlier
-// questions, and words that only phrase the question. If nothing is left, it marks the word for the requested property,
-// such as "old" in "how old is Tom".
+// rarestTerms marks the question's heaviest terms, except names, terms from earlier questions, and words that only
+// phrase the question. If nothing is left, it marks the word for the requested property, such as "old" in "how old is
+// Tom".
 func (q question) rarestTerms() []bool {
 	most := 0.0
 	for i, w := range q.weights {
@@ -140,8 +139,7 @@ func (q question) rarestTerms() []bool {
 	return out
 }
 
-// termWeight looks up a term's weight, by the term itself or one of its forms. A term missing from `weights` gets the
-// weight of a rare word.
+// termWeight returns the weight of a term or one of its forms. A missing term counts as rare.
 func termWeight(weights map[string]float64, t analysis.QueryTerm, rare float64) float64 {
 	if w, ok := weights[t.Name]; ok {
 		return w

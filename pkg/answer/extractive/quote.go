@@ -14,11 +14,11 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// phrases are the words around quotations, in the answer's language.
+// phrases are the words to put around quotations, in the answer's language.
 type phrases language.Phrases
 
-// quotations formats the quotations as Markdown, one piece per citation: consecutive sentences as a paragraph, several
-// entries and rows as a list, and code as a block.
+// quotations formats the quotations as Markdown, one piece per citation: adjacent sentences as a paragraph, entries and
+// rows as a list, code as a block.
 func (say phrases) quotations(quotes []sentence, fragments []domain.Fragment) []string {
 	var out []string
 	listed := false // whether the last piece is a list entry
@@ -61,8 +61,8 @@ func (s sentence) follows(other sentence) bool {
 	return s.kind == partProse && s.fragment == other.fragment && s.position == other.position+1
 }
 
-// formatAnnouncement formats a sentence ending in a colon, along with the text it announces. Sentences in that text are
-// quoted after the colon, and entries become a list.
+// formatAnnouncement formats a sentence ending in a colon and the text it announces, which is either quoted or, for
+// entries, turned into a list.
 func (say phrases) formatAnnouncement(text, cite string) string {
 	text, taken, _ := strings.Cut(text, "\n")
 	var list strings.Builder
@@ -93,7 +93,7 @@ func (say phrases) formatEntry(text string) string {
 	return "- " + text
 }
 
-// marked returns a sentence's quoted text, with an ellipsis where the fragment cuts off its start or end.
+// marked returns the text to quote, with an ellipsis where the fragment cuts off the sentence's start or end.
 func marked(s sentence, fragments []domain.Fragment) string {
 	text := s.shown
 	if first, _ := utf8.DecodeRuneInString(text); s.position == 0 && fragments[s.fragment].Offset > 0 && unicode.IsLower(first) {
@@ -105,7 +105,7 @@ func marked(s sentence, fragments []domain.Fragment) string {
 	return text
 }
 
-// cutOff reports whether text is incomplete: prose with several words that ends in a letter, a comma or the like.
+// cutOff reports whether text looks truncated: several words of prose that end in a letter, a comma or the like.
 func cutOff(text string) bool {
 	if strings.ContainsAny(text, "\n·") || labelled.MatchString(text) || chunk.Tokens(text) <= 2*scrapTokens {
 		return false
@@ -114,7 +114,7 @@ func cutOff(text string) bool {
 	return unicode.IsLetter(last) || last == ',' || last == ';'
 }
 
-// labelled matches a line that starts with a label and so is not a sentence: "Next review: 22 May, room Pine".
+// labelled matches a line that isn't a sentence because it starts with a label: "Next review: 22 May, room Pine".
 var labelled = regexp.MustCompile(`^\p{Lu}[^.:;!?]{0,40}: `)
 
 func separator(a, b string) string {
@@ -126,8 +126,8 @@ func separator(a, b string) string {
 	return " "
 }
 
-// quotation prepares text for quotation: it collapses white space in each line and removes reference markers that would
-// look like citations.
+// quotation prepares text for quotation: it collapses white space in each line and removes what would look like
+// citations.
 func quotation(text string) string {
 	if strings.Count(text, "`")%2 != 0 || strings.Contains(text, "``") {
 		text = strings.ReplaceAll(text, "`", "") // an unclosed backtick would turn the citation into code

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-// pumps returns a small collection of fragments, as retrieval would.
+// pumps returns fragments as retrieval would.
 func pumps() []domain.Fragment {
 	return []domain.Fragment{
 		{Text: "Warranty\n\nThe Aurora X2 pump has a warranty of 7 years. It ends early when the seal is broken.", Heading: "Warranty", DatasourceName: "manual.pdf", Score: 0.8},
@@ -25,7 +25,7 @@ func pumps() []domain.Fragment {
 	}
 }
 
-// kindred is a WordVectors in which words in the same group are similar to one another.
+// kindred is a WordVectors that groups similar words.
 type kindred [][]string
 
 func (k kindred) Embed(_ context.Context, texts []string, _ embed.Purpose) ([][]float32, error) {
@@ -133,7 +133,7 @@ func TestExtractiveSaysThatThereAreNoDocuments(t *testing.T) {
 	}
 }
 
-// alien is a WordVectors that knows no words, so all words have the same vector.
+// alien is a WordVectors that knows no words, so all vectors are the same.
 type alien struct{}
 
 func (alien) Embed(_ context.Context, texts []string, _ embed.Purpose) ([][]float32, error) {

@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// recordLine matches a table row or a list object as written by extraction: "name: value; name: value".
+// recordLine matches a table row or list object as extraction writes it: "name: value; name: value".
 var recordLine = regexp.MustCompile(`^[^:;]{1,80}: [^;]*; [^:;]{1,80}:`)
 
 // cellSeparator separates the cells in a row that repeats the column names: "name: value; name: value".
@@ -15,9 +15,9 @@ const cellSeparator = "; "
 // Maximum length of a column name in bytes.
 const maxColumnBytes = 80
 
-// entries splits a list or table into parts, one per line. If the first line ends in a colon, its part also contains
-// the lines after it. A line of column names becomes a heading, and the names are added to the rows below it unless
-// these already contain them.
+// entries splits a list or table into one part per line. A first line ending in a colon stays with the lines after it.
+// A line of column names becomes a heading, and the names are added to the rows below unless these already contain
+// them.
 func entries(lines []string) []part {
 	var out []part
 	if endsInColon(lines[0]) && len(lines) > 1 {
@@ -44,9 +44,8 @@ func entries(lines []string) []part {
 	return out
 }
 
-// headsTable reports whether a line contains the column names for the rows below it. Each of its cells must contain
-// letters and must not start with a digit. The next line must be a row that has as many cells or already repeats the
-// names.
+// headsTable reports whether a line contains column names: each cell must contain letters and not start with a digit,
+// and the next line must be a row with as many cells or one that already repeats the names.
 func headsTable(line, next string) bool {
 	cells := strings.Split(line, "\t")
 	if len(cells) < 2 {

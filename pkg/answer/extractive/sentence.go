@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// sentence is a part of a fragment, with the evidence that it answers the question.
+// sentence is a part of a fragment, with evidence for how well it answers the question.
 type sentence struct {
 	part
 	fragment int    // index in Prompt.Fragments
@@ -31,8 +31,8 @@ func (s sentence) isSame(other sentence) bool {
 	return s.fragment == other.fragment && s.position == other.position
 }
 
-// repeats reports whether s and other share most of their words. Sentences with different numbers never repeat each
-// other, because the reader must see both.
+// repeats reports whether two sentences share most of their words. If their numbers differ, the reader must see both,
+// so neither repeats the other.
 func (s sentence) repeats(other sentence) bool {
 	small, large := s.terms, other.terms
 	if !maps.Equal(withDigits(small), withDigits(large)) {
@@ -67,7 +67,7 @@ type wording struct {
 	lone  bool             // whether the value belongs to the text's subject: a row or entry, or text that names the owner
 }
 
-// readFragment returns the parts of f, the i-th fragment, with their evidence. `best` is the best fragment's score.
+// readFragment returns the i-th fragment's parts with their evidence. best is the best fragment's score.
 func (q question) readFragment(i int, f domain.Fragment, best float64) []sentence {
 	if q.total == 0 {
 		return nil
@@ -135,9 +135,9 @@ func (q question) addsNothing(t wording) bool {
 	return !q.unspaced && held >= len(t.at)
 }
 
-// titlesOf returns a function that returns the titles above a part of the fragment: the datasource's name, the
-// section's headings, and the nearest heading above the part in the fragment's text. If that text contains the last of
-// the section's headings, this heading is a title only for the parts directly below it.
+// titlesOf returns a function that returns the titles above a part: the datasource's name, the section's headings, and
+// the nearest heading above the part in the fragment's text. If the text itself contains the section's last heading,
+// that heading is a title only for the parts directly below it.
 func titlesOf(f domain.Fragment, parts []part) func(part) string {
 	title, above := lastHeading(f.Heading), ""
 	if i := strings.LastIndex(f.Heading, headingSeparator); i >= 0 {
@@ -156,12 +156,12 @@ func titlesOf(f domain.Fragment, parts []part) func(part) string {
 	}
 }
 
-// isScrap reports whether text without a full stop at the end is a heading or label: it is short and has no digits.
+// isScrap reports whether text without a full stop is just a heading or label, because it is short and has no digits.
 func isScrap(text string) bool {
 	return chunk.Tokens(text) <= 2*scrapTokens && !strings.ContainsFunc(text, unicode.IsDigit)
 }
 
-// Lower bound on scores, to avoid division by zero.
+// Lower bound on scores, which avoids division by zero.
 const minScore = 0.01
 
 // endsSentence reports whether text ends with a sentence terminator, such as a full stop.

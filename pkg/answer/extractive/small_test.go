@@ -8,8 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// inOneChunk returns word weights as computed by an index with a single chunk: words missing from the chunk count as
-// rare.
+// inOneChunk returns word weights from an index with a single chunk, where all other words count as rare.
 func inOneChunk(held, lacking string) map[string]float64 {
 	weights := make(map[string]float64)
 	for _, w := range strings.Fields(held) {
@@ -39,8 +38,8 @@ func TestASingleChunkDoesNotSayWhichWordsAreRare(t *testing.T) {
 	}
 }
 
-// TestWhereManyChunksAreSearchedTheirFrequenciesHold checks that the correction for small collections leaves word
-// frequencies alone if they are based on many chunks.
+// TestWhereManyChunksAreSearchedTheirFrequenciesHold checks that the correction for small collections does not affect
+// word frequencies in large ones.
 func TestWhereManyChunksAreSearchedTheirFrequenciesHold(t *testing.T) {
 	t.Parallel()
 	weights := map[string]float64{"lighthous": 3, "lamp": 2, "harbour": 1}

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// want is the kind of value a question asks for, if its words show one. An answer contains such a value.
+// want is the kind of value that a question asks for, as far as its words show.
 type want int
 
 const (
@@ -21,7 +21,7 @@ const (
 	wantMail
 )
 
-// Question words that indicate the requested kind of value, in languages with spaces between words.
+// Words that show which kind of value a question asks for, in languages with spaces between words.
 var (
 	mannerWords = wordset.Of(`how wie`)
 	doingWords  = wordset.Of(`do does did can could to should would kann können muss soll sollte mache geht funktioniert`) // only after one of mannerWords: "how do I"
@@ -33,16 +33,15 @@ var (
 	mailWords  = wordset.Of(`email mail courriel correo emailadresse mailadresse`)
 	sendWords  = wordset.Of(`number nummer numéro número numero address adresse dirección indirizzo endereço номер адрес`) // not topics if asked for a phone number or mail address
 
-	// otherWords ask for something other than a value, even if the question mentions one, as in "who pays the costs"
-	// and "where is the price list".
+	// otherWords ask for something else, even if a value is mentioned: "who pays the costs", "where is the price list".
 	otherWords = wordset.Of(`who whom whose where why wer wem wen wo warum wieso wozu qui où pourquoi quién dónde chi dove perché quem onde waar waarom кто где почему`)
 
-	// genericWords ask for something without indicating its kind.
+	// genericWords ask for something without saying which kind.
 	genericWords = wordset.Of(`what which welche welcher welches welchen quel quelle quels quelles cuál cuáles quale quali qual quais`)
 )
 
-// wantIn returns the kind of value a question asks for. It returns wantAny if the question has several parts or asks
-// how to do something, because such a question asks for no single kind.
+// wantIn returns the kind of value a question asks for. It returns wantAny for questions with several parts or about
+// how to do something, which ask for no single kind.
 func wantIn(question string) want {
 	words := language.Words(partedIdentifiers(question))
 	has := func(list map[string]bool) bool {
@@ -69,11 +68,11 @@ func wantIn(question string) want {
 	return wantAny
 }
 
-// isSelfExplanatory reports whether such values explain themselves. "Lena (lena@example.org)", for example, answers a
+// isSelfExplanatory reports whether such values speak for themselves. "Lena (lena@example.org)", for example, answers a
 // question about Lena's mail address without the word "mail". But the text must contain her name.
 func (w want) isSelfExplanatory() bool { return w == wantPhone || w == wantMail }
 
-// covers reports whether the word only says which kind of value is requested, such as "price".
+// covers reports whether the word says no more than which kind of value is requested, such as "price".
 func (w want) covers(word string) bool {
 	switch w {
 	case wantMoney:

@@ -1,5 +1,5 @@
-// Package fence separates documents from instructions. It encloses them in a prompt between lines that no document can
-// contain, and recognises sentences that give orders to a model. Packages answer and extractive use it.
+// Package fence separates documents from instructions. In a prompt, it encloses documents between lines that they
+// cannot contain, and it recognises sentences that give orders to a model. Packages answer and extractive use it.
 package fence
 
 import (
@@ -12,9 +12,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Documents formats the fragments, numbered from 1, each between lines containing a hash of all fenced text. No
-// document can contain its closing line, because it would have to contain a hash of itself. The same fragments always
-// give the same text, so model servers can cache this section of a prompt.
+// Documents formats the fragments, numbered from 1, each between lines with a hash of all fenced text. A document can't
+// contain its own closing line, because it would have to contain a hash of itself. The same fragments always give the
+// same text, so model servers can cache this section of a prompt.
 func Documents(fragments []domain.Fragment) string {
 	if len(fragments) == 0 {
 		return "There are no documents on this question."
@@ -46,7 +46,7 @@ func Documents(fragments []domain.Fragment) string {
 }
 
 // controlTokens separate messages in chat templates. They are always broken up, because some servers interpret them
-// even inside a message.
+// even within a message.
 var controlTokens = strings.NewReplacer(
 	"<|", "< |", "|>", "| >",
 	"[INST]", "(INST)", "[/INST]", "(/INST)",

@@ -10,8 +10,8 @@ import (
 )
 
 // AddressesModel reports whether text gives orders to a language model: to ignore its instructions, to assume an
-// identity, or to say something. Such sentences are not answers, and the built-in answerer does not quote them. This
-// does not protect language models, because they understand more variants than any list contains. For them, documents
+// identity, or to say something. Such sentences don't answer anything, and the built-in answerer does not quote them.
+// This is no protection for language models, which understand more variants than any list contains. For them, documents
 // are fenced and the output is checked.
 //
 // Lookalike letters count as the letters they resemble, and invisible characters are ignored.
@@ -26,14 +26,14 @@ func AddressesModel(text string) bool {
 	return orders(plain) && orders(reminders.ReplaceAllString(plain, " "))
 }
 
-// templateMarks match the message separators in chat templates. These mean nothing to people.
+// templateMarks match the message separators in chat templates, which mean nothing to people.
 var templateMarks = skeletons(
 	`<\s?\|\s?[a-z_]{2,20}\s?\|\s?>`, `\[/?inst\]`, `<<?/?sys>?>`, `</?(?:system|assistant|instructions?|tool_call|function_calls?)>`,
 	`<(?:start|end)_of_turn>`, `#{2,} ?(?:system|instructions?|assistant|prompt) ?:?(?:$| )`,
 	`^\W*(?:system|assistant|developer) (?:message|prompt|note)\s?:`, `^\W*(?:system|assistant)\s?:(?: [^\s;]+){4}`,
 )
 
-// command is a way to give orders to a model. Its pattern is tried only on texts containing one of the hints.
+// command is a way to give orders to a model. Only texts with one of the hints are matched against the pattern.
 type command struct {
 	hints   []string
 	pattern *regexp.Regexp
@@ -43,7 +43,6 @@ func (c command) in(plain string) bool {
 	return slices.ContainsFunc(c.hints, func(h string) bool { return strings.Contains(plain, h) }) && c.pattern.MatchString(plain)
 }
 
-// commands lists the known ways to give orders to a model.
 var commands = []command{
 	// Orders to ignore earlier instructions.
 	order(`ignor|disregard|forget|overrid|overrul|bypass|discard|not follow|n't follow|stop following|no attention to`,
@@ -92,8 +91,8 @@ var commands = []command{
 	newCommand(`your |every |each `, `\b(?:say|write|add|include|append|cite|mention)\b.{0,60}\b(?:in|to|at the (?:end|beginning|start) of|before|after) (?:your|every|each) (?:answers?|responses?|repl(?:y|ies)|output)\b`),
 }
 
-// order returns a command for sentences such as "ignore all instructions". Here the pattern `verbs` matches "ignore",
-// `which` matches "all", and `what` matches "instructions". The verbs are also the command's hints.
+// order returns a command for sentences like "ignore all instructions", where verbs matches "ignore", which matches
+// "all", and what matches "instructions". The verbs are also the hints.
 func order(verbs, which, what string) command {
 	forget := `(?:` + verbs + `)`
 	return newCommand(verbs, forget+`.{0,40}`+which+`.{0,30}`+what+`|`+forget+`.{0,40}`+what+`.{0,20}`+which)
@@ -104,25 +103,25 @@ func newCommand(hints, pattern string) command {
 	return command{hints: strings.Split(replaceLookalikes(hints), "|"), pattern: skeletons(pattern)}
 }
 
-// reminders match orders not to forget something. These do not address a model.
+// reminders match orders not to forget something, which don't address a model.
 var reminders = skeletons(`(?:not|n't|never|nicht|ne pas|n'|no|nunca|non|nao|niet|nu|nie|не|不要|别|勿) ?(?:sie )?(?:forget|vergessen|oublie\w*|olvid\w*|dimentica\w*|esque\w*|vergeet|vergeten|uita\w*|zapomn\w*|забудь\w*|забыва\w*|忘记|忘記)`)
 
-// skeletons compiles patterns for use on skeletons of texts.
+// skeletons compiles patterns for matching skeletons.
 func skeletons(patterns ...string) *regexp.Regexp {
 	return regexp.MustCompile(replaceLookalikes(strings.Join(patterns, "|")))
 }
 
-// replaceLookalikes prepares a pattern for use on skeletons of texts: like skeleton, it removes accents and invisible
+// replaceLookalikes prepares a pattern for matching skeletons: like skeleton, it removes accents and invisible
 // characters.
 func replaceLookalikes(text string) string {
 	return norm.NFC.String(strings.Map(visibleRune, norm.NFKD.String(text)))
 }
 
-// Maximum number of bytes in a text to check for orders to a model. No quoted sentence is longer.
+// Maximum number of bytes checked for orders to a model. Quoted sentences are never longer.
 const maxSkeletonBytes = 8 << 10
 
-// skeleton returns text as a reader sees it, in lower case: without accents and invisible characters, and with white
-// space collapsed. In words with Latin letters, lookalikes from other scripts become Latin.
+// skeleton returns text as a reader perceives it, in lower case: without accents and invisible characters, and with
+// white space collapsed. In words with Latin letters, lookalikes from other scripts become Latin.
 func skeleton(text string) string {
 	if len(text) > maxSkeletonBytes {
 		text = strings.ToValidUTF8(text[:maxSkeletonBytes], "")
@@ -143,8 +142,8 @@ func skeleton(text string) string {
 	return norm.NFC.String(out.String())
 }
 
-// visibleRune returns -1 if r is invisible or an accent in a European script, so that strings.Map drops it. It turns
-// similar quotation marks into apostrophes and returns other characters unchanged.
+// visibleRune returns -1, which makes strings.Map drop r, if r is invisible or an accent in a European script.
+// Quotation marks that look like apostrophes become apostrophes.
 func visibleRune(r rune) rune {
 	switch {
 	case r == '\u00ad', unicode.Is(unicode.Cf, r), unicode.Is(unicode.Variation_Selector, r), r >= '\u0300' && r <= '\u036f':
