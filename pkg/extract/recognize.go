@@ -149,7 +149,7 @@ func (r *recognition) finish(doc *domain.Document, err error) (*domain.Document,
 	return doc, err
 }
 
-// pictures is like pages, but for a document's pictures. Many of them have no text. All together may take
+// pictures is like pages, but for a document's pictures, many of which have no text. Together they may take
 // Options.PictureTime, not counting waits.
 func (r *recognition) pictures(ctx context.Context, pictures []domain.Picture) error {
 	r.inPicture = true

@@ -17,7 +17,7 @@ import (
 const shingleWords = 4
 
 // extractIndex looks up a page's text in an article extractor's output (the extract). Extractors find the main content
-// but lose headings, tables, code and lists. So the extract only tells which of the page's blocks are content; their
+// but lose headings, tables, code and lists. So the extract only decides which of the page's blocks are content; their
 // text comes from the page itself.
 type extractIndex struct {
 	grams map[[shingleWords]string]int

@@ -44,7 +44,7 @@ func (p mimePart) attached() bool {
 	return strings.EqualFold(strings.TrimSpace(disposition), "attachment")
 }
 
-// name returns the part's file name. It returns "" for inline pictures and parts without a name.
+// name returns the part's file name. It is "" for inline pictures and unnamed parts.
 func (p mimePart) name() string {
 	mediaType, params := p.mediaType()
 	_, disposition, err := mime.ParseMediaType(p.header.Get("Content-Disposition"))

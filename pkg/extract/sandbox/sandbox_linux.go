@@ -16,7 +16,7 @@ import (
 // executable returns a path to the running program that stays valid even if its file is replaced.
 func executable() (string, error) { return "/proc/self/exe", nil }
 
-// limitMemory lets the process map the given number of bytes on top of what is already mapped. A limit on the total
+// limitMemory lets the process map the given number of bytes beyond what it has already mapped. A limit on the total
 // would be useless, because Go reserves address space at startup without using it.
 func limitMemory(bytes int64) error {
 	if bytes <= 0 {

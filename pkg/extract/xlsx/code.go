@@ -236,7 +236,7 @@ func (s *codeSection) datedTokens() {
 	s.tokens = kept
 }
 
-// sectionFor returns the section for n, or nil. `signed` reports whether the section shows a minus sign by itself.
+// sectionFor returns the section for n, or nil. `signed` reports whether the section shows the minus sign itself.
 func (c numberCode) sectionFor(n float64) (s *codeSection, signed bool) {
 	sections := c[:min(len(c), 3)] // the fourth section is for text
 	if last := len(sections) - 1; last > 0 && sections[last].isText() {

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// number formats a number in a section that isn't for dates. `signed` means the section shows a minus sign by itself.
+// number formats a number in a section that isn't for dates. `signed` means that the section shows the minus sign
+// itself.
 func (s *codeSection) number(n float64, signed bool) string {
 	var b strings.Builder
 	if n < 0 && !signed {

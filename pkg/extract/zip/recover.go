@@ -18,8 +18,8 @@ const (
 	localSignature  = "PK\x03\x04"
 )
 
-// maxRecovered is the maximum size, in bytes, of a container without a directory that is repacked, because that needs
-// all of it in memory.
+// maxRecovered is the maximum size, in bytes, of a container to repack if its directory is missing. Repacking needs all
+// of it in memory.
 const maxRecovered = 64 << 20
 
 // recoverParts opens a container without a directory, such as a truncated upload, because the directory is at the end.

@@ -55,7 +55,7 @@ func (r *resources) font(name string) *pdffont.Font {
 	return f
 }
 
-// resourcesOf returns a dictionary's resources. A form shown several times has them read only once.
+// resourcesOf returns a dictionary's resources. They are read once even if a form is shown several times.
 func (in *interpreter) resourcesOf(v pdf.Value) *resources {
 	n := pdfobject.ObjectNumber(v)
 	if r := in.shared[n]; r != nil && n > 0 {

@@ -34,7 +34,7 @@ type path struct {
 	clips     bool  // the path becomes the clip
 }
 
-// subpath is a section of a path, with what is needed to tell whether it fills a rectangle.
+// subpath is a section of a path, with the properties that show whether it fills a rectangle.
 type subpath struct {
 	around  rect
 	lines   int  // straight segments
