@@ -10,7 +10,7 @@ import (
 )
 
 // EventLog delivers stored events in order, each at least once, until ctx is done. The handler receives up to `limit`
-// events at a time. If it fails, the events are redelivered one by one, so that those before a faulty event can be
+// events at a time. If it fails, they are redelivered one by one, so that the events before a faulty one still get
 // applied.
 type EventLog interface {
 	ConsumeBatches(ctx context.Context, limit int, handler func(context.Context, []domain.Event) error) error
@@ -45,8 +45,8 @@ func (a *Applier) apply(ctx context.Context, evs []domain.Event) error {
 	applied, err := a.States.ApplyAll(ctx, evs)
 	switch {
 	case len(evs) == 1 && domain.CodeOf(err) == domain.CodeInvalid:
-		// The event would fail every time and block all later events, so drop it. The Rescuer will notice that the
-		// datasource is still waiting.
+		// Drop the event: it would fail every time and block all later events. The Rescuer will notice that the datasource is
+		// still waiting.
 		a.Log.ErrorContext(ctx, "dropping a malformed event", "type", evs[0].Type, "datasource", evs[0].DatasourceID, "job", evs[0].JobID, "error", err)
 		return nil
 	case err != nil:

@@ -9,13 +9,12 @@ import (
 )
 
 // damageable is implemented by indexes that detect damage to their own files. The audit discards a damaged space, finds
-// all its rows missing, and queues the jobs that restore them.
+// that all its rows are missing, and queues jobs to restore them.
 type damageable interface {
 	// Check reads a whole space. It fails with index.ErrCorrupt if a checksum does not match.
 	Check(ctx context.Context, space index.Space) error
 	Damaged() []index.Space
-	// Discard moves a damaged space's files out of the way and reports whether it did. An intact space is left
-	// unchanged.
+	// Discard moves a damaged space's files out of the way and reports whether it did. It leaves an intact space alone.
 	Discard(ctx context.Context, space index.Space) (bool, error)
 }
 
@@ -49,8 +48,7 @@ func (a *audit) discard(ctx context.Context, d damageable, space index.Space) er
 	return nil
 }
 
-// stored returns the generations in the spaces, keyed by datasource. It discards damaged spaces and treats them as
-// empty.
+// stored returns the generations in the spaces, keyed by datasource. It discards damaged spaces, which count as empty.
 func (a *audit) stored(ctx context.Context, idx Index, spaces []index.Space) (map[string][]index.Stored, error) {
 	rows := map[string][]index.Stored{}
 	for _, space := range spaces {

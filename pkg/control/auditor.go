@@ -22,22 +22,22 @@ type AuditCatalog interface {
 	NewJob(ctx context.Context, d domain.Datasource, kind domain.JobKind) (domain.Job, error)
 	Requeue(ctx context.Context, workspaceID, id string, job domain.Job, p catalog.Priority) (domain.Datasource, error)
 	QueueSweep(ctx context.Context, s domain.Sweep) error
-	// DeleteIf deletes a datasource unless it has changed since it was read, and reports whether it did.
+	// DeleteIf deletes a datasource unless it has changed since it was read. It reports whether it did.
 	DeleteIf(ctx context.Context, d domain.Datasource) (bool, error)
-	// Adopt updates the catalog from a job that is newer than the catalog's state.
+	// Adopt updates the catalog from a job newer than the catalog's state.
 	Adopt(ctx context.Context, job domain.Job) (catalog.Adopted, error)
 	Leases
 }
 
-// Leases ensure that only one of several processes performs a task.
+// Leases let only one process at a time perform a task.
 type Leases interface {
-	// Lease acquires or renews the lease for the holder and reports whether the holder has it.
+	// Lease acquires or renews the lease and reports whether the holder has it.
 	Lease(ctx context.Context, name, holder string, ttl time.Duration) (bool, error)
 	// Release gives up the lease if the holder has it.
 	Release(ctx context.Context, name, holder string) error
 }
 
-// Log is the job log. LastJobs calls f for the last job of every datasource, skipping generations below `from`.
+// Log is the job log. LastJobs calls f for every datasource's last job, skipping generations below `from`.
 type Log interface {
 	LastJobs(ctx context.Context, from uint64, f func(domain.Job) error) error
 }
@@ -46,13 +46,13 @@ type Log interface {
 type OriginalsList interface {
 	Each(ctx context.Context, f func(key string, size int64, modified time.Time) error) error
 	Exists(ctx context.Context, key string) (bool, error)
-	// Verify reads an original and checks its digest. It fails with originals.ErrCorrupt if there is no intact copy, and
-	// with originals.ErrNotFound if the original was deleted.
+	// Verify checks an original's digest. It fails with originals.ErrCorrupt if there is no intact copy, and with
+	// originals.ErrNotFound if the original was deleted.
 	Verify(ctx context.Context, key string) error
 }
 
 // Auditor compares the index and the original store with the catalog. It queues sweeps for stray rows and originals,
-// and jobs to restore missing ones. It ignores datasources with unfinished jobs.
+// and jobs to restore missing ones. Datasources with unfinished jobs are ignored.
 type Auditor struct {
 	Catalog   AuditCatalog
 	Engines   Engines
@@ -73,12 +73,12 @@ type Auditor struct {
 	running sync.Mutex // held during an audit: concurrent audits would each report only some of the differences
 }
 
-// Scope is the extent of an audit. Periodic audits use the zero value.
+// Scope says how much an audit does. Periodic audits use the zero value.
 type Scope struct {
-	// Thorough makes the audit verify all checksums in the index and all originals' digests. This detects damage before
-	// a query or reader runs into it.
+	// Thorough audits verify all checksums in the index and all originals' digests, and so find damage before a query or
+	// reader does.
 	Thorough bool
-	// Prune makes the audit delete datasources that have neither rows nor an original.
+	// Prune makes the audit delete datasources with neither rows nor an original.
 	Prune bool
 }
 
@@ -105,14 +105,13 @@ func (r Report) Clean() bool {
 // Note receives an audit's findings and actions, for the operator. Each call is one line.
 type Note func(format string, args ...any)
 
-// An unreferenced original younger than uploadGrace is not a stray, because its upload may still be in progress.
+// An unreferenced original younger than uploadGrace doesn't count as stray: its upload may still be in progress.
 const uploadGrace = time.Hour
 
 // Delay before the first audit after startup, so that it does not compete with recovery.
 const firstAudit = time.Minute
 
-// auditLease names the lease held by the auditing process. The process keeps it after an audit, so that the others skip
-// theirs.
+// auditLease is the auditing process's lease. The process keeps it after an audit, so that the others skip theirs.
 const auditLease = "audit"
 
 // Run audits until ctx is done.
@@ -145,8 +144,8 @@ func (a *Auditor) release(ctx context.Context) {
 	}
 }
 
-// round runs an audit unless another process has run one recently, and returns how long to wait until the next. After
-// an alarm it always runs, because other processes may not have noticed the damage.
+// round runs an audit unless another process has done so recently, and returns how long to wait until the next. It
+// always runs after an alarm, because other processes may not have noticed the damage.
 func (a *Auditor) round(ctx context.Context, alarmed bool) (pause time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, auditBound)
 	defer cancel()
@@ -162,7 +161,7 @@ func (a *Auditor) round(ctx context.Context, alarmed bool) (pause time.Duration)
 	}
 	report, err := a.Audit(ctx, Scope{}, func(format string, args ...any) { a.Log.Info("audit", "found", fmt.Sprintf(format, args...)) })
 	if err != nil && ctx.Err() == nil {
-		// Don't retry before the next regular audit, because audits are expensive.
+		// Audits are expensive, so don't retry before the next regular one.
 		a.Log.Warn("the audit could not be completed", "error", err)
 	}
 	if !report.Clean() {
@@ -219,8 +218,8 @@ func (a *audit) auditAll(ctx context.Context) error {
 	return errors.Join(append(faults, a.originals(ctx))...)
 }
 
-// Adopt updates the catalog from jobs in the job log whose generation is at least `from`. If an old copy of the
-// database was restored, the log contains jobs the copy lacks.
+// Adopt updates the catalog from the jobs in the job log whose generation is at least `from`. If an old copy of the
+// database was restored, it lacks those jobs.
 func (a *Auditor) Adopt(ctx context.Context, from uint64, report *Report, note Note) error {
 	err := a.JobLog.LastJobs(ctx, from, func(job domain.Job) error {
 		adopted, err := a.Catalog.Adopt(ctx, job)

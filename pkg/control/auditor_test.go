@@ -91,7 +91,7 @@ func (k kept) Exists(_ context.Context, key string) (bool, error) {
 	return ok, nil
 }
 
-// testCatalog returns a real catalog with one synched datasource, "src". It has 3 chunks in generation 7, active since
+// testCatalog returns a real catalog whose only datasource, "src", has been synched with 3 chunks in generation 7 at
 // `at`.
 func testCatalog(t *testing.T, at time.Time) *catalog.Catalog {
 	t.Helper()
@@ -245,7 +245,7 @@ func TestAuditRepairsDifferences(t *testing.T) {
 	}
 }
 
-// TestAnArchiveThatHasLostItsOriginalKeepsItsFiles prunes datasources without content, which an archive never has.
+// TestAnArchiveThatHasLostItsOriginalKeepsItsFiles prunes datasources without content. Archives never have any.
 func TestAnArchiveThatHasLostItsOriginalKeepsItsFiles(t *testing.T) {
 	t.Parallel()
 	synched := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -354,7 +354,7 @@ func TestManyMissingDatasourcesAreCountedTogether(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The first listing found nothing. The second finds the rows of three datasources, and two of three rows of another.
+	// The first listing found nothing. The second finds all rows of three datasources, and two of another one's three.
 	var again []index.Stored
 	for _, id := range ids[:4] {
 		again = append(again, index.Stored{DatasourceID: id, Generation: 7, Rows: 3})

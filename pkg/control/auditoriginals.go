@@ -13,7 +13,7 @@ import (
 
 // originals compares the original store with the originals that datasources refer to.
 func (a *audit) originals(ctx context.Context) error {
-	// Read the store before the catalog. Otherwise, an original stored in between would look like a stray.
+	// Read the store before the catalog; otherwise an original stored in between would look like a stray.
 	kept := map[string]bool{} // key → whether it is old enough to be a stray
 	newest := sweepClock(a.GuardedNow, a.Now)().Add(-uploadGrace)
 	err := a.Originals.Each(ctx, func(key string, _ int64, modified time.Time) error {
@@ -85,8 +85,8 @@ func (a *audit) datasourceOf(ctx context.Context, o catalog.OriginalRef) (domain
 	return d, err
 }
 
-// verifyOriginal checks an original's digest if the audit is thorough. If the original is damaged, a synched web page
-// is fetched again; all other damage is only reported.
+// verifyOriginal checks an original's digest if the audit is thorough. A synched web page whose original is damaged is
+// fetched again. Any other damage is only reported.
 func (a *audit) verifyOriginal(ctx context.Context, o catalog.OriginalRef) error {
 	if !a.Thorough {
 		return nil
@@ -120,7 +120,7 @@ func (a *audit) verifyOriginal(ctx context.Context, o catalog.OriginalRef) error
 }
 
 // handleMissingOriginal handles a datasource whose original is not in the store. A synched web page is fetched again.
-// All other losses are only counted, except that a datasource without content is deleted if Prune is set.
+// Any other loss is only counted, but if Prune is set, a datasource without content is deleted.
 func (a *audit) handleMissingOriginal(ctx context.Context, o catalog.OriginalRef) error {
 	if o.DatasourceID == "" {
 		exists, err := a.Originals.Exists(ctx, o.Key) // it may have been stored since the store was read
@@ -150,8 +150,7 @@ func (a *audit) handleMissingOriginal(ctx context.Context, o catalog.OriginalRef
 	return nil
 }
 
-// hasLostOriginal reports whether a datasource refers to a missing original and has no unfinished job that could
-// replace it.
+// hasLostOriginal reports whether a datasource's original is missing and no unfinished job could replace it.
 func (a *audit) hasLostOriginal(ctx context.Context, d domain.Datasource) (bool, error) {
 	if d.Original == nil {
 		return false, nil
@@ -163,8 +162,8 @@ func (a *audit) hasLostOriginal(ctx context.Context, d domain.Datasource) (bool,
 	return !exists, nil
 }
 
-// fetchAgain requeues a web page without its cache validators, because a "not modified" response would not restore the
-// original.
+// fetchAgain requeues a web page without its cache validators. With them, the response might be "not modified", which
+// wouldn't restore the original.
 func (a *audit) fetchAgain(ctx context.Context, d domain.Datasource) error {
 	job, err := a.Catalog.NewJob(ctx, d, domain.JobCrawl)
 	if err != nil {
@@ -182,8 +181,8 @@ func (a *audit) fetchAgain(ctx context.Context, d domain.Datasource) error {
 // Maximum number of lost datasources listed by name.
 const lostListed = 100
 
-// countLost counts a datasource that cannot be repaired and has `have` of its `want` rows. If it has none and Prune is
-// set, countLost deletes it.
+// countLost counts a datasource that can't be repaired. It has `have` of its `want` rows; if it has none and Prune is
+// set, it is deleted.
 func (a *audit) countLost(ctx context.Context, d domain.Datasource, have, want int64) (deleted bool, err error) {
 	if a.lost[d.ID] {
 		return false, nil

@@ -21,14 +21,14 @@ type placeAudit struct {
 	suspects  []catalog.ActiveState // datasources that seem to have missing rows
 }
 
-// Maximum number of suspects whose rows are counted one by one. For more, the whole place is listed again: a count takes
-// tens of milliseconds in Milvus, so after the loss of an index the counts would take longer than the rebuild.
+// Maximum number of suspects whose rows are counted one by one. Beyond that, the whole place is listed again: at tens
+// of milliseconds per count in Milvus, counting after the loss of an index would take longer than the rebuild.
 const maxCounts = 16
 
 func (a *audit) datastore(ctx context.Context, store domain.Datastore) error {
 	for i, p := range store.Places() {
-		// Read the index before the catalog. A generation that becomes active in between then appears as active in the
-		// catalog, and one that is still being written belongs to a datasource with an unfinished job.
+		// Read the index before the catalog. Then a generation activated in between shows as active in the catalog, and one
+		// still being written belongs to a datasource with an unfinished job.
 		idx, spaces, err := spacesIn(ctx, a.Engines, store.ID, p)
 		if err != nil {
 			return err
@@ -54,7 +54,7 @@ func (a *audit) datastore(ctx context.Context, store domain.Datastore) error {
 	return a.sweepAbandoned(ctx, store)
 }
 
-// sweepAbandoned sweeps rows outside the datastore's current place and the target of its move.
+// sweepAbandoned sweeps rows that are neither in the datastore's current place nor in its move's target.
 func (a *audit) sweepAbandoned(ctx context.Context, store domain.Datastore) error {
 	left := map[domain.Place]index.Stored{} // number of rows and highest generation
 	for _, e := range a.Engines.Engines() {
@@ -84,8 +84,8 @@ func (a *audit) sweepAbandoned(ctx context.Context, store domain.Datastore) erro
 	if len(left) == 0 {
 		return nil
 	}
-	// Read the datastore again, because a move may have started since the first read. A move that starts later cannot
-	// have written the rows counted above.
+	// Read the datastore again: a move may have started since the first read. One that starts later can't have written the
+	// rows counted above.
 	now, err := a.Catalog.DatastoreByID(ctx, store.ID)
 	if domain.CodeOf(err) == domain.CodeNotFound {
 		return nil
@@ -108,7 +108,7 @@ func (a *audit) sweepAbandoned(ctx context.Context, store domain.Datastore) erro
 }
 
 // run compares the index with the catalog for every datasource in the datastore. If `count` is set, it also counts the
-// datasources; callers set it only for a datastore's first place, so that each datasource is counted once.
+// datasources; callers set it only for the datastore's first place, so that each is counted once.
 func (a *placeAudit) run(ctx context.Context, count bool) error {
 	err := a.Catalog.EachActive(ctx, a.store.ID, func(state catalog.ActiveState) error {
 		if count {
@@ -128,8 +128,8 @@ func (a *placeAudit) run(ctx context.Context, count bool) error {
 		return err
 	}
 	for id, rows := range a.rows { // datasources missing from the catalog
-		// Sweep only the generations known so far. Before the sweep runs, a page with the same id may be added to the
-		// site again, and its new rows must stay.
+		// Sweep only the generations known so far. By the time of the sweep, a page with the same id may have been added to
+		// the site again, and its new rows must stay.
 		var n int64
 		var last uint64
 		for _, r := range rows {
@@ -153,8 +153,8 @@ func (a *placeAudit) sweep(ctx context.Context, datasourceID string, from, below
 	return nil
 }
 
-// expected returns which of the datasource's generations the place should contain and how many rows it has. Both are 0
-// if the place does not have to contain any.
+// expected returns the generation and the number of the datasource's rows that belong in the place, or zeros if none
+// do.
 func (a *placeAudit) expected(state catalog.ActiveState) (generation uint64, rows int64) {
 	switch {
 	case a.place == a.store.Serving():
@@ -176,7 +176,7 @@ func (a *placeAudit) datasource(ctx context.Context, state catalog.ActiveState, 
 		case r.Generation < generation:
 			older += r.Rows
 		case r.Generation <= state.Fence && state.Status.Terminal():
-			// A failed or superseded job wrote this generation, so it can never become active.
+			// This generation was written by a failed or superseded job, so it can never become active.
 			if err := a.sweep(ctx, state.DatasourceID, r.Generation, r.Generation+1, r.Rows); err != nil {
 				return err
 			}
@@ -214,12 +214,12 @@ func (a *placeAudit) confirm(ctx context.Context) error {
 	return nil
 }
 
-// incomplete repairs a datasource with missing rows, after making sure that they really are missing. `count` must have
+// incomplete repairs a datasource with missing rows after confirming that they really are missing. `count` must have
 // read the rows after `state` was read from the catalog.
 func (a *placeAudit) incomplete(ctx context.Context, state catalog.ActiveState, count rowCounter) error {
-	// The index and the catalog were read at different times, so rows may only appear to be missing. An active
-	// generation is always complete. So count the rows and read the catalog again: if it still shows the same active
-	// generation, the rows really are missing.
+	// The index and the catalog were read at different times, so rows may only seem to be missing. An active generation is
+	// always complete, so count the rows and then read the catalog again: if the same generation is still active, the rows
+	// really are missing.
 	generation, chunks := a.expected(state)
 	have, err := count(ctx, state.DatasourceID, generation)
 	if err != nil || have == chunks {
@@ -241,7 +241,7 @@ func (a *placeAudit) incomplete(ctx context.Context, state catalog.ActiveState, 
 		if err != nil || deleted || d.Status == domain.StatusError {
 			return err
 		}
-		// The new job will fail because it cannot find the original, which shows users that the original is lost.
+		// The new job will fail for lack of the original, which tells users that it is lost.
 		return a.requeue(ctx, d)
 	}
 	a.missing++
@@ -277,7 +277,7 @@ func (a *placeAudit) count(ctx context.Context, datasourceID string, generation 
 	return sum, nil
 }
 
-// recount lists the rows in the place again, and returns their number by generation.
+// recount lists the place's rows again, to count them by generation.
 func (a *placeAudit) recount(ctx context.Context) (rowCounter, error) {
 	type generation struct {
 		datasourceID string

@@ -217,8 +217,8 @@ func (s *sweeps) DeferSweep(_ context.Context, id string, until time.Time, _ str
 func (s *sweeps) RemoveDeleted(context.Context) (bool, error) { return false, nil }
 func (s *sweeps) SweepWake() <-chan struct{}                  { return nil }
 
-// engines records what sweeps do to the index, the originals and the job log. The datastore "store" serves from `here`
-// and is moving to `there`.
+// engines records what sweeps do to the index, the originals and the job log. The datastore "store" is moving from
+// `here` to `there`.
 type engines struct {
 	calls  []string
 	failOn string
@@ -446,8 +446,8 @@ func TestRescuerReissuesOnlyLostJobs(t *testing.T) {
 	}
 }
 
-// silentDatasource simulates a catalog whose only datasource has been silent since a given time, along with the stream
-// that may contain its job.
+// silentDatasource simulates a catalog whose only datasource has been silent since a given time, and the stream that
+// may contain its job.
 type silentDatasource struct {
 	since            time.Time
 	waits, issuedNow atomic.Bool

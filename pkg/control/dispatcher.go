@@ -15,8 +15,8 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 )
 
-// Outbox stores accepted jobs until they are published. OutboxWake fires when a new job or space in the window may have
-// become available.
+// Outbox stores accepted jobs until they are published. OutboxWake fires when there may be a new job or new space in
+// the window.
 type Outbox interface {
 	// Next returns the jobs to publish next. It is fair to all workspaces and returns new content before replays.
 	Next(ctx context.Context, w *pipeline.Window, limit int) ([]domain.Job, error)
@@ -27,15 +27,15 @@ type Outbox interface {
 	OutboxWake() <-chan struct{}
 }
 
-// Publisher publishes a job and returns its generation. If the job is published again within the stream's duplicate
-// window, the stream stores it only once and Publish returns the same generation. It is safe for concurrent use.
+// Publisher publishes a job and returns its generation. Within the stream's duplicate window, publishing a job again
+// stores nothing and returns the same generation. Publisher is safe for concurrent use.
 type Publisher interface {
 	Publish(ctx context.Context, job domain.Job) (generation uint64, err error)
 }
 
-// Dispatcher publishes jobs from the outbox to the stream. At most Window unfinished jobs are in the stream, and there
-// is always space for workspaces with few jobs in it. The other jobs wait in the outbox and are published fairly, so an
-// upload does not have to wait for another workspace's bulk import.
+// Dispatcher publishes jobs from the outbox to the stream, which holds at most Window unfinished jobs and always has
+// space for workspaces with few jobs in it. The other jobs wait in the outbox and are published fairly, so an upload
+// doesn't have to wait for another workspace's bulk import.
 type Dispatcher struct {
 	Outbox Outbox
 	Jobs   Publisher
@@ -46,9 +46,8 @@ type Dispatcher struct {
 }
 
 const (
-	// Polling interval for the outbox. OutboxWake does not fire when a postponed job becomes due, and may miss jobs
-	// from other api processes. The interval is short because otherwise a crawl with thousands of postponed pages would
-	// often stall.
+	// Polling interval for the outbox. OutboxWake does not fire when a postponed job becomes due, and may miss other api
+	// processes' jobs. With a longer interval, a crawl with thousands of postponed pages would often stall.
 	outboxPoll = 500 * time.Millisecond
 	// Maximum number of jobs recorded as published in a single transaction.
 	outboxBatch = 64
@@ -56,11 +55,11 @@ const (
 	parallelPublishes = 16
 	// Delay before republishing a job that the stream refused. Other jobs overtake it.
 	refusedDelay = 30 * time.Second
-	// windowShare keeps part of the window free for other workspaces. A workspace with n jobs in the window gets
-	// another one only while more than windowShare*n slots are free. A single workspace can therefore fill four fifths
-	// of the window, a second one four fifths of what is left, and so on. See admission.Options.Share.
+	// windowShare keeps part of the window free for other workspaces. A workspace with n jobs in the window gets another
+	// slot only while more than windowShare*n are free. So a single workspace can fill four fifths of the window, a second
+	// one four fifths of the rest, and so on. See admission.Options.Share.
 	windowShare = 0.25
-	// The stream may also hold Window/scanShare scan jobs, but at least minScans. A few are enough, because each takes
+	// The stream may hold another Window/scanShare scan jobs, but at least minScans. A few suffice, because each takes
 	// several seconds.
 	scanShare = 4
 	minScans  = 4
@@ -85,8 +84,8 @@ func (d *Dispatcher) round(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("reading the outbox: %w", err)
 	}
-	// If the process crashes after publishing jobs but before recording that, it publishes them again. The stream
-	// recognises their ids and drops the duplicates.
+	// If the process crashes after publishing jobs but before recording that, it publishes them again, and the stream
+	// drops the duplicates by their ids.
 	published := due[:0:0]
 	for wave := range slices.Chunk(due, parallelPublishes) {
 		stored, failed := d.publish(ctx, wave)
@@ -114,8 +113,8 @@ type notPublished struct {
 	cause error
 }
 
-// publish publishes jobs concurrently. Each call waits for a disk or a cluster, so many concurrent calls take about as
-// long as one. The order does not matter, because each job belongs to a different datasource.
+// publish publishes jobs concurrently. Each call waits for a disk or a cluster, so many at once take about as long as
+// one. The order doesn't matter, because each job belongs to a different datasource.
 func (d *Dispatcher) publish(ctx context.Context, wave []domain.Job) (stored []domain.Job, failed []notPublished) {
 	generations, faults := make([]uint64, len(wave)), make([]error, len(wave))
 	var all sync.WaitGroup
@@ -134,7 +133,7 @@ func (d *Dispatcher) publish(ctx context.Context, wave []domain.Job) (stored []d
 	return stored, failed
 }
 
-// deferRefused keeps a refused job from blocking others. It defers the job, or fails it if the stream could never
+// deferRefused keeps a refused job from blocking others: it defers the job, or fails it if the stream could never
 // accept it.
 func (d *Dispatcher) deferRefused(ctx context.Context, job domain.Job, cause error) error {
 	if errors.Is(cause, jobs.ErrStreamLost) || errors.Is(cause, jobs.ErrUnavailable) {

@@ -5,15 +5,15 @@ import (
 	"sync"
 )
 
-// Watchers are notified of changed datasources once the changes are stored.
+// Watchers are notified of changed datasources after the changes are stored.
 type Watchers interface {
 	// Changed must not block.
 	Changed(datastoreID, datasourceID string)
 }
 
-// Hub notifies watchers in this process of stored changes to datasources and forwards the changes to other processes'
-// hubs. Changes that occur while a watcher is busy are combined and delivered later, so a watcher never misses a
-// datasource's latest state and never blocks other watchers.
+// Hub notifies this process's watchers of stored changes to datasources, and forwards the changes to other processes'
+// hubs. Changes made while a watcher is busy are combined and delivered later. So a watcher never misses a datasource's
+// latest state and never blocks other watchers.
 type Hub struct {
 	announce func(datastoreID, datasourceID string) // nil if no other process has a hub
 
@@ -30,8 +30,8 @@ type watcher struct {
 	signal      chan struct{}
 }
 
-// NewHub returns a Hub without watchers. announce must not block. It sends a change to other processes' hubs, and may
-// send it back to this hub as well. It is nil if no other process has a hub.
+// NewHub returns a Hub without watchers. announce sends a change to other processes' hubs, and may send it back to this
+// one. It must not block. It is nil if no other process has a hub.
 func NewHub(announce func(datastoreID, datasourceID string)) *Hub {
 	return &Hub{announce: announce, watchers: map[*watcher]struct{}{}, closed: make(chan struct{})}
 }

@@ -20,7 +20,7 @@ func TestHubNotifiesASlowWatcherOncePerChange(t *testing.T) {
 	if got := <-changes; got != "a" {
 		t.Fatalf("got %q", got)
 	}
-	// While the watcher is not reading, the hub's goroutine may hold one change, and all others are combined.
+	// While the watcher isn't reading, the hub's goroutine may hold one change. All others are combined.
 	for range 1000 {
 		hub.Changed("store", "b")
 		hub.Changed("store", "c")

@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 )
 
-// Repairs is the queue of repair requests. Any process with access to the catalog can add a request, which an api
-// process then executes.
+// Repairs is the queue of repair requests. Any process with access to the catalog can add one, and an api process
+// executes it.
 type Repairs interface {
 	// ClaimRepair claims the oldest unclaimed request, or returns nil if there is none.
 	ClaimRepair(ctx context.Context, holder string) (*catalog.RepairRequest, error)
@@ -37,8 +37,8 @@ const (
 	repairPoll = time.Second
 	// How often a running repair renews its claim.
 	repairBeat = 10 * time.Second
-	// A job missing from the stream counts as lost after this long without events. Before that, its last event may
-	// still be in transit.
+	// A job missing from the stream counts as lost after this long without events. Until then, its last event may still be
+	// in transit.
 	repairQuietTime = 15 * time.Second
 )
 
@@ -128,7 +128,7 @@ func (r *Repairer) reschedule(ctx context.Context, note Note) error {
 	return err
 }
 
-// summary returns the last line of a repair's output. `consistent` means that the repair was complete and found no
+// summary returns the last line of a repair's output. `consistent` means that the repair completed and found no
 // differences.
 func (r Report) summary(consistent bool) string {
 	var parts []string

@@ -17,8 +17,7 @@ import (
 type Refreshes interface {
 	// Refreshes returns one page of the schedules, in a fixed order. `next` is "" after the last page.
 	Refreshes(ctx context.Context, cursor string, limit int) (page []catalog.Refresh, next string, err error)
-	// RefreshDue queues a refresh that was due at the given time, and reports whether it did. Calling it again is
-	// harmless.
+	// RefreshDue queues a refresh that was due at the given time and reports whether it did. Repeated calls are harmless.
 	RefreshDue(ctx context.Context, id string, at time.Time) (queued bool, err error)
 }
 
@@ -33,8 +32,8 @@ type Schedules interface {
 // Scheduler refreshes web content when it is due. The catalog is authoritative: the scheduler makes the stored
 // schedules match it, which repairs lost and outdated ones.
 //
-// Many datasources may become due at once. Their jobs go through the outbox like all others, behind new content, and
-// the dispatcher publishes them gradually.
+// Many datasources may be due at once. Their jobs go through the outbox like all others, behind new content, and the
+// dispatcher publishes them gradually.
 type Scheduler struct {
 	Catalog   Refreshes
 	Schedules Schedules
@@ -46,10 +45,10 @@ type Scheduler struct {
 }
 
 const (
-	// How often schedules are compared with the catalog. A lost schedule is restored within this time, which is a tenth
-	// of the shortest refresh interval.
+	// Interval for comparing the schedules with the catalog, and so the time to restore a lost one: a tenth of the
+	// shortest refresh interval.
 	scheduleEvery = time.Minute
-	// Minimum pause between two comparisons, so that importing many web sites does not trigger one per site.
+	// Minimum pause between comparisons. Importing many web sites must not trigger one per site.
 	schedulePause = time.Second
 	// Number of schedules read per page.
 	schedulePage = 500
@@ -84,11 +83,11 @@ type Reconciled struct {
 	Removed int // schedules for content that is no longer refreshed
 }
 
-// Reconcile makes the schedules match the catalog. Invalid schedules are logged and skipped. It fails with
-// jobs.ErrNoSchedules if the servers do not support schedules. Several processes may call it at once.
+// Reconcile makes the schedules match the catalog. It logs and skips invalid schedules, and fails with
+// jobs.ErrNoSchedules if the servers don't support schedules. Several processes may call it at once.
 func (s *Scheduler) Reconcile(ctx context.Context) (done Reconciled, err error) {
-	// Read the schedules before the catalog, so that a schedule missing from the catalog must have been removed there.
-	// In the opposite order, it could have been added in between.
+	// Read the schedules first. Then any schedule that isn't in the catalog was removed there; in the opposite order, it
+	// might just have been added in between.
 	strays := map[scheduled]string{}
 	err = s.Schedules.Schedules(ctx, func(there jobs.Schedule) error {
 		strays[scheduled{there.DatastoreID, there.DatasourceID}] = there.Pattern
@@ -120,8 +119,8 @@ func (s *Scheduler) Reconcile(ctx context.Context) (done Reconciled, err error) 
 // scheduled identifies a datasource that has a schedule.
 type scheduled struct{ datastoreID, datasourceID string }
 
-// set makes a datasource's stored schedule match its catalog row and deletes it from `strays`. After all rows, only
-// schedules missing from the catalog are left in `strays`.
+// set makes a datasource's stored schedule match its catalog row and deletes it from `strays`, where only schedules
+// that aren't in the catalog remain after the last row.
 func (s *Scheduler) set(ctx context.Context, row catalog.Refresh, strays map[scheduled]string, done *Reconciled) error {
 	refresh, err := domain.ParseRefresh(row.Schedule)
 	if err != nil {

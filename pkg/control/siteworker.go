@@ -19,7 +19,7 @@ type Sites interface {
 	SiteWake() <-chan struct{}
 }
 
-// SiteWorker performs changes that affect too many of a site's pages for one transaction. It refetches or removes pages
+// SiteWorker makes changes that affect too many of a site's pages for one transaction. It refetches or removes pages
 // that the last crawl did not find, refetches duplicates of removed pages, and cancels pages queued by a stopped crawl.
 // The catalog records the remaining work, so it continues after a restart and in other processes.
 type SiteWorker struct {
@@ -50,8 +50,8 @@ func (k *SiteWorker) Drain(ctx context.Context) error {
 	}
 }
 
-// round performs only one batch of each task, so that large sites do not block small ones. `more` reports whether any
-// work is left.
+// round performs one batch of each task, so that large sites don't block small ones. `more` reports whether work is
+// left.
 func (k *SiteWorker) round(ctx context.Context) (more bool, err error) {
 	var faults []error
 	for last := (catalog.SiteTask{}); ; {

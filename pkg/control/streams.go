@@ -26,7 +26,7 @@ type Marks interface {
 }
 
 // StreamKeeper makes sure all streams exist. While the service runs, it recreates streams that were deleted or lost
-// with their disk and replaces the lost jobs.
+// with their disk, and replaces the lost jobs.
 type StreamKeeper struct {
 	Streams   Streams
 	Originals Store
@@ -58,15 +58,14 @@ func (k *StreamKeeper) repair(ctx context.Context, note Note) (rescued int, err 
 	if err != nil {
 		return 0, fmt.Errorf("repairing the streams: %w", err)
 	}
-	// Recreate the original store after the streams, because a job whose original is lost needs the streams to report
-	// that.
+	// Recreate the original store last: a job whose original is lost needs the streams to report that.
 	if made, err := k.Originals.Repair(ctx); err != nil {
 		return 0, fmt.Errorf("repairing the store of originals: %w", err)
 	} else if made {
 		note("the store of originals was missing; created an empty one")
 		k.Log.Warn("store of originals was missing; created an empty one")
 	}
-	// If EVENTS was lost, check the jobs as well, because the results of finished jobs may have been lost with it.
+	// If EVENTS was lost, finished jobs' results may be lost too, so check the jobs as well.
 	if !repaired.JobsReset && !slices.Contains(repaired.Streams, jobs.StreamEvents) {
 		return 0, nil
 	}

@@ -40,7 +40,7 @@ type JobLog interface {
 	PurgeCrawls(ctx context.Context, datastoreID, datasourceID string, below uint64) error
 }
 
-// Sweeper performs sweeps. A failed sweep is retried with increasing delays until it succeeds. Delays are harmless,
+// Sweeper performs sweeps. It retries a failed sweep with increasing delays until it succeeds. Delays are harmless,
 // because the data is already invisible.
 type Sweeper struct {
 	Sweeps    Sweeps
@@ -55,8 +55,8 @@ type Sweeper struct {
 	// GuardedNow is the clock for deciding whether data is old enough to delete. It may lag behind Now after the system
 	// clock has jumped. If nil, Now is used instead.
 	GuardedNow func() time.Time
-	// Holding reports whether originals must be kept because a backup is reading them. In that case, sweeps of
-	// originals are deferred. If Holding is nil, they never are.
+	// Holding reports whether a backup is reading originals. Sweeps of originals are then deferred. If Holding is nil,
+	// they never are.
 	Holding func() bool
 }
 
@@ -109,8 +109,8 @@ func (s *Sweeper) round(ctx context.Context) (more bool, err error) {
 	return deleted || forgotten || len(tasks) == sweepBatch, err
 }
 
-// forget deletes old responses and conversations whose last message is older than the retention time. It also ends
-// abandoned responses.
+// forget deletes old responses, and conversations without a message in the retention time. It also ends abandoned
+// responses.
 func (s *Sweeper) forget(ctx context.Context) (more bool, err error) {
 	now := sweepClock(s.GuardedNow, s.Now)()
 	if err := s.Sweeps.FailAbandoned(ctx); err != nil {

@@ -12,15 +12,14 @@ import (
 )
 
 const (
-	// Time limit for a group of sweeps. It is well below a round's limit, so that hanging sweeps cannot block later
-	// ones.
+	// Time limit for a group of sweeps, well below a round's limit so that hanging sweeps can't block later ones.
 	sweepBound = time.Minute
 	// Delay before retrying a sweep whose originals a backup still needs.
 	holdDelay = 15 * time.Second
 )
 
-// sweepGroup is the key by which sweeps are grouped. The engine removes a whole group's rows in a single call, about as
-// fast as a single sweep's.
+// sweepGroup is the grouping key for sweeps. The engine removes a whole group's rows in one call, about as fast as a
+// single sweep's.
 type sweepGroup struct {
 	attempts    int
 	datastoreID string // "" if no rows are removed
@@ -50,12 +49,12 @@ func grouped(tasks []catalog.SweepTask) (groups [][]catalog.SweepTask) {
 }
 
 // groupSize returns the maximum size of a group whose sweeps have failed this many times: 64, 16, 4, then 1. A sweep
-// that always fails or hangs soon ends up alone and delays others only for seconds. After a short engine outage, groups
-// are still large.
+// that always fails or hangs soon ends up alone and delays others by only a few seconds. After a short engine outage,
+// groups are still large.
 func groupSize(attempts int) int { return max(sweepBatch>>(2*min(attempts, 3)), 1) }
 
-// settle performs a group of sweeps. It defers sweeps that fail or have to wait, and returns the ids of the completed
-// ones.
+// settle performs a group of sweeps and returns the ids of the completed ones. It defers those that fail or have to
+// wait.
 func (s *Sweeper) settle(ctx context.Context, group []catalog.SweepTask) (done []string, err error) {
 	if group, err = s.deferHeld(ctx, group); err != nil {
 		return nil, err
@@ -78,8 +77,8 @@ func (s *Sweeper) settle(ctx context.Context, group []catalog.SweepTask) (done [
 	return done, nil
 }
 
-// deferHeld defers sweeps whose originals a backup needs and returns the others. It is enough to check Holding once
-// before the sweeps, because a backup sets it before copying the catalog.
+// deferHeld defers sweeps whose originals a backup needs and returns the others. Checking Holding once, before the
+// sweeps, is enough, because a backup sets it before copying the catalog.
 func (s *Sweeper) deferHeld(ctx context.Context, group []catalog.SweepTask) (free []catalog.SweepTask, err error) {
 	for _, task := range group {
 		if len(task.Originals) == 0 || s.Holding == nil || !s.Holding() {
@@ -144,7 +143,7 @@ func (s *Sweeper) rows(ctx context.Context, group []catalog.SweepTask) error {
 		}
 		store, err := s.Stores.DatastoreByID(ctx, first.DatastoreID)
 		if domain.CodeOf(err) == domain.CodeNotFound {
-			// The datastore was deleted, but a worker that did not know this wrote to it afterwards.
+			// The datastore was deleted, but a worker that didn't know wrote to it afterwards.
 			return s.drop(ctx, first.DatastoreID)
 		}
 		if err != nil {

@@ -14,19 +14,18 @@ import (
 type Upgrades interface {
 	Moving(ctx context.Context) ([]domain.Datastore, error)
 	MoveProgress(ctx context.Context, datastoreID string) (domain.MoveProgress, error)
-	// SettledDatastores checks up to `limit` datastores, ordered by id and starting after the id `after`. It returns
-	// those that use the given embedding model, are not being moved, and have content. Datastores with content that is
-	// waiting to be read or was added after `since` are left out. `next` is the id to continue after, or "" after the
-	// last datastore.
+	// SettledDatastores checks up to `limit` datastores in id order, starting after the id `after`. It returns those that
+	// use the embedding model, are not being moved and have content. It leaves out those with content waiting to be read
+	// or added after `since`. `next` is the id to continue after, or "" after the last datastore.
 	SettledDatastores(ctx context.Context, model string, since time.Time, after string, limit int) (settled []domain.Datastore, next string, err error)
 	UpdateDatastore(ctx context.Context, workspaceID, id string, p domain.DatastorePatch) (domain.Datastore, error)
 }
 
 // Upgrader moves datastores from a fast embedding model to a better one, one at a time. New content is embedded with
-// the fast model first, so that it is searchable at once. A datastore is moved once no content has been added for a
-// while. Mover carries out the moves.
+// the fast model first, so that it is searchable at once. A datastore is moved after a while without new content. Mover
+// carries out the moves.
 //
-// If some of a datastore's content cannot be moved, the move is cancelled and not retried for a day.
+// If some of a datastore's content can't be moved, the move is cancelled and not retried for a day.
 type Upgrader struct {
 	Catalog  Upgrades
 	From, To string // the models' ids
@@ -82,7 +81,7 @@ func (u *Upgrader) round(ctx context.Context) (more bool, err error) {
 	return false, nil
 }
 
-// cancelFailed cancels a datastore's move if none of the remaining content can be moved.
+// cancelFailed cancels a datastore's move if none of the content left can be moved.
 func (u *Upgrader) cancelFailed(ctx context.Context, d domain.Datastore) error {
 	p, err := u.Catalog.MoveProgress(ctx, d.ID)
 	if err != nil {
