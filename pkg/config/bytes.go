@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// Bytes is a number of bytes. It is written as a whole number with an optional unit: 100MB, 512KiB, 1G. It implements
-// flag.Value.
+// Bytes is a number of bytes, written as an integer with an optional unit: 100MB, 512KiB, 1G. It implements flag.Value.
 type Bytes int64
 
 // sizeForms describes the accepted size formats, for error messages.

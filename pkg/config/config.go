@@ -1,5 +1,5 @@
-// Package config reads Sluice's settings from flags and the environment. Flags take precedence. All settings are in one
-// table, from which the documentation is generated. Unknown settings are errors. Secrets are never printed.
+// Package config reads Sluice's settings from flags, which take precedence, and the environment. All settings are in
+// one table, from which the documentation is generated. Unknown settings are errors. Secrets are never printed.
 package config
 
 //go:generate go run ./gendoc ../../docs/configuration.md
@@ -142,7 +142,7 @@ const (
 	No   Choice = "false"
 )
 
-// clientVariables lists variables with the SLUICE_ prefix that only client commands use. The service ignores them.
+// clientVariables lists the SLUICE_ variables that only client commands use. The service ignores them.
 var clientVariables = map[string]bool{"SLUICE_URL": true}
 
 // Parse reads settings from the arguments (without the program name) and the environment (entries of the form "K=V").
@@ -151,7 +151,7 @@ func Parse(args, environ []string) (Config, error) {
 	return parse(args, environ, func(s Setting) string { return fmt.Sprintf("%s (--%s)", s.Env, s.Flag) })
 }
 
-// ParseEnviron is like Parse, but for commands whose flags are not settings. Its errors mention only the variables.
+// ParseEnviron is like Parse, but for commands whose flags are not settings. Errors mention only the variables.
 func ParseEnviron(environ []string) (Config, error) {
 	return parse(nil, environ, func(s Setting) string { return s.Env })
 }
@@ -212,8 +212,9 @@ func parse(args, environ []string, name func(Setting) string) (Config, error) {
 	return c, errors.Join(faults...)
 }
 
-// defaultWindow returns the default maximum number of jobs in the stream, a few times the number processed at once. The
-// stream is first in, first out, so with a larger window a single upload would wait longer behind a large import.
+// defaultWindow returns the default maximum number of jobs in the stream, a few times the number processed at once.
+// With a larger window, a single upload would wait longer behind a large import, because the stream is first in, first
+// out.
 func defaultWindow(c Config) int {
 	if c.NATSURL == "" {
 		return 64
@@ -286,7 +287,7 @@ func (c Config) ServerEmbedModel() string {
 	return c.EmbedModel
 }
 
-// BuiltinEmbedModel returns EmbedModel if it is EmbedAuto or names a built-in model. Otherwise, it returns "".
+// BuiltinEmbedModel returns EmbedModel if it is EmbedAuto or a built-in model, and otherwise "".
 func (c Config) BuiltinEmbedModel() string {
 	if c.EmbedModel == EmbedAuto || strings.HasPrefix(c.EmbedModel, builtinPrefix) {
 		return c.EmbedModel
@@ -297,8 +298,7 @@ func (c Config) BuiltinEmbedModel() string {
 // HasModelServer reports whether an OpenAI-compatible server is configured.
 func (c Config) HasModelServer() bool { return c.OpenAIBaseURL != "" || c.OpenAIKey != "" }
 
-// suggestSetting suggests the setting that shares the longest prefix with an unknown name. It returns "" if none is
-// similar.
+// suggestSetting returns the setting that shares the longest prefix with an unknown name, or "" if none is similar.
 func suggestSetting(name string, settings []Setting) string {
 	best := append([]Setting(nil), settings...)
 	sort.SliceStable(best, func(i, j int) bool { return commonPrefix(best[i].Env, name) > commonPrefix(best[j].Env, name) })

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// flagValue is a flag's value, which overrides the value from the environment.
+// flagValue is a flag's value. It overrides the environment's.
 type flagValue struct {
 	values map[string]string
 	env    string
@@ -29,7 +29,7 @@ func text(field *string) func(string) error {
 	return func(v string) error { *field = v; return nil }
 }
 
-// listenAddress returns a function that sets the field to a listen address of the form host:port, or to "".
+// listenAddress returns a function that sets the field to a listen address (host:port) or "".
 func listenAddress(field *string) func(string) error {
 	return func(v string) error {
 		if v == "" {
@@ -60,7 +60,7 @@ func listenAddress(field *string) func(string) error {
 	}
 }
 
-// rejectQuotes rejects a quoted value. A shell removes quotes, but docker run --env-file does not.
+// rejectQuotes rejects a quoted value. Unlike a shell, docker run --env-file doesn't remove quotes.
 func rejectQuotes(v string) error {
 	if len(v) > 1 && strings.ContainsRune("\"'`", rune(v[0])) && v[0] == v[len(v)-1] {
 		return fmt.Errorf("is in quotes (%c…%c): remove them", v[0], v[0])

@@ -19,8 +19,8 @@ const (
 	maxWindow = 100_000_000
 )
 
-// windows returns a function that parses a list such as "8192,gpt-4o=128000" into the field. A model name may contain
-// any character except a comma, because its window follows the last "=".
+// windows returns a function that parses a list such as "8192,gpt-4o=128000" into the field. Model names may contain
+// any character except a comma; the window follows the last "=".
 func windows(field *Windows) func(string) error {
 	return func(v string) error {
 		out := Windows{ByModel: map[string]int{}}
