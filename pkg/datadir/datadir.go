@@ -30,7 +30,7 @@ const (
 	Lock      = "lock"
 	PID       = "pid"
 
-	// Restoring is an unfinished restore's directory. A data directory that contains it must not be used.
+	// Restoring is an unfinished restore's directory. A data directory that contains it can't be used.
 	Restoring = ".restoring"
 )
 
@@ -64,7 +64,7 @@ func Open(path string) (*Dir, error) {
 	return d, nil
 }
 
-// UnusableError explains why a path cannot be used as the data directory and how to fix that.
+// UnusableError explains why a path can't be used as the data directory, and how to fix that.
 func UnusableError(path string, err error) error {
 	why := fmt.Sprintf("cannot be used (%v)", err)
 	switch {
@@ -80,7 +80,7 @@ func UnusableError(path string, err error) error {
 	return fmt.Errorf("data directory %s %s: set SLUICE_DATA_DIR or --data-dir to a directory that this user can write to", path, why)
 }
 
-// holder describes the process that holds the lock, or returns "" if it cannot tell which one does.
+// holder describes the process that holds the lock, or returns "" if it can't tell.
 func (d *Dir) holder() string {
 	pid, err := os.ReadFile(d.Join(PID))
 	if err != nil {
