@@ -253,7 +253,7 @@ func TestAnAbortedBackupIsMarked(t *testing.T) {
 	}
 }
 
-// cancelling is an error that calls cancel as soon as anything examines it.
+// cancelling is an error that calls cancel when examined.
 type cancelling struct{ cancel func() }
 
 func (c cancelling) Error() string { c.cancel(); return "stopped" }

@@ -24,13 +24,13 @@ type Content struct {
 	Header Header // Format is set by Write
 	// Catalog is the path to the catalog snapshot.
 	Catalog string
-	// Each calls f for every original in the catalog snapshot, along with its datasource's id. It stops at the first
-	// error from f and returns it.
+	// Each calls f with every original in the catalog snapshot and its datasource's id. It stops at the first error from f
+	// and returns it.
 	Each func(ctx context.Context, f func(datasourceID string, o domain.Original) error) error
-	// Open opens an original. Errors from opening or reading it are passed to Lost. If Lost returns a reason, the
-	// original is recorded as lost and the backup continues; otherwise the backup fails.
+	// Open opens an original. Errors from opening or reading it go to Lost. If that returns a reason, the original is
+	// recorded as lost and the backup continues; otherwise the backup fails.
 	Open func(ctx context.Context, key string) (io.ReadCloser, error)
-	// Lost returns ReasonMissing or ReasonDamaged if the error means that the original is lost, and "" otherwise.
+	// Lost returns ReasonMissing or ReasonDamaged if the error means that the original is lost, and otherwise "".
 	Lost func(error) string
 	// TempDir is where the temporary file with the digests is created.
 	TempDir string
@@ -41,7 +41,7 @@ type Content struct {
 // Number of bytes copied at a time. The rate limit applies to each such block.
 const blockSize = 256 << 10
 
-// Write writes an archive. It needs only a few megabytes of memory, however large the content is. If it fails, the
+// Write writes an archive. It needs a few megabytes of memory, whatever the size of the content. If it fails, the
 // output is not a valid archive; if possible, Write ends it with the reason.
 func Write(ctx context.Context, w io.Writer, c Content) (report Report, err error) {
 	sums, err := os.CreateTemp(c.TempDir, "sums-")
@@ -63,7 +63,7 @@ func Write(ctx context.Context, w io.Writer, c Content) (report Report, err erro
 	c.Header.Format = Format
 	a.report.Header = c.Header
 	if err := a.fill(ctx, c); err != nil {
-		// Write the reason into the archive, so that a reader sees more than a truncated archive.
+		// Write the reason into the archive, so that readers see more than a truncated archive.
 		if a.abort(c.Header.CreatedAt, reasonOf(ctx, err)) == nil {
 			_ = packer.Close()
 		}
@@ -79,7 +79,7 @@ func Write(ctx context.Context, w io.Writer, c Content) (report Report, err erro
 // Compression window in bytes. It determines how much memory a reader needs.
 const windowSize = 1 << 20
 
-// reasonOf describes a failure for readers of the archive. The description contains no local paths.
+// reasonOf describes a failure for readers of the archive, without local paths.
 func reasonOf(ctx context.Context, err error) string {
 	if ctx.Err() != nil {
 		return "it was cancelled"
@@ -197,7 +197,7 @@ func (a *archive) catalog(ctx context.Context, path string) error {
 	return a.recordDigest(sum, catalogName)
 }
 
-// readError wraps an error from reading the content, to tell it apart from an error in writing the archive.
+// readError wraps an error from reading the content, to distinguish it from errors in writing the archive.
 type readError struct{ error }
 
 func (e readError) Unwrap() error { return e.error }
@@ -225,8 +225,9 @@ func (a *archive) copy(ctx context.Context, r io.Reader, sum hash.Hash) error {
 
 var errTooLong = errors.New("it is longer than recorded in the catalog")
 
-// original writes one original, or a Loss if it cannot be opened. The tar header already states the length, so content
-// that ends early is padded with zeros. If the content turns out to be damaged, a Loss follows as the next member.
+// original writes one original, or a Loss if it can't be opened. The tar header has already promised the length, so
+// content that ends early is padded with zeros. If the content turns out to be damaged, a Loss follows as the next
+// member.
 func (a *archive) original(ctx context.Context, c Content, datasourceID string, o domain.Original) error {
 	loss := Loss{Key: o.Key, Datasource: datasourceID, Name: o.Name}
 	content, err := c.Open(ctx, o.Key)
@@ -294,7 +295,7 @@ func (a *archive) pad(ctx context.Context, sum hash.Hash) error {
 }
 
 func (a *archive) loss(ctx context.Context, folder string, l Loss) error {
-	// Uploaded files can have arbitrarily long names, but the report needs only the beginning.
+	// Uploaded files can have names of any length, but the report only needs the start.
 	if runes := []rune(l.Name); len(runes) > maxLossName {
 		l.Name = string(runes[:maxLossName]) + "…"
 	}
@@ -355,7 +356,7 @@ func (c *counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// onlyReader and onlyWriter hide ReadFrom and WriteTo, so that io.CopyBuffer uses its buffer.
+// onlyReader and onlyWriter hide ReadFrom and WriteTo, which would keep io.CopyBuffer from using its buffer.
 type onlyReader struct{ io.Reader }
 
 type onlyWriter struct{ io.Writer }

@@ -1,5 +1,5 @@
-// Package source reads the data to back up: a data directory's catalog and originals. Both the service and the offline
-// backup command use it.
+// Package source reads a data directory's catalog and originals for a backup. Both the service and the offline backup
+// command use it.
 package source
 
 import (
@@ -18,8 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/originals"
 )
 
-// Operators request a backup by sending a POST to Path on a running service. The RateParameter query parameter limits
-// the service's read rate, in bytes per second.
+// To request a backup, operators POST to Path on a running service. The RateParameter query parameter limits the
+// service's read rate, in bytes per second.
 const (
 	Path          = "/admin/backup"
 	RateParameter = "rate"
@@ -54,7 +54,7 @@ func (s Source) Write(ctx context.Context, w io.Writer, bytesPerSecond int64) (b
 	})
 }
 
-// lostOriginal converts an error from the original store to a Loss.Reason. It returns "" if the original is not lost.
+// lostOriginal converts an error from the original store to a Loss.Reason, or "" if the original isn't lost.
 func lostOriginal(err error) string {
 	switch {
 	case errors.Is(err, originals.ErrNotFound), errors.Is(err, originals.ErrInvalidKey):
@@ -65,8 +65,8 @@ func lostOriginal(err error) string {
 	return ""
 }
 
-// Refusal returns the reason why this package cannot back up a service with these settings, or "" if it can. Data
-// outside the data directory cannot be backed up.
+// Refusal says why this package can't back up a service with these settings, or returns "" if it can. It can't back up
+// data outside the data directory.
 func Refusal(c config.Config) string {
 	switch {
 	case c.DatabaseURL != "":
@@ -77,8 +77,8 @@ func Refusal(c config.Config) string {
 	return ""
 }
 
-// Minimum read rate in bytes per second. Anything lower is probably a typo, such as 10 for 10MiB; at 10 bytes per
-// second, a backup would never finish.
+// Minimum read rate in bytes per second. A lower rate is probably a typo, such as 10 for 10MiB; at 10 bytes per second,
+// a backup would never finish.
 const minRate = 64 << 10
 
 // ParseRate parses a read rate in bytes per second; "" and 0 mean no limit.
