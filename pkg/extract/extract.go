@@ -53,7 +53,7 @@ type Options struct {
 	MaxText int64
 	// MaxInput is the maximum size of a document, in bytes. Default 256 MiB.
 	MaxInput int64
-	// CacheDir is the folder for PDFium's compiled code. All children share it, and it should survive restarts.
+	// CacheDir is the folder for PDFium's compiled code. All children share it, and it is kept across restarts.
 	// Default: a folder in the user's cache directory.
 	CacheDir string
 	// TempDir is the folder for documents being read. Files that a killed process leaves there are not removed.

@@ -128,7 +128,7 @@ func Open(data io.ReaderAt, size int64, lim Limits) (*Archive, error) {
 	return a, nil
 }
 
-// checkRatio rejects archives whose unpacked size is such a multiple of their own that they must be hostile.
+// checkRatio rejects archives that unpack to so many times their size that they must be hostile.
 func checkRatio(files []*zip.File, size int64) error {
 	total, packed := uint64(0), uint64(max(size, 1))
 	for _, f := range files {

@@ -296,8 +296,8 @@ func quotedField(s, sep string, escaped bool) (field, rest string, closed bool) 
 	}
 }
 
-// separators lists the possible separators in the order they are tried. The edge is added to a separator's score; the
-// rarer it is in ordinary text and numbers, the higher.
+// separators lists the possible separators in the order they are tried. The edge is added to the score. It is higher
+// for separators that are rarer in ordinary text and numbers.
 var separators = []struct {
 	r    rune
 	edge float64

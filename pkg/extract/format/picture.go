@@ -31,7 +31,7 @@ const (
 
 // Picture is a picture within a document, such as a screenshot in a report.
 type Picture struct {
-	// Key is at most MaxPictureKey bytes long and equal only for equal pictures.
+	// Key identifies the picture's content. It has at most MaxPictureKey bytes.
 	Key  string
 	Size int64  // bytes
 	Alt  string // the description that is read in addition to the picture; "" if none
@@ -283,7 +283,7 @@ func (r *Registry) isSinglePicture(mimeType string) bool {
 	return f != nil && f.PictureSize != nil && f.Type != TypeTIFF
 }
 
-// scanPicture returns picture `number` in a document for OCR. If the picture has no text, as most photographs, it
+// scanPicture returns picture `number` in a document for OCR. If the picture has no text, like most photographs, it
 // returns a NoText error.
 func (r *Registry) scanPicture(ctx context.Context, src Source, lim Limits, kind string, head []byte, number, turn int) (*image.Gray, error) {
 	p := &Parser{Ctx: ctx, Src: src, Lim: lim, Formats: r, Doc: &domain.Document{MIMEType: kind}, pictures: newPictures(Scans{})}

@@ -17,9 +17,9 @@ var raisedForms = map[rune]rune{
 	'b': 'ᵇ', 'c': 'ᶜ', 'f': 'ᶠ', 'g': 'ᵍ', 'i': 'ⁱ', 'j': 'ʲ', 'k': 'ᵏ', 'l': 'ˡ', 'm': 'ᵐ', 'n': 'ⁿ', 'p': 'ᵖ', 's': 'ˢ', 't': 'ᵗ', 'u': 'ᵘ', 'v': 'ᵛ', 'w': 'ʷ', 'x': 'ˣ', 'y': 'ʸ', 'z': 'ᶻ',
 }
 
-// raise sets a superscript after a digit apart from the number: 12.5 with exponent or note 2 becomes "12.5²", and 1,234
-// with note (2) becomes "1,234 (2)". The superscript starts at offset `from` in b. Others, such as ordinal endings,
-// stay as they are.
+// raise keeps a superscript after a digit from looking like part of the number: 12.5 with exponent or note 2 becomes
+// "12.5²", and 1,234 with note (2) becomes "1,234 (2)". The superscript starts at offset `from` in b. Others, such as
+// ordinal endings, stay as they are.
 func raise(b *strings.Builder, from int) {
 	text := b.String()
 	if from <= 0 || len(text) <= from || len(text) > maxRaisedText || len(text)-from > maxRaised {

@@ -126,7 +126,7 @@ func newReader(p *format.Parser, body func(*reader, *xmlscan.Scanner)) *reader {
 	return &reader{p: p, body: body, styles: map[string]style{}, lists: map[string]listStyle{}}
 }
 
-// finish sets a missing document title if exactly one paragraph has the Title style.
+// finish sets a missing document title to the text of the paragraph with the Title style, if there is exactly one.
 func (r *reader) finish() {
 	if r.p.Doc.Title == "" && r.titles == 1 {
 		r.p.Doc.Title = r.title

@@ -219,7 +219,7 @@ func joined(parts []part, boundary string) []byte {
 	return b.Bytes()
 }
 
-// boundaryOf returns a hash of the parts as a boundary, which can't occur in them.
+// boundaryOf returns a hash of the parts as a boundary, so that it does not occur in them.
 func boundaryOf(parts []part) string {
 	h := sha256.New()
 	for _, p := range parts {

@@ -17,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Limits on a page's picture: pixels, and bytes as PNG. For an A4 page it has 1,130 × 1,600 pixels.
+// Limits on a page's picture, in pixels and in bytes as PNG. An A4 page's has 1,130 × 1,600 pixels.
 const (
 	maxPictureWidth  = 1600
 	maxPictureHeight = 1600

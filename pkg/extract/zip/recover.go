@@ -22,8 +22,8 @@ const (
 // of it in memory.
 const maxRecovered = 64 << 20
 
-// recoverParts opens a container without a directory, such as a truncated upload, because the directory is at the end.
-// It finds the parts by their local headers and repacks them. The last one may be incomplete.
+// recoverParts opens a container without a directory. The directory is at the end, so truncated uploads lack it. The
+// parts are found by their local headers and repacked; the last one may be incomplete.
 func recoverParts(p *format.Parser, cause error) (*zip.Reader, error) {
 	what := p.Formats.PackedNames() + " file"
 	if p.Src.Size > maxRecovered {
