@@ -48,8 +48,8 @@ auth="Authorization: Bearer $SLUICE_API_KEY"
 API=$SLUICE_URL
 `
 
-// TestCommandsOfThePagesWork runs each page's commands in their own shell and directory, against one shared service.
-// The shell has the variables SLUICE_URL, SLUICE_API_KEY, $auth, $STORE (a datastore with a document) and $AGENT.
+// TestCommandsOfThePagesWork runs each page's commands in its own shell and directory, against one shared service. The
+// shell has the variables SLUICE_URL, SLUICE_API_KEY, $auth, $STORE (a datastore with a document) and $AGENT.
 func TestCommandsOfThePagesWork(t *testing.T) {
 	for _, program := range []string{"bash", "curl", "python3"} {
 		if _, err := exec.LookPath(program); err != nil {

@@ -88,7 +88,7 @@ func TestGoCodeOfThePagesCompiles(t *testing.T) {
 // variable matches environment variables that look like Sluice settings.
 var variable = regexp.MustCompile(`\b(?:SLUICE|NATS|DATABASE|MILVUS|OPENAI|AZURE_OPENAI|ANTHROPIC|RERANK|CHROME)_[A-Z0-9_]*[A-Z0-9_*…]`)
 
-// ofOthers maps names that look like Sluice settings, but aren't, to what they really are.
+// ofOthers explains names that look like Sluice settings but aren't.
 var ofOthers = map[string]string{
 	"SLUICE_DATASTORE":        "a datastore's id, in examples",
 	"SLUICE_URL":              "the service that a client talks to",
@@ -105,7 +105,7 @@ func TestSettingsThatPagesNameExist(t *testing.T) {
 	}
 	for _, p := range pages(t) {
 		if p.name == "CHANGELOG.md" || strings.HasPrefix(p.name, "docs/adr/") {
-			continue // these pages describe the past
+			continue // they describe the past
 		}
 		for _, name := range variable.FindAllString(p.text, -1) {
 			if known[name] || ofOthers[name] != "" {

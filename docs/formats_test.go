@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract"
 )
 
-// TestFormatsAreThoseOfTheRegistry checks that the documented formats, in the table and in the upload description, are
-// the ones Sluice can read.
+// TestFormatsAreThoseOfTheRegistry checks that the table and the upload description list the formats that Sluice can
+// read.
 func TestFormatsAreThoseOfTheRegistry(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("extraction.md")

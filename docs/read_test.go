@@ -28,8 +28,8 @@ type block struct {
 	first    string // hidden setup commands, from the comment before it
 }
 
-// Comments that may precede a block. The first kind excludes the block from the test. The second holds commands that
-// set up what a reader would already have.
+// Comments before a block. The first kind excludes the block from the test. The second holds commands for what a reader
+// would already have set up.
 var (
 	notRun = regexp.MustCompile(`^<!-- not run: (.+) -->$`)
 	first  = regexp.MustCompile(`^<!-- first: (.+) -->$`)

@@ -47,8 +47,7 @@ func checkChart(ctx context.Context, repo repository, f *faults) string {
 			continue
 		}
 		for _, message := range lint.RunAll(dir, values, releaseNamespace).Messages {
-			// Allow lint messages below the level of a warning. There is only one, which recommends an icon for the
-			// chart.
+			// Below a warning there is only one message, which recommends an icon.
 			f.require(message.Severity < support.WarningSev, "%s: lint: %v", name, message)
 		}
 		r, err := render(ctx, dir, values)
@@ -77,7 +76,7 @@ func checkChart(ctx context.Context, repo repository, f *faults) string {
 	return fmt.Sprintf("%d sets of values, %d objects", len(sets), count)
 }
 
-// collectVariables records in `variables` which environment variables the chart sets for each process, in the form "api
+// collectVariables records which environment variables the chart sets for each process, in the form "api
 // OPENAI_BASE_URL".
 func collectVariables(r *rendered, variables map[string]bool) {
 	for _, d := range all[*appsv1.Deployment](r.objects) {
@@ -99,8 +98,7 @@ func collectVariables(r *rendered, variables map[string]bool) {
 	}
 }
 
-// checkSecretsAreRefused checks that the chart's schema rejects secrets in `settings`, because everything in there ends
-// up in a ConfigMap.
+// checkSecretsAreRefused checks that the chart's schema rejects secrets in `settings`, which ends up in a ConfigMap.
 func checkSecretsAreRefused(ctx context.Context, dir, set string, values common.Values, repo repository, f *faults) {
 	for _, name := range sorted(repo.settings) {
 		if !repo.settings[name] {
@@ -113,10 +111,10 @@ func checkSecretsAreRefused(ctx context.Context, dir, set string, values common.
 	}
 }
 
-// rendered is the chart's output for a set of values.
+// rendered is the chart's output for one set of values.
 type rendered struct {
 	objects []object
-	// external holds the names of Secrets that the values refer to but the chart does not create.
+	// Names of the Secrets that the values refer to but the chart doesn't create.
 	external map[string]bool
 	notes    string
 	faults   faults
@@ -156,8 +154,8 @@ func printChart(ctx context.Context, root, set string, out io.Writer) error {
 	return err
 }
 
-// execute does the same as `helm template` but treats missing values as errors. It returns the names of the rendered
-// files in order, the files by name, and the values merged with the chart's defaults.
+// execute is like `helm template`, but missing values are errors. It returns the sorted names of the rendered files,
+// their contents by name, and the values merged with the chart's defaults.
 func execute(ctx context.Context, dir string, values common.Values) (names []string, files map[string]string, effective common.Values, err error) {
 	chart, err := loader.Load(dir)
 	if err != nil {
@@ -185,7 +183,7 @@ func execute(ctx context.Context, dir string, values common.Values) (names []str
 	return slices.Sorted(maps.Keys(files)), files, effective, nil
 }
 
-// decode decodes a rendered template's documents.
+// decode decodes the documents in a rendered template.
 func (r *rendered) decode(source, text string) {
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(text)))
 	for {
@@ -220,7 +218,7 @@ func isBlank(document []byte) bool {
 	return true
 }
 
-// collectSecrets collects the names of Secrets that the values refer to but the chart does not create.
+// collectSecrets collects the names of Secrets that the values refer to but the chart doesn't create.
 func collectSecrets(values map[string]any, into map[string]bool) {
 	for key, value := range values {
 		switch v := value.(type) {

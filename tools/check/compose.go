@@ -15,7 +15,7 @@ import (
 // composeSets are the documented combinations of compose files.
 var composeSets = [][]string{{"compose.yaml"}, {"compose.yaml", "compose.cluster.yaml"}}
 
-// required lists the secrets that must be set before any service starts.
+// required lists the secrets without which no service may start.
 var required = []string{"SLUICE_API_KEY", "POSTGRES_PASSWORD", "SLUICE_NATS_TOKEN", "MILVUS_PASSWORD"}
 
 const composeSecret = "0123456789abcdef-secret"
@@ -127,10 +127,10 @@ func checkProject(project *types.Project, repo repository, f *faults) {
 	}
 }
 
-// udpPolicy is the Chromium flag that stops WebRTC in web pages from sending UDP packets past the proxy.
+// udpPolicy is the Chromium flag that keeps WebRTC in web pages from bypassing the proxy with UDP packets.
 const udpPolicy = "--webrtc-ip-handling-policy=disable_non_proxied_udp"
 
-// checkBrowser checks the service that runs untrusted scripts: it must have no privileges and share a network only with
+// checkBrowser checks the service that runs untrusted scripts. It must have no privileges and share a network only with
 // the crawler.
 func checkBrowser(service types.ServiceConfig, project *types.Project, f *faults) {
 	f.require(service.ReadOnly, "the browser can write its root file system")

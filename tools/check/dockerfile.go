@@ -14,7 +14,7 @@ import (
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
 )
 
-// processes are the names of the image build targets and of the binaries in the images.
+// processes are the image build targets, and the binaries in the images.
 var processes = []string{"api", "crawler", "ingestor"}
 
 func checkDockerfile(_ context.Context, repo repository, f *faults) string {
@@ -33,7 +33,7 @@ func checkDockerfile(_ context.Context, repo repository, f *faults) string {
 	return fmt.Sprintf("%d stages", len(stages))
 }
 
-// parseDockerfile parses the file with all lint rules enabled.
+// parseDockerfile parses the file with every lint rule enabled.
 func parseDockerfile(text []byte, f *faults) []instructions.Stage {
 	parsed, err := parser.Parse(bytes.NewReader(text))
 	if err != nil {
@@ -98,7 +98,7 @@ func checkStages(stages []instructions.Stage, repo repository, f *faults) {
 	}
 }
 
-// checkCommand checks files copied from the build context: they must exist and must not be excluded by the ignore file.
+// checkCommand checks that files copied from the build context exist and aren't excluded by the ignore file.
 func checkCommand(s *instructions.Stage, command instructions.Command, repo repository, f *faults) {
 	c, isCopy := command.(*instructions.CopyCommand)
 	if _, isAdd := command.(*instructions.AddCommand); isAdd {
@@ -120,8 +120,7 @@ func checkCommand(s *instructions.Stage, command instructions.Command, repo repo
 	}
 }
 
-// readAllowed returns the paths that an ignore file exempts from being ignored. If the file does not ignore everything
-// else, it returns an error.
+// readAllowed returns the paths that an ignore file exempts. It returns an error unless everything else is ignored.
 func readAllowed(path string) (map[string]bool, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// checkEnvironment checks a process's environment variables. Every variable must be a known setting, every ConfigMap
-// and Secret that supplies variables must exist, and the process must get no secrets but its own.
+// checkEnvironment checks a process's environment variables. Each one must be a known setting, ConfigMaps and Secrets
+// that supply them must exist, and the process must see no secrets but its own.
 func checkEnvironment(d *appsv1.Deployment, r *rendered, repo repository, f *faults) {
 	where, c := "Deployment "+d.Name, d.Spec.Template.Spec.Containers[0]
 	component := d.Spec.Template.Labels["app.kubernetes.io/component"]
@@ -78,7 +78,7 @@ func checkEnvironment(d *appsv1.Deployment, r *rendered, repo repository, f *fau
 	}
 }
 
-// checkFiles checks settings with file paths as values. Each path must be inside a mounted volume.
+// checkFiles checks settings whose values are file paths. The paths must be on mounted volumes.
 func checkFiles(where string, environment map[string]string, c *corev1.Container, f *faults) {
 	for name, value := range environment {
 		if !strings.HasPrefix(value, "/") {
@@ -118,8 +118,7 @@ func checkSecretKey(where string, ref *corev1.SecretKeySelector, r *rendered, f 
 	f.require(has || ref.Optional != nil && *ref.Optional, "%s: Secret %s has no %s", where, ref.Name, ref.Key)
 }
 
-// hasDatabaseSecret reports whether some process reads one of the databaseSecrets variables from the Secret called
-// `name`.
+// hasDatabaseSecret reports whether a process reads one of the databaseSecrets variables from the named Secret.
 func hasDatabaseSecret(r *rendered, name string) bool {
 	for _, d := range all[*appsv1.Deployment](r.objects) {
 		for _, e := range d.Spec.Template.Spec.Containers[0].Env {
@@ -131,7 +130,7 @@ func hasDatabaseSecret(r *rendered, name string) bool {
 	return false
 }
 
-// memoryVolumes returns how much memory a pod's volumes may use, in bytes.
+// memoryVolumes returns the total size limit of a pod's in-memory volumes, in bytes.
 func memoryVolumes(d *appsv1.Deployment) (sum int64) {
 	for _, v := range d.Spec.Template.Spec.Volumes {
 		if v.EmptyDir != nil && v.EmptyDir.Medium == corev1.StorageMediumMemory && v.EmptyDir.SizeLimit != nil {

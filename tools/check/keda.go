@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// scaledObject declares the fields of KEDA's ScaledObject that the chart uses. KEDA's own package is not used, because
-// it depends on large parts of Kubernetes. If the chart uses a field missing here, that is reported as a fault.
+// scaledObject has the fields of KEDA's ScaledObject that the chart uses; others are reported as faults. KEDA's own
+// package would pull in large parts of Kubernetes.
 type scaledObject struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -44,13 +44,13 @@ type scaleTrigger struct {
 	Metadata   map[string]string              `json:"metadata"`
 }
 
-// streamScaler holds the configuration keys of KEDA's nats-jetstream scaler. The value is true for required keys.
+// streamScaler maps the configuration keys of KEDA's nats-jetstream scaler to whether they are required.
 var streamScaler = map[string]bool{
 	"natsServerMonitoringEndpoint": true, "account": true, "stream": true, "consumer": true,
 	"lagThreshold": true, "activationLagThreshold": false, "useHttps": false,
 }
 
-// checkScaledObject checks an autoscaler against KEDA's rules and the names used by the workers.
+// checkScaledObject checks an autoscaler against KEDA's rules and the workers' names.
 func checkScaledObject(s *scaledObject, names workerNames, f *faults) {
 	least, most := s.Spec.MinReplicaCount, s.Spec.MaxReplicaCount
 	f.require(least != nil && most != nil && *least >= 0 && *least <= *most && *most > 0, "ScaledObject %s: the replicas are not bounded", s.Name)
@@ -82,7 +82,7 @@ func checkScaledObject(s *scaledObject, names workerNames, f *faults) {
 		}
 		f.require(trigger.Metadata["stream"] == names.stream, "ScaledObject %s watches stream %q, the jobs are in %s", s.Name, trigger.Metadata["stream"], names.stream)
 		watched = append(watched, trigger.Metadata["consumer"])
-		// KEDA's fallback works only with averages.
+		// KEDA's fallback requires averages.
 		f.require(s.Spec.Fallback == nil || trigger.MetricType == autoscalingv2.AverageValueMetricType, "ScaledObject %s: fallback needs metricType AverageValue", s.Name)
 	}
 	slices.Sort(watched)

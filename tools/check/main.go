@@ -1,10 +1,10 @@
-// Command check verifies the files in deployments/. Docker, Kubernetes and Helm do not have to be installed. The chart
-// is linted and rendered with Helm's packages, and its objects are decoded strictly. The packages of Compose, BuildKit,
-// NATS and Prometheus read the compose files, the Dockerfile, the NATS configuration, and the alerts and dashboard. The
-// command also checks the project's own rules: processes run without privileges, workers get no database credentials,
-// and all settings exist. It prints every fault and exits with 1 if there is one.
+// Command check verifies the files in deployments/ without Docker, Kubernetes or Helm. It lints and renders the chart
+// with Helm's packages and decodes the objects strictly. It reads the compose files, the Dockerfile, the NATS
+// configuration, and the alerts and dashboard with the packages of Compose, BuildKit, NATS and Prometheus. It also
+// checks the project's own rules: processes run without privileges, workers get no database credentials, and all
+// settings exist. It prints every fault and exits with 1 if there is one.
 //
-// It is a separate module, which keeps its dependencies out of the service.
+// It is a module of its own, to keep its dependencies out of the service.
 //
 //	cd tools/check && go run .                  check everything
 //	cd tools/check && go run . -render full     print the chart rendered with ci/full-values.yaml
@@ -38,7 +38,7 @@ func main() {
 	}
 }
 
-// repository holds the repository's paths and the facts about the service that the checks need.
+// repository holds the paths and the facts about the service that the checks need.
 type repository struct {
 	root     string
 	settings settings
@@ -96,7 +96,7 @@ func run(ctx context.Context, root string, out io.Writer) error {
 	return nil
 }
 
-// faults collects messages about the faults found so far, in order.
+// faults collects messages about faults, in order.
 type faults []string
 
 func (f *faults) add(format string, args ...any) { *f = append(*f, fmt.Sprintf(format, args...)) }

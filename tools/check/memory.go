@@ -7,14 +7,14 @@ import (
 	"github.com/docker/go-units"
 )
 
-// Memory that a process needs in addition to its child processes, in bytes.
+// Memory for a process itself, in bytes, besides its child processes.
 const ownMemory = 1 << 30
 
-// Memory limit of a process that recognises a scanned page, in bytes: pkg/extract/tesseract's maxMemory.
+// Memory limit in bytes for recognising a scanned page: pkg/extract/tesseract's maxMemory.
 const scanMemory = 2 << 30
 
-// checkExtractMemory checks that an ingestor's memory limit is large enough even if all its children use their maximum.
-// When memory runs out, the kernel may kill not just a child but the whole container, with every document in progress.
+// checkExtractMemory checks that an ingestor's memory limit suffices even if all its children use their maximum.
+// Otherwise the kernel may kill not just a child but the whole container, with every document in progress.
 func checkExtractMemory(f *faults, where string, environment map[string]string, limit int64) {
 	children, err := units.FromHumanSize(environment["SLUICE_INGEST_CONCURRENCY"])
 	if err != nil {
@@ -37,19 +37,19 @@ func checkExtractMemory(f *faults, where string, environment map[string]string, 
 	}
 }
 
-// Memory needed by an api process's children to draw pages, in bytes: pkg/app starts two of them, each limited to
-// pkg/extract's DrawMemory.
+// Memory for an api process's page-drawing children, in bytes: pkg/app starts two, each limited to pkg/extract's
+// DrawMemory.
 const drawMemory = 2 << 30
 
-// checkDrawMemory checks that an api process's memory limit suffices even if both child processes that draw pages use
-// their maximum.
+// checkDrawMemory checks that an api process's memory limit suffices even if both page-drawing children use their
+// maximum.
 func checkDrawMemory(f *faults, where string, limit int64) {
 	if need := int64(drawMemory + ownMemory); limit < need {
 		f.add("%s: drawing pages and the process itself may need %s, and the limit leaves %s", where, units.BytesSize(float64(need)), units.BytesSize(float64(limit)))
 	}
 }
 
-// tmpfsBytes returns how much memory tmpfs mounts may use, in bytes.
+// tmpfsBytes returns the total size of tmpfs mounts in bytes.
 func tmpfsBytes(mounts []string) int64 {
 	var sum int64
 	for _, mount := range mounts {

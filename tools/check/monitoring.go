@@ -13,8 +13,8 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// checkMonitoring parses the alert rules and their templates with Prometheus's rule loader, and the dashboard's
-// expressions with its expression parser. It returns a summary.
+// checkMonitoring parses the alert rules and templates with Prometheus's rule loader, and the dashboard's expressions
+// with its expression parser. It returns a summary.
 func checkMonitoring(_ context.Context, repo repository, f *faults) string {
 	promql := parser.NewParser(parser.Options{})
 	rules, expressions := 0, 0
@@ -48,7 +48,7 @@ func checkMonitoring(_ context.Context, repo repository, f *faults) string {
 	return fmt.Sprintf("%d alerts, %d expressions of the dashboard", rules, expressions)
 }
 
-// expressionsIn appends all values of "expr" keys in a JSON document, at any depth.
+// expressionsIn appends the values of all "expr" keys in a JSON document, at any depth.
 func expressionsIn(v any, found []string) []string {
 	switch v := v.(type) {
 	case map[string]any:

@@ -11,8 +11,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// TestTheClusterOfNATSForms starts three servers on loopback ports with the configuration from the compose files. It
-// waits until JetStream has a leader that knows all of them, which shows that the servers accept each other.
+// TestTheClusterOfNATSForms starts three servers on loopback ports with the configuration from the compose files. Once
+// JetStream has a leader that knows all of them, the servers have accepted each other.
 func TestTheClusterOfNATSForms(t *testing.T) {
 	const servers = 3
 	t.Setenv("NATS_TOKEN", `"12e4567890abcdef"`)

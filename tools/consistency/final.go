@@ -15,12 +15,12 @@ import (
 
 const (
 	quietPoll    = 500 * time.Millisecond
-	finalReaders = 8 // concurrent reads during the final checks
+	finalReaders = 8 // during the final checks
 )
 
-// final waits until nothing is in progress and then compares the service's complete content with the history. Each
-// existing document must be listed once and be searchable in the last accepted version, with that version's original
-// and chunks. Deleted documents must be gone from everywhere, and no tenant may have another tenant's content.
+// final waits until nothing is in progress and compares the service's complete content with the history. Each existing
+// document must be listed once and be searchable in the last accepted version, with that version's original and chunks.
+// Deleted documents must be gone everywhere, and no tenant may have another's content.
 func (r *run) final(ctx context.Context) error {
 	for _, t := range r.tenants {
 		if err := r.waitQuiet(ctx, t); err != nil {
@@ -35,7 +35,7 @@ func (r *run) final(ctx context.Context) error {
 	return nil
 }
 
-// waitQuiet waits until none of the tenant's datasources is in progress.
+// waitQuiet waits until no datasource of the tenant is in progress.
 func (r *run) waitQuiet(ctx context.Context, t *tenant) error {
 	ctx, cancel := context.WithTimeout(ctx, quietTimeout)
 	defer cancel()
@@ -64,7 +64,7 @@ func (r *run) waitQuiet(ctx context.Context, t *tenant) error {
 	}
 }
 
-// ask repeats a read until it gets an answer.
+// ask repeats a read until there is an answer.
 func ask[T any](ctx context.Context, t *tenant, do func(context.Context, *client.Client) (T, error)) (got T, err error) {
 	_, err = t.settle(ctx, rand.New(rand.NewPCG(0, uint64(time.Now().UnixNano()))), func(ctx context.Context, c *client.Client) (err error) {
 		got, err = do(ctx, c)
@@ -95,7 +95,7 @@ func (r *run) checkTenant(ctx context.Context, t *tenant) error {
 	return group.Wait()
 }
 
-// list returns all datasources in a datastore. If the request for a page fails, it starts over.
+// list returns all of a datastore's datasources. If a page fails, it starts over.
 func (r *run) list(ctx context.Context, t *tenant, id string) (all []client.Datasource, in model.Interval, err error) {
 	all, err = ask(ctx, t, func(ctx context.Context, c *client.Client) (all []client.Datasource, err error) {
 		in.From = r.now()
@@ -111,7 +111,7 @@ func (r *run) list(ctx context.Context, t *tenant, id string) (all []client.Data
 	return all, in, err
 }
 
-// checkListed checks an entry in a datastore's final list and adds it to `listed`.
+// checkListed checks an entry in a datastore's final list and records it in `listed`.
 func (t *tenant) checkListed(store int, s client.Datasource, listed map[*model.Document]client.Datasource, in model.Interval) error {
 	tag, ok := model.ParseTag(text(s.CustomId))
 	d := t.document(tag)
@@ -130,7 +130,7 @@ func (t *tenant) checkListed(store int, s client.Datasource, listed map[*model.D
 	return checkDatasource(d, s.Id, &s, in, nil)
 }
 
-// checkStores checks that the tenant sees its own datastores and none belonging to this run's other tenants.
+// checkStores checks that the tenant sees its own datastores and none from this run's other tenants.
 func (r *run) checkStores(ctx context.Context, t *tenant) error {
 	seen, err := ask(ctx, t, func(ctx context.Context, c *client.Client) (map[string]bool, error) {
 		seen := map[string]bool{}
@@ -159,7 +159,7 @@ func (r *run) checkStores(ctx context.Context, t *tenant) error {
 }
 
 // checkDocument checks a document at the end. `s` is its entry in the datastore's final list, or the zero value if it
-// is not listed.
+// has none.
 func (r *run) checkDocument(ctx context.Context, t *tenant, d *model.Document, s client.Datasource) error {
 	r.count("final checks", 1)
 	in := model.Interval{From: r.now()}
@@ -219,7 +219,7 @@ func (r *run) readFinal(ctx context.Context, t *tenant, do func(context.Context,
 	return in, err
 }
 
-// checkDeleted checks that no trace is left of the datasources most recently deleted for the document.
+// checkDeleted checks that no trace is left of the document's last deleted datasources.
 func (r *run) checkDeleted(ctx context.Context, t *tenant, d *model.Document) error {
 	var faults []error
 	for _, id := range d.Deleted() {

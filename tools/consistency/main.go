@@ -1,12 +1,12 @@
-// Command consistency checks a running fleet while faults are injected. Workers in several workspaces write, update,
-// delete and query documents over the REST API and compare every answer with the document's history. At the end, the
-// command compares the complete content. Nothing may be lost, duplicated, mixed, resurrected or leaked.
+// Command consistency checks a fleet while faults are injected. Workers in several workspaces write, update, delete and
+// query documents over the REST API and compare every answer with the document's history. At the end, the command
+// compares the complete content. Nothing may be lost, duplicated, mixed, resurrected or leaked.
 //
 //	consistency [flags]                            start a fleet on this machine and inject faults
 //	consistency -url URL[,URL…] -keys KEY[,KEY…]   check a running fleet, with one key for each workspace
 //
-// The first form needs the source code in the working directory. The seed determines all choices made by workers and
-// faults, but not their timing.
+// The first form needs the source code in the working directory. The seed determines all of the workers' choices and
+// the faults, but not the timing.
 package main
 
 import (
@@ -106,7 +106,7 @@ func runCommand(ctx context.Context, args []string, out, errs io.Writer) error {
 	return nil
 }
 
-// connect connects to the fleet and creates the datastores for the run.
+// connect connects to the fleet and creates the run's datastores.
 func (s settings) connect(ctx context.Context, urls, keys []string, out io.Writer) (*run, error) {
 	var tenants []*tenant
 	for i, key := range keys {
@@ -122,8 +122,7 @@ func (s settings) connect(ctx context.Context, urls, keys []string, out io.Write
 	return newRun(tenants, out), nil
 }
 
-// checkRunning checks a fleet that this program did not start. It can inject only one fault: running the external
-// program configured as the hook.
+// checkRunning checks a fleet that was already running. The only fault it can inject is the external hook program.
 func (s settings) checkRunning(ctx context.Context, out io.Writer) (*run, error) {
 	r, err := s.connect(ctx, s.urls, s.keys, out)
 	if err != nil {
@@ -191,7 +190,7 @@ func (s settings) checkLocal(ctx context.Context, out io.Writer) (r *run, err er
 	return r, s.check(ctx, r, chosen(faults, s.faults), f)
 }
 
-// chosen returns the faults whose names contain one of the strings in `parts`, or all faults if `parts` is empty.
+// chosen returns the faults with a name that contains one of `parts`, or all of them if `parts` is empty.
 func chosen(faults []fleet.Fault, parts []string) []fleet.Fault {
 	if len(parts) == 0 {
 		return faults
@@ -201,8 +200,7 @@ func chosen(faults []fleet.Fault, parts []string) []fleet.Fault {
 	})
 }
 
-// check runs the workers while faults are injected, followed by the final checks. If the fleet runs elsewhere, `f` is
-// nil.
+// check runs the workers while injecting faults, and then the final checks. `f` is nil if the fleet runs elsewhere.
 func (s settings) check(ctx context.Context, r *run, faults []fleet.Fault, f *fleet.Fleet) error {
 	loading, stop := context.WithTimeout(ctx, s.duration)
 	defer stop()
@@ -216,7 +214,7 @@ func (s settings) check(ctx context.Context, r *run, faults []fleet.Fault, f *fl
 		}
 	})
 	r.load(loading, s.workers, s.seed)
-	stop() // the load may have ended early
+	stop() // in case the load ended early
 	disturbing.Wait()
 	fmt.Fprintf(r.out, "%8.3fs  the load has ended: %s\n", r.now().Seconds(), r.summary())
 	if len(faults) > 0 {
@@ -243,7 +241,7 @@ func (s settings) check(ctx context.Context, r *run, faults []fleet.Fault, f *fl
 	return nil
 }
 
-// lockedWriter lets workers and faults write lines concurrently.
+// lockedWriter serialises the workers' and faults' lines.
 type lockedWriter struct {
 	mu  sync.Mutex
 	out io.Writer

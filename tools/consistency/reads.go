@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/tools/consistency/model"
 )
 
-// read makes one attempt at a read and returns its interval. `from` is a time before the document's id was looked up.
-// If there was no answer, ok is false and the read proves nothing.
+// read tries a read once and returns its interval. `from` is a time before the document's id was looked up. If ok is
+// false, there was no answer, and the read proves nothing.
 func (w *worker) read(ctx context.Context, from time.Duration, do func(context.Context, *client.Client) error) (in model.Interval, ok bool, err error) {
 	in.From = from
 	err = w.tenant.once(ctx, w.random, attemptTimeout, do)
@@ -24,7 +24,7 @@ func (w *worker) read(ctx context.Context, from time.Duration, do func(context.C
 	return in, true, err
 }
 
-// readOne reads a random document's datasource in the worker's workspace. The document may belong to any worker.
+// readOne reads the datasource of a random document in the workspace, possibly another worker's.
 func (w *worker) readOne(ctx context.Context) {
 	from, d := w.now(), w.tenant.any(w.random)
 	if d == nil || d.ID() == "" {
@@ -69,7 +69,7 @@ func text(s *string) string {
 	return *s
 }
 
-// queryOne searches for one document with a filter, so that the result shows whether it is searchable.
+// queryOne searches with a filter for one document, to find out whether it is searchable.
 func (w *worker) queryOne(ctx context.Context) {
 	from, d := w.now(), w.tenant.any(w.random)
 	if d == nil || d.Latest() == 0 {
@@ -114,9 +114,9 @@ func (w *worker) queryAll(ctx context.Context) {
 	w.report(w.tenant.checkFragments(d.Tag.Store, found, in, nil))
 }
 
-// checkFragments checks the fragments returned by a query to a datastore. Each must be a part of one version of a
-// document in this datastore, and all of a document's fragments must agree on the version and the datasource. If
-// `only` is not nil, all fragments must come from that document.
+// checkFragments checks a query's fragments. Each must be a part of one version of a document in this datastore, and a
+// document's fragments must agree on the version and the datasource. If `only` is not nil, all must come from that
+// document.
 func (t *tenant) checkFragments(store int, found []client.Fragment, in model.Interval, only *model.Document) error {
 	type sight struct {
 		version    int
@@ -162,7 +162,7 @@ func (t *tenant) checkFragments(store int, found []client.Fragment, in model.Int
 	return errors.Join(faults...)
 }
 
-// readChunks lists a document's searchable chunks, which together must form exactly one version.
+// readChunks lists a document's searchable chunks, which together must be exactly one version.
 func (w *worker) readChunks(ctx context.Context) {
 	from, d := w.now(), w.tenant.any(w.random)
 	if d == nil || d.ID() == "" {

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/tools/consistency/model"
 )
 
-// run is one run of the checker.
+// run is one run of the check.
 type run struct {
 	tenants []*tenant
 	began   time.Time
@@ -27,7 +27,7 @@ type run struct {
 	stop       context.CancelFunc // called after maxViolations
 }
 
-// maxViolations is the number of violations after which a run ends early. Each is printed with its history.
+// A run ends early after this many violations. Each is printed with its history.
 const maxViolations = 10
 
 func newRun(tenants []*tenant, out io.Writer) *run {
@@ -43,10 +43,10 @@ func (r *run) close() {
 	}
 }
 
-// now returns the time since the start of the run. It uses the monotonic clock, which is not affected by clock jumps.
+// now returns the time since the run began, on the monotonic clock, which ignores clock jumps.
 func (r *run) now() time.Duration { return time.Since(r.began) }
 
-// since returns the interval from `at` to `at`, for an instantaneous observation.
+// since returns an instantaneous observation's interval, from `at` to `at`.
 func (r *run) since(at time.Duration) model.Interval { return model.Interval{From: at, To: at} }
 
 func (r *run) count(what string, n int) {
@@ -55,12 +55,12 @@ func (r *run) count(what string, n int) {
 	r.counts[what] += n
 }
 
-// report prints the violations in err.
+// report prints and records the violations in err.
 func (r *run) report(err error) {
 	if err == nil {
 		return
 	}
-	if all, ok := err.(interface{ Unwrap() []error }); ok { // the result of errors.Join
+	if all, ok := err.(interface{ Unwrap() []error }); ok { // from errors.Join
 		for _, one := range all.Unwrap() {
 			r.report(one)
 		}
@@ -89,7 +89,7 @@ func (r *run) found() []*model.Violation {
 	return slices.Clone(r.violations)
 }
 
-// operations returns the number of operations: each document's writes and deletions, plus the reads.
+// operations returns the number of operations: the documents' writes and deletions, plus the reads.
 func (r *run) operations() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -108,14 +108,14 @@ func (r *run) summary() string {
 	return fmt.Sprintf("%d operations (%s), %d violations", operations, strings.Join(parts, ", "), len(r.violations))
 }
 
-// Time limits after the workers stop, and the interval for progress reports.
+// Time limits for after the workers stop, and the interval for progress reports.
 const (
 	settleTimeout = 3 * time.Minute  // for requests in progress
 	quietTimeout  = 10 * time.Minute // until everything accepted is searchable; job retries can take minutes
 	statusEvery   = 15 * time.Second // interval between progress lines
 )
 
-// load runs the workers until the context is done and returns once their last requests have been answered.
+// load runs the workers until the context is done, and returns after their last requests.
 func (r *run) load(ctx context.Context, workers int, seed uint64) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

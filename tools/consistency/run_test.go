@@ -15,8 +15,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// checkServer runs the checker against an in-memory server with a planted fault. It returns once a violation is found
-// or all requests have been made.
+// checkServer runs the checker against an in-memory server with a planted fault, until it finds a violation or has made
+// all requests.
 func checkServer(t *testing.T, fault string, requests int) *run {
 	t.Helper()
 	srv, urls := start(t, fault)

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// server is an in-memory service with the endpoints used by the checker. It is consistent unless a fault is planted.
+// server is an in-memory service with the checker's endpoints. It is consistent unless a fault is planted.
 type server struct {
 	mu        sync.Mutex
 	fault     string
@@ -27,11 +27,11 @@ type store struct{ id, tenant string }
 
 type item struct {
 	id, store, customID, content string
-	found                        string // content that queries find
+	found                        string // what queries find
 	metadata                     map[string]any
 }
 
-// start returns the server and the addresses of two api processes that share it.
+// start returns the server, and two addresses for it as if there were two api processes.
 func start(t *testing.T, fault string) (*server, []string) {
 	t.Helper()
 	s := &server{fault: fault, stores: map[string]*store{}, items: map[string]*item{}, responses: map[string]string{}}
@@ -44,7 +44,7 @@ func start(t *testing.T, fault string) (*server, []string) {
 	return s, urls
 }
 
-// every reports whether the planted fault has the given name and the request's number is a multiple of n.
+// every reports whether this fault is planted and due: it affects every n-th request.
 func (s *server) every(n int, fault string) bool { return s.fault == fault && s.requests%n == 0 }
 
 func (s *server) newID() string {
@@ -58,7 +58,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests++
-	if s.requests%17 == 0 { // the request is lost before it is processed
+	if s.requests%17 == 0 { // lost before it is processed
 		problem(w, http.StatusServiceUnavailable, "UNAVAILABLE")
 		return
 	}
@@ -76,12 +76,12 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			answer = raw
 			w.Header().Set("Content-Type", "text/plain")
 		} else {
-			b, _ := json.Marshal(v) // maps and slices of strings and numbers
+			b, _ := json.Marshal(v) // cannot fail on maps and slices of strings and numbers
 			answer = string(b)
 		}
 		s.responses[key] = answer
 	}
-	if s.requests%13 == 0 && r.Method == http.MethodPost { // the answer is lost after the request has been processed
+	if s.requests%13 == 0 && r.Method == http.MethodPost { // processed, but the answer is lost
 		problem(w, http.StatusServiceUnavailable, "UNAVAILABLE")
 		return
 	}
@@ -97,7 +97,7 @@ func problem(w http.ResponseWriter, status int, code string) {
 	fmt.Fprintf(w, `{"type": "about:blank", "title": "no", "status": %d, "detail": "no", "error": %q}`, status, code)
 }
 
-// answer processes a request. It returns the status and, for status 200, the body.
+// answer processes a request and returns the status and, if that is 200, the body.
 func (s *server) answer(tenant string, r *http.Request, body []byte) (int, any) {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	switch {

@@ -18,12 +18,12 @@ import (
 )
 
 const (
-	attemptTimeout = 8 * time.Second        // time limit for each attempt at a request
-	firstPause     = 100 * time.Millisecond // pause after a failed attempt; it doubles up to maxPause
+	attemptTimeout = 8 * time.Second        // per attempt
+	firstPause     = 100 * time.Millisecond // after a failed attempt; doubles up to maxPause
 	maxPause       = 2 * time.Second
 )
 
-// tenant is a workspace with its datastores and the documents written there by the run.
+// tenant is a workspace with its datastores and the documents that the run has written there.
 type tenant struct {
 	number  int
 	clients []*client.Client // one per api process, with the tenant's key
@@ -38,7 +38,7 @@ type tenant struct {
 func newTenant(number int, urls []string, key string) (*tenant, error) {
 	t := &tenant{number: number, byTag: map[model.Tag]*model.Document{}}
 	for _, u := range urls {
-		// Turn off the client's own retries: settle repeats requests itself, cycling through the api processes.
+		// settle does the retries itself and cycles through the api processes, so turn off the client's.
 		c, err := client.New(u, key, client.WithAttempts(1), client.WithUserAgent("sluice-consistency"))
 		if err != nil {
 			return nil, err
@@ -71,7 +71,7 @@ func (t *tenant) deleteStores(ctx context.Context) error {
 		_, err := t.settle(ctx, rand.New(rand.NewPCG(0, 0)), func(ctx context.Context, c *client.Client) error {
 			err := c.DeleteDatastore(ctx, id)
 			if client.CodeOf(err) == client.CodeNotFound {
-				return nil // it was deleted by an attempt whose answer was lost
+				return nil // deleted by an attempt whose answer was lost
 			}
 			return err
 		})
@@ -90,7 +90,7 @@ func (t *tenant) add(store int) *model.Document {
 	return d
 }
 
-// document returns the document with the tag, or nil.
+// document returns the document with this tag, or nil.
 func (t *tenant) document(tag model.Tag) *model.Document {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -117,15 +117,15 @@ func (t *tenant) all() []*model.Document {
 	return append([]*model.Document(nil), t.documents...)
 }
 
-// settleOnce repeats a POST until there is a final answer or the context is done. It always uses the same
-// Idempotency-Key, so that the POST takes effect only once.
+// settleOnce repeats a POST until there is a final answer or the context is done. The Idempotency-Key stays the same,
+// so the POST takes effect only once.
 func (t *tenant) settleOnce(ctx context.Context, random *rand.Rand, do func(context.Context, *client.Client) error) error {
 	_, err := t.settle(client.WithIdempotencyKey(ctx, uuid.NewString()), random, do)
 	return err
 }
 
 // settle repeats a request, cycling through the api processes, until there is a final answer or the context is done. It
-// returns the number of failed attempts that may have had an effect.
+// returns how many failed attempts may have had an effect.
 func (t *tenant) settle(ctx context.Context, random *rand.Rand, do func(context.Context, *client.Client) error) (tried int, err error) {
 	first := random.IntN(len(t.clients))
 	pause := firstPause
@@ -156,8 +156,8 @@ func (t *tenant) once(ctx context.Context, random *rand.Rand, timeout time.Durat
 	return do(ctx, t.clients[random.IntN(len(t.clients))])
 }
 
-// mayPass reports whether a request that failed with err may succeed when repeated. This is the case if there was no
-// answer or the service was unavailable.
+// mayPass reports whether retrying a request that failed with err may succeed: there was no answer, or the service was
+// unavailable.
 func mayPass(err error) bool {
 	refused, answered := errors.AsType[*client.Error](err)
 	if !answered {
@@ -180,7 +180,7 @@ func isUnsent(err error) bool {
 
 func isNotFound(err error) bool { return client.CodeOf(err) == client.CodeNotFound }
 
-// Requests in the workload.
+// Workload requests.
 
 func (t *tenant) upsert(ctx context.Context, c *client.Client, store int, batch []write) ([]string, error) {
 	documents := make([]client.Document, len(batch))
@@ -211,8 +211,8 @@ func (t *tenant) upload(ctx context.Context, c *client.Client, w write) (string,
 	return made.Id, nil
 }
 
-// versionField is the metadata field with a document's version, so that reading the datasource shows which version was
-// accepted last.
+// versionField is the metadata field with a document's version. A datasource thus shows which version was accepted
+// last.
 const versionField = "version"
 
 func metadata(version int) map[string]any { return map[string]any{versionField: version} }
@@ -233,8 +233,7 @@ func chunksOf(ctx context.Context, c *client.Client, id string) (texts []string,
 	return texts, nil
 }
 
-// maxOriginal is the maximum number of bytes to read from an original. The originals uploaded by this program are
-// shorter.
+// Maximum number of bytes to read from an original. This program's uploads are shorter.
 const maxOriginal = 1 << 20
 
 func originalOf(ctx context.Context, c *client.Client, id string) (string, error) {
@@ -252,5 +251,5 @@ func (t *tenant) query(ctx context.Context, c *client.Client, store int, text st
 	return c.QueryDatastore(ctx, t.stores[store], client.DatastoreQuery{Query: text, TopK: &top, Filters: filter})
 }
 
-// maxFragments is the number of fragments requested by a query. No text has more chunks than this.
+// Number of fragments per query. No text has more chunks than this.
 const maxFragments = 20

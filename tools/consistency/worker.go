@@ -17,27 +17,27 @@ type write struct {
 	version  int
 }
 
-// worker writes its own documents, one request at a time, and reads all documents in its tenant's workspace. The seed
-// determines all its choices.
+// worker writes its own documents, one request at a time, and reads all of its tenant's documents. The seed determines
+// all its choices.
 type worker struct {
 	*run
 	tenant *tenant
 	name   string
 	random *rand.Rand
 	own    []*model.Document
-	// loose holds documents with a write whose outcome is unknown. Before they can be deleted or updated by id, their
-	// next write must be answered, because only then is their id known.
+	// loose holds documents whose last write may or may not have happened. They can't be deleted or updated by id until a
+	// write is answered, because their id isn't known before.
 	loose map[*model.Document]bool
 }
 
 const (
-	ownDocuments = 40                     // documents per worker
-	maxBatch     = 8                      // documents in one upsert
-	maxHaste     = 500 * time.Millisecond // longest time limit for a write that is not retried
+	ownDocuments = 40                     // per worker
+	maxBatch     = 8                      // documents per upsert
+	maxHaste     = 500 * time.Millisecond // time limits for a write that is not retried
 	minHaste     = 5 * time.Millisecond
 )
 
-// work makes requests until ctx is done. The last request may continue after that, but only until `settling` is done.
+// work makes requests until ctx is done. The last one may continue, but only until `settling` is done.
 func (w *worker) work(ctx, settling context.Context) {
 	type action struct {
 		weight int
@@ -62,7 +62,7 @@ func (w *worker) work(ctx, settling context.Context) {
 	}
 }
 
-// pick returns one of the worker's documents, creating documents until there are enough.
+// pick returns one of the worker's documents, or a new one if there are too few.
 func (w *worker) pick() *model.Document {
 	if len(w.own) < ownDocuments {
 		d := w.tenant.add(w.random.IntN(len(w.tenant.stores)))
@@ -126,7 +126,7 @@ func contains(batch []write, d *model.Document) bool {
 	return false
 }
 
-// finish records the outcome of a write that was repeated until the service answered or the run ended.
+// finish records the outcome of a write that was repeated until there was an answer or the run ended.
 func (w *worker) finish(one write, id string, err error) {
 	now := w.now()
 	switch {
@@ -140,7 +140,7 @@ func (w *worker) finish(one write, id string, err error) {
 		one.op.Unknown(now, err)
 		w.loose[one.document] = true
 		kind := model.Refused
-		if id != "" && isNotFound(err) { // only updates name the datasource before being answered
+		if id != "" && isNotFound(err) { // only updates know the datasource's id before the answer
 			kind = model.Lost
 		}
 		w.report(one.document.Violate(kind, w.since(now), "writing version %d: %v", one.version, err))
@@ -184,13 +184,13 @@ func (w *worker) deleteOne(ctx context.Context) {
 	w.count("deletions", 1)
 }
 
-// uploadOne uploads a file as a new document. The document must exist only once, however often the request is repeated.
+// uploadOne uploads a file as a new document, which must exist only once however often the request is repeated.
 func (w *worker) uploadOne(ctx context.Context) {
 	d := w.tenant.add(w.random.IntN(len(w.tenant.stores)))
 	if len(w.own) < 2*ownDocuments {
 		w.own = append(w.own, d)
 	} else {
-		w.own[w.random.IntN(len(w.own))] = d // the replaced document stays unchanged until the end
+		w.own[w.random.IntN(len(w.own))] = d // the document it replaces stays as it is until the end
 	}
 	one := w.begin(d, "upload")
 	var id string
@@ -202,8 +202,8 @@ func (w *worker) uploadOne(ctx context.Context) {
 	w.count("writes", 1)
 }
 
-// hastyWrite makes one attempt with a short time limit and no Idempotency-Key. If there is no answer, the write may
-// happen at any time, or never.
+// hastyWrite makes one attempt with a short time limit and no Idempotency-Key. Without an answer, the write may happen
+// at any time, or never.
 func (w *worker) hastyWrite(ctx context.Context) {
 	one := w.begin(w.pick(), "hasty upsert")
 	var ids []string
@@ -228,7 +228,7 @@ func (w *worker) hastyWrite(ctx context.Context) {
 	w.count("writes", 1)
 }
 
-// trespass requests another tenant's content with this tenant's key. Any answer but 404 is a leak.
+// trespass requests another tenant's content with this tenant's key. Anything but a 404 is a leak.
 func (w *worker) trespass(ctx context.Context) {
 	other := w.tenants[w.random.IntN(len(w.tenants))]
 	if other == w.tenant {

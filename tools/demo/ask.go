@@ -9,14 +9,14 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// questions lists the demo's questions. One is answered by a PDF, the other by a web page.
+// One question is answered by a PDF, the other by a web page.
 var questions = []string{
 	"How long is the warranty of the Aurora X2 pump?",
 	"The Nimbus Logger shows error code E-23. What should I do?",
 }
 
-// ask sends every question to the datastore, which returns fragments, and to an agent, which streams an answer. It
-// returns the URL of the console page with the last answer.
+// ask sends every question to the datastore, for fragments, and to an agent, which streams an answer. It returns the
+// URL of the console page with the last answer.
 func (l *library) ask(ctx context.Context) (answer string, err error) {
 	agent, err := l.CreateAgent(ctx, client.AgentCreate{Name: "Support agent", DatastoreIds: &[]string{l.storeID}})
 	if err != nil {

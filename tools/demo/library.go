@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// library fills and queries a datastore through the client, as a user's program would.
+// library fills and queries a datastore through the client package, like a user's program.
 type library struct {
 	*client.Client
 	storeID string
@@ -55,7 +55,7 @@ func (l *library) addSite(ctx context.Context, root string) error {
 	return nil
 }
 
-// follow prints the datasources' progress until all are synched. If one ends in another state, it returns an error.
+// follow prints the datasources' progress until all are synched. It returns an error if one ends in another state.
 func (l *library) follow(ctx context.Context) error {
 	fmt.Fprintln(l.out, "\nProgress:")
 	began, last := time.Now(), ""

@@ -1,7 +1,7 @@
-// Command demo shows the main use of Sluice. It starts the service with an empty data directory and ingests the
-// documents and the web site in testdata, as well as a scan if Tesseract is installed. It shows the progress, asks
-// questions, and prints fragments and a cited answer. It uses the client package and exits with 0 only if everything
-// succeeded. In a terminal, it then keeps the service running and prints a link to the last answer.
+// Command demo shows what Sluice is for. It starts the service with an empty data directory and ingests the documents
+// and the web site in testdata, plus a scan if Tesseract is installed. It shows the progress, asks questions, and
+// prints fragments and a cited answer. It uses the client package and exits with 0 only if everything succeeded. In a
+// terminal, it keeps the service running and prints a link to the last answer.
 //
 //	go run ./tools/demo [-api bin/sluice] [-documents testdata/documents] [-stay=false]
 package main

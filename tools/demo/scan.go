@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/extracttest/paper"
 )
 
-// scannedNote is the sheet of paper scanned by the demo. No other document contains the same facts.
+// scannedNote is the sheet of paper that the demo scans. Its facts are in no other document.
 var scannedNote = paper.Page{
 	Heading: "Inspection of the boiler house",
 	Paragraphs: []string{
@@ -23,14 +23,14 @@ var scannedNote = paper.Page{
 	},
 }
 
-// scanQuestion can be answered only from the scanned note. The right answer contains scanAnswer.
+// Only the scanned note answers scanQuestion. The right answer contains scanAnswer.
 const (
 	scanQuestion = "What is the order number of the new valve in the boiler house?"
 	scanAnswer   = "4711"
 )
 
-// uploadScan uploads a picture of a printed page, slightly skewed as if by a scanner. It reports whether it did: if
-// Tesseract is not installed, it says so and uploads nothing.
+// uploadScan uploads a picture of a printed page, slightly skewed like a scan. If Tesseract is not installed, it prints
+// that and returns false.
 func (l *library) uploadScan(ctx context.Context) (uploaded bool, err error) {
 	if _, err := exec.LookPath("tesseract"); err != nil {
 		fmt.Fprintln(l.out, "  Tesseract is not installed, so the demo reads no scan: apt-get install tesseract-ocr")

@@ -1,5 +1,5 @@
-// Command licences writes a Markdown list of the licences of all modules in the programs, as found in the modules
-// themselves. It fails if a module has no known licence, or one whose terms would extend to the whole program.
+// Command licences writes a Markdown list of the licences of all modules in the programs, according to the modules' own
+// files. It fails if a module has no known licence, or one whose terms would extend to the whole program.
 //
 //	go run ./tools/licences docs/licences.md
 //	go run ./tools/licences -texts FILE        the licence texts, for release archives
@@ -50,24 +50,24 @@ func run(ctx context.Context, args []string) error {
 	return os.WriteFile(args[0], text, 0o644)
 }
 
-// module is a Go module contained in a program.
+// module is a Go module in a program.
 type module struct {
 	path, version string
 	dir           string // directory with its files
 }
 
-// programs are the packages whose modules are listed.
+// programs are the packages whose modules to list.
 const programs = "github.com/sluice/sluice/cmd/..."
 
 // tags are the Makefile's build tags.
 const tags = "nomsgpack,grpcnotrace"
 
-// models are this project's packages that contain other people's work. Their directories have notices.
+// models are packages in this project with other people's work. Their directories have notices.
 var models = []string{"github.com/sluice/sluice/pkg/embed/minilm", "github.com/sluice/sluice/pkg/embed/static"}
 
-// list returns the modules in the programs as well as the packages in `models`, which are listed like modules.
+// list returns the modules in the programs, and the packages in `models` as if they were modules.
 func list(ctx context.Context) ([]module, error) {
-	// Modules replaced by a local directory are part of this project and therefore not listed.
+	// Modules replaced by a local directory belong to this project and aren't listed.
 	const modules = `{{with .Module}}{{if not (or .Main (and .Replace (not .Replace.Version)))}}{{.Path}}	{{.Version}}	{{.Dir}}{{end}}{{end}}`
 	found, err := goList(ctx, "-deps", "-f", modules, programs)
 	if err != nil {
@@ -82,12 +82,12 @@ func list(ctx context.Context) ([]module, error) {
 	return found, nil
 }
 
-// goList runs "go list". In its output, each line that names a module must have three fields.
+// goList runs "go list". Output lines that name a module must have three fields.
 func goList(ctx context.Context, args ...string) ([]module, error) {
 	var problems bytes.Buffer
 	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-tags", tags}, args...)...)
 	cmd.Stderr = &problems
-	// Releases are built without cgo, and the list is for Linux.
+	// Releases are built without cgo. The list is for Linux.
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64")
 	out, err := cmd.Output()
 	if err != nil {
@@ -98,7 +98,7 @@ func goList(ctx context.Context, args ...string) ([]module, error) {
 	for line := range strings.Lines(string(out)) {
 		fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
 		if len(fields) != 3 {
-			continue // a standard library package or one from this module
+			continue // from the standard library or this module
 		}
 		if m := (module{fields[0], fields[1], fields[2]}); !seen[m] {
 			seen[m] = true
@@ -121,7 +121,7 @@ func document(modules []module) ([]byte, error) {
 			faults = append(faults, fmt.Errorf("%s %s: %w", m.path, m.version, err))
 			continue
 		}
-		// Omit versions, so that the document changes only when a licence or a module's path changes.
+		// Without versions, the document changes only if a licence or a module's path does.
 		title := strings.Join(names, ", ")
 		paths[title] = append(paths[title], m.path)
 	}
@@ -133,7 +133,7 @@ func document(modules []module) ([]byte, error) {
 	return b.Bytes(), errors.Join(faults...)
 }
 
-// licenceFilePattern matches the names of files that must accompany a program: licences and notices.
+// licenceFilePattern matches files that must accompany a program: licences and notices.
 var licenceFilePattern = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying|notice|patents)([-._].*)?$`)
 
 // texts concatenates the licences and notices of all modules.
@@ -159,16 +159,15 @@ func texts(modules []module) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// declaredLicences are licences that cannot be read from a licence file. Some modules have their licence file only in
-// their repository's root directory, and models name their licence only in a notice.
+// declaredLicences are licences that aren't in a licence file here: some modules have theirs only in their repository's
+// root directory, and models name theirs only in a notice.
 var declaredLicences = map[string]string{
 	"github.com/milvus-io/milvus-proto/go-api/v2": "Apache-2.0",
 	"github.com/sluice/sluice/pkg/embed/minilm":   "Apache-2.0",
 	"github.com/sluice/sluice/pkg/embed/static":   "Apache-2.0",
 }
 
-// logoLicence is the name of a file with the licence for a module's logo. It is ignored, because programs do not
-// contain the logo.
+// logoLicence is the licence for a module's logo. It's ignored, because programs don't contain the logo.
 const logoLicence = "LICENSE-LOGO"
 
 // licenceNamePattern matches the names of licence files.
@@ -205,11 +204,11 @@ func licences(dir string) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-// phrases identify licences by titles or characteristic sentences. A text that merely mentions another licence must not
-// match that licence's phrase.
+// phrases identify licences by title or a characteristic sentence. They must not match texts that merely mention the
+// licence.
 var phrases = []struct {
 	name       string
-	isCopyleft bool // whether the licence's terms would extend to the whole program
+	isCopyleft bool // the licence's terms would extend to the whole program
 	phrase     string
 }{
 	{"AGPL", true, "GNU AFFERO GENERAL PUBLIC LICENSE Version"},
@@ -230,7 +229,7 @@ var phrases = []struct {
 	{"public domain", false, "has been dedicated to the public domain by the authors"},
 }
 
-// classify returns the licences contained in a text, or an error if it recognises none.
+// classify returns the licences in a text, or an error if it recognises none.
 func classify(text string) (names []string, err error) {
 	plain := strings.ToLower(strings.Join(strings.Fields(text), " "))
 	for _, p := range phrases {

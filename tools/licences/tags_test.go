@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Everything that builds the program must omit the same packages. Otherwise the list of licences would not match the
-// compiled packages.
+// TestTheBuildTagsAreTheSameEverywhere makes sure that every build omits the same packages, so that the list of
+// licences matches the compiled packages.
 func TestTheBuildTagsAreTheSameEverywhere(t *testing.T) {
 	t.Parallel()
 	for file, line := range map[string]string{

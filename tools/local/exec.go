@@ -16,8 +16,8 @@ import (
 	"github.com/sluice/sluice/tools/local/engines"
 )
 
-// execute runs the command with a set of engines and returns the command's *exec.ExitError if it fails. An engine
-// starts when the first test requests it; missing programs are downloaded in the background.
+// execute runs the command with a set of engines and returns the command's *exec.ExitError if it fails. Engines start
+// on first use by a test, and missing programs are downloaded in the background.
 func execute(ctx context.Context, command []string, stdout, stderr io.Writer) (err error) {
 	if len(command) == 0 {
 		return errors.New("exec needs a command after the dashes: local exec -- COMMAND")
@@ -27,7 +27,7 @@ func execute(ctx context.Context, command []string, stdout, stderr io.Writer) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, set.Stop()) }()
-	// The socket gives full access to the engines, so it is in a directory of its own that only this user can enter.
+	// The socket gives full access to the engines, so put it in a directory that only this user can enter.
 	dir, err := os.MkdirTemp("", "sluice-local-")
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func execute(ctx context.Context, command []string, stdout, stderr io.Writer) (e
 	prepared := make(chan struct{})
 	go func() {
 		defer close(prepared)
-		_ = engines.Prepare(download) // a test that requests a missing engine gets the error
+		_ = engines.Prepare(download) // tests that need an engine get its error
 	}()
 	defer func() {
 		cancel()
@@ -62,8 +62,7 @@ func execute(ctx context.Context, command []string, stdout, stderr io.Writer) (e
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Env = append(os.Environ(), engines.EnvBroker+"="+socket, engines.EnvRequireChromium+"=1")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, stdout, stderr
-	// Pass a signal on to the command. Ctrl-C in a terminal reaches the command anyway, but a signal sent only to this
-	// process does not.
+	// Pass signals on to the command. Ctrl-C in a terminal reaches it anyway, but a signal to this process alone doesn't.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 30 * time.Second
 	return cmd.Run()

@@ -15,10 +15,10 @@ import (
 	"github.com/sluice/sluice/tools/local/engines"
 )
 
-// commandKeep is the hidden command run by the background process that `up` starts.
+// commandKeep is the hidden command that `up` runs in the background.
 const commandKeep = "keep"
 
-// state describes a directory's keeper, the background process that runs the engines. The other commands read it from
+// state describes a directory's keeper, the background process that runs the engines. Other commands read it from
 // state.json.
 type state struct {
 	PID      int      `json:"pid"`
@@ -27,14 +27,14 @@ type state struct {
 
 func statePath(dir string) string { return filepath.Join(dir, "state.json") }
 
-// lockOf returns the lock held by a running keeper. If the lock is free, no keeper is running, and any state file is
-// left over from an earlier one.
+// lockOf returns the lock that a running keeper holds. If it's free, no keeper is running, and any state file is left
+// over from an earlier one.
 func lockOf(dir string) *flock.Flock { return flock.New(filepath.Join(dir, "lock")) }
 
 // runEngines runs the engines until the context is done.
 func runEngines(ctx context.Context, dir string) error {
 	lock := lockOf(dir)
-	// If the lock is held, wait a moment, because other commands hold it briefly to check whether a keeper is running.
+	// Other commands hold the lock briefly to check whether a keeper is running, so wait a moment.
 	timeout, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	if _, err := lock.TryLockContext(timeout, poll); err != nil {
@@ -57,8 +57,8 @@ func runEngines(ctx context.Context, dir string) error {
 	return stop()
 }
 
-// startAll starts all engines concurrently. The returned stop function stops any engines that started. Callers must
-// call it even if err is not nil.
+// startAll starts all engines concurrently. The returned function stops the ones that started, and must be called even
+// if err is not nil.
 func startAll(ctx context.Context, dir string) (settings []string, stop func() error, err error) {
 	var (
 		mu     sync.Mutex
@@ -123,7 +123,7 @@ func writeState(dir string, s state) error {
 	return os.Rename(tmp, statePath(dir))
 }
 
-// readState returns the keeper's state, as stored in the directory, and whether a keeper is running.
+// readState returns the keeper's stored state and whether a keeper is running.
 func readState(dir string) (s state, alive bool, err error) {
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
 		return state{}, false, nil
@@ -149,5 +149,5 @@ func readState(dir string) (s state, alive bool, err error) {
 	return s, true, nil
 }
 
-// poll is how often commands read the keeper's state.
+// Interval at which commands read the keeper's state.
 const poll = 50 * time.Millisecond

@@ -1,5 +1,5 @@
-// Command local starts and stops a deployment's engines on this machine, for development and tests, without Docker:
-// PostgreSQL, Milvus and a cluster of three NATS servers.
+// Command local runs a deployment's engines on this machine, without Docker, for development and tests: PostgreSQL,
+// Milvus and a cluster of three NATS servers.
 //
 //	local up [-dir DIR]         start them in the background and print the settings for using them
 //	local down [-dir DIR]       stop them; the data is kept
@@ -22,7 +22,7 @@ import (
 )
 
 func main() {
-	engines.RunChildIfAsked() // does not return in an engine's guard process
+	engines.RunChildIfAsked() // doesn't return in an engine's guard process
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
@@ -38,7 +38,7 @@ func main() {
 	}
 }
 
-// exitCode returns the command's exit code or, if a signal ended it, 128 plus the signal's number, as shells do.
+// exitCode returns the command's exit code or, like a shell, 128 plus the number of the signal that ended it.
 func exitCode(e *exec.ExitError) int {
 	if status, ok := e.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return 128 + int(status.Signal())

@@ -23,7 +23,7 @@ import (
 func TestMain(m *testing.M) {
 	engines.RunChildIfAsked()
 	if len(os.Args) > 1 && os.Args[1] == commandKeep { // `up` starts this program as the keeper
-		// A keeper outlives the process that started it, but must not outlive an interrupted test run.
+		// A keeper outlives the process that started it, but should not outlive an interrupted test run.
 		if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(syscall.SIGTERM), 0, 0, 0); err != nil {
 			panic(err)
 		}
@@ -71,7 +71,7 @@ func TestUpLeavesEnginesThatStatusShowsAndDownEnds(t *testing.T) {
 func TestUpSaysWhyAnEngineDoesNotStart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "postgresql"), nil, 0o600); err != nil { // where a directory should be
+	if err := os.WriteFile(filepath.Join(dir, "postgresql"), nil, 0o600); err != nil { // in place of a directory
 		t.Fatal(err)
 	}
 	err := run(t.Context(), []string{"up", "-dir", dir}, io.Discard, io.Discard)

@@ -40,7 +40,7 @@ func up(ctx context.Context, dir string, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer log.Close()
-	exe := "/proc/self/exe"                            // works even if `go run` has deleted the file
+	exe := "/proc/self/exe"                            // works even after `go run` has deleted the file
 	cmd := exec.Command(exe, commandKeep, "-dir", dir) //nolint:noctx // it continues after this command exits
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

@@ -17,14 +17,14 @@ import (
 const (
 	dataDir      = "data" // the service's directory on the file system
 	imageTimeout = 5 * time.Minute
-	maxKept      = 3  // maximum number of images to keep
-	maxPrinted   = 10 // maximum number of findings to print per image
+	maxKept      = 3  // images to keep
+	maxPrinted   = 10 // findings to print per image
 
-	// Time between starting the service and the second power loss.
+	// How long the service runs before the second power loss.
 	minAgain, maxAgain = 20 * time.Millisecond, 1500 * time.Millisecond
 )
 
-// image is the disk's surviving content, with the documents it must have.
+// image is what survives on the disk, and the documents it must have.
 type image struct {
 	cut
 	disk     *disk.Disk
@@ -34,7 +34,7 @@ type image struct {
 	began    time.Time
 }
 
-// take cuts the power and returns the disk's surviving image.
+// take cuts the power and returns what survives on the disk.
 func (r *runner) take(ctx context.Context, d *disk.Disk, ledger *load.Ledger, c cut) *image {
 	i := &image{cut: c, random: rand.New(rand.NewPCG(c.seed, 1)), began: time.Now()}
 	at := func() { i.expected = ledger.Expected() }
@@ -48,8 +48,7 @@ func (r *runner) take(ctx context.Context, d *disk.Disk, ledger *load.Ledger, c 
 	return i
 }
 
-// check starts the service on an image and compares everything. It returns an error only if the check failed for a
-// reason other than the image's content.
+// check starts the service on an image and compares everything. An error means that the check itself failed.
 func (r *runner) check(ctx context.Context, i *image) (report check.Report, err error) {
 	ctx, cancel := context.WithTimeout(ctx, imageTimeout)
 	defer cancel()
@@ -81,10 +80,10 @@ func (r *runner) check(ctx context.Context, i *image) (report check.Report, err 
 	}
 }
 
-// unusableError means that an image cannot be mounted or that the service does not start on it.
+// unusableError means that an image can't be mounted, or that the service doesn't start on it.
 type unusableError struct{ error }
 
-// recover starts the service on an image, cuts the power again during the start or soon after it, and returns the
+// recover starts the service on an image, cuts the power again while it is starting or soon after, and returns the
 // resulting image.
 func (r *runner) recover(ctx context.Context, i *image, root string, log *os.File) (again *disk.Disk, err error) {
 	v, err := openImage(ctx, i.disk, root)
@@ -100,11 +99,11 @@ func (r *runner) recover(ctx context.Context, i *image, root string, log *os.Fil
 		case err == nil:
 			<-starting.Done()
 		case starting.Err() != nil:
-			err = nil // it was stopped before becoming ready
+			err = nil // stopped before it was ready
 		default:
 			err = unusableError{err}
 		}
-		_ = s.close() // stopped at any moment, it may report anything
+		_ = s.close() // after a stop at any moment, errors mean nothing
 		started <- err
 	}()
 	err = pause(ctx, minAgain+time.Duration(i.random.Int64N(int64(maxAgain-minAgain))))
@@ -115,7 +114,7 @@ func (r *runner) recover(ctx context.Context, i *image, root string, log *os.Fil
 	return again, errors.Join(err, <-started)
 }
 
-// compare starts the service on a disk and compares its documents with the expected ones.
+// compare starts the service on a disk and compares its documents with what is expected.
 func (r *runner) compare(ctx context.Context, i *image, d *disk.Disk, root string, log *os.File) (report check.Report, err error) {
 	v, err := openImage(ctx, d, root)
 	if err != nil {
@@ -149,14 +148,14 @@ func openImage(ctx context.Context, d *disk.Disk, root string) (*volume, error) 
 	return v, err
 }
 
-// compareInto adds a comparison's findings to a report.
+// compareInto adds a comparison's findings to the report.
 func compareInto(ctx context.Context, report *check.Report, c check.Comparison) error {
 	findings, err := compare(ctx, c)
 	report.Findings = append(report.Findings, findings...)
 	return err
 }
 
-// keep writes an image to a file, unless the maximum number of images has already been kept.
+// keep writes an image to a file, unless there are already enough.
 func (r *runner) keep(d *disk.Disk, path string) (err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -172,8 +171,7 @@ func (r *runner) keep(d *disk.Disk, path string) (err error) {
 	return errors.Join(f.Truncate(d.Size()), d.WriteSparse(f))
 }
 
-// print prints the result for an image. It also prints the findings, unless the image comes from the control run, in
-// which losses are expected.
+// print prints an image's result, with the findings unless it is from the control run, which is expected to lose data.
 func (r *runner) print(i *image, report check.Report) {
 	fmt.Fprintf(r.out, "image %d (%s; %s): %d documents checked, %d lost, findings: %d, %.1f s\n",
 		i.number, i.cut, i.loss, report.Documents, report.Lost, len(report.Findings), time.Since(i.began).Seconds())

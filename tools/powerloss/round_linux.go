@@ -21,35 +21,35 @@ import (
 )
 
 const (
-	diskSize       = 1 << 30 // only blocks with content take memory
+	diskSize       = 1 << 30 // takes memory only for blocks with content
 	probeSize      = 8 << 20
-	imagesPerRound = 10 // images per disk; after that, the run continues with an empty disk
-	checkers       = 2  // images checked at once
+	imagesPerRound = 10 // per disk; the run then continues on an empty one
+	checkers       = 2  // images to check at once
 	flushTimeout   = time.Second
 
-	// Bounds on the pause before a power cut. A round's first pause is at most maxStart, so the power may fail while
-	// the service is starting.
+	// Bounds on the pause before a power cut. A round's first pause is at most maxStart, so the power may fail while the
+	// service is starting.
 	minPause, maxPause = 200 * time.Millisecond, 1500 * time.Millisecond
 	maxStart           = time.Second
-	controlPause       = 4 * time.Second // long enough to acknowledge some documents, since the control must lose some
+	controlPause       = 4 * time.Second // long enough for acknowledged documents, some of which the control must lose
 
 	key        = "sk_powerloss_0123456789abcdef0123456789" // a key in the data directory might be lost
-	noBarriers = "nobarrier"                               // mount option for the control: the file system never flushes the disk
+	noBarriers = "nobarrier"                               // mount option for the control: never flush the disk
 )
 
-// kinds are the kinds of power cuts, used one after another.
+// kinds are the kinds of power cuts, in rotation.
 var kinds = []disk.Keep{disk.KeepHalf, disk.KeepNone, disk.KeepHalf, disk.KeepAll}
 
-// againEvery says how many images lose power a second time, while the service is recovering: one in againEvery.
+// One in againEvery images loses power a second time, while the service is recovering.
 const againEvery = 4
 
 // cut describes one power loss.
 type cut struct {
 	number  int // from 1
 	keep    disk.Keep
-	atFlush bool // whether the power fails just before a flush
-	again   bool // whether the power fails again while the service is recovering
-	control bool // whether the file system does not flush
+	atFlush bool // fail just before a flush
+	again   bool // fail again while the service is recovering
+	control bool // the file system doesn't flush
 	pause   time.Duration
 	seed    uint64
 }
@@ -66,7 +66,7 @@ func (c cut) String() string {
 	return s
 }
 
-// runner runs the command inside its namespaces.
+// runner runs the command inside the namespaces.
 type runner struct {
 	flags
 	dir    string // temporary directory
@@ -77,7 +77,7 @@ type runner struct {
 	keptImages []string
 }
 
-// probe finds out whether this machine can mount simulated disks by mounting a small one.
+// probe mounts a small simulated disk to find out whether this machine can.
 func (r *runner) probe(ctx context.Context) error {
 	v, err := newVolume(ctx, disk.New(probeSize), filepath.Join(r.dir, "probe"), "")
 	if err != nil {
@@ -86,7 +86,7 @@ func (r *runner) probe(ctx context.Context) error {
 	return v.close()
 }
 
-// run runs the control round, in which writes must be lost, and then more rounds until there are enough images.
+// run runs the control round, which must lose writes, and then more rounds until there are enough images.
 func (r *runner) run(ctx context.Context) error {
 	began := time.Now()
 	fmt.Fprintf(r.out, "Seed %d. Control, a file system that never flushes its disk:\n", r.seed)
@@ -123,7 +123,7 @@ func (r *runner) run(ctx context.Context) error {
 	return nil
 }
 
-// cut returns the n-th cut, counted from 0.
+// cut returns the n-th cut, counting from 0.
 func (r *runner) cut(n int, first bool) cut {
 	c := cut{
 		number: n + 1, keep: kinds[n%len(kinds)], atFlush: r.random.IntN(3) > 0, again: n%againEvery == againEvery-2,
@@ -145,7 +145,7 @@ func (t *totals) add(more totals) {
 	t.findings += more.findings
 }
 
-// round runs the service under load on an empty disk, makes the power cuts listed in `cuts` and checks the images.
+// round runs the service under load on an empty disk, makes the given power cuts and checks the images.
 func (r *runner) round(ctx context.Context, mountOptions string, cuts []cut) (sum totals, err error) {
 	d := disk.New(diskSize)
 	v, err := newVolume(ctx, d, filepath.Join(r.dir, "live"), mountOptions)
@@ -191,7 +191,7 @@ func (r *runner) cuts(ctx context.Context, d *disk.Disk, ledger *load.Ledger, cu
 		if pause(ctx, c.pause) != nil {
 			break
 		}
-		select { // take an image only when it can be checked, so that few of them are in memory
+		select { // wait for a free checker, so that only a few images are in memory
 		case free <- struct{}{}:
 		case <-ctx.Done():
 		}
@@ -212,7 +212,7 @@ func (r *runner) cuts(ctx context.Context, d *disk.Disk, ledger *load.Ledger, cu
 			return nil
 		})
 	}
-	stopped := ctx.Err() // before Wait, which ends ctx
+	stopped := ctx.Err() // read before Wait ends ctx
 	return sum, cmp.Or(checking.Wait(), stopped)
 }
 
@@ -240,7 +240,7 @@ func (r *runner) start(ctx context.Context, log *os.File, v *volume) (*service, 
 	var err error
 	s.Service, err = bench.StartWith(ctx, bench.Options{
 		Program: r.program, Dir: filepath.Join(v.dir(), dataDir), Key: key, Log: log,
-		Env: []string{"SLUICE_LIMIT_DISK=0", "SLUICE_ADMISSION_WAIT=1m"}, // the disk is small, and the CPUs may be busy
+		Env: []string{"SLUICE_LIMIT_DISK=0", "SLUICE_ADMISSION_WAIT=1m"}, // the disk is small and the CPUs may be busy
 	})
 	if err != nil {
 		return s, err

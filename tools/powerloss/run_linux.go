@@ -20,16 +20,16 @@ import (
 	"github.com/sluice/sluice/tools/powerloss/check"
 )
 
-// partVariable says which part of the command a child process runs.
+// partVariable selects the part of the command that a child process runs.
 const partVariable = "POWERLOSS_PART"
 
-// Parts of the command that run in their own processes.
+// Parts of the command that run in processes of their own.
 const (
 	partInside = "inside" // everything, in new namespaces
 	partStored = "stored" // compares a data directory with itself; see stored
 )
 
-// stopTimeout is how long the processes have to remove their mounts after a signal.
+// How long the processes may take to remove their mounts after a signal.
 const stopTimeout = time.Minute
 
 // flags are the command's arguments.
@@ -73,11 +73,10 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 	return f.cannot(lack, out)
 }
 
-// errCannot means that this machine cannot run the command.
+// errCannot means that the command can't run on this machine.
 var errCannot = errors.New("this machine cannot run the command")
 
-// cannot reports what this machine lacks. If the -skip flag is set, it prints a line and returns nil. Otherwise it
-// returns an error.
+// cannot reports what this machine lacks: as an error or, with the -skip flag, as a printed line.
 func (f flags) cannot(lack error, out io.Writer) error {
 	if f.skip {
 		fmt.Fprintf(out, "powerloss: skipped: %v\n", lack)
@@ -106,10 +105,10 @@ func lacking() error {
 	return nil
 }
 
-// enter runs the command again in new mount and PID namespaces. When its process exits for any reason, the kernel kills
-// all its children and removes all its mounts, which also frees their loop devices.
+// enter runs the command again in new mount and PID namespaces. However that process exits, the kernel then kills all
+// its children and removes all its mounts, which also frees their loop devices.
 func enter(ctx context.Context, args []string) error {
-	runtime.LockOSThread() // the kernel kills the child when the thread that started it exits
+	runtime.LockOSThread() // the child dies with the thread that started it
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", args...)
 	cmd.Env = append(os.Environ(), partVariable+"="+partInside)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -118,7 +117,7 @@ func enter(ctx context.Context, args []string) error {
 	cmd.WaitDelay = stopTimeout
 	err := cmd.Run()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.Exited() {
-		os.Exit(exit.ExitCode()) // the child has reported its error
+		os.Exit(exit.ExitCode()) // it has already reported its error
 	}
 	if err != nil {
 		return fmt.Errorf("running in new namespaces: %w", err)
@@ -130,7 +129,7 @@ func enter(ctx context.Context, args []string) error {
 func inside(ctx context.Context, f flags, out io.Writer) (err error) {
 	if err := errors.Join(
 		os.Unsetenv(partVariable),
-		unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""), // confine the mounts below to this namespace
+		unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""), // keep the mounts below inside this namespace
 		unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""),
 	); err != nil {
 		return fmt.Errorf("preparing the namespaces: %w", err)
@@ -154,14 +153,14 @@ func inside(ctx context.Context, f flags, out io.Writer) (err error) {
 		return f.cannot(err, out)
 	}
 	if err := r.run(ctx); ctx.Err() != nil {
-		return errors.New("interrupted") // any other failure was caused by the interruption
+		return errors.New("interrupted") // other errors are consequences
 	} else if err != nil {
 		return err
 	}
 	return nil
 }
 
-// stored runs a comparison and prints its findings as JSON. It runs in a separate process, because a process that
+// stored runs a comparison and prints its findings as JSON. It needs a process of its own, because a process that
 // serves a disk must not wait for that disk.
 func stored(ctx context.Context, args []string, out io.Writer) error {
 	var comparison check.Comparison
@@ -178,7 +177,7 @@ func stored(ctx context.Context, args []string, out io.Writer) error {
 	return json.NewEncoder(out).Encode(findings)
 }
 
-// compare runs a comparison in a separate process and returns its findings.
+// compare runs a comparison in another process and returns its findings.
 func compare(ctx context.Context, c check.Comparison) (findings []string, err error) {
 	argument, err := json.Marshal(c)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // volume is an ext4 file system on a simulated disk.
 type volume struct {
 	served *disk.Served
-	root   string // directory where the disk is served and its file system mounted
+	root   string // directory for the served disk and the mounted file system
 }
 
 // Directories in volume.root.
@@ -60,13 +60,13 @@ func serve(d *disk.Disk, root string) (*volume, error) {
 // dir returns the file system's root directory.
 func (v *volume) dir() string { return filepath.Join(v.root, mountedDir) }
 
-// mountError means that a file system cannot be mounted.
+// mountError means that a file system can't be mounted.
 type mountError struct{ error }
 
 // Unwrap returns the cause.
 func (m mountError) Unwrap() error { return m.error }
 
-// mount mounts the file system. The kernel frees the loop device when the file system is unmounted.
+// mount mounts the file system. The kernel frees the loop device on unmount.
 func (v *volume) mount(ctx context.Context, options string) error {
 	all := "loop"
 	if options != "" {
@@ -78,7 +78,7 @@ func (v *volume) mount(ctx context.Context, options string) error {
 	return nil
 }
 
-// unmountTimeout is the time limit for writing everything to the disk and unmounting it.
+// Time limit for writing everything to the disk and unmounting it.
 const unmountTimeout = time.Minute
 
 // close unmounts the file system and the disk.
@@ -88,12 +88,12 @@ func (v *volume) close() error {
 	return errors.Join(command(ctx, "umount", v.dir()), v.served.Close(), os.RemoveAll(v.root))
 }
 
-// command runs a short-lived program. If the program fails, the error contains its output.
+// command runs a short-lived program. If that fails, the error contains the output.
 func command(ctx context.Context, name string, args ...string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), name, args...) // an interrupted mount would have to be undone
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), name, args...) // or there may be a mount to undo
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Run(); err != nil {

@@ -1,5 +1,5 @@
-// Command prose lists comments, messages and documents that are probably hard to read, because they contain phrases
-// that plain English avoids. Run it in the repository's root. To restrict the list, pass path prefixes as arguments.
+// Command prose lists comments, messages and documents with phrases that plain English avoids, which makes them hard to
+// read. Run it in the repository's root. Arguments are path prefixes that restrict the list.
 package main
 
 import (
@@ -84,10 +84,10 @@ func findings(passages []passage) (out []finding) {
 	return out
 }
 
-// skipped matches generated files, test data, tests, and historical records.
+// skipped matches generated files, test data, tests and historical records.
 var skipped = regexp.MustCompile(`(^|/)(third_party|testdata|archive|history)/|\.gen\.go$|_test\.go$|CHANGELOG`)
 
-// tracked returns the Go and Markdown files below a directory that are in Git, except those matched by `skipped`.
+// tracked returns the Go and Markdown files in Git below a directory, except those that `skipped` matches.
 func tracked(dir string) ([]string, error) {
 	cmd := exec.Command("git", "-C", dir, "ls-files", "-z", "--", "*.go", "*.md") //nolint:noctx // it exits by itself
 	out, err := cmd.Output()
@@ -103,7 +103,7 @@ func tracked(dir string) ([]string, error) {
 	return files, nil
 }
 
-// read returns a file's passages. A file that has been deleted but is still listed by Git has none.
+// read returns a file's passages. Git may list a deleted file, which has none.
 func read(dir, file string) ([]passage, error) {
 	src, err := os.ReadFile(dir + "/" + file)
 	if os.IsNotExist(err) {
@@ -187,7 +187,7 @@ func readGo(file string, src []byte) (out []passage, err error) {
 
 func oneLine(s string) string { return string(bytes.Join(bytes.Fields([]byte(s)), []byte(" "))) }
 
-// declares reports whether an identifier is the name of a top-level declaration in the file.
+// declares reports whether the file declares the identifier at the top level.
 func declares(tree *ast.File, id *ast.Ident) bool {
 	for _, d := range tree.Decls {
 		switch d := d.(type) {

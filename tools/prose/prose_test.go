@@ -7,7 +7,7 @@ import (
 
 const root = "../.."
 
-// Maximum number of findings per 1,000 passages. It is not 0, because some findings are quotations, names from an
+// Maximum number of findings per 1,000 passages. It is above 0, because some findings are quotations, names from an
 // interface, or the best wording despite the rule.
 var limits = map[string]float64{comment: 6, message: 4, document: 8, name: 0}
 

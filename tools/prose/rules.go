@@ -6,7 +6,7 @@ import "regexp"
 type rule struct {
 	name    string
 	pattern *regexp.Regexp
-	except  *regexp.Regexp // matches that are plain English; nil: none
+	except  *regexp.Regexp // matches that are fine; nil for none
 	instead string
 }
 
@@ -48,7 +48,7 @@ var rules = []rule{
 	},
 }
 
-// homemadeName matches identifiers such as mostRows, leastWait or howMany. Names such as maxRows, minWait and count are
+// homemadeName matches identifiers such as mostRows, leastWait or howMany, for which maxRows, minWait and count are
 // better.
 var homemadeName = regexp.MustCompile(`^(?:most|least|few|many|how|who|what)[A-Z]`)
 

@@ -1,5 +1,5 @@
-// Command sbom writes a CycloneDX document that lists the modules in programs, with the versions and checksums recorded
-// in the programs themselves. It reads Go binaries, and .tar.gz and .zip archives of them. The output is reproducible.
+// Command sbom writes a CycloneDX document that lists the modules in programs, with the versions and checksums that the
+// programs themselves record. It reads Go binaries, and .tar.gz and .zip archives of them. The output is reproducible.
 //
 //	go run ./tools/sbom [-o FILE] [-version VERSION] PROGRAM|ARCHIVE…
 package main
@@ -69,7 +69,7 @@ func run(args []string, stdout io.Writer) error {
 	return os.WriteFile(*to, text, 0o644)
 }
 
-// program is a binary with its build information.
+// program is a binary and its build information.
 type program struct {
 	name string
 	sum  string // the file's SHA-256
@@ -139,7 +139,7 @@ func read(name string) ([]program, error) {
 	}
 }
 
-// The parts of CycloneDX 1.6 used by this program: https://cyclonedx.org/docs/1.6/json.
+// The parts of CycloneDX 1.6 that this program uses: https://cyclonedx.org/docs/1.6/json.
 type bom struct {
 	Format       string       `json:"bomFormat"`
 	SpecVersion  string       `json:"specVersion"`
@@ -178,8 +178,8 @@ type dependency struct {
 	On  []string `json:"dependsOn"`
 }
 
-// document returns the CycloneDX document that lists the programs and their modules. If `version` is "", it uses the
-// version recorded in each program.
+// document returns the CycloneDX document for the programs and their modules. If `version` is "", it takes the version
+// from the programs.
 func document(programs []program, version string) bom {
 	main := programs[0].info.Main
 	of := func(p program) string { return cmp.Or(version, statedVersion(p.info)) }
@@ -232,8 +232,8 @@ func setting(info *buildinfo.BuildInfo, key string) string {
 	return ""
 }
 
-// statedVersion returns the version set by the linker flags or, if there is none, the main module's version. The latter
-// is empty if the program was built in the module's own directory.
+// statedVersion returns the version from the linker flags, or else the main module's, which is empty if the program was
+// built in the module's own directory.
 func statedVersion(info *buildinfo.BuildInfo) string {
 	_, after, found := strings.Cut(setting(info, "-ldflags"), "pkg/app.version=")
 	if !found {

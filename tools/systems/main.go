@@ -1,6 +1,6 @@
-// Command systems checks that the programs compile for all release targets. For each system, it parses and type-checks
-// the files that the compiler would select, without compiling them. Assembly and other non-Go files are checked only by
-// the compiler, when make release-check runs it.
+// Command systems checks that the programs compile for all release targets. For each one, it parses and type-checks the
+// files that the compiler would select, but doesn't compile them. Assembly and other non-Go files are left to the
+// compiler, in make release-check.
 //
 //	go run ./tools/systems [GOOS/GOARCH ...]
 package main
@@ -29,14 +29,14 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// systems are the targets of deployments/release/goreleaser.yaml.
+// systems are the targets in deployments/release/goreleaser.yaml.
 var systems = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
 
 const (
 	programs    = "./cmd/..."
 	modulePath  = "github.com/sluice/sluice/"
 	maxReported = 20 // faults per system
-	atOnce      = 2  // systems checked concurrently; more would need gigabytes of memory
+	atOnce      = 2  // systems to check at once; more would need gigabytes of memory
 )
 
 func main() {
@@ -73,7 +73,7 @@ func run(ctx context.Context, wanted []string, out io.Writer) error {
 	return errors.Join(append(failed, working.Wait())...)
 }
 
-// listed is a package listed by go list.
+// listed is a package from go list.
 type listed struct {
 	ImportPath, Dir, Name string
 	GoFiles               []string
@@ -85,8 +85,8 @@ type listed struct {
 
 func (l listed) isOurs() bool { return strings.HasPrefix(l.ImportPath, modulePath) }
 
-// check type-checks the packages that match the pattern, and all packages they import, for one system. It returns the
-// number of packages checked.
+// check type-checks the packages that match the pattern, and everything they import, for one system. It returns the
+// number of packages.
 func (s *sources) check(ctx context.Context, dir, system, pattern string) (n int, err error) {
 	goos, goarch, ok := strings.Cut(system, "/")
 	if !ok {
@@ -102,13 +102,13 @@ func (s *sources) check(ctx context.Context, dir, system, pattern string) (n int
 	}
 	checked := map[string]*types.Package{"unsafe": types.Unsafe}
 	var faults []error
-	for i, p := range packages { // go list prints a package after its imports
+	for i, p := range packages { // go list prints imports first
 		if p.ImportPath == "unsafe" {
 			continue
 		}
 		conf := types.Config{
 			Importer: imports{p.ImportMap, checked}, Sizes: types.SizesFor("gc", goarch), FakeImportC: true,
-			IgnoreFuncBodies: !p.isOurs(), // skip function bodies in other modules, which are most of the work
+			IgnoreFuncBodies: !p.isOurs(), // in other modules: they are most of the work
 			Error: func(err error) {
 				if len(faults) < maxReported {
 					faults = append(faults, err)
@@ -118,12 +118,12 @@ func (s *sources) check(ctx context.Context, dir, system, pattern string) (n int
 		if p.Module != nil && p.Module.GoVersion != "" {
 			conf.GoVersion = "go" + p.Module.GoVersion
 		}
-		checked[p.ImportPath], _ = conf.Check(p.ImportPath, s.positions, parsed[i], nil) // errors were passed to Error
+		checked[p.ImportPath], _ = conf.Check(p.ImportPath, s.positions, parsed[i], nil) // Error already has the errors
 	}
 	return len(packages), errors.Join(faults...)
 }
 
-// list returns the packages used by a build for the system, with their files.
+// list returns the packages in a build for the system, with their files.
 func list(ctx context.Context, dir, goos, goarch, pattern string) ([]listed, error) {
 	cmd := exec.CommandContext(ctx, "go", "list", "-e", "-deps", "-json=ImportPath,Dir,Name,GoFiles,ImportMap,Standard,Module,Error", pattern)
 	cmd.Dir = dir
@@ -149,7 +149,7 @@ func list(ctx context.Context, dir, goos, goarch, pattern string) ([]listed, err
 	}
 }
 
-// sources are parsed files, shared by all systems.
+// sources holds parsed files, shared by all systems.
 type sources struct {
 	positions *token.FileSet
 
@@ -161,7 +161,7 @@ func newSources() *sources {
 	return &sources{positions: token.NewFileSet(), parsed: map[string]*ast.File{}}
 }
 
-// parse parses the packages' files and returns them in the same order as the packages.
+// parse parses the packages' files, in the packages' order.
 func (s *sources) parse(packages []listed) ([][]*ast.File, error) {
 	all := make([][]*ast.File, len(packages))
 	var working errgroup.Group
@@ -194,7 +194,7 @@ func (s *sources) file(path string, whole bool) (*ast.File, error) {
 	if !whole {
 		for _, d := range f.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
-				fn.Body = &ast.BlockStmt{Lbrace: fn.Body.Lbrace, Rbrace: fn.Body.Rbrace} // not checked, but takes most of the memory
+				fn.Body = &ast.BlockStmt{Lbrace: fn.Body.Lbrace, Rbrace: fn.Body.Rbrace} // takes most of the memory and isn't checked
 			}
 		}
 	}

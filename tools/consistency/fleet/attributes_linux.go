@@ -8,8 +8,8 @@ const (
 	resumeSignal = syscall.SIGCONT
 )
 
-// withParent returns attributes that make the kernel kill a process when this program exits, and keep the terminal's
-// Ctrl-C from reaching it.
+// withParent returns attributes that make the kernel kill a process when this program exits, and shield it from the
+// terminal's Ctrl-C.
 func withParent() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

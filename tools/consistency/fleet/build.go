@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// clockVariable is the environment variable with the path to the file that says how far the clock is off. Only programs
-// built with the clock patch read it.
+// clockVariable is the environment variable with the path to the clock offset's file. Only programs with the clock
+// patch read it.
 const clockVariable = "CONSISTENCY_CLOCK"
 
-// edit replaces one passage in a source file. The old text must occur exactly once.
+// edit replaces a passage that must occur exactly once in a source file.
 type edit struct{ file, old, new string }
 
-// clockEdits make the program shift its clock by the offset in a file. Releases are built without these edits.
+// clockEdits make the program shift its clock by the offset in a file. Releases don't contain them.
 var clockEdits = []edit{
 	{"pkg/app/main.go", "return mainWith(hooks{}, shape,", "return mainWith(hooks{now: consistencyClock()}, shape,"},
 	{"pkg/app/main.go", "func mainWith(", `// consistencyClock returns a clock that deviates by the duration in a file.
@@ -46,7 +46,7 @@ func mainWith(`},
 	{"pkg/app/main.go", "\"syscall\"\n", "\"syscall\"\n\t\"time\"\n"},
 }
 
-// planted are faults that can be built into the program to show that the checker detects them.
+// planted are faults to build into the program, to show that the checker detects them.
 var planted = map[string][]edit{
 	// The old content's index rows are removed as soon as the new content is accepted, before it is searchable.
 	"early-sweep": {{"pkg/catalog/resources/content.go", "DatasourceID: r.ID, Originals: []string{old.Key},", "DatasourceID: r.ID, Originals: []string{old.Key}, Below: r.ActiveGeneration + 1,"}},
@@ -63,8 +63,8 @@ var planted = map[string][]edit{
 // Planted returns the names of the faults that Build can plant.
 func Planted() []string { return slices.Sorted(maps.Keys(planted)) }
 
-// patched returns the patched source files, by path below root. The patches plant the faults and make the program shift
-// its clock by the offset in a file.
+// patched returns the patched source files, by path below root: with the faults planted, and shifting the clock by the
+// offset in a file.
 func patched(root string, faults ...string) (map[string]string, error) {
 	edits := slices.Clone(clockEdits)
 	for _, name := range faults {
@@ -92,9 +92,9 @@ func patched(root string, faults ...string) (map[string]string, error) {
 	return changed, nil
 }
 
-// Build builds the program in `dir` from the source code in the working directory. The compiler gets patched copies of
-// some files. The patches plant the faults and make the program read its clock offset from a file. The source code
-// itself does not change.
+// Build builds the program in `dir` from the source code in the working directory, which doesn't change: the compiler
+// gets patched copies of some files. The patches plant the faults and make the program read its clock offset from a
+// file.
 func Build(ctx context.Context, dir string, faults ...string) (program string, err error) {
 	changed, err := patched(".", faults...)
 	if err != nil {
@@ -128,7 +128,7 @@ func Build(ctx context.Context, dir string, faults ...string) (program string, e
 	return program, nil
 }
 
-// setClock atomically replaces the file with the clock offset.
+// setClock atomically replaces the clock offset's file.
 func setClock(file string, by time.Duration) error {
 	if err := os.WriteFile(file+".new", []byte(by.String()), 0o600); err != nil {
 		return err

@@ -21,13 +21,12 @@ type Fault struct {
 	Name string
 	// Hold is the maximum time between strike and heal.
 	Hold time.Duration
-	// strike starts the fault. It returns a description of the target as `hit`, and a `heal` function, which ends the
-	// fault.
+	// strike starts the fault. It returns its target (`hit`) and a function that ends the fault (`heal`).
 	strike func(context.Context, *rand.Rand) (hit string, heal func(context.Context) error, err error)
 }
 
-// Longest times between strike and heal. A paused ingestor loses its jobs to another one after 30 seconds, and another
-// api process may take over a paused one's requests after 10 seconds. The pauses are longer than that.
+// Longest times between strike and heal. Another process may take over a paused ingestor's jobs after 30 seconds and a
+// paused api process's requests after 10 seconds, so the pauses are longer than that.
 const (
 	downTime      = 5 * time.Second
 	engineDown    = 3 * time.Second
@@ -37,7 +36,7 @@ const (
 	partitionTime = 25 * time.Second
 )
 
-// Faults returns the faults that can be injected into this fleet.
+// Faults returns the faults that this fleet supports.
 func (f *Fleet) Faults() []Fault {
 	faults := []Fault{
 		{"kill an api process", downTime, f.killOne(&f.apis)},
@@ -65,8 +64,8 @@ func (f *Fleet) Faults() []Fault {
 	return faults
 }
 
-// Command returns a fault caused by an external program, such as a power loss. The program is called with the argument
-// strike and later with heal.
+// Command returns a fault caused by an external program, such as a power loss. The program's argument is first strike
+// and later heal.
 func Command(path string) Fault {
 	call := func(ctx context.Context, word string) error {
 		out, err := exec.CommandContext(ctx, path, word).CombinedOutput()
@@ -116,7 +115,7 @@ func (f *Fleet) pauseEngine(_ context.Context, random *rand.Rand) (string, func(
 	return name, func(context.Context) error { return e.Resume() }, e.Pause()
 }
 
-// partition cuts a process off from one server, or from all NATS servers.
+// partition cuts a process off from one server or from all NATS servers.
 func (f *Fleet) partition(_ context.Context, random *rand.Rand) (string, func(context.Context) error, error) {
 	chosen := f.links[random.IntN(len(f.links))]
 	cut := []link{chosen}
@@ -146,9 +145,9 @@ func (f *Fleet) partition(_ context.Context, random *rand.Rand) (string, func(co
 	}, nil
 }
 
-// flipBit kills a NATS server, flips one bit in one of its files and starts it again. It always picks the same server,
-// so that the other two replicas of everything stay intact. If the damage prevents the server from starting, flipBit
-// removes the server's data, as docs/deployment.md describes, and the cluster fills it again.
+// flipBit kills a NATS server, flips a bit in one of its files and starts it again. It always picks the same server, so
+// the other two replicas of everything stay intact. If the server doesn't start, flipBit removes its data, as
+// docs/deployment.md describes, and the cluster fills it again.
 func (f *Fleet) flipBit(_ context.Context, random *rand.Rand) (string, func(context.Context) error, error) {
 	s := f.nats.Servers[f.damaged]
 	if err := s.Kill(); err != nil {
@@ -168,7 +167,7 @@ func (f *Fleet) flipBit(_ context.Context, random *rand.Rand) (string, func(cont
 	}, err
 }
 
-// flip flips one bit in one of the files below a directory.
+// flip flips a bit in one of the files below a directory.
 func flip(dir string, random *rand.Rand) (string, error) {
 	var files []string
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
@@ -195,21 +194,21 @@ func flip(dir string, random *rand.Rand) (string, error) {
 	return fmt.Sprintf("bit %d of byte %d of %s", bit, at, name), os.WriteFile(path, content, 0o600)
 }
 
-// jump sets the clocks of all processes ahead or back. The function it returns corrects them.
+// jump sets all processes' clocks ahead or back, and returns a function that corrects them.
 func (f *Fleet) jump(_ context.Context, random *rand.Rand) (string, func(context.Context) error, error) {
 	jumps := []time.Duration{-24 * time.Hour, -time.Hour, time.Hour, 24 * time.Hour}
 	by := jumps[random.IntN(len(jumps))]
 	return by.String(), func(context.Context) error { return setClock(f.Clock, 0) }, setClock(f.Clock, by)
 }
 
-// Maximum pause between two faults. With a probability of 1 in oneTogether, two faults are injected at once.
+// Maximum pause between faults. One time in oneTogether, two faults are injected at once.
 const (
 	calm        = 8 * time.Second
 	oneTogether = 3
 )
 
-// Disturb injects faults until the context is done, each equally often, and then repairs everything. It returns how
-// often each fault was injected.
+// Disturb injects faults until the context is done, all equally often, and then repairs everything. It returns how
+// often it injected each fault.
 func Disturb(ctx context.Context, faults []Fault, random *rand.Rand, out io.Writer, began time.Time) (map[string]int, error) {
 	strikes := map[string]int{}
 	var turn []int
@@ -249,7 +248,7 @@ func Disturb(ctx context.Context, faults []Fault, random *rand.Rand, out io.Writ
 	return strikes, nil
 }
 
-// healTimeout is the time limit for ending a fault. A killed Milvus may take nearly that long to restart.
+// Time limit for ending a fault. A killed Milvus may take nearly that long to restart.
 const healTimeout = 5 * time.Minute
 
 func healAll(heals []func(context.Context) error) error {

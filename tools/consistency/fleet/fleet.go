@@ -21,15 +21,15 @@ import (
 	"github.com/sluice/sluice/tools/local/engines"
 )
 
-// Options are the options for Start.
+// Options are Start's options.
 type Options struct {
 	Program   string // path to the service's program
-	Dir       string // directory for the processes' data; must exist
+	Dir       string // for the processes' data; must exist
 	APIs      int
 	Ingestors int
-	Tenants   int // number of workspaces, each with a key
-	// Clock is the path to the file with the processes' clock offset. It is "" for a program not built by Build,
-	// because such a program does not read the file.
+	Tenants   int // workspaces, each with a key
+	// Clock is the path to the processes' clock offset file, or "" for a program that Build didn't build, because it
+	// wouldn't read the file.
 	Clock string
 	Out   io.Writer
 }
@@ -44,16 +44,16 @@ type Fleet struct {
 	ingestors []*process
 	links     []link
 	keys      []string
-	damaged   int // number of the NATS server with damaged files; always the same one
+	damaged   int // the NATS server that gets damaged files; always the same
 }
 
-// link is a process's connection to a server, through a proxy that can fail.
+// link is a process's connection to a server, by way of a proxy that can fail.
 type link struct {
 	process, server string
 	proxy           *faultproxy.Proxy
 }
 
-// Start starts a fleet and waits until it is ready. The caller must call Stop, even if Start fails.
+// Start starts a fleet and waits until it is ready. The caller must call Stop even on an error.
 func Start(ctx context.Context, o Options) (*Fleet, error) {
 	f := &Fleet{Options: o}
 	if f.Clock != "" {
@@ -73,7 +73,7 @@ func Start(ctx context.Context, o Options) (*Fleet, error) {
 		}
 		f.apis = append(f.apis, p)
 	}
-	worker := filepath.Join(o.Dir, "ingestor") // the file name selects the kind of process
+	worker := filepath.Join(o.Dir, "ingestor") // the name selects the kind of process
 	program, err := filepath.Abs(o.Program)
 	if err != nil {
 		return f, err
@@ -88,7 +88,7 @@ func Start(ctx context.Context, o Options) (*Fleet, error) {
 		}
 		f.ingestors = append(f.ingestors, p)
 	}
-	for _, p := range f.processes() { // the first api process creates the streams and tables that the others need
+	for _, p := range f.processes() { // the first one creates streams and tables for the others
 		if err := p.start(); err != nil {
 			return f, err
 		}
@@ -118,7 +118,7 @@ func (f *Fleet) startEngines(ctx context.Context) (err error) {
 	return err
 }
 
-// connected prepares a process that connects to the engines through its own proxies.
+// connected prepares a process with its own proxies to the engines.
 func (f *Fleet) connected(program, name string, withCatalog bool, env ...string) (*process, error) {
 	through := func(server, address string) (string, error) {
 		proxy, err := faultproxy.Start(address)
@@ -197,8 +197,8 @@ func (f *Fleet) WaitReady(ctx context.Context) error {
 	return nil
 }
 
-// Ended returns the number of unexpected exits by process name. They include processes that exit while starting because
-// they cannot reach PostgreSQL or NATS for a minute.
+// Ended returns the number of unexpected exits by process name. They include processes that couldn't reach PostgreSQL
+// or NATS for a minute while starting.
 func (f *Fleet) Ended() map[string]int {
 	ended := map[string]int{}
 	for _, p := range f.processes() {
@@ -211,7 +211,7 @@ func (f *Fleet) Ended() map[string]int {
 	return ended
 }
 
-// Stop stops everything. It kills the processes, because their data is no longer needed.
+// Stop stops everything. It kills the processes: nobody needs their data any more.
 func (f *Fleet) Stop() error {
 	var all sync.WaitGroup
 	for _, p := range f.processes() {

@@ -17,13 +17,12 @@ import (
 const (
 	readyTimeout   = 3 * time.Minute
 	readyPoll      = 50 * time.Millisecond
-	restartDelay   = time.Second // pause before restarting a process that exited unexpectedly
+	restartDelay   = time.Second // before restarting after an unexpected exit
 	processStop    = 30 * time.Second
 	readyzDeadline = 5 * time.Second
 )
 
-// process is one of the service's processes, with a supervisor that restarts it after an unexpected exit, as an
-// orchestrator does.
+// process is one of the service's processes. Like an orchestrator, it restarts after an unexpected exit.
 type process struct {
 	name, addr string
 	program    string
@@ -33,13 +32,12 @@ type process struct {
 	mu      sync.Mutex
 	cmd     *exec.Cmd     // nil if the process is not running
 	exited  chan struct{} // closed when cmd has exited
-	held    bool          // the process must not be restarted
-	ended   int           // number of unexpected exits
+	held    bool          // must not be restarted
+	ended   int           // unexpected exits
 	watcher sync.WaitGroup
 }
 
-// newProcess prepares a process. `program` is a path whose file name decides whether an api process or an ingestor
-// starts.
+// newProcess prepares a process. `program` is a path, and its file name selects an api process or an ingestor.
 func newProcess(program, name, dir string, env ...string) (*process, error) {
 	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -57,7 +55,7 @@ func newProcess(program, name, dir string, env ...string) (*process, error) {
 	return p, nil
 }
 
-// start starts the process, unless it is running.
+// start starts the process unless it is running.
 func (p *process) start() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -87,10 +85,10 @@ func (p *process) launch() error {
 	return nil
 }
 
-// watch waits for the process to exit, then restarts it unless kill or terminate is keeping it down.
+// watch waits for the process to exit, and restarts it unless kill or terminate keeps it down.
 func (p *process) watch(cmd *exec.Cmd, exited chan struct{}) {
 	defer p.watcher.Done()
-	_ = cmd.Wait() // the log says why
+	_ = cmd.Wait() // the reason is in the log
 	p.mu.Lock()
 	p.cmd = nil
 	close(exited)
@@ -106,14 +104,14 @@ func (p *process) watch(cmd *exec.Cmd, exited chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.held {
-		_ = p.launch() // fails only if the program is gone, in which case nothing becomes ready any more
+		_ = p.launch() // fails only if the program is gone, and then nothing becomes ready
 	}
 }
 
 // kill kills the process and keeps it down until start is called.
 func (p *process) kill() error { return p.end(syscall.SIGKILL) }
 
-// terminate asks the process to stop, waits until it has exited and keeps it down until start is called.
+// terminate asks the process to stop, waits until it has, and keeps it down until start is called.
 func (p *process) terminate() error { return p.end(syscall.SIGTERM) }
 
 func (p *process) end(s syscall.Signal) error {

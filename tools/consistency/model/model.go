@@ -1,6 +1,6 @@
-// Package model decides whether a service's answers are possible. It records what readers observe and the history of
-// every document: its writes and deletions, with the times of request and answer. If no order of the operations
-// explains an observation, it reports a violation. It does no I/O.
+// Package model decides whether a service's answers are possible. It records every document's history (writes and
+// deletions, with the times of request and answer) and what readers observe. An observation that no order of the
+// operations explains is a violation. The package does no I/O.
 //
 // Each document is described by two registers. The accepted register changes when a write or a deletion succeeds, and
 // every later read of the datasource must show the change. The visible register is what queries find. It follows the
@@ -19,10 +19,10 @@ import (
 	"time"
 )
 
-// Forever is the end time of an operation whose outcome is unknown.
+// Forever is the end of an operation with an unknown outcome.
 const Forever = time.Duration(math.MaxInt64)
 
-// Interval is the time between a request and its answer, measured from the start of the run.
+// Interval is the time between a request and its answer, counted from the start of the run.
 type Interval struct{ From, To time.Duration }
 
 // Kind is a kind of violation.
@@ -35,9 +35,9 @@ const (
 	Mixed       Kind = "mixed"       // parts of several versions or documents, or an incomplete version
 	Resurrected Kind = "resurrected" // deleted content is back
 	Reverted    Kind = "reverted"    // an older version is back
-	Leaked      Kind = "leaked"      // content of another workspace
-	Invented    Kind = "invented"    // content that was never written
-	Refused     Kind = "refused"     // a valid request was rejected permanently, or content ended with an error
+	Leaked      Kind = "leaked"      // another workspace's content
+	Invented    Kind = "invented"    // content that nobody wrote
+	Refused     Kind = "refused"     // a valid request was rejected for good, or content ended with an error
 )
 
 // Violation is an observation that no order of the operations explains.
@@ -56,29 +56,29 @@ func (v *Violation) Error() string {
 // Op is an operation on a document: a write or a deletion.
 type Op struct {
 	document *Document
-	version  int // 0: a deletion
+	version  int // 0 for a deletion
 	from, to time.Duration
-	// latest is the latest time at which the operation can have taken effect: `to`, or earlier if its effect was seen
-	// before then.
+	// latest is the latest time at which the operation can have taken effect: `to`, or before that if a reader saw its
+	// effect.
 	latest time.Duration
-	// seen is when the first read that found the version searchable ended.
+	// seen is the end of the first read that found the version searchable.
 	seen time.Duration
-	// past is when the first read that found the version no longer searchable ended.
+	// past is the end of the first read that found the version no longer searchable.
 	past time.Duration
 }
 
 func (o *Op) isDeletion() bool { return o.version == 0 }
 
-// precedes reports whether o certainly took effect before p did.
+// precedes reports whether o certainly took effect before p.
 func (o *Op) precedes(p *Op) bool { return o.latest < p.from }
 
 // deletion is an answered request to delete a datasource.
 type deletion struct {
 	id string
-	at time.Duration // time of the answer
+	at time.Duration // when it was answered
 }
 
-// maxDeletions is how many of a document's deletions are remembered, along with their datasource ids.
+// Deletions to remember per document, with their datasource ids.
 const maxDeletions = 8
 
 // Document is a document's history. It is safe for concurrent use.
@@ -88,17 +88,17 @@ type Document struct {
 	mu        sync.Mutex
 	ops       []*Op
 	versions  int        // versions written so far
-	id        string     // the datasource's id; "" if there is none or it is unknown
-	deleted   []deletion // most recent answered deletions
+	id        string     // datasource id; "" if there is none or it is unknown
+	deleted   []deletion // the most recent answered ones
 	log       []string
-	truncated int // number of entries removed from log
+	truncated int // entries dropped from log
 	lastSight string
 }
 
-// New returns an empty history for a document.
+// New returns a document with an empty history.
 func New(tag Tag) *Document { return &Document{Tag: tag} }
 
-// ID returns the id of the document's datasource, or "" if there is none or it is unknown.
+// ID returns the document's datasource id, or "" if there is none or it is unknown.
 func (d *Document) ID() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -112,7 +112,7 @@ func (d *Document) Latest() int {
 	return d.versions
 }
 
-// BeginWrite records a request to write the next version. `by` describes the request in the document's history.
+// BeginWrite records a request to write the next version. `by` describes it in the history.
 func (d *Document) BeginWrite(at time.Duration, by string) (*Op, int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -161,7 +161,7 @@ func (o *Op) Done(at time.Duration, id string) {
 	d.note(at, "%s done, datasource %s", o, id)
 }
 
-// Unknown records that the request got no answer. It may take effect at any later time.
+// Unknown records that the request got no answer. It may still take effect at any time.
 func (o *Op) Unknown(at time.Duration, why error) {
 	d := o.document
 	d.mu.Lock()
@@ -178,8 +178,8 @@ func (o *Op) Cancelled(at time.Duration, why error) {
 	d.note(at, "%s had no effect: %v", o, why)
 }
 
-// forget removes writes that are certainly superseded because a later operation's result has been seen. If a reader
-// sees a removed write's version again, that is a violation.
+// forget removes writes that are certainly superseded, because a later operation's effect has been seen. Seeing a
+// removed write's version again is a violation.
 func (d *Document) forget() {
 	const enough = 16
 	if len(d.ops) < enough {
@@ -217,7 +217,7 @@ func (d *Document) note(at time.Duration, format string, args ...any) {
 	d.log = append(d.log, fmt.Sprintf("%12.3fs  ", at.Seconds())+fmt.Sprintf(format, args...))
 }
 
-// noteSight records an observation, unless it repeats the previous one.
+// noteSight records an observation, unless it is the same as the last one.
 func (d *Document) noteSight(in Interval, what, how string) {
 	if what == d.lastSight {
 		return

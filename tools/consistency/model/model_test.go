@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// at returns the interval between two seconds.
+// at returns an interval in seconds.
 func at(from, to int) Interval {
 	return Interval{time.Duration(from) * time.Second, time.Duration(to) * time.Second}
 }
 
-// history is a document with helpers that record whole operations.
+// history is a document with helpers for recording whole operations.
 type history struct{ *Document }
 
 func newHistory() history { return history{New(Tag{0, 1, 2})} }
@@ -35,7 +35,7 @@ func TestObservations(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		do   func(h history) []error
-		want Kind // "": all observations are possible
+		want Kind // "" if every observation is possible
 	}{
 		"the old version until the new one is searchable": {func(h history) []error {
 			h.write(0, 1)

@@ -28,8 +28,7 @@ func (d *Document) Visible(version int, in Interval, how string) error {
 
 func (o *Op) sight() string { return "searchable " + o.String()[len("write "):] }
 
-// known returns the write that created `version`, which a read has found. If there can be no such write, it returns a
-// violation.
+// known returns the write of a version that a read has found, or a violation if there can't be one.
 func (d *Document) known(version int, in Interval, how string) (*Op, error) {
 	o := d.find(version)
 	switch {
@@ -42,8 +41,8 @@ func (d *Document) known(version int, in Interval, how string) (*Op, error) {
 	}
 }
 
-// supersede records that versions found by earlier reads are no longer searchable. `o` is the write whose version the
-// current read found, or nil if it found none.
+// supersede records that earlier reads' versions are no longer searchable. `o` is the write that the current read
+// found, or nil.
 func (d *Document) supersede(o *Op, in Interval) {
 	for _, p := range d.ops {
 		if p != o && p.seen < in.From {
@@ -52,7 +51,7 @@ func (d *Document) supersede(o *Op, in Interval) {
 	}
 }
 
-// Invisible checks and records a read that found the document not searchable.
+// Invisible checks and records a read that didn't find the document searchable.
 func (d *Document) Invisible(in Interval, how string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -77,8 +76,8 @@ func (d *Document) mayBeDeleted(o *Op, in Interval) bool {
 	return false
 }
 
-// Accepted checks and records a read of the datasource that showed the version as its newest content. If `searchable`
-// is true, the datasource had status synched, so queries see this version from now on.
+// Accepted checks and records a read of the datasource whose newest content was this version. If `searchable` is true,
+// the status was synched, so queries see the version from then on.
 func (d *Document) Accepted(version int, searchable bool, in Interval, how string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -104,7 +103,7 @@ func (d *Document) Accepted(version int, searchable bool, in Interval, how strin
 	return nil
 }
 
-// Missing checks a read that found no datasource for the document.
+// Missing checks a read that found no datasource of the document.
 func (d *Document) Missing(in Interval, how string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -117,9 +116,8 @@ func (d *Document) Missing(in Interval, how string) error {
 	return nil
 }
 
-// Present checks a read that found a datasource by its id. It reports a violation if the datasource was deleted before
-// the read. Only the latest deletions are remembered; older ones are noticed by Visible and Accepted, from the
-// document's version.
+// Present checks a read that found a datasource by its id, which is a violation if it was deleted before. Only the
+// latest deletions are remembered. Visible and Accepted notice older ones by the document's version.
 func (d *Document) Present(id string, in Interval, how string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Tag identifies a document in its own text: every sentence contains the tag and the version. So a fragment shows which
-// document and version it belongs to, whatever the service claims.
+// Tag identifies a document in its own text: every sentence contains the tag and the version. So a fragment tells which
+// document and version it is from, whatever the service says.
 type Tag struct {
 	Tenant, Store, Number int
 }
@@ -19,10 +19,9 @@ type Tag struct {
 // String returns the tag as it appears in texts. It is also the document's custom id.
 func (t Tag) String() string { return fmt.Sprintf("t%dd%dk%06d", t.Tenant, t.Store, t.Number) }
 
-// maxSentences limits the length of a text. 24 sentences are about 6 chunks.
+// Maximum number of sentences in a text: about 6 chunks.
 const maxSentences = 24
 
-// sentencesPerParagraph is the number of sentences in a paragraph.
 const sentencesPerParagraph = 4
 
 var (
@@ -31,8 +30,7 @@ var (
 	verbs     = strings.Fields("blocks carries drains feeds guards heats joins lifts marks opens passes quenches raises shields turns warms")
 )
 
-// Text returns the content of a document's version. It depends only on its arguments, so texts do not have to be
-// stored.
+// Text returns the content of a document's version. It depends only on the arguments, so texts needn't be stored.
 func Text(tag Tag, version int) string {
 	h := fnv.New64a()
 	fmt.Fprint(h, tag, version)
@@ -53,7 +51,7 @@ func Text(tag Tag, version int) string {
 	return b.String()
 }
 
-// Sentence returns the first sentence of a version's text, to be used as a query that finds it.
+// Sentence returns the first sentence of a version's text. As a query, it finds the version.
 func Sentence(tag Tag, version int) string {
 	before, _, _ := strings.Cut(Text(tag, version), ".")
 	return before
@@ -67,8 +65,8 @@ var (
 	ErrMixed   = errors.New("the text mixes several versions or documents")
 )
 
-// Identify returns the document and version that a fragment was taken from. Unless the fragment is a contiguous part of
-// one version's text, it fails with ErrMixed or ErrForeign. Differences in white space do not matter.
+// Identify returns the document and version that a fragment is from. It returns ErrMixed or ErrForeign unless the
+// fragment is a contiguous part of one version's text, ignoring white space.
 func Identify(fragment string) (Tag, int, error) {
 	fragment = normalised(fragment)
 	found := mark.FindAllStringSubmatch(fragment, -1)
@@ -87,12 +85,12 @@ func Identify(fragment string) (Tag, int, error) {
 	return tag, version, nil
 }
 
-// IsWhole reports whether the pieces, joined in order, are the version's complete text.
+// IsWhole reports whether the pieces add up, in order, to the version's complete text.
 func IsWhole(tag Tag, version int, pieces []string) bool {
 	return normalised(strings.Join(pieces, " ")) == normalised(Text(tag, version))
 }
 
-// parse converts the parts of a matched tag. The regular expression matches only numbers that fit into an int.
+// parse converts a matched tag's parts. The regular expression matches only numbers that fit into an int.
 func parse(m []string) (Tag, int) {
 	n := make([]int, len(m))
 	for i := 1; i < len(m); i++ {

@@ -1,6 +1,6 @@
-// Package bench is shared by programs that measure Sluice from outside. It parses flags, starts the service and the
-// programs to compare it with, reads document collections, measures processes' resource usage and writes Markdown
-// tables. The demo uses it, too.
+// Package bench is shared by programs that measure Sluice from the outside, and by the demo. It parses flags, starts
+// the service and the programs to compare it with, reads document collections, measures processes' resource usage and
+// writes Markdown tables.
 package bench
 
 import (
@@ -44,13 +44,13 @@ func NewFlags(name string, errs io.Writer) *Flags {
 // Program adds the -api flag, the path to the service's program.
 func (f *Flags) Program(p *string) { f.StringVar(p, "api", "bin/sluice", "the service's program") }
 
-// Write adds the -write flag, which names the document in which Publish replaces a section of figures.
+// Write adds the -write flag: the document in which Publish replaces a section of figures.
 func (f *Flags) Write(p *string) {
 	f.StringVar(p, "write", "", "a Markdown file whose section of figures is replaced")
 }
 
-// Peers adds the -venv and -alone flags. By default, the Python environment is in subdirectory `name` of the user's
-// cache directory.
+// Peers adds the -venv and -alone flags. The default Python environment is the `name` subdirectory of the user's cache
+// directory.
 func (f *Flags) Peers(venv *string, alone *bool, name string) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -60,15 +60,15 @@ func (f *Flags) Peers(venv *string, alone *bool, name string) {
 	f.BoolVar(alone, "alone", false, "measure Sluice alone")
 }
 
-// Path adds a flag for a file or folder, which Parse makes absolute. If the environment variable `env` is set, it
-// provides the default.
+// Path adds a flag for a file or folder, which Parse makes absolute. The environment variable `env`, if set, is the
+// default.
 func (f *Flags) Path(p *string, name, env, value, usage string) {
 	value, usage = fromEnvironment(env, value, usage)
 	f.StringVar(p, name, value, usage)
 	f.paths = append(f.paths, p)
 }
 
-// List adds a flag for a comma-separated list. If `known` is not empty, it must contain every item in the list.
+// List adds a flag for a comma-separated list. If `known` is not empty, other items are errors.
 func (f *Flags) List(p *[]string, name, env, value, usage string, known ...string) {
 	value, usage = fromEnvironment(env, value, usage)
 	*p = splitList(value)
@@ -94,7 +94,7 @@ func splitList(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// Parse parses the arguments, which must all be flags.
+// Parse parses the arguments. Only flags are allowed.
 func (f *Flags) Parse(args []string) error {
 	if err := f.FlagSet.Parse(args); err != nil {
 		return err

@@ -61,7 +61,7 @@ func TestAProcessIsMeasured(t *testing.T) {
 		t.Skip("only Linux tells")
 	}
 	used := 0
-	for start := range 1 << 27 { // takes at least a few hundredths of a second
+	for start := range 1 << 27 { // at least a few hundredths of a second
 		used ^= start
 	}
 	took, err := ProcessorTime(os.Getpid())

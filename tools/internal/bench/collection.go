@@ -23,8 +23,8 @@ type Collection struct {
 	Relevant  eval.Judgements
 }
 
-// Collections returns the names of the wanted collections in a folder, in the same order as in `wanted`. If `wanted` is
-// empty, it returns all of them, smallest first.
+// Collections returns the names of the wanted collections in a folder, in the order of `wanted`. If `wanted` is empty,
+// it returns all of them, smallest first.
 func Collections(folder string, wanted []string) ([]string, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -51,7 +51,7 @@ func Collections(folder string, wanted []string) ([]string, error) {
 	return wanted, nil
 }
 
-// LoadCollection reads a collection. It omits questions without a relevant document, because they cannot be scored.
+// LoadCollection reads a collection. It omits questions without a relevant document, which can't be scored.
 func LoadCollection(folder, name string) (Collection, error) {
 	c := Collection{Name: name}
 	open := func(file string, read func(*os.File) error) error {
@@ -79,7 +79,7 @@ func LoadCollection(folder, name string) (Collection, error) {
 	return c, nil
 }
 
-// maxName is the maximum length of a name in the service, in characters.
+// Maximum length of a name in the service, in characters.
 const maxName = 500
 
 // NameOf returns a document's title, or its id if it has no title. Titles are truncated to maxName characters.
@@ -88,8 +88,8 @@ func NameOf(d eval.Document) string {
 	return string(name[:min(len(name), maxName)])
 }
 
-// Uploads returns the collection's documents as a user would upload them. A document without text gets its title as
-// text. Documents with neither are omitted.
+// Uploads returns the collection's documents as a user would upload them. If a document has no text, its title is the
+// text. If it has neither, it is omitted.
 func (c Collection) Uploads() []service.Document {
 	var out []service.Document
 	for _, d := range c.Documents {
@@ -104,7 +104,7 @@ func (c Collection) Uploads() []service.Document {
 	return out
 }
 
-// Maximum number of documents and bytes of text per request from Fill.
+// Maximum number of documents and bytes of text per request in Fill.
 const (
 	batchDocuments = 50
 	batchBytes     = 4 << 20

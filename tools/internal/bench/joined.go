@@ -7,27 +7,27 @@ import (
 	"unicode/utf8"
 )
 
-// JoinedQuestions is the number of questions made by Join.
+// JoinedQuestions is the number of questions that Join makes.
 const JoinedQuestions = 100
 
 // JoinedSeed is the random seed for the published figures. Use other seeds while developing the rules that split
-// questions, so that the rules are not fitted to these questions.
+// questions, to avoid fitting them to these.
 const JoinedSeed = 31
 
-// conjunctions are the words for joining two questions, by language. A collection's name ends with its language.
-// Questions in unlisted languages are joined only with question marks.
+// conjunctions are the words for joining two questions, by language, which is at the end of a collection's name. In
+// other languages, questions are joined only with question marks.
 var conjunctions = map[string]string{
 	"en": " and ", "reddit": " and ", "es": " y ", "it": " e ", "ro": " și ", "ru": " и ", "el": " και ", "tr": " ve ", "hi": " और ", "vi": " và ", "ar": " و", "zh": "，",
 }
 
-// Joined is a question with several parts, made by joining questions from a collection.
+// Joined is a question with several parts.
 type Joined struct {
 	Text  string
-	Parts []string // ids of the joined questions
-	Texts []string // the joined questions
+	Parts []string // ids of the original questions
+	Texts []string // the original questions
 }
 
-// Join makes JoinedQuestions questions with n parts. Half of them are joined with question marks, half with the
+// Join makes JoinedQuestions questions with n parts each. Half of them are joined with question marks, half with the
 // language's word for "and". The same seed gives the same questions.
 func Join(c Collection, n int, seed uint64) []Joined {
 	random := rand.New(rand.NewPCG(seed, uint64(n)))

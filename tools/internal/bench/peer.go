@@ -17,9 +17,8 @@ import (
 // Timeout for installing packages or running a peer.
 const peerTimeout = 30 * time.Minute
 
-// InstallPython installs the packages into the virtual environment in `dir` and returns the path to its Python. It
-// creates the environment if necessary and does not check an existing installation. Before installing anything, it
-// writes a line to `errs`.
+// InstallPython returns the path to the Python in the virtual environment `dir`. If there is none, it writes a line to
+// `errs`, creates the environment and installs the packages. It doesn't check an existing installation.
 func InstallPython(ctx context.Context, dir string, packages []string, errs io.Writer) (program string, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return "", err
@@ -46,8 +45,8 @@ func InstallPython(ctx context.Context, dir string, packages []string, errs io.W
 	return program, os.WriteFile(filled, nil, 0o644)
 }
 
-// RunPython runs `script`, the text of a Python script, with the Python at `program`. It decodes the output as RunPeer
-// does.
+// RunPython runs a Python script, whose text is `script`, with the Python at `program`. It decodes the output like
+// RunPeer.
 func RunPython(ctx context.Context, program string, script []byte, args []string, into any) (*os.ProcessState, error) {
 	dir, err := os.MkdirTemp("", "peer-")
 	if err != nil {
@@ -61,8 +60,8 @@ func RunPython(ctx context.Context, program string, script []byte, args []string
 	return RunPeer(ctx, program, append([]string{path}, args...), into)
 }
 
-// RunPeer runs a program and decodes the last line of its output as JSON. The returned state is nil if the program did
-// not start.
+// RunPeer runs a program and decodes the last line of its output as JSON. The returned state is nil if the program
+// didn't start.
 func RunPeer(ctx context.Context, program string, args []string, into any) (*os.ProcessState, error) {
 	ctx, cancel := context.WithTimeout(ctx, peerTimeout)
 	defer cancel()
@@ -73,7 +72,7 @@ func RunPeer(ctx context.Context, program string, args []string, into any) (*os.
 	if err := cmd.Run(); err != nil {
 		return cmd.ProcessState, fmt.Errorf("%w: %s", err, lastLine(complaint.Bytes()))
 	}
-	// Libraries may print text before the last line.
+	// Libraries may print something before the last line.
 	if err := json.Unmarshal(lastLine(out.Bytes()), into); err != nil {
 		return cmd.ProcessState, fmt.Errorf("reading its output: %w", err)
 	}

@@ -15,8 +15,8 @@ func ProcessorTime(pid int) (time.Duration, error) {
 	if err != nil {
 		return 0, fmt.Errorf("reading the CPU time of a process: %w", err)
 	}
-	// The process name may contain any character and ends with the last closing bracket; utime and stime are the 12th
-	// and 13th fields after it (proc(5)).
+	// The process name may contain any character and ends at the last closing bracket. utime and stime are the 12th and
+	// 13th fields after it (proc(5)).
 	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 	var ticks int64
 	for _, field := range fields[11:13] {
@@ -26,7 +26,7 @@ func ProcessorTime(pid int) (time.Duration, error) {
 		}
 		ticks += n
 	}
-	const tick = 10 * time.Millisecond // /proc's tick on all architectures supported by Go
+	const tick = 10 * time.Millisecond // /proc's tick on all of Go's architectures
 	return time.Duration(ticks) * tick, nil
 }
 
@@ -36,8 +36,8 @@ const (
 	PeakMemory = "VmHWM"   // peak resident memory
 )
 
-// Memory returns how much memory a process uses, in bytes. `kind` is a field in /proc/PID/status, such as PeakMemory.
-// It works only on Linux.
+// Memory returns a process's memory usage in bytes. `kind` is a field in /proc/PID/status, such as PeakMemory. It works
+// only on Linux.
 func Memory(pid int, kind string) (int64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -52,7 +52,7 @@ func Memory(pid int, kind string) (int64, error) {
 	return 0, errors.New("the system does not report the memory of a process")
 }
 
-// Children returns the child processes that have not been waited for, or none if the system does not report them.
+// Children returns the child processes that haven't been waited for, or none if the system doesn't report them.
 func Children() []int {
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {

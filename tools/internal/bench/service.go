@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	startTimeout = 5 * time.Minute // time limit for the service to become ready; it may have to open a large index
+	startTimeout = 5 * time.Minute // for the service to become ready, possibly with a large index
 	stopTimeout  = time.Minute
 )
 
@@ -34,17 +34,17 @@ type Service struct {
 	used   time.Duration
 }
 
-// Options describe how to start a service.
+// Options says how to start a service.
 type Options struct {
 	Program string   // path to the service's program
 	Dir     string   // data directory
-	Key     string   // API key; "": use the one in the data directory
-	Log     *os.File // the service's log; nil: this process's standard error
-	Env     []string // settings, in addition to the address, the directory and the key
+	Key     string   // API key; "" means the one in the data directory
+	Log     *os.File // for the service's log; nil means this process's standard error
+	Env     []string // besides the address, the directory and the key
 }
 
-// Start starts the service's program with a data directory and waits until it is ready. The service gets no settings
-// other than `env`, the address, the data directory and the key. The caller must call Close, even if Start fails.
+// Start starts the service's program with a data directory and waits until it is ready. Its only settings are `env`,
+// the address, the data directory and the key. The caller must call Close even on an error.
 func Start(ctx context.Context, program, dir string, env ...string) (*Service, error) {
 	return StartWith(ctx, Options{Program: program, Dir: dir, Env: env})
 }
@@ -89,7 +89,7 @@ func StartWith(ctx context.Context, o Options) (*Service, error) {
 	return s, s.ready(ctx)
 }
 
-// keyOf returns a data directory's API key. It creates both if necessary.
+// keyOf returns a data directory's API key, creating the directory and the key if necessary.
 func keyOf(dir string) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
@@ -103,8 +103,7 @@ func keyOf(dir string) (string, error) {
 	return key, os.WriteFile(path, []byte(key+"\n"), 0o600)
 }
 
-// Used returns the CPU time used by the service, including child processes that have exited. It is known only after
-// Close; before that, Used returns 0.
+// Used returns the service's CPU time, including child processes that have exited. It is 0 until Close.
 func (s *Service) Used() time.Duration { return s.used }
 
 // PID returns the service's process id.
@@ -139,7 +138,7 @@ func (s *Service) ready(ctx context.Context) error {
 	}
 }
 
-// Close stops the service as an operator would. If the service does not exit cleanly, Close returns an error.
+// Close stops the service as an operator would, and returns an error if the service doesn't exit cleanly.
 func (s *Service) Close() error {
 	if s.Service != nil {
 		s.Service.Close()
@@ -163,8 +162,8 @@ func (s *Service) Close() error {
 	return errors.Join(faults...)
 }
 
-// Directory returns `kept`, or a new temporary directory if `kept` is "". The function it returns deletes the temporary
-// directory but never `kept`.
+// Directory returns `kept`, or a new temporary directory if `kept` is "". The returned function deletes only the
+// temporary directory.
 func Directory(kept string) (dir string, remove func() error, err error) {
 	if kept != "" {
 		return kept, func() error { return nil }, nil
@@ -173,7 +172,7 @@ func Directory(kept string) (dir string, remove func() error, err error) {
 	return dir, func() error { return os.RemoveAll(dir) }, err
 }
 
-// Server is an HTTP server in this process that listens on loopback.
+// Server is an HTTP server on loopback in this process.
 type Server struct {
 	Address string // http://127.0.0.1:PORT
 	http    *http.Server

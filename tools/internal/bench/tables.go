@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// Publish prints the figures measured by a make target. If `path` is not "", it also writes them to the document at
-// this path; see Replace.
+// Publish prints a make target's figures. If `path` is not "", it also writes them to that document; see Replace.
 func Publish(out io.Writer, path, target, text string) error {
 	if _, err := io.WriteString(out, text); err != nil || path == "" {
 		return err
@@ -18,11 +17,11 @@ func Publish(out io.Writer, path, target, text string) error {
 	return Replace(path, target, text)
 }
 
-// end marks the end of each section of figures.
+// end marks the end of a section of figures.
 const end = "<!-- end of figures -->"
 
-// Replace replaces the text between the marks of a make target's section in a file. The marks are <!-- figures of make
-// TARGET --> and <!-- end of figures -->. If the file has no such section, Replace returns an error.
+// Replace replaces a make target's section in a file: the text between <!-- figures of make TARGET --> and <!-- end of
+// figures -->. It returns an error if there is no such section.
 func Replace(path, target, text string) error {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -37,7 +36,7 @@ func Replace(path, target, text string) error {
 	return os.WriteFile(path, []byte(before+begin+"\n\n"+text+"\n"+end+after), 0o644)
 }
 
-// Header writes a Markdown table's header. The first `texts` columns contain text, the others numbers.
+// Header writes a Markdown table's header. The first `texts` columns are text, the others numbers.
 func Header(out io.Writer, texts int, columns ...string) {
 	line := strings.Repeat("---|", texts) + strings.Repeat("--:|", len(columns)-texts)
 	fmt.Fprintf(out, "| %s |\n|%s\n", strings.Join(columns, " | "), line)

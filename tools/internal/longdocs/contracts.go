@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Number of contracts, and of those with many statements of work.
+// Number of contracts, and how many of them have many statements of work.
 const (
 	contracts     = 36
 	longContracts = 6
@@ -13,12 +13,12 @@ const (
 	shortWork     = 4
 )
 
-// clause is a clause found in all contracts. Each %s in its text stands for a value that differs between contracts.
+// clause is a clause that every contract has. Each %s in its text stands for a value that differs between contracts.
 type clause struct {
 	title    string
 	text     string
 	values   []string
-	question string // about the clause, without the contract
+	question string // about the clause, without naming the contract
 }
 
 // article is a group of clauses.
@@ -73,7 +73,7 @@ var articles = []article{
 	}},
 }
 
-// terms are defined in every contract, each time with a different value.
+// terms are defined in every contract, with a different value in each.
 var terms = []struct{ term, text string }{
 	{"Net Revenue", "means the gross amount invoiced by the Supplier for the Services, less refunds, taxes and discounts that exceed $%s in a Contract Year"},
 	{"Change of Control", "means any transaction by which a person acquires more than %s percent of the voting shares of a party"},
@@ -168,7 +168,7 @@ func (w *writer) contract(i int) {
 	w.set.Documents = append(w.set.Documents, out.document())
 }
 
-// statements adds statements of work. All of them have the same sections, but with different values.
+// statements adds statements of work, all with the same sections but different values.
 func (w *writer) statements(i int, out *layout, about string) {
 	ask := func(kind, text, format string, values ...any) {
 		w.ask(kind, out.name(), firstSentence(text), format, values...)
@@ -208,7 +208,7 @@ func (w *writer) statements(i int, out *layout, about string) {
 	}
 }
 
-// amendment adds a short document that changes a section in a contract.
+// amendment adds a short document that changes a section of a contract.
 func (w *writer) amendment(i int, kind, supplier, customer, date, section string) {
 	if i%3 != 0 {
 		return
@@ -223,8 +223,7 @@ func (w *writer) amendment(i int, kind, supplier, customer, date, section string
 	w.set.Documents = append(w.set.Documents, out.document())
 }
 
-// firstSentence returns a clause's first sentence, which contains the clause's value. Chunk boundaries never split a
-// sentence.
+// firstSentence returns a clause's first sentence, which states the value. Chunk boundaries never split a sentence.
 func firstSentence(text string) string {
 	if end := strings.Index(text, ". "); end >= 0 {
 		return text[:end+1]
@@ -232,5 +231,5 @@ func firstSentence(text string) string {
 	return text
 }
 
-// short returns a company's name as used in conversation.
+// short returns a company's short name.
 func short(company string) string { return strings.Join(strings.Fields(company)[:2], " ") }

@@ -5,14 +5,13 @@ import (
 	"strings"
 )
 
-// Number of companies in the set of filings, and number of yearly filings per company.
+// Number of companies, and of yearly filings per company.
 const (
 	companies   = 9
 	filingYears = 3
 )
 
-// Filings returns annual reports whose tables have the same rows in every report. The reports are web pages and
-// Markdown.
+// Filings returns annual reports, as web pages and Markdown. Their tables have the same rows in every report.
 func Filings(seed uint64) Set {
 	w := newWriter("filings", seed)
 	for c := range companies {
@@ -32,7 +31,7 @@ var (
 	sites      = []string{"Tulsa", "Malmö", "Gdańsk", "Penang", "Querétaro", "Cork", "Nagoya", "Brno", "Porto", "Fresno", "Ghent", "Hobart", "Izmir", "Lagos", "Mobile", "Natal", "Olbia", "Pune", "Quito", "Reno", "Sibiu", "Turku", "Utica", "Varna", "Waco", "Xalapa", "Yazoo", "Zadar"}
 )
 
-// risks are paragraphs repeated in every filing, as in real ones.
+// risks are paragraphs that recur in every filing, as in real ones.
 var risks = []string{
 	"Our operating results may fluctuate from quarter to quarter because of changes in demand, in the timing of orders and in the mix of products and services that our customers buy, and comparisons between periods may not be meaningful.",
 	"We depend on a limited number of suppliers for certain components. If a supplier cannot deliver on time, we may be unable to meet our obligations to customers, and our revenue and reputation would suffer.",
@@ -49,7 +48,7 @@ type figures struct {
 	rows    [][]string // label and values
 }
 
-// series makes a table with a value for each label and column, some of them negative.
+// series makes a table with a value per label and column. Some values are negative.
 func (w *writer) series(caption string, columns, labels []string, from, to int) figures {
 	t := figures{caption: caption, columns: columns}
 	for i, label := range labels {
@@ -70,7 +69,7 @@ func (w *writer) series(caption string, columns, labels []string, from, to int) 
 	return t
 }
 
-// filing adds a company's report for a year and questions about its tables.
+// filing adds a company's report for one year and questions about its tables.
 func (w *writer) filing(c, year int) {
 	name, kind := w.company(3*c+1), ".html"
 	if (c+year)%2 == 0 {
@@ -113,8 +112,8 @@ func (w *writer) filing(c, year int) {
 	w.set.Documents = append(w.set.Documents, out.document())
 }
 
-// figureQuestions asks about single values in the tables, identified by row, column or both. Each answer is a value
-// unlikely to occur in another table.
+// figureQuestions asks for single values in the tables, by row, column or both. No answer is likely to occur in another
+// table.
 func (w *writer) figureQuestions(name string, year int, tables []figures, ask func(kind, answer, format string, values ...any)) {
 	cell := func(t, column int) (label, value, where string) {
 		row := tables[t].rows[1+w.IntN(len(tables[t].rows)-1)]

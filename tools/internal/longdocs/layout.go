@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// charactersPerPage is the number of characters after which a new page begins.
+// A new page begins after this many characters.
 const charactersPerPage = 2800
 
 // layout writes a document as plain text with pages, as a web page whose headings are bold paragraphs, or as Markdown.
@@ -14,8 +14,8 @@ type layout struct {
 	file string
 	kind string // the file's extension
 	out  strings.Builder
-	page int // the current page of a text, from 1
-	used int // characters on that page
+	page int // current page of a plain text, from 1
+	used int // characters on that page so far
 }
 
 func newLayout(kind, name string) *layout {
@@ -35,8 +35,7 @@ func (l *layout) document() Document {
 	return Document{Name: l.file, Text: l.out.String()}
 }
 
-// write adds a paragraph, given as plain text (`plain`), HTML (`page`) and Markdown (`markdown`). Only one of the three
-// is used.
+// write adds a paragraph, in whichever is needed of plain text (`plain`), HTML (`page`) and Markdown (`markdown`).
 func (l *layout) write(plain, page, markdown string) {
 	text := map[string]string{".txt": plain, ".html": page, ".md": markdown}[l.kind]
 	if l.used += len(text); l.kind == ".txt" && l.used > charactersPerPage {
@@ -60,7 +59,7 @@ func (l *layout) article(number int, title string) {
 		fmt.Sprintf("## %d. %s", number, title))
 }
 
-// clause adds a clause. Its number and title precede its text on the same line.
+// clause adds a clause. Its number and title are on the same line as the start of its text.
 func (l *layout) clause(number, title, text string) {
 	lead := strings.TrimSpace(number + " " + title)
 	switch {
@@ -71,8 +70,8 @@ func (l *layout) clause(number, title, text string) {
 	}
 }
 
-// table adds a table with a caption. An amount's currency sign and closing parenthesis have their own cells, as in the
-// web pages of annual reports.
+// table adds a table with a caption. As in annual reports' web pages, an amount's currency sign and closing parenthesis
+// are in cells of their own.
 func (l *layout) table(caption string, rows [][]string) {
 	if l.kind != ".html" {
 		var md, text strings.Builder

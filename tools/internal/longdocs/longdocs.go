@@ -1,6 +1,6 @@
 // Package longdocs generates long contracts and annual reports, and questions about them. As in real documents, most of
-// the wording is the same everywhere: a passage differs from similar ones in other documents only by its party, section
-// or table. The same seed always gives the same documents.
+// the wording is the same everywhere: similar passages differ only by party, section or table. The same seed always
+// gives the same documents.
 package longdocs
 
 import (
@@ -9,18 +9,18 @@ import (
 	"strings"
 )
 
-// Document is a generated document. Its type follows from its name's extension.
+// Document is a generated document. Its name's extension is its type.
 type Document struct {
 	Name string
 	Text string
 }
 
-// Question is a question with one right passage.
+// Question is a question that one passage answers.
 type Question struct {
-	Kind     string // for example "clause of a party"; figures are averaged per kind
+	Kind     string // e.g. "clause of a party"; figures are averaged per kind
 	Text     string
-	Document string // name of the document with the right passage
-	Answer   string // text contained in the right passage, apart from white space
+	Document string // name of the document with the passage
+	Answer   string // text in the passage, ignoring white space
 }
 
 // Set is a set of documents with questions.
@@ -49,7 +49,7 @@ func (w *writer) ask(kind, document, answer, format string, values ...any) {
 // amount returns an amount of money with thousands separators.
 func (w *writer) amount(from, to int) string { return grouped(from + w.IntN(to-from)) }
 
-// grouped formats a number with thousands separators. Negative numbers are in parentheses, as in accounting.
+// grouped formats a number with thousands separators, and in parentheses if it is negative, as in accounting.
 func grouped(n int) string {
 	if n < 0 {
 		return "(" + grouped(-n) + ")"

@@ -17,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/sleep"
 )
 
-// Range of engine ports. It is below the ephemeral ports, so that the system cannot give an engine's port to a client
+// Range of engine ports. It is below the ephemeral ports; otherwise the system could give an engine's port to a client
 // connection while the engine restarts.
 const (
 	firstPort = 20000
@@ -27,8 +27,8 @@ const (
 // loopback returns the loopback address with the given port.
 func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
-// portOf returns the port recorded in an engine's directory. If there is none, it chooses a free port and records it.
-// The engine must not be running.
+// portOf returns the port recorded in an engine's directory. If there is none, it picks a free one and records it. The
+// engine must not be running.
 func portOf(dir, name string) (int, error) {
 	file := filepath.Join(dir, name)
 	text, err := os.ReadFile(file)
@@ -52,13 +52,12 @@ func portOf(dir, name string) (int, error) {
 	return port, os.WriteFile(file, []byte(strconv.Itoa(port)+"\n"), 0o600)
 }
 
-// reservation is how long a chosen port stays reserved for an engine, which must listen on it before the reservation
-// expires.
+// How long a chosen port stays reserved. The engine must listen on it before that.
 const reservation = 10 * time.Minute
 
-// reservePort returns a port between `first` and `last` that is not in use and has not been reserved by any process in
-// the last 10 minutes. Otherwise, processes that start engines at the same time would choose the same port, because a
-// port is free until its engine listens. The directory has a file for each reserved port, and a lock.
+// reservePort returns a port between `first` and `last` that is not in use and that no process has reserved in the last
+// 10 minutes. A port looks free until its engine listens, so without reservations, engines started at the same time
+// would get the same one. The directory has a file per reserved port, and a lock.
 func reservePort(dir string, first, last int) (int, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return 0, fmt.Errorf("creating the directory of reserved ports: %w", err)
@@ -87,7 +86,7 @@ func reservePort(dir string, first, last int) (int, error) {
 	return 0, fmt.Errorf("no free port from %d to %d: %w", first, last, fault)
 }
 
-// tryPort returns an error if no program can listen on the port.
+// tryPort returns an error if the port is in use.
 func tryPort(port int) error {
 	l, err := net.Listen("tcp4", loopback(port)) //nolint:noctx // binding to a port does not block
 	if err != nil {
@@ -96,8 +95,8 @@ func tryPort(port int) error {
 	return l.Close()
 }
 
-// listen listens on a loopback port. It retries for 5 seconds, because the system may hold the port for a moment after
-// a crash.
+// listen listens on a loopback port. After a crash, the system may hold the port for a moment, so it retries for 5
+// seconds.
 func listen(ctx context.Context, port int) (*net.TCPListener, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

@@ -5,10 +5,10 @@ import (
 	"syscall"
 )
 
-// processAttributes are system attributes for starting a process, with advice in case the system refuses them.
+// processAttributes are system attributes for starting a process, which the system may refuse.
 type processAttributes struct {
 	attr   *syscall.SysProcAttr
-	remedy string // advice if the system refuses the attributes; "" if it never refuses them
+	remedy string // what to do if the system refuses them; "" if it never does
 }
 
 // Advice for systems that refuse namespaces.
@@ -19,7 +19,7 @@ const (
 		"run as an ordinary user, or start PostgreSQL elsewhere and give its address in TEST_POSTGRES_URL"
 )
 
-// explain wraps an error from starting a process and adds the remedy, if there is one.
+// explain wraps an error from starting a process and adds the remedy, if any.
 func (s processAttributes) explain(err error) error {
 	if s.remedy == "" {
 		return fmt.Errorf("starting a process: %w", err)

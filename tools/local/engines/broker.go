@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/bounded"
 )
 
-// Engine names used in requests.
+// Engine names in requests.
 const (
 	askPostgreSQL = "postgresql"
 	askMilvus     = "milvus"
@@ -21,8 +21,8 @@ const (
 )
 
 // Handler serves the set to other processes. GET /postgresql, /milvus and /milvus-lite return the engine's address once
-// the engine is ready; GET /chromium returns the path to the program. If the engine or Chromium is unavailable, the
-// status is 503, with the reason as text. Clients have full access to the engines.
+// it is ready, and GET /chromium the path to the program. If the engine or Chromium is unavailable, the status is 503,
+// with the reason as text. Clients have full access to the engines.
 func (s *Set) Handler() http.Handler {
 	mux := http.NewServeMux()
 	handle := func(name string, address func() (string, error)) {
@@ -32,7 +32,7 @@ func (s *Set) Handler() http.Handler {
 				http.Error(w, err.Error(), http.StatusServiceUnavailable)
 				return
 			}
-			_, _ = io.WriteString(w, addr) // a client that disconnected needs no answer
+			_, _ = io.WriteString(w, addr) // the client may have disconnected
 		})
 	}
 	handle(askPostgreSQL, s.postgresqlURL)
@@ -42,7 +42,7 @@ func (s *Set) Handler() http.Handler {
 	return mux
 }
 
-// askBroker requests an engine's address from another process, which serves a Handler on the Unix socket `socket`.
+// askBroker requests an engine's address from the process that serves a Handler on the Unix socket `socket`.
 func askBroker(ctx context.Context, socket, name string) (string, error) {
 	transport := &http.Transport{
 		DisableKeepAlives: true,

@@ -10,18 +10,18 @@ import (
 	"sync"
 )
 
-// chromiumNames are the program names of Chromium.
+// chromiumNames are the programs that may be Chromium.
 var chromiumNames = []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "headless_shell", "chrome-headless-shell"}
 
-// errNoChromium explains how to install Chromium if it cannot be installed automatically.
+// errNoChromium says how to install Chromium where that isn't automatic.
 var errNoChromium = errors.New("there is no Chromium in PATH, and it can be installed only by root on a system with apt-get: " +
 	"install chromium, or give the path of a Chromium in " + EnvChromium)
 
-// installing serialises installations, because only some of apt-get's steps wait for another instance.
+// installing serialises installations, because not all of apt-get's steps wait for other instances.
 var installing sync.Mutex
 
-// chromiumProgram returns the path to an installed Chromium. If there is none and the user is root, it installs
-// Debian's package (about 350 MB with dependencies). Callers start Chromium themselves; there is no shared server.
+// chromiumProgram returns the path to Chromium. If there is none and the user is root, it installs Debian's package
+// (about 350 MB with dependencies). Callers start Chromium themselves; there is no shared server.
 func chromiumProgram(ctx context.Context) (string, error) {
 	installing.Lock()
 	defer installing.Unlock()
@@ -38,7 +38,7 @@ func chromiumProgram(ctx context.Context) (string, error) {
 	if path := findChromium(); path != "" {
 		return path, nil
 	}
-	return "", errNoChromium // the package does not contain Chromium, as on Ubuntu
+	return "", errNoChromium // as on Ubuntu, where the package has no Chromium
 }
 
 func findChromium() string {
@@ -50,8 +50,8 @@ func findChromium() string {
 	return ""
 }
 
-// aptInstall installs a package. It first tries with the existing package lists and updates them only if this fails,
-// because an update takes time.
+// aptInstall installs a package. Updating the package lists takes time, so it does that only if the existing ones don't
+// work.
 func aptInstall(ctx context.Context, apt, name string) error {
 	run := func(args ...string) error {
 		cmd := exec.CommandContext(ctx, apt, append([]string{"-qq", "-y", "-o", "DPkg::Lock::Timeout=300"}, args...)...)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// inPath sets PATH to a directory that contains only the given scripts. `scripts` maps names to contents.
+// inPath sets PATH to a directory with only the given scripts. `scripts` maps names to contents.
 func inPath(t *testing.T, scripts map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -35,7 +35,7 @@ func TestAMissingChromiumIsInstalledForRoot(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root installs packages")
 	}
-	// At first there are no package lists. cp and chmod are not in PATH.
+	// There are no package lists at first, and cp and chmod are not in PATH.
 	dir := inPath(t, map[string]string{"apt-get": `cd "${0%/*}"
 case "$*" in
 *update*) : > lists ;;

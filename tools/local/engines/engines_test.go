@@ -106,7 +106,7 @@ func TestNATSKeepsAStreamWhileEachServerIsKilledInTurn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const timeout = 2 * time.Minute // for an election while other tests keep the machine busy
+	const timeout = 2 * time.Minute // for an election on a busy machine
 	stream, _, err := quorum.Ensure(ctx, js, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}, Replicas: 3})
 	if err != nil {
 		t.Fatal(err)
@@ -123,7 +123,7 @@ func TestNATSKeepsAStreamWhileEachServerIsKilledInTurn(t *testing.T) {
 		if err := server.Restart(ctx); err != nil {
 			t.Fatal(err)
 		}
-		// Wait, because otherwise the next kill would leave all messages on only one of the three servers.
+		// Without this wait, the next kill would leave all messages on only one of the three servers.
 		within(t, timeout, server.name+" has caught up", func() bool {
 			asked, cancel := context.WithTimeout(ctx, 5*time.Second)
 			defer cancel()
@@ -141,7 +141,7 @@ func current(replicas []*jetstream.PeerInfo) bool {
 	return !slices.ContainsFunc(replicas, func(r *jetstream.PeerInfo) bool { return !r.Current })
 }
 
-// Both servers listen on the same fixed ports, each in its own namespace.
+// Both servers listen on the same fixed ports, in namespaces of their own.
 func TestTwoMilvusServersKeepTheirDataThroughAKill(t *testing.T) {
 	t.Parallel()
 	ctx := deadline(t)
@@ -167,7 +167,7 @@ func TestTwoMilvusServersKeepTheirDataThroughAKill(t *testing.T) {
 	if err := first.Restart(ctx); err != nil {
 		t.Fatal(err)
 	}
-	// The server answers before it has loaded its earlier data and may drop the first connections.
+	// The server answers before it has loaded its earlier data, and may drop the first connections.
 	within(t, time.Minute, "the row is found again", func() bool {
 		found, err := request(ctx, first.Addr(), "/v1/vector/search", `{"collectionName": "ours", "vector": [0.25, 0.5], "outputFields": ["word"], "limit": 1}`)
 		return err == nil && strings.Contains(found, "kept")
@@ -185,8 +185,7 @@ func call(ctx context.Context, t *testing.T, addr, path, body string) string {
 	return answer
 }
 
-// request sends a request to Milvus's HTTP interface and returns the answer. It is a POST if there is a body, otherwise
-// a GET.
+// request sends a request to Milvus's HTTP interface and returns the answer. With a body it is a POST, otherwise a GET.
 func request(ctx context.Context, addr, path, body string) (string, error) {
 	method := http.MethodGet
 	if body != "" {
@@ -292,8 +291,8 @@ func TestTheBrokerSharesEngines(t *testing.T) {
 	}
 }
 
-// orphanVariable is the environment variable that makes the test binary start engines in the given directory, print
-// their addresses and wait to be killed.
+// If this environment variable is set, the test binary starts engines in the given directory, prints their addresses
+// and waits to be killed.
 const orphanVariable = "LOCAL_ENGINE_ORPHAN"
 
 func orphanIfAsked() {
@@ -358,7 +357,7 @@ func TestEnginesEndWithTheirParent(t *testing.T) {
 	}
 }
 
-// within waits until the condition holds. It polls, because other processes do not report their progress.
+// within polls until the condition holds, because other processes don't report their progress.
 func within(t *testing.T, limit time.Duration, what string, true func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)

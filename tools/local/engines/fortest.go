@@ -10,10 +10,9 @@ import (
 	"time"
 )
 
-// Environment variables for tests. The first three are addresses of running servers, which may be shared with other
-// users and are never stopped. The fourth is the path to a Chromium binary. `local exec` sets the last two for a test
-// run: the Unix socket where all test binaries request the same engines, and a flag that makes a missing Chromium a
-// failure.
+// Environment variables for tests. The first three are addresses of running servers, which may have other users and are
+// never stopped. The fourth is the path to a Chromium binary. `local exec` sets the last two for a test run: the Unix
+// socket from which all test binaries get the same engines, and a flag that makes a missing Chromium a failure.
 const (
 	EnvPostgreSQL = "TEST_POSTGRES_URL"
 	EnvMilvus     = "TEST_MILVUS_ADDR"
@@ -24,8 +23,8 @@ const (
 	EnvRequireChromium = "TEST_REQUIRE_CHROMIUM"
 )
 
-// PostgreSQLForTest returns the URL of a new, empty database on a shared server. The database is dropped when the test
-// ends. If there is no server, the test fails.
+// PostgreSQLForTest returns the URL of a new, empty database on a shared server, which is dropped when the test ends.
+// If there is no server, the test fails.
 func PostgreSQLForTest(t testing.TB) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), engineStartTimeout)
@@ -46,8 +45,8 @@ func PostgreSQLForTest(t testing.TB) string {
 	return database
 }
 
-// MilvusForTest returns the address of a Milvus 2.3 that other tests use concurrently, so give collections unique names
-// and drop them at the end. If there is no server, the test fails.
+// MilvusForTest returns the address of a Milvus 2.3. Other tests use it at the same time, so give collections unique
+// names and drop them at the end. If there is no server, the test fails.
 func MilvusForTest(t testing.TB) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), engineStartTimeout)
@@ -55,7 +54,7 @@ func MilvusForTest(t testing.TB) string {
 	return find(ctx, t, EnvMilvus, askMilvus, (*Set).milvusAddr)
 }
 
-// MilvusLiteForTest does the same as MilvusForTest for Milvus Lite.
+// MilvusLiteForTest is like MilvusForTest, for Milvus Lite.
 func MilvusLiteForTest(t testing.TB) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), engineStartTimeout)
@@ -63,8 +62,8 @@ func MilvusLiteForTest(t testing.TB) string {
 	return find(ctx, t, EnvMilvusLite, askMilvusLite, (*Set).milvusLiteAddr)
 }
 
-// ChromiumForTest returns the path to a Chromium binary. If there is none, the test is skipped. If the environment
-// requires Chromium, it is installed instead, and the test fails if that is impossible.
+// ChromiumForTest returns the path to a Chromium binary. If there is none, it skips the test, unless the environment
+// requires Chromium: then it installs Chromium and fails the test if that is impossible.
 func ChromiumForTest(t testing.TB) string {
 	t.Helper()
 	if os.Getenv(EnvRequireChromium) == "" && os.Getenv(EnvChromium) == "" {
@@ -79,14 +78,14 @@ func ChromiumForTest(t testing.TB) string {
 	return find(ctx, t, EnvChromium, askChromium, (*Set).chromiumPath)
 }
 
-// localSet is this process's own set, for tests without a broker. It is created on first use.
+// localSet is this process's own set, for tests without a broker, created on first use.
 var localSet struct {
 	sync.Mutex
 	set *Set
 }
 
-// find returns the address of an engine's server. It prefers the server named in the environment, then the one shared
-// by all test binaries in this run, and then one started by this process.
+// find returns the address of an engine's server: the one named in the environment, or the one that all test binaries
+// in this run share, or else one that this process starts.
 func find(ctx context.Context, t testing.TB, variable, name string, start func(*Set) (string, error)) string {
 	t.Helper()
 	if addr := os.Getenv(variable); addr != "" {
@@ -99,7 +98,7 @@ func find(ctx context.Context, t testing.TB, variable, name string, start func(*
 		localSet.Lock()
 		defer localSet.Unlock()
 		if localSet.set == nil {
-			set, err := NewSet(context.Background()) // for all tests in this process, not only for this one
+			set, err := NewSet(context.Background()) // shared by all tests in this process
 			if err != nil {
 				return "", err
 			}
@@ -114,7 +113,7 @@ func find(ctx context.Context, t testing.TB, variable, name string, start func(*
 	return addr
 }
 
-// Tests is the part of testing.M needed by Stopping.
+// Tests is the part of testing.M that Stopping needs.
 type Tests interface{ Run() int }
 
 // Stopping wraps m so that the engines started in this process are stopped after all tests. TestMain runs it instead of
@@ -125,7 +124,7 @@ type Tests interface{ Run() int }
 //		goleak.VerifyTestMain(engines.Stopping(m)) // or os.Exit(engines.Stopping(m).Run())
 //	}
 //
-// If Stopping is not used, the guard processes stop the engines when the test process has exited.
+// Without Stopping, the guard processes stop the engines after the test process has exited.
 func Stopping(m Tests) Tests { return stoppingTests{m} }
 
 type stoppingTests struct{ tests Tests }

@@ -6,8 +6,8 @@ import (
 	"net"
 )
 
-// forward forwards every connection from the listener to the address until the listener is closed. If it cannot connect
-// to the address, it closes the client's connection, so that the server appears to be down.
+// forward forwards the listener's connections to the address until the listener is closed. If it can't connect, it
+// closes the client's connection, as if the server were down.
 func forward(l net.Listener, to string) {
 	for {
 		conn, err := l.Accept()

@@ -15,18 +15,18 @@ import (
 	"time"
 )
 
-// guardMarker is the environment variable that turns a process into an engine's guard.
+// If this environment variable is set, the process is an engine's guard.
 const guardMarker = "LOCAL_ENGINE_GUARD"
 
-// RunChildIfAsked checks whether this package started the process as an engine's guard. If so, it runs the guard and
-// then exits. Otherwise it does nothing. Call it first in every main and TestMain that uses this package.
+// RunChildIfAsked runs the guard and exits if this package started the process as an engine's guard. Otherwise it does
+// nothing. Call it first in every main and TestMain that uses this package.
 func RunChildIfAsked() {
 	if _, asked := os.LookupEnv(guardMarker); !asked {
 		return
 	}
-	// The engine dies with the thread that started it, so this thread must not exit.
+	// If the thread that started the engine exits, so does the engine. So keep this thread.
 	runtime.LockOSThread()
-	// Ctrl-C is meant for the parent, which the guard process must outlive.
+	// Ctrl-C is meant for the parent, which the guard must outlive.
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	g := &guard{in: bufio.NewReader(os.Stdin), out: json.NewEncoder(os.Stdout)}
 	if err := g.run(); err != nil {
@@ -36,8 +36,8 @@ func RunChildIfAsked() {
 	os.Exit(0)
 }
 
-// guard is a process between an engine and its user, which is the guard's parent. When the parent dies or asks for it,
-// the guard stops the engine and all its child processes.
+// guard is a process between an engine and its user, the guard's parent. When the parent dies or says so, the guard
+// stops the engine and all its child processes.
 type guard struct {
 	in       *bufio.Reader
 	out      *json.Encoder
@@ -62,7 +62,7 @@ func (g *guard) run() error {
 	return g.runProgram(words)
 }
 
-// listen sends the parent's first command to the channel, or "" if the parent has died.
+// listen sends the parent's first command to the channel, or "" if the parent dies.
 func (g *guard) listen(words chan<- string) {
 	line, err := g.in.ReadString('\n')
 	if err != nil {
@@ -87,7 +87,7 @@ func (g *guard) runProgram(words <-chan string) error {
 		if err != nil {
 			return fmt.Errorf("taking over the listener: %w", err)
 		}
-		_ = f.Close() // otherwise the engine would inherit it and keep the port open after the guard closes it
+		_ = f.Close() // so that the engine doesn't inherit it and keep the port open
 		g.listener = l
 		go forward(l, g.spec.Forward) // returns when the listener is closed
 	}
@@ -121,7 +121,7 @@ func (g *guard) runProgram(words <-chan string) error {
 	}
 }
 
-// start starts the program. When the program exits, the reason is sent to the channel.
+// start starts the program. The channel gets the reason when it exits.
 func (g *guard) start() (<-chan string, error) {
 	log, err := os.OpenFile(g.spec.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -144,7 +144,7 @@ func (g *guard) start() (<-chan string, error) {
 	return exited, nil
 }
 
-// end stops the engine after the parent has requested it or died.
+// end stops the engine after the parent has said so or died.
 func (g *guard) end(word string, exited <-chan string) {
 	if g.listener != nil {
 		_ = g.listener.Close()
@@ -167,7 +167,7 @@ func (g *guard) end(word string, exited <-chan string) {
 
 func (g *guard) removeIfOrphaned() {
 	if dir := g.spec.RemoveIfOrphaned; dir != "" {
-		_ = os.RemoveAll(dir)            // no process is left to report an error to
+		_ = os.RemoveAll(dir)            // nobody is left to report an error to
 		_ = os.Remove(filepath.Dir(dir)) // succeeds only for the last engine in the directory
 	}
 }

@@ -12,17 +12,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// executable returns a path to the running program that works even if the file was deleted, as after `go run`.
+// executable returns a path to the running program that works even if `go run` has deleted the file.
 func executable() (string, error) { return "/proc/self/exe", nil }
 
-// inNewSession returns attributes that start a guard process in a new session, so that terminal signals reach only the
-// parent.
+// inNewSession returns attributes that start a guard process in its own session, so that terminal signals reach only
+// the parent.
 func inNewSession() processAttributes {
 	return processAttributes{attr: &syscall.SysProcAttr{Setsid: true}}
 }
 
-// inNamespaces returns attributes that start a guard process in new network and mount namespaces. If the user is not
-// root, a user namespace is needed, too.
+// inNamespaces returns attributes that start a guard process in its own network and mount namespaces, plus a user
+// namespace unless the user is root.
 func inNamespaces() processAttributes {
 	s := processAttributes{attr: &syscall.SysProcAttr{Setsid: true, Cloneflags: unix.CLONE_NEWNET | unix.CLONE_NEWNS}, remedy: isolatedRemedy}
 	if os.Geteuid() != 0 {
@@ -33,11 +33,11 @@ func inNamespaces() processAttributes {
 	return s
 }
 
-// User id assigned to root in asOrdinaryUser's user namespace. Any number except 0 works.
+// The user id that root gets in asOrdinaryUser's user namespace. Anything but 0 works.
 const ordinaryID = 1000
 
-// asOrdinaryUser returns attributes for programs that refuse to run as root. If the user is root, the program runs as
-// an ordinary user in a user namespace; its files still belong to root.
+// asOrdinaryUser returns attributes for programs that refuse to run as root. For root, the program runs as an ordinary
+// user in a user namespace; its files still belong to root.
 func asOrdinaryUser() processAttributes {
 	s := inNewSession()
 	if os.Geteuid() == 0 {
@@ -60,17 +60,15 @@ func adoptOrphans() error {
 	return nil
 }
 
-// killAll kills the engine and all its descendants and returns when none is left.
+// killAll kills the engine and all its descendants. It returns when none is left.
 func killAll(engine *os.Process) {
 	_ = engine.Kill() // it may already have exited
 	for {
-		// Orphans become children of this process, so each round finds the children of the processes killed in the last
-		// round.
+		// Orphans become children of this process, so each round finds the children of processes killed in the last one.
 		for _, pid := range children() {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
-		// Another goroutine waits for the engine, too, and only one of the two gets the engine's exit status. It does
-		// not matter which.
+		// Another goroutine also waits for the engine. It doesn't matter which of the two gets the exit status.
 		switch pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); {
 		case errors.Is(err, syscall.ECHILD):
 			return
@@ -99,7 +97,7 @@ func childrenOf(pid int) []int {
 		if err != nil {
 			continue // it has exited
 		}
-		// The format is "pid (name) state parent …". The name may contain any character.
+		// The format is "pid (name) state parent …", and the name may contain any character.
 		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 		if len(fields) > 1 && bytes.Equal(fields[1], parent) {
 			pids = append(pids, pid)
@@ -108,8 +106,7 @@ func childrenOf(pid int) []int {
 	return pids
 }
 
-// pauseTree stops a process and its descendants. Parents stop before their children, so that they cannot start new
-// ones.
+// pauseTree stops a process and its descendants. Parents stop first, so that they can't start new children.
 func pauseTree(pid int) error { return signalTree(pid, syscall.SIGSTOP) }
 
 // resumeTree continues a process and its descendants.

@@ -10,7 +10,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// runNATS runs one of the cluster's servers in this process until the parent sends a command or dies.
+// runNATS runs one of the cluster's servers in this process until the parent says stop or dies.
 func (g *guard) runNATS(words <-chan string) error {
 	opts := g.spec.NATS.options(g.spec.Log)
 	srv, err := server.NewServer(opts)
@@ -35,7 +35,7 @@ func (g *guard) runNATS(words <-chan string) error {
 			ready = nil
 		case word := <-words:
 			if word == commandKill {
-				return killSelf() // no deferred calls, no flush: the server dies as in a crash
+				return killSelf() // no deferred calls, no flush: like a crash
 			}
 			shutDown(srv)
 			if word == "" {

@@ -26,9 +26,8 @@ type MilvusOptions struct {
 	Temporary bool
 }
 
-// StartMilvus starts a Milvus with its data in the directory, which it creates if necessary, and returns when the
-// server is ready. The first start on a machine downloads 58 MB. StartMilvus requires root or permission to create user
-// namespaces.
+// StartMilvus starts a Milvus with its data in the directory, which it creates if necessary, and waits until it is
+// ready. The first start on a machine downloads 58 MB. It requires root or permission to create user namespaces.
 func StartMilvus(ctx context.Context, dir string, o MilvusOptions) (*Milvus, error) {
 	bin, err := milvusWheel.install(ctx)
 	if err != nil {
@@ -70,7 +69,7 @@ func StartMilvus(ctx context.Context, dir string, o MilvusOptions) (*Milvus, err
 }
 
 // milvusConfig holds the settings that differ from the server's defaults. The ports have no defaults and must be
-// distinct. They cannot collide with ports in use on this machine, because Milvus runs in its own network namespace.
+// distinct. They can't collide with others on this machine, because Milvus has its own network namespace.
 const milvusConfig = `etcd:
   endpoints: localhost:2379
   use: {embed: true}
@@ -95,7 +94,7 @@ quotaAndLimits: {enabled: false}
 log: {level: warn}
 `
 
-// milvusGlog configures logging for the C++ part, which aborts if this file is missing.
+// milvusGlog configures logging for the C++ part, which aborts without this file.
 const milvusGlog = `--logtostdout=false
 --logtostderr=false
 --alsologtostderr=false
@@ -104,7 +103,7 @@ const milvusGlog = `--logtostdout=false
 `
 
 func writeMilvusConfig(dir string) error {
-	configs := filepath.Join(dir, "configs") // Milvus expects it below the working directory
+	configs := filepath.Join(dir, "configs") // must be below the working directory
 	if err := os.MkdirAll(configs, 0o700); err != nil {
 		return fmt.Errorf("configuring Milvus: %w", err)
 	}

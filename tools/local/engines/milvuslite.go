@@ -22,8 +22,8 @@ type MilvusLiteOptions struct {
 	Temporary bool
 }
 
-// StartMilvusLite starts a Milvus Lite with its data in the directory, which it creates if necessary, and returns when
-// the server is ready. The first start on a machine downloads 56 MB.
+// StartMilvusLite starts a Milvus Lite with its data in the directory, which it creates if necessary, and waits until
+// it is ready. The first start on a machine downloads 56 MB.
 func StartMilvusLite(ctx context.Context, dir string, o MilvusLiteOptions) (*MilvusLite, error) {
 	lib, err := milvusLiteWheel.install(ctx)
 	if err != nil {
@@ -36,8 +36,8 @@ func StartMilvusLite(ctx context.Context, dir string, o MilvusLiteOptions) (*Mil
 	addr := loopback(port)
 	s := spec{
 		Args: []string{filepath.Join(lib, "milvus"), filepath.Join(dir, "lite.db"), addr, "ERROR"},
-		// The wheel contains its own copies of parts of the C library. Only the server may load them, so only the
-		// server gets this library path.
+		// The wheel brings copies of parts of the C library. Only the server may load them, so only the server gets this
+		// library path.
 		Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir, "GLOG_log_dir=" + dir, "LD_LIBRARY_PATH=" + lib},
 		Dir: dir, Log: filepath.Join(dir, "server.log"),
 		Ready: readiness{TCP: addr},

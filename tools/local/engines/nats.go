@@ -53,11 +53,11 @@ func (n *NATS) Stop() error {
 type NATSOptions struct {
 	// Servers is the number of servers. Default: 3.
 	Servers int
-	// SyncAlways makes every server write data to disk before acknowledging it, so that the data survives a power
-	// failure, not only a process crash. Default: false.
+	// SyncAlways makes every server write data to disk before acknowledging it, so that it survives not only a process
+	// crash but a power failure. Default: false.
 	SyncAlways bool
-	// NoAdvertise keeps the servers from telling clients each other's addresses. A client then uses only the addresses
-	// it was given, for example those of proxies. Default: false.
+	// NoAdvertise keeps the servers from telling clients about each other. A client then uses only the addresses it was
+	// given, for example those of proxies. Default: false.
 	NoAdvertise bool
 	// Temporary deletes the directory if this process exits without stopping the engine.
 	Temporary bool
@@ -73,8 +73,8 @@ type natsSpec struct {
 	NoAdvertise       bool
 }
 
-// StartNATS starts a cluster with its data in the directory, which it creates if necessary, and returns when the
-// cluster has elected its leader.
+// StartNATS starts a cluster with its data in the directory, which it creates if necessary, and waits until the cluster
+// has elected its leader.
 func StartNATS(ctx context.Context, dir string, o NATSOptions) (*NATS, error) {
 	if o.Servers <= 0 {
 		o.Servers = 3
@@ -110,7 +110,7 @@ func StartNATS(ctx context.Context, dir string, o NATSOptions) (*NATS, error) {
 	faults := make([]error, len(n.Servers))
 	var all sync.WaitGroup
 	for i, s := range n.Servers {
-		all.Go(func() { faults[i] = s.start(ctx) }) // concurrently, because a server is ready only when the cluster has a leader
+		all.Go(func() { faults[i] = s.start(ctx) }) // concurrently: no server is ready before the cluster has a leader
 	}
 	all.Wait()
 	if err := errors.Join(faults...); err != nil {

@@ -45,15 +45,14 @@ var postgresqlSettings = map[string]string{
 	"listen_addresses":           "127.0.0.1",
 	"unix_socket_directories":    "",
 	"shared_buffers":             "32MB",
-	"max_connections":            "200",  // the tests of all packages share the server
-	"dynamic_shared_memory_type": "mmap", // in the data directory, so that no files remain elsewhere
+	"max_connections":            "200",  // all packages' tests share the server
+	"dynamic_shared_memory_type": "mmap", // keeps files inside the data directory
 	"log_min_messages":           "warning",
 }
 
-// StartPostgreSQL starts a PostgreSQL with its data in the directory, which it creates if necessary, and returns when
-// the server answers queries. It uses the programs in PATH or /usr/lib/postgresql, or else downloads version 16 (11
-// MB). If the user is root, the server runs as an ordinary user in a user namespace, because PostgreSQL refuses to run
-// as root.
+// StartPostgreSQL starts a PostgreSQL with its data in the directory, which it creates if necessary, and waits until it
+// answers queries. It uses the programs in PATH or /usr/lib/postgresql, or else downloads version 16 (11 MB).
+// PostgreSQL refuses to run as root, so for root the server runs as an ordinary user in a user namespace.
 func StartPostgreSQL(ctx context.Context, dir string, o PostgreSQLOptions) (*PostgreSQL, error) {
 	bin, err := postgresqlPrograms(ctx)
 	if err != nil {
@@ -103,8 +102,7 @@ func StartPostgreSQL(ctx context.Context, dir string, o PostgreSQLOptions) (*Pos
 	return p, nil
 }
 
-// answers waits until the server answers queries. A listening server may not answer yet, because it listens before its
-// recovery is complete.
+// answers waits until the server answers queries. A server listens even before it has recovered.
 func (p *PostgreSQL) answers(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -128,11 +126,11 @@ func (p *PostgreSQL) CreateDatabase(ctx context.Context, name string) (string, e
 	return createDatabase(ctx, p.URL(), name)
 }
 
-// createDatabase creates an empty database and returns its URL. serverURL points to an existing database on the server.
+// createDatabase creates an empty database and returns its URL. serverURL names an existing database on the server.
 func createDatabase(ctx context.Context, serverURL, name string) (string, error) {
 	u, err := url.Parse(serverURL)
 	if err != nil || u.Scheme == "" {
-		return "", errors.New("the address of PostgreSQL must be a URL, postgres://user:password@host:port/database") // the error omits the value, which may contain a password
+		return "", errors.New("the address of PostgreSQL must be a URL, postgres://user:password@host:port/database") // without the value, which may contain a password
 	}
 	if err := execute(ctx, serverURL, "CREATE DATABASE "+pgx.Identifier{name}.Sanitize()); err != nil {
 		return "", fmt.Errorf("creating the database %q: %w", name, err)
@@ -165,12 +163,12 @@ func execute(ctx context.Context, serverURL, statement string) error {
 // postgresqlPrograms returns the directory with initdb and postgres.
 func postgresqlPrograms(ctx context.Context) (string, error) {
 	if path, err := exec.LookPath("postgres"); err == nil {
-		// The program may be a symbolic link outside the server's directory, so resolve it.
+		// The program may be a symbolic link to the server's directory.
 		if path, err = filepath.EvalSymlinks(path); err == nil && isFile(filepath.Join(filepath.Dir(path), "initdb")) {
 			return filepath.Dir(path), nil
 		}
 	}
-	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // the pattern is well formed
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // the pattern is valid
 	slices.SortFunc(found, func(a, b string) int { return versionIn(b) - versionIn(a) })
 	for _, initdb := range found {
 		if isFile(filepath.Join(filepath.Dir(initdb), "postgres")) {
@@ -180,7 +178,7 @@ func postgresqlPrograms(ctx context.Context) (string, error) {
 	return pgserverWheel.install(ctx)
 }
 
-// versionIn returns the version in /usr/lib/postgresql/<version>/bin/initdb, or 0 if it is not a number.
+// versionIn returns the version in /usr/lib/postgresql/<version>/bin/initdb, or 0 if that is not a number.
 func versionIn(path string) int {
 	n, err := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path))))
 	if err != nil {
@@ -194,8 +192,8 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// passwordOf returns the superuser's password from the directory, creating it if there is none. If there were no
-// password, every user on the machine could run programs as the server's user.
+// passwordOf returns the superuser's password from the directory, creating one if necessary. Without a password, any
+// user on the machine could run programs as the server's user.
 func passwordOf(dir string) (string, error) {
 	file := filepath.Join(dir, "password")
 	text, err := os.ReadFile(file)
@@ -206,8 +204,7 @@ func passwordOf(dir string) (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-// initialise creates the data directory if it does not exist. The directory gets its final name only when it is
-// complete.
+// initialise creates the data directory if it doesn't exist. It gets its final name only once it is complete.
 func initialise(ctx context.Context, bin, data, passwordFile string) error {
 	if isFile(filepath.Join(data, "PG_VERSION")) {
 		return nil

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Process is an engine's process. It is safe for concurrent use; calls that change its state are serialised.
+// Process is an engine's process. It is safe for concurrent use: calls that change its state are serialised.
 type Process struct {
 	name   string
 	launch func(context.Context) (*child, error)
@@ -37,20 +37,20 @@ func (p *Process) start(ctx context.Context) error {
 	return nil
 }
 
-// Kill kills the engine as in a crash and returns when all its processes have exited after SIGKILL. If the engine is
-// not running, it does nothing.
+// Kill kills the engine as in a crash and waits until all its processes have exited. It does nothing if the engine is
+// not running.
 func (p *Process) Kill() error { return p.end(commandKill) }
 
-// Stop stops the engine in the fastest orderly way and returns when all its processes have exited. Milvus and Milvus
-// Lite are killed, because their orderly shutdown takes over a minute or never ends. If the engine is not running, Stop
-// does nothing.
+// Stop stops the engine in the fastest orderly way and waits until all its processes have exited. It kills Milvus and
+// Milvus Lite, because their orderly shutdown takes over a minute or never ends. It does nothing if the engine is not
+// running.
 func (p *Process) Stop() error { return p.end(commandStop) }
 
-// Pause stops all of the engine's processes with SIGSTOP. The engine keeps its connections but does nothing until
-// Resume, Kill, Stop or Restart is called. If the engine is not running, Pause does nothing.
+// Pause stops all of the engine's processes with SIGSTOP. The engine keeps its connections, but does nothing until
+// Resume, Kill, Stop or Restart. If the engine is not running, Pause does nothing.
 func (p *Process) Pause() error { return p.signal(pauseTree) }
 
-// Resume continues the processes stopped by Pause.
+// Resume continues the processes that Pause stopped.
 func (p *Process) Resume() error { return p.signal(resumeTree) }
 
 func (p *Process) signal(send func(pid int) error) error {
@@ -68,7 +68,7 @@ func (p *Process) end(word string) error {
 	if p.running == nil {
 		return nil
 	}
-	_ = resumeTree(p.running.cmd.Process.Pid) // a paused guard would not read the command
+	_ = resumeTree(p.running.cmd.Process.Pid) // a paused guard couldn't read the command
 	err := p.running.end(word)
 	p.running = nil
 	if err != nil {
@@ -77,8 +77,8 @@ func (p *Process) end(word string) error {
 	return nil
 }
 
-// Restart restarts the engine with the same data and address and returns when it is ready. If the engine is still
-// running, it is killed first.
+// Restart restarts the engine with the same data and address and waits until it is ready. A running engine is killed
+// first.
 func (p *Process) Restart(ctx context.Context) error {
 	if err := p.Kill(); err != nil {
 		return err
@@ -90,16 +90,15 @@ func (p *Process) Restart(ctx context.Context) error {
 type child struct {
 	cmd   *exec.Cmd
 	words io.WriteCloser
-	// `done` is closed when the guard process has exited.
+	// Closed when the guard process has exited.
 	done chan struct{}
 }
 
-// guardTimeout is how long a guard process may take to stop its engine. After that, the guard process is killed, which
-// also kills the engine.
+// Time limit for a guard process to stop its engine. After that, the guard is killed, and the engine with it.
 const guardTimeout = stopTimeout + 10*time.Second
 
-// launchChild starts a guard process for the engine and returns when the engine is ready. If `listener` is not nil, the
-// guard process gets a copy of it, and the caller must close the original.
+// launchChild starts a guard process for the engine and waits until the engine is ready. If `listener` is not nil, the
+// guard gets a copy, and the caller must close the original.
 func launchChild(ctx context.Context, s spec, where processAttributes, listener *net.TCPListener) (*child, error) {
 	if _, guarded := os.LookupEnv(guardMarker); guarded {
 		return nil, errNoGuard
@@ -140,7 +139,7 @@ func launchChild(ctx context.Context, s spec, where processAttributes, listener 
 	go func() {
 		defer close(c.done)
 		watch(out, reports, s.Log)
-		_ = cmd.Wait() // the exit status does not matter, because all reports have been read
+		_ = cmd.Wait() // the reports have already said everything
 	}()
 	if _, err := words.Write(append(order, '\n')); err != nil {
 		return nil, errors.Join(fmt.Errorf("sending the command to the guard: %w", err), c.end(commandKill))
@@ -156,17 +155,17 @@ func launchChild(ctx context.Context, s spec, where processAttributes, listener 
 	}
 }
 
-// errNoGuard is returned if the guard process does not call RunChildIfAsked.
+// errNoGuard is returned if the guard process doesn't call RunChildIfAsked.
 var errNoGuard = errors.New("this program cannot guard an engine: call engines.RunChildIfAsked first in main or TestMain")
 
-// watch sends the guard process's first report to the channel and logs later reports until the process exits.
-// Otherwise, users of a crashed engine would see only refused connections.
+// watch sends the guard's first report to the channel and logs later ones until the process exits. Otherwise, a crashed
+// engine would show up only as refused connections.
 func watch(out io.Reader, reports chan<- report, log string) {
 	started := false
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		var r report
 		if json.Unmarshal(lines.Bytes(), &r) != nil {
-			continue // output from a program that is not a guard
+			continue // not a guard's output
 		}
 		if started {
 			slog.Error("engine ended", "fault", r.Fault, "log", log)
@@ -178,10 +177,10 @@ func watch(out io.Reader, reports chan<- report, log string) {
 	if !started {
 		reports <- report{Fault: errNoGuard.Error()}
 	}
-	_, _ = io.Copy(io.Discard, out) // drain the rest, because the scanner stops at overlong lines
+	_, _ = io.Copy(io.Discard, out) // the scanner stops at overlong lines
 }
 
-// end sends the guard process a command that makes it exit and waits until it has.
+// end sends the guard process a command to exit and waits until it has.
 func (c *child) end(word string) error {
 	_, _ = io.WriteString(c.words, word+"\n") // fails only if the guard has exited
 	_ = c.words.Close()

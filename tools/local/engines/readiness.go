@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// readiness describes how to find out whether the program is ready. Exactly one field is set.
+// readiness says how to tell that the program is ready. Exactly one field is set.
 type readiness struct {
 	TCP  string // an address that accepts connections
 	HTTP string // a URL that answers 200

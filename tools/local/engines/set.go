@@ -8,11 +8,11 @@ import (
 	"sync"
 )
 
-// Set holds engines shared by tests. Each engine starts when it is first requested, and all callers get the same
-// instance. A failed start is not repeated: later callers get the same error.
+// Set holds engines shared by tests. An engine starts when it is first requested, and all callers get the same
+// instance. If the start fails, it is not retried: all callers get the same error.
 type Set struct {
 	dir    string
-	ctx    context.Context // for starting engines; not the caller's context, because an engine serves all callers
+	ctx    context.Context // for starting engines, which outlive the caller's context
 	cancel context.CancelFunc
 
 	postgresql lazyEngine[*PostgreSQL]
@@ -25,7 +25,7 @@ type Set struct {
 	}
 }
 
-// lazyEngine holds an engine started at most once, or the error from starting it.
+// lazyEngine is an engine that is started at most once, or the error from that.
 type lazyEngine[E interface{ Stop() error }] struct {
 	sync.Mutex
 	done   bool
@@ -34,7 +34,7 @@ type lazyEngine[E interface{ Stop() error }] struct {
 }
 
 // NewSet returns a set whose engines store their data in a new temporary directory, which Stop deletes. Once the
-// context is done, no more engines start, but running engines continue.
+// context is done, no more engines start, but running ones continue.
 func NewSet(ctx context.Context) (*Set, error) {
 	dir, err := os.MkdirTemp("", "sluice-engines-")
 	if err != nil {
@@ -45,10 +45,10 @@ func NewSet(ctx context.Context) (*Set, error) {
 	return s, nil
 }
 
-// Timeout for starting an engine, including downloads.
+// Time limit for starting an engine, including downloads.
 const engineStartTimeout = downloadTimeout
 
-// ErrStopped is returned for requests after Stop.
+// ErrStopped is returned after Stop.
 var ErrStopped = errors.New("engines: the set is stopped")
 
 // PostgreSQL returns the set's PostgreSQL, starting it if necessary.
@@ -96,7 +96,7 @@ func (s *Set) milvusLiteAddr() (string, error) {
 	return e.Addr(), nil
 }
 
-// chromiumPath returns the path to a Chromium binary. The first call installs Chromium if it is missing.
+// chromiumPath returns the path to a Chromium binary, installing it on the first call if necessary.
 func (s *Set) chromiumPath() (string, error) {
 	c := &s.chromium
 	c.Do(func() {
@@ -107,7 +107,7 @@ func (s *Set) chromiumPath() (string, error) {
 	return c.path, c.err
 }
 
-// start returns the engine, or the error from starting it. The first call starts it.
+// start returns the engine, or the error from starting it. The first call does the work.
 func start[E interface{ Stop() error }](s *Set, o *lazyEngine[E], start func(context.Context) (E, error)) (E, error) {
 	o.Lock()
 	defer o.Unlock()
@@ -146,7 +146,7 @@ func (o *lazyEngine[E]) stop() error {
 	return o.engine.Stop()
 }
 
-// Prepare concurrently installs all missing programs for the engines, and Chromium.
+// Prepare installs Chromium and all missing engine programs concurrently.
 func Prepare(ctx context.Context) error {
 	var faults [4]error
 	var all sync.WaitGroup

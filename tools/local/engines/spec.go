@@ -5,24 +5,24 @@ import (
 	"time"
 )
 
-// spec tells a guard process what to run. The parent sends it as one line of JSON.
+// spec tells a guard process what to run. The parent sends it as a line of JSON.
 type spec struct {
-	Args []string // the program, with its full path, and its arguments
-	Env  []string // the program's complete environment
+	Args []string // full path of the program, and arguments
+	Env  []string // complete environment
 	Dir  string   // working directory
-	Log  string   // the program's output is appended to this file
+	Log  string   // file to append the program's output to
 
-	// Isolated means that the guard process is in new network and mount namespaces. Before starting the program, the
-	// guard process must bring loopback up and mount an empty /run.
+	// Isolated means that the guard process has its own network and mount namespaces. Before starting the program, it must
+	// bring loopback up and mount an empty /run.
 	Isolated bool
-	// Forward is an address in the guard process's network namespace. The guard process forwards connections from the
-	// inherited listener to it. It is "" if there is no listener.
+	// Forward is an address in the guard's network namespace. The guard forwards the inherited listener's connections
+	// there. "" means that there is no listener.
 	Forward string
 
 	Ready readiness
-	// StopSignal is the signal that asks the program to exit. If it is 0, the program is killed at once.
+	// StopSignal asks the program to exit. If it is 0, the program is killed at once.
 	StopSignal syscall.Signal
-	// RemoveIfOrphaned is a directory to delete if the parent died; "" for none.
+	// RemoveIfOrphaned is a directory to delete if the parent dies, or "".
 	RemoveIfOrphaned string
 
 	// NATS is the server to run instead of a program, or nil.
@@ -30,20 +30,20 @@ type spec struct {
 }
 
 const (
-	startTimeout = 90 * time.Second      // maximum time from starting a program until it is ready
-	stopTimeout  = 10 * time.Second      // maximum time from the stop signal until the program is killed
-	readyEvery   = 25 * time.Millisecond // interval between readiness probes
-	probeTimeout = 2 * time.Second       // timeout for one probe
+	startTimeout = 90 * time.Second      // from starting a program until it is ready
+	stopTimeout  = 10 * time.Second      // from the stop signal until the program is killed
+	readyEvery   = 25 * time.Millisecond // between readiness probes
+	probeTimeout = 2 * time.Second       // per probe
 )
 
-// Commands sent by the parent to a guard process. If the input ends without a command, the parent has died.
+// Commands from the parent to a guard process. If the input ends without one, the parent has died.
 const (
 	commandStop = "stop"
 	commandKill = "kill"
 )
 
-// report is a line of JSON sent by the guard process to its parent. The first report says whether the program is ready.
-// A later report says that the program has exited by itself.
+// report is a line of JSON from the guard process to its parent. The first one says whether the program is ready, and a
+// later one that the program has exited by itself.
 type report struct {
 	Ready bool
 	Fault string

@@ -83,7 +83,7 @@ func TestAReservedPortIsNotGivenAgain(t *testing.T) {
 	for {
 		port, err := reservePort(dir, first, last)
 		if err != nil {
-			break // the others are in use
+			break // all others are in use
 		}
 		owners[port] = -1
 	}

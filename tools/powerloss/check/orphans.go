@@ -18,21 +18,21 @@ import (
 )
 
 const (
-	sweepTimeout = time.Minute // until replaced and deleted data has been removed
+	sweepTimeout = time.Minute // until replaced and deleted data is gone
 	sweepPoll    = 50 * time.Millisecond
 	agreement    = "index, originals, job log and catalog agree" // ends the output of a repair without findings
 )
 
-// Comparison compares the parts of a service's stored data with each other to find data that belongs to no document.
+// Comparison compares the parts of a service's stored data with each other, to find data that belongs to no document.
 type Comparison struct {
 	Dir string // the data directory
-	// Program is the service's program, if the service is running. In that case, the comparison waits until replaced
-	// and deleted data has been removed, and then runs the command that compares index, originals, job log and catalog.
-	// If Program is "", the service is stopped, and the comparison looks for stray originals.
+	// Program is the service's program. If it is set, the service is running: the comparison waits until replaced and
+	// deleted data is gone, and then runs the command that compares index, originals, job log and catalog. If it is "",
+	// the service is stopped, and the comparison looks for stray originals.
 	Program string
-	// Interrupted is the number of interrupted requests, and Replaced the number of replaced or deleted originals. Each
-	// may have left one original, which the service removes an hour later: NATS does not sync a removal at once, so a
-	// removed original may come back.
+	// Interrupted is the number of interrupted requests, and Replaced that of replaced or deleted originals. Each may have
+	// left one original behind, which the service removes an hour later: NATS doesn't sync a removal at once, so a removed
+	// original may come back.
 	Interrupted, Replaced int
 }
 
@@ -44,12 +44,12 @@ func (c Comparison) Run(ctx context.Context) (findings []string, err error) {
 	return differences(ctx, c.Program, c.Dir)
 }
 
-// strays matches the last line printed by a repair that found no faults other than removed documents' data.
+// strays matches the last line of a repair that found only removed documents' data.
 var strays = regexp.MustCompile(`checked: stray (rows|originals): \d+(, stray (rows|originals): \d+)?$`)
 
-// differences waits until replaced and deleted data has been removed, and then runs a repair. A power loss can bring
-// back data whose removal was not synced. Such data is not searchable, and the service removes it later. So the first
-// repair may find it, but the next one must not.
+// differences waits until replaced and deleted data is gone, and then runs a repair. A power loss can bring back data
+// whose removal was not synced. It is not searchable, and the service removes it later. So the first repair may find
+// some, but the next one must not.
 func differences(ctx context.Context, program, dir string) (findings []string, err error) {
 	for try := 1; ; try++ {
 		if findings, err := swept(ctx, dir); err != nil || len(findings) > 0 {
@@ -61,7 +61,7 @@ func differences(ctx context.Context, program, dir string) (findings []string, e
 	}
 }
 
-// swept waits until replaced and deleted data has been removed.
+// swept waits until replaced and deleted data is gone.
 func swept(ctx context.Context, dir string) (findings []string, err error) {
 	c, err := openCatalog(ctx, dir)
 	if err != nil {
@@ -88,7 +88,7 @@ func swept(ctx context.Context, dir string) (findings []string, err error) {
 	}
 }
 
-// repair runs the command that compares everything stored by the service and returns the differences found.
+// repair runs the command that compares everything the service stores, and returns the differences.
 func repair(ctx context.Context, program, dir string) (findings []string, err error) {
 	cmd := exec.CommandContext(ctx, program, "repair", "--json", "--data-dir", dir)
 	var out, errs bytes.Buffer

@@ -9,14 +9,14 @@ import (
 	"slices"
 )
 
-// Keep says which unflushed blocks survive when the power fails.
+// Keep says which unflushed blocks survive a power cut.
 type Keep string
 
-// Values of Keep: which of the unflushed blocks survive.
+// Values of Keep.
 const (
 	KeepNone Keep = "none"
-	// KeepHalf keeps a random half of the blocks. If a block was written several times, any of its contents may be the
-	// one that survives. One in tornShare of the surviving blocks is torn.
+	// KeepHalf keeps a random half of the blocks. If a block was written several times, any of the contents may survive.
+	// One in tornShare of the surviving blocks is torn.
 	KeepHalf Keep = "a random half"
 	KeepAll  Keep = "all"
 )
@@ -27,8 +27,8 @@ const tornShare = 8
 // Loss counts the blocks that were unflushed when the power failed.
 type Loss struct {
 	Unflushed int // unflushed blocks
-	Kept      int // number of these that survived
-	Torn      int // number of these with only some sectors surviving
+	Kept      int // of these, how many survived
+	Torn      int // of these, how many survived only in part
 }
 
 // String implements fmt.Stringer.
@@ -36,8 +36,8 @@ func (l Loss) String() string {
 	return fmt.Sprintf("%d of %d unflushed blocks kept, %d torn", l.Kept, l.Unflushed, l.Torn)
 }
 
-// Cut returns a disk with the blocks that survive if the power fails now. The original disk keeps working. At the
-// moment of the cut, while the disk accepts neither writes nor flushes, Cut calls `at`, which may be nil.
+// Cut returns a disk with what survives if the power fails now. The original disk keeps working. At the moment of the
+// cut, while the disk accepts neither writes nor flushes, Cut calls `at`, unless it is nil.
 func (d *Disk) Cut(keep Keep, random *rand.Rand, at func()) (*Disk, Loss) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -47,8 +47,8 @@ func (d *Disk) Cut(keep Keep, random *rand.Rand, at func()) (*Disk, Loss) {
 	return d.survivors(keep, random)
 }
 
-// CutAtFlush is like Cut, but the power fails when the next flush arrives, before it is carried out. A service that
-// acknowledges data before flushing it loses it at that moment. If ctx is done first, the power fails then.
+// CutAtFlush is like Cut, but the power fails just before the next flush is carried out. A service that acknowledges
+// data before flushing it loses it then. If ctx is done first, the power fails at that moment.
 func (d *Disk) CutAtFlush(ctx context.Context, keep Keep, random *rand.Rand, at func()) (*Disk, Loss) {
 	type image struct {
 		disk *Disk
@@ -83,7 +83,7 @@ func (d *Disk) CutAtFlush(ctx context.Context, keep Keep, random *rand.Rand, at 
 func (d *Disk) survivors(keep Keep, random *rand.Rand) (*Disk, Loss) {
 	image := &Disk{size: d.size, durable: maps.Clone(d.durable), cached: map[int64][]content{}}
 	loss := Loss{Unflushed: len(d.cached)}
-	for _, block := range slices.Sorted(maps.Keys(d.cached)) { // in order, so that a seed always gives the same image
+	for _, block := range slices.Sorted(maps.Keys(d.cached)) { // sorted, so that a seed always gives the same image
 		versions := d.cached[block]
 		survivor := versions[len(versions)-1]
 		switch keep {
@@ -114,7 +114,7 @@ func (d *Disk) survivors(keep Keep, random *rand.Rand) (*Disk, Loss) {
 	return image, loss
 }
 
-// torn returns a block whose write was interrupted after a random number of sectors, at least one but not all.
+// torn returns a block whose write stopped after a random number of sectors, at least one but not all.
 func torn(before, after content, random *rand.Rand) content {
 	c := make(content, Block)
 	copy(c, before)
@@ -124,13 +124,13 @@ func torn(before, after content, random *rand.Rand) content {
 	return c
 }
 
-// Clone returns a disk with the same content, which all counts as flushed.
+// Clone returns a copy of the disk on which everything counts as flushed.
 func (d *Disk) Clone() *Disk {
 	clone, _ := d.Cut(KeepAll, nil, nil)
 	return clone
 }
 
-// WriteSparse writes the newest content to `w`, which must contain only zeros. It omits all-zero blocks.
+// WriteSparse writes the newest content to `w`, skipping all-zero blocks. `w` must be all zeros.
 func (d *Disk) WriteSparse(w io.WriterAt) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

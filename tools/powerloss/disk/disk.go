@@ -1,5 +1,5 @@
-// Package disk simulates a disk with a volatile write cache. Data written since the last flush may be lost when the
-// power fails. The disk is served as a file, so a file system can be mounted on it.
+// Package disk simulates a disk with a volatile write cache: data written since the last flush may be lost when the
+// power fails. The disk is served as a file, so that a file system can be mounted on it.
 package disk
 
 import (
@@ -7,19 +7,19 @@ import (
 	"sync"
 )
 
-// Block is the number of bytes in a block, the unit that the disk stores and loses. It equals the page size on Linux
-// and the block size of ext4.
+// Block is the size in bytes of a block, the unit that the disk stores and loses. It equals Linux's page size and
+// ext4's block size.
 const Block = 4096
 
-// Sector is the largest number of bytes that the disk writes atomically. If the power fails while a block is being
-// written, some of its sectors may have the old content and others the new.
+// Sector is the number of bytes that the disk writes atomically. If the power fails while a block is being written,
+// some of its sectors may have the old content and others the new.
 const Sector = 512
 
-// maxVersions is the maximum number of contents cached per block. Further writes to the block drop the oldest content,
-// which then cannot survive a power loss.
+// Maximum number of cached contents per block. Further writes to the block drop the oldest one, which then can't
+// survive a power loss.
 const maxVersions = 16
 
-// content is a block's immutable content. Writes replace it. nil means zeros.
+// content is a block's content, or nil for zeros. It is immutable: writes replace it.
 type content []byte
 
 // Disk is an in-memory disk. Its methods may be called concurrently.
@@ -27,9 +27,9 @@ type Disk struct {
 	size int64
 
 	mu      sync.Mutex
-	durable map[int64]content   // flushed blocks, by number; a missing block is all zeros
-	cached  map[int64][]content // contents written since the last flush, by block number, oldest first
-	atFlush func()              // called once, before the next flush that has something to flush
+	durable map[int64]content   // flushed blocks by number; missing ones are all zeros
+	cached  map[int64][]content // written since the last flush, by block number, oldest first
+	atFlush func()              // called once, before the next flush with something to flush
 }
 
 // New returns a disk full of zeros. The size in bytes must be a multiple of Block.
@@ -78,7 +78,7 @@ func (d *Disk) ReadAt(p []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-// WriteAt implements io.WriterAt. The data stays in the cache until the next flush.
+// WriteAt implements io.WriterAt. The data is cached until the next flush.
 func (d *Disk) WriteAt(p []byte, off int64) (n int, err error) {
 	if off < 0 || off+int64(len(p)) > d.size {
 		return 0, io.ErrShortWrite
@@ -96,7 +96,7 @@ func (d *Disk) WriteAt(p []byte, off int64) (n int, err error) {
 	return n, nil
 }
 
-// Zero makes a hole: it replaces `length` bytes with zeros. Like a write, it stays in the cache until the next flush.
+// Zero makes a hole: it replaces `length` bytes with zeros. Like a write, it is cached until the next flush.
 func (d *Disk) Zero(off, length int64) error {
 	if off < 0 || length < 0 || length > d.size-off {
 		return io.ErrShortWrite
@@ -118,7 +118,7 @@ func (d *Disk) Zero(off, length int64) error {
 	return nil
 }
 
-// each calls f for every block that overlaps a range, with the overlapping part of the block.
+// each calls f for every block in a range, with the part of the block that is in it.
 func (d *Disk) each(off, length int64, f func(block, from, to int64)) {
 	for end := off + length; off < end; {
 		block, from := off/Block, off%Block

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// seeded returns a random source that is the same in every run.
+// seeded returns a random source that is the same in each run.
 func seeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
 
 // filled returns n blocks filled with one byte value.
@@ -104,8 +104,8 @@ func TestASeedGivesTheSameImage(t *testing.T) {
 	}
 }
 
-// TestAnyContentSinceTheFlushMaySurvive writes a block several times. Any of its contents may have reached the drive,
-// and the order of writes to different blocks means nothing.
+// TestAnyContentSinceTheFlushMaySurvive writes a block several times. The drive may have any of the contents, and the
+// order of writes to different blocks means nothing.
 func TestAnyContentSinceTheFlushMaySurvive(t *testing.T) {
 	t.Parallel()
 	d := New(2 * Block)
@@ -185,7 +185,7 @@ func TestAHoleIsLostLikeAWrite(t *testing.T) {
 	if _, ok := d.durable[1]; ok {
 		t.Error("a flushed hole takes memory")
 	}
-	zero(t, New(1<<40), 0, 1<<30) // takes no memory and little time, because there is nothing to replace
+	zero(t, New(1<<40), 0, 1<<30) // nothing to replace, so it takes no memory and little time
 }
 
 func TestAccessBeyondTheEndFails(t *testing.T) {
@@ -208,15 +208,14 @@ func TestAccessBeyondTheEndFails(t *testing.T) {
 	}
 }
 
-// TestADiskBehavesLikeItsModel compares random operations with byte arrays: one for the newest content and one for the
-// flushed content.
+// TestADiskBehavesLikeItsModel compares random operations with two byte arrays: the newest and the flushed content.
 func TestADiskBehavesLikeItsModel(t *testing.T) {
 	t.Parallel()
 	const size = 16 * Block
 	for seed := range uint64(4) {
 		random := seeded(seed)
 		d, newest, flushed := New(size), make([]byte, size), make([]byte, size)
-		allowed := make([]map[byte]bool, size) // allowed values for each byte after a cut
+		allowed := make([]map[byte]bool, size) // per byte, the values allowed after a cut
 		settle := func() {
 			for i, b := range flushed {
 				allowed[i] = map[byte]bool{b: true}
@@ -267,14 +266,14 @@ func TestADiskBehavesLikeItsModel(t *testing.T) {
 func TestACutAtAFlushComesBeforeIt(t *testing.T) {
 	t.Parallel()
 	d := New(Block)
-	d.Flush() // does not count, because there is nothing to flush
+	d.Flush() // doesn't count: there is nothing to flush
 	images := make(chan *Disk, 1)
 	var written, atCut byte
 	go func() {
 		image, _ := d.CutAtFlush(t.Context(), KeepNone, nil, func() { atCut = written })
 		images <- image
 	}()
-	for written = 1; ; written++ { // the cut is at one of these flushes
+	for written = 1; ; written++ { // one of these flushes is the cut
 		write(t, d, filled(written, 1), 0)
 		d.Flush()
 		select {

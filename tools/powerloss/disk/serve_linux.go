@@ -17,7 +17,7 @@ import (
 const (
 	fileName = "disk"  // the FUSE file system's only file
 	fileNode = 2       // its inode number
-	maxWrite = 1 << 19 // bytes per request; with its header, a request fits into a pipe of the usual maximum size
+	maxWrite = 1 << 19 // per request; with its header, it fits into a pipe of the usual maximum size
 )
 
 // Served is a disk available as a file.
@@ -26,11 +26,11 @@ type Served struct {
 	server *fuse.Server
 }
 
-// Serve mounts a FUSE file system on a directory, with the disk as its only file. Serve needs root and /dev/fuse. The
-// process that serves a disk must not open the file itself: if it is killed while waiting for its own answer, the
-// kernel waits forever.
+// Serve mounts a FUSE file system on a directory, with the disk as its only file. It needs root and /dev/fuse. The
+// process that serves a disk must not open the file: if it is killed while waiting for its own answer, the kernel waits
+// forever.
 func (d *Disk) Serve(dir string) (*Served, error) {
-	fd, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0) // child processes must not keep it open
+	fd, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0) // children must not keep it open
 	if err != nil {
 		return nil, fmt.Errorf("opening /dev/fuse: %w", err)
 	}
@@ -38,7 +38,7 @@ func (d *Disk) Serve(dir string) (*Served, error) {
 	if err := unix.Mount("powerloss", dir, "fuse", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
 		return nil, errors.Join(fmt.Errorf("mounting a FUSE file system on %s: %w", dir, err), unix.Close(fd))
 	}
-	// If the path has this form, go-fuse uses the descriptor of an existing mount and closes it later.
+	// A path of this form makes go-fuse use an existing mount's descriptor, which it closes later.
 	server, err := fs.Mount(fmt.Sprintf("/dev/fd/%d", fd), &root{disk: d}, &fs.Options{MountOptions: fuse.MountOptions{MaxWrite: maxWrite}})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("serving a disk: %w", err), unix.Unmount(dir, unix.MNT_DETACH))
@@ -102,7 +102,7 @@ func (f *file) Setattr(ctx context.Context, h fs.FileHandle, in *fuse.SetAttrIn,
 	return f.Getattr(ctx, h, out)
 }
 
-// Open implements fs.NodeOpener. Without direct I/O, the kernel would cache writes before the disk sees them.
+// Open implements fs.NodeOpener. Without direct I/O, the kernel would cache writes and hide them from the disk.
 func (f *file) Open(context.Context, uint32) (fs.FileHandle, uint32, syscall.Errno) {
 	return nil, fuse.FOPEN_DIRECT_IO, 0
 }
@@ -131,7 +131,7 @@ func (f *file) Fsync(context.Context, fs.FileHandle, uint32) syscall.Errno {
 	return 0
 }
 
-// Flush implements fs.NodeFlusher. It is called when the file is closed, which flushes nothing.
+// Flush implements fs.NodeFlusher. Closing the file calls it, but flushes nothing.
 func (f *file) Flush(context.Context, fs.FileHandle) syscall.Errno { return 0 }
 
 // Allocate implements fs.NodeAllocater. The loop device uses it to discard and zero blocks.

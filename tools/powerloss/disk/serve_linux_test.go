@@ -8,8 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestADiskIsServedAsAFile uses raw system calls, because the functions in os would poll the file and wait for this
-// process.
+// TestADiskIsServedAsAFile uses raw system calls: the functions in os would poll the file and wait for this process.
 func TestADiskIsServedAsAFile(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can mount")

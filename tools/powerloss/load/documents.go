@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// State is a document's state: its version and whether it was deleted.
+// State is a document's version, and whether the document was deleted.
 type State struct {
-	Version int  // from 1; 0: it was never written
+	Version int  // from 1; 0 if it was never written
 	Gone    bool // deleted
 }
 
@@ -28,13 +28,13 @@ func (s State) String() string {
 	}
 }
 
-// Name identifies a document for its whole life.
+// Name identifies a document, across all its versions.
 type Name struct {
 	CustomID string
-	IsFile   bool // uploaded as a file with several chunks; otherwise a text with one chunk
+	IsFile   bool // a file with several chunks rather than a text with one
 }
 
-// Word returns a word found in one version of the document and nowhere else.
+// Word returns a word that is only in this version of the document.
 func (n Name) Word(version int) string {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s/%d", n.CustomID, version)
@@ -46,14 +46,14 @@ func (n Name) Word(version int) string {
 	return b.String()
 }
 
-// Number of words in a document.
+// Words per document.
 const (
 	minTextWords, maxTextWords = 10, 60
 	minFileWords, maxFileWords = 2_000, 40_000
 	paragraphWords             = 60
 )
 
-// words are the vocabulary for documents.
+// words are the documents' vocabulary.
 var words = strings.Fields(`power block journal write flush barrier cache sector platter order commit replay record page
 	index term row vector list segment checksum header offset length stream message consumer ack sequence subject store
 	original chunk digest version upload answer query document language meaning paragraph`)

@@ -5,8 +5,7 @@ import (
 	"sync"
 )
 
-// Ledger records which changes to documents were sent and which were acknowledged. Its methods may be called
-// concurrently.
+// Ledger records which changes to documents were sent and which were acknowledged. It is safe for concurrent use.
 type Ledger struct {
 	mu        sync.Mutex
 	datastore string
@@ -15,20 +14,20 @@ type Ledger struct {
 
 // record is the ledger's entry for a document.
 type record struct {
-	id           string // its datasource's id; "" if it does not exist
+	id           string // datasource id; "" if it doesn't exist
 	acknowledged State
-	sent         *State // the change without a response yet; nil if there is none
+	sent         *State // change without a response; nil if there is none
 }
 
 // NewLedger returns an empty ledger.
 func NewLedger() *Ledger { return &Ledger{documents: map[Name]*record{}} }
 
-// Expectation contains the states that a document may be in after a power loss.
+// Expectation is the states that a document may be in after a power loss.
 type Expectation struct {
 	Name
 	Acknowledged State
-	// Sent is the state after a change without a response, which may or may not have been carried out. If Sent is nil,
-	// there is no such change.
+	// Sent is the state after a change without a response, which may or may not have happened. It is nil if there is no
+	// such change.
 	Sent *State
 }
 
@@ -42,13 +41,13 @@ func (e Expectation) MayBeAbsent() bool {
 	return !e.Acknowledged.Exists() || e.Sent != nil && !e.Sent.Exists()
 }
 
-// Expected contains the states that documents may be in after a power loss.
+// Expected is the states that documents may be in after a power loss.
 type Expected struct {
-	Datastore string // the datastore's id; "" if its creation was not acknowledged
+	Datastore string // "" if the datastore's creation was not acknowledged
 	Documents []Expectation
 }
 
-// Acknowledged returns the number of documents with at least one acknowledged change.
+// Acknowledged returns how many documents have an acknowledged change.
 func (e Expected) Acknowledged() (n int) {
 	for _, d := range e.Documents {
 		if d.Acknowledged.Version > 0 {
@@ -58,7 +57,7 @@ func (e Expected) Acknowledged() (n int) {
 	return n
 }
 
-// Sent returns the number of documents with a change that has no response yet.
+// Sent returns how many documents have a change without a response.
 func (e Expected) Sent() (n int) {
 	for _, d := range e.Documents {
 		if d.Sent != nil {
@@ -68,7 +67,7 @@ func (e Expected) Sent() (n int) {
 	return n
 }
 
-// Replaced returns the number of acknowledged versions that were replaced or deleted.
+// Replaced returns how many acknowledged versions were replaced or deleted.
 func (e Expected) Replaced() (n int) {
 	for _, d := range e.Documents {
 		n += d.Acknowledged.Version
@@ -113,7 +112,7 @@ type change struct {
 	to   State
 }
 
-// send records that changes are about to be sent.
+// send records changes that are about to be sent.
 func (l *Ledger) send(changes ...change) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -127,8 +126,8 @@ func (l *Ledger) send(changes ...change) {
 	}
 }
 
-// acknowledge records that the service has acknowledged the changes. `ids` are the ids of the documents' datasources,
-// in the same order as the changes.
+// acknowledge records that the service has acknowledged the changes. `ids` holds the documents' datasource ids, in the
+// same order.
 func (l *Ledger) acknowledge(ids []string, changes ...change) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -17,14 +17,14 @@ import (
 
 const (
 	workers      = 4
-	maxDocuments = 24 // existing documents per worker
-	maxBatch     = 3  // texts per request
-	// Pause between two requests from a worker. Without pauses, the load would leave no CPU time for checking images.
+	maxDocuments = 24 // per worker
+	maxBatch     = 3  // per request
+	// Pause between two requests from a worker, which leaves CPU time for checking images.
 	pace = 15 * time.Millisecond
 )
 
-// Run creates a datastore and changes documents in it until ctx is done. If the service rejects a request before then,
-// Run returns an error.
+// Run creates a datastore and changes documents in it until ctx is done. It returns an error if the service rejects a
+// request before then.
 func Run(ctx context.Context, c *client.Client, l *Ledger, seed uint64) error {
 	store, err := c.CreateDatastore(ctx, client.DatastoreCreate{Name: "powerloss"})
 	if err != nil {
@@ -39,7 +39,7 @@ func Run(ctx context.Context, c *client.Client, l *Ledger, seed uint64) error {
 	return all.Wait()
 }
 
-// unlessEnded returns err, or nil if ctx is done, because requests that fail then were merely interrupted.
+// unlessEnded returns err, or nil if ctx is done, because then the request was merely interrupted.
 func unlessEnded(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -55,8 +55,8 @@ type worker struct {
 	number int
 	random *rand.Rand
 
-	created       int      // number of documents so far
-	exist, absent []change // documents in their acknowledged states
+	created       int      // created so far
+	exist, absent []change // in their acknowledged states
 }
 
 func (w *worker) run(ctx context.Context) error {
@@ -74,7 +74,7 @@ func (w *worker) run(ctx context.Context) error {
 	}
 }
 
-// step makes one random request.
+// step makes a random request.
 func (w *worker) step(ctx context.Context) error {
 	dice := w.random.IntN(100)
 	switch full := len(w.exist) >= maxDocuments; {
@@ -89,7 +89,7 @@ func (w *worker) step(ctx context.Context) error {
 	}
 }
 
-// newName returns a name not used before.
+// newName returns an unused name.
 func (w *worker) newName(isFile bool) Name {
 	kind := "text"
 	if isFile {
@@ -108,7 +108,7 @@ func (w *worker) take(from *[]change) change {
 	return taken
 }
 
-// write upserts a batch of new texts, new versions of existing texts, and previously deleted texts.
+// write upserts a batch of new texts, new versions of existing ones, and deleted ones.
 func (w *worker) write(ctx context.Context) error {
 	var changes []change
 	for range 1 + w.random.IntN(maxBatch) {
@@ -121,7 +121,7 @@ func (w *worker) write(ctx context.Context) error {
 		default:
 			c.name = w.newName(false)
 		}
-		if c.name.IsFile { // uploads do not replace files
+		if c.name.IsFile { // uploads don't replace files
 			if c.to.Gone {
 				w.absent = append(w.absent, c)
 			} else {
@@ -153,7 +153,7 @@ func (w *worker) upload(ctx context.Context) error {
 	}, c)
 }
 
-// update replaces an existing text's content. If it picks a file, it does nothing, because files cannot be updated.
+// update replaces a random text's content. Files can't be updated, so it leaves them alone.
 func (w *worker) update(ctx context.Context) error {
 	c := w.take(&w.exist)
 	if c.name.IsFile {
@@ -174,8 +174,8 @@ func (w *worker) delete(ctx context.Context) error {
 	return w.make(ctx, func() ([]string, error) { return []string{""}, w.client.DeleteDatasource(ctx, id) }, c)
 }
 
-// make calls `request`, which sends the changes in one request and returns the ids of the documents' datasources. It
-// records the changes before they are sent and again once they are acknowledged.
+// make calls `request`, which sends the changes and returns the documents' datasource ids. It records the changes
+// before they are sent, and again once they are acknowledged.
 func (w *worker) make(ctx context.Context, request func() ([]string, error), changes ...change) error {
 	w.ledger.send(changes...)
 	ids, err := request()

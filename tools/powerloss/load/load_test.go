@@ -44,7 +44,7 @@ func TestAnExpectationAllowsAcknowledgedAndSentStates(t *testing.T) {
 	for _, step := range []struct {
 		to          State
 		acknowledge bool
-		absent      bool // whether the document may be absent afterwards
+		absent      bool // the document may be absent afterwards
 		want        string
 	}{
 		{State{Version: 1}, false, true, "not yet written or version 1"},
@@ -87,13 +87,13 @@ func boolToInt(b bool) int {
 	return 0
 }
 
-// service stores documents by custom id, in memory.
+// service is an in-memory store of documents by custom id.
 type service struct {
 	mu        sync.Mutex
 	ids       map[string]string // custom ids by id
 	documents map[string]string // texts by custom id
 	requests  int
-	limit     int // number of requests after which it fails
+	limit     int // requests until it fails
 	full      chan struct{}
 }
 
@@ -175,8 +175,8 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-// TestTheLedgerAgreesWithTheService loads a service until it fails. Afterwards, every document must be in a state that
-// the ledger allows, and documents must have been written, updated and deleted.
+// TestTheLedgerAgreesWithTheService loads a service until it fails. Every document must then be in a state that the
+// ledger allows, and documents must have been written, updated and deleted.
 func TestTheLedgerAgreesWithTheService(t *testing.T) {
 	t.Parallel()
 	s := &service{ids: map[string]string{}, documents: map[string]string{}, limit: 400, full: make(chan struct{})}
