@@ -33,8 +33,8 @@ func requireRefused(t *testing.T, a *response) {
 	}
 }
 
-// TestExcessRequestsAreRefusedByClass fills each class's gate in turn. Requests in that class are rejected in their
-// protocol's error format, before their key is checked. All other requests are served.
+// TestExcessRequestsAreRefusedByClass fills one class's gate at a time. That class's requests must be rejected in their
+// protocol's error format, before their key is checked. All others must be served.
 func TestExcessRequestsAreRefusedByClass(t *testing.T) {
 	t.Parallel()
 	gates := map[string]*admission.Gate{"search": closedLoop(), "answer": closedLoop(), "upload": closedLoop(), "other": closedLoop()}
@@ -156,7 +156,7 @@ func TestAClosedStreamIsNotCounted(t *testing.T) {
 	}
 }
 
-// TestStreamsOfVisitorsAreCounted lets a public agent's visitors open as many streams as one address may have.
+// TestStreamsOfVisitorsAreCounted opens as many streams for a public agent's visitors as one address may have.
 func TestStreamsOfVisitorsAreCounted(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, func(o *api.Options, _ *api.Deps) { o.Admission = admit.Options{MaxOpen: 4} })

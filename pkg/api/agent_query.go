@@ -200,8 +200,8 @@ func (s *server) newAgentRequest(ctx context.Context, agent domain.Agent, body A
 	}}, nil
 }
 
-// ask returns the answer. Unless `emit` is nil, ask calls it with each part of the text as it arrives; joined, these
-// parts are exactly the returned text.
+// ask returns the answer. If `emit` is set, it receives the text in parts as they arrive, which add up to exactly the
+// returned text.
 func (t *agentRequest) ask(ctx context.Context, emit func(string) error) (AgentAnswer, error) {
 	answer, err := t.answer(ctx, emit)
 	return renderAnswer(answer, answer.Text), err
@@ -312,7 +312,7 @@ func filtersOf(f *Filters) (domain.Filters, *filter.Filter, error) {
 	return domain.Filters{CustomIDs: orZero(f.CustomIds), DatasourceIDs: orZero(f.DatasourceIds), Metadata: orZero(f.Metadata)}, where, problem.Invalid(faults)
 }
 
-// visitorRule rejects some parameters in queries to a public agent by callers without a key for its workspace.
+// visitorRule rejects some parameters in queries to a public agent from callers without a key for its workspace.
 // Otherwise anyone could replace the prompts and use the model for any purpose at the operator's expense.
 func visitorRule(body AgentQuery, maxTokens int) error {
 	var faults []domain.FieldError

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// The tests in this file cover features needed by programs written for Chaindesk.
+// The tests in this file cover what programs written for Chaindesk need.
 
 func TestUnknownFieldsOfAnAgentAreStored(t *testing.T) {
 	t.Parallel()

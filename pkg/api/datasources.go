@@ -170,7 +170,6 @@ func titleOf(text string) string {
 	return string(runes)
 }
 
-// orZero returns the value that p points to, or the zero value if p is nil.
 func orZero[T any](p *T) (v T) {
 	if p != nil {
 		v = *p

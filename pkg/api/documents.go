@@ -163,7 +163,6 @@ type upsertItem struct {
 	original   domain.Original
 }
 
-// replaces reports whether the document replaces an existing one.
 func (u *upsertItem) replaces() bool { return u.datasource.ID != u.newID }
 
 // planUpsert returns the upsert's datasources, and in `places` each accepted document's index into them. If several

@@ -150,7 +150,7 @@ func hostileTexts() map[string]string {
 	}
 }
 
-// removesNUL reports whether the response warns that NUL characters were removed from the text in the given field.
+// removesNUL reports whether the response warns that NUL characters were removed from the text in this field.
 func removesNUL(where string, a *response) bool {
 	at, inDocument := strings.CutPrefix(where, "body documents[0].")
 	return inDocument && strings.Contains(string(a.body), fmt.Sprintf(`{"field":"documents[0].%s","message":"contained NUL characters, which were removed"}`, at))

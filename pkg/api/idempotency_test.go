@@ -150,7 +150,7 @@ func newKeyed(s *service) (datastore, document string) {
 	return datastore, s.newText(datastore, "old text", object{"custom_id": "old"})
 }
 
-// requireComplete checks that the list has the given number of resources and that no datasource has lost its content.
+// requireComplete checks the list's length, and that no datasource has lost its content.
 func (s *service) requireComplete(list string, made int) {
 	s.Helper()
 	if n := len(s.call("GET", list, nil).want(200).object().list("data")); n != made {

@@ -22,7 +22,6 @@ import (
 // Maximum size of a Model Context Protocol message in bytes.
 const maxMessageBytes = 1 << 20
 
-// newMCP returns the Model Context Protocol handler.
 func (s *server) newMCP() *mcp.Handler {
 	return mcp.NewHandler(mcpLibrary{s}, mcp.Options{Version: s.options.Version, WriteTimeout: s.options.WriteTimeout, Log: s.log, Arguments: document.Arguments})
 }
@@ -116,7 +115,7 @@ func (s *server) queryFaults(field, query string) []domain.FieldError {
 	return nil
 }
 
-// datastoresOf returns the datastores with the given ids, or all datastores in the caller's workspace if ids is empty.
+// datastoresOf returns the datastores with these ids or, if ids is empty, all datastores in the caller's workspace.
 func (l mcpLibrary) datastoresOf(ctx context.Context, caller access.Caller, ids []string) ([]domain.Datastore, error) {
 	if len(ids) == 0 {
 		all, _, err := l.Datastores.Datastores(ctx, caller.Workspace(), catalog.Page{Limit: mcp.MaxDatastores + 1})

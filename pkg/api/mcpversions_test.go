@@ -80,7 +80,7 @@ func TestEveryResultOfAToolHasTheFormOfItsVersion(t *testing.T) {
 	}
 }
 
-// speak connects the SDK's client with the given protocol version.
+// speak connects the SDK's client with this protocol version.
 func (s *service) speak(transport sdk.Transport, version string) *sdk.ClientSession {
 	s.Helper()
 	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).

@@ -125,7 +125,6 @@ func (s *server) createCompletion(c *gin.Context) error {
 	}, func(emit func(string) error) (answer.Answer, error) { return t.answer(ctx, emit) })
 }
 
-// newResponses returns the service for responses and conversations.
 func (s *server) newResponses() *responses.Service {
 	return responses.New(responses.Options{
 		Store: s.Responses, Backend: responsesBackend{s}, Runner: s.Runner, ChatModels: s.ChatModels,

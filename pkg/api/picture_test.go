@@ -56,7 +56,7 @@ func TestAPictureShowsAPageOfTheOriginal(t *testing.T) {
 	s.as("").call("GET", at, nil).problem(403)
 }
 
-// TestAWorkspaceDrawsOnePageAtATime lets one workspace occupy a drawing process.
+// TestAWorkspaceDrawsOnePageAtATime blocks one of a workspace's pages while it is being drawn.
 func TestAWorkspaceDrawsOnePageAtATime(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

@@ -25,7 +25,6 @@ func zipText(t *testing.T, name, text string) string {
 	return b.String()
 }
 
-// replaceFile sends a new version of a datasource's file.
 func (s *service) replaceFile(id string, parts ...part) *response {
 	s.Helper()
 	body, contentType := form(parts...)

@@ -210,7 +210,7 @@ func (s *service) call(method, path string, body any, headers ...string) *respon
 	return &response{T: s.T, status: res.StatusCode, header: res.Header, body: all}
 }
 
-// want fails the test unless the response has the given status.
+// want fails the test if the response has another status.
 func (a *response) want(status int) *response {
 	a.Helper()
 	if a.status != status {
@@ -428,7 +428,7 @@ func (a *answerer) Answer(ctx context.Context, r answer.Request, emit func(strin
 	return a.answer(ctx, r, emit)
 }
 
-// tokens returns a function that answers with the given chunks of text and one source.
+// tokens returns a function that answers with these pieces of text and one source.
 func tokens(pieces ...string) func(context.Context, answer.Request, func(string) error) (answer.Answer, error) {
 	return func(_ context.Context, r answer.Request, emit func(string) error) (answer.Answer, error) {
 		for _, piece := range pieces {

@@ -185,7 +185,7 @@ func leaks(a *response, sent string, owners []foreignValue) string {
 // creates one, whereas another tenant's is not found. The difference helps only a caller who has already guessed an id.
 var chosen = map[string]bool{"QueryAgent, body conversationId": true, "QueryAgentAlias, body conversationId": true, "CreateChatCompletion, body conversationId": true}
 
-// credential is a kind of caller, with or without a key.
+// credential is a kind of caller. The key may be "".
 type credential struct {
 	scopes []domain.Scope // the key's permissions in the intruder's workspace
 	key    func(owner, intruder *scene) string

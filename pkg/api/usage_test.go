@@ -266,7 +266,6 @@ func TestContentBeyondTheStorageLimitIsRefused(t *testing.T) {
 	}
 }
 
-// uploadText uploads a text file in a multipart form.
 func (s *service) uploadText(store, name, content string) *response {
 	s.Helper()
 	body := "--x\r\nContent-Disposition: form-data; name=\"datastoreId\"\r\n\r\n" + store +

@@ -32,7 +32,7 @@ const (
 	maxAudited      = 10_000      // maximum size of each map; a full map is cleared, so some entries are logged early
 )
 
-// NewAudit returns an Audit that writes to the given log.
+// NewAudit returns an Audit that writes to log.
 func NewAudit(log *slog.Logger, now func() time.Time) *Audit {
 	return &Audit{log: log, now: now, lastUse: map[string]*entry{}, lastRefusal: map[string]*entry{}}
 }

@@ -63,7 +63,6 @@ const (
 	retryMax     = 3
 )
 
-// handler admits requests or rejects them.
 type handler struct {
 	server    Server
 	next      http.Handler
@@ -115,7 +114,6 @@ func (g *handler) unfinishedGate() *admission.Gate {
 	return admission.New(admission.Options{Limit: limit, Share: shareOfWorkspace})
 }
 
-// classOf returns a request's class.
 func classOf(method, path string) string {
 	path = strings.TrimSuffix(strings.TrimPrefix(path, "/api"), "/")
 	first, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
@@ -268,7 +266,7 @@ func (p *permit) release() {
 	}
 }
 
-// end is called when the request has been served. It releases the remaining slots.
+// end releases the remaining slots once the request has been served.
 func (p *permit) end() {
 	p.release()
 	p.unfinished.Leave()

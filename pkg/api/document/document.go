@@ -182,8 +182,7 @@ func ginRoute(path string) string {
 	return strings.NewReplacer("{", ":", "}", "").Replace(path)
 }
 
-// isAudited reports whether the audit log records calls to the operation: those that delete something, or change keys
-// or limits.
+// isAudited reports whether calls to the operation are audited: deletions, and changes to keys or limits.
 func isAudited(method, path string) bool {
 	return method == http.MethodDelete ||
 		method != http.MethodGet && (strings.HasPrefix(path, "/keys") || strings.HasPrefix(path, "/usage/limits"))

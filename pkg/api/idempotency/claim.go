@@ -57,7 +57,7 @@ func CreateOnce[T any](ctx context.Context, find, create func() (T, error)) (T, 
 	}
 	made, err := create()
 	if domain.CodeOf(err) == domain.CodeConflict && claimOf(ctx) != nil {
-		// An earlier run that was thought dead may have created the resource meanwhile.
+		// An earlier run that seemed dead may have created the resource by now.
 		if have, notFound := find(); notFound == nil {
 			return have, nil
 		}

@@ -1,5 +1,5 @@
 // Package jsonbody parses JSON request bodies strictly and describes each deviation from the OpenAPI document in a
-// readable message. It depends neither on operations nor on HTTP; pkg/api and the packages below it may import it.
+// readable message. It doesn't depend on operations or HTTP; pkg/api and the packages below it may import it.
 package jsonbody
 
 import (
@@ -110,7 +110,7 @@ func (p *parser) token(path string) (json.Token, error) {
 	return token, err
 }
 
-// skip reads to the end of the object or array at the given path. The opening bracket has already been read.
+// skip reads to the end of the object or array at path, whose opening bracket has already been read.
 func (p *parser) skip(path string) error {
 	for open := 1; open > 0; {
 		token, err := p.token(path)

@@ -14,12 +14,12 @@ import (
 // Maximum number of fields in an object whose field names the document defines. Real objects have far fewer.
 const maxFields = 1000
 
-// unknownFields returns faults for fields missing from the schema:
+// unknownFields returns faults for fields that aren't in the schema:
 //
-//   - In a closed schema, every unknown field is a fault, so that a misspelt name cannot drop a query's filter or a
-//     key's scope.
+//   - In a closed schema, every unknown field is a fault, so that a misspelt name can't drop a query's filter or a key's
+//     scope.
 //   - In a body without any known field, every field is a fault, because the request would have no effect.
-//   - In an object whose unknown fields are stored, only likely typing mistakes are faults.
+//   - In an object whose unknown fields are stored, only likely typos are faults.
 //   - In other objects, a field is a fault if its name resembles a known field, here or at another endpoint. Other
 //     unknown fields are ignored, because clients send fields meant for other services and send back whole objects they
 //     have read.

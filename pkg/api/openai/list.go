@@ -60,7 +60,7 @@ type List[T any] struct {
 	HasMore bool    `json:"has_more"`
 }
 
-// NewList returns a page with the given objects. `id` returns an object's id as clients see it.
+// NewList returns a page with these objects. `id` returns an object's id as clients see it.
 func NewList[T any](data []T, more bool, id func(T) string) List[T] {
 	l := List[T]{Object: "list", Data: data, HasMore: more}
 	if len(data) == 0 {

@@ -49,7 +49,7 @@ func (e Event) write(text *strings.Builder) {
 	text.WriteString("\n")
 }
 
-// Send writes one event. An empty name means an event without a name.
+// Send writes one event. If the name is empty, the event has none.
 func (e *Stream) Send(name, data string) error { return e.SendAll(Event{name, data}) }
 
 // SendAll writes several events at once, so that they reach the client in one packet.

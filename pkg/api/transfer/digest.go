@@ -13,7 +13,7 @@ import (
 )
 
 // FormDigest hashes a multipart form: the names, file names, types and contents of its parts, in order. It leaves out
-// the boundary, which clients choose anew for each request. The zero value is ready for use.
+// the boundary, because clients choose a new one for each request. The zero value is ready for use.
 type FormDigest struct {
 	parts hash.Hash // of one line per finished part; nil before the first part ends
 

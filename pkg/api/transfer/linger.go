@@ -37,8 +37,8 @@ func Linger(w http.ResponseWriter, r *http.Request, limit int64) (after func()) 
 // read. The zero value is ready for use.
 type Lingerer struct{ clients atomic.Int64 }
 
-// Linger is like the Linger function. If too many clients are lingering, it has the connection closed at once, and the
-// returned function does nothing.
+// Linger is like the Linger function. If too many clients are lingering already, the connection is closed at once, and
+// the returned function does nothing.
 func (l *Lingerer) Linger(w http.ResponseWriter, r *http.Request) (after func()) {
 	if r.Body == nil || r.Body == http.NoBody || r.ContentLength >= 0 && r.ContentLength <= serverDrain {
 		return func() {}

@@ -108,7 +108,7 @@ func (h *handler) uploadOf(c *gin.Context) (domain.Upload, error) {
 	return u, err
 }
 
-// requirePending rejects changes to an upload that can no longer change. The store checks again.
+// requirePending rejects changes to an upload that is no longer pending. The store checks again.
 func requirePending(u domain.Upload) error {
 	if u.Status != domain.UploadPending {
 		return domain.Errorf(domain.CodeConflict, "the upload %s is %s and can no longer be changed; create another one", openai.Upload.ID(u.ID), u.Status)

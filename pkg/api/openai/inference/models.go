@@ -38,7 +38,7 @@ func (h *Handler) List() []Model {
 	return models
 }
 
-// Find returns the model with the given id or short name (see shortName), and whether it exists.
+// Find returns the model with this id or short name (see shortName), and whether it exists.
 func (h *Handler) Find(name string) (Model, bool) {
 	models := h.List()
 	for _, matches := range []func(Model) bool{
@@ -69,7 +69,7 @@ func shortName(id string) string {
 	return name
 }
 
-// embedder returns the embedding model with the given id or short name, or the default model if the name is empty.
+// embedder returns the embedding model with this id or short name, or the default model if the name is empty.
 func (h *Handler) embedder(name string) (embed.Embedder, error) {
 	ids := []string{cmp.Or(name, h.Models[0])}
 	for _, id := range h.Models {

@@ -212,7 +212,7 @@ func (r *run) interrupted(done outcome, cause error) outcome {
 	return done
 }
 
-// finish stores a response's result and returns the outcome. If the response was cancelled or deleted meanwhile, finish
+// finish stores a response's result and returns the outcome. If the response has been cancelled or deleted, finish
 // stores nothing, and the outcome is a cancelled response.
 func (s *Service) finish(ctx context.Context, r *run, row domain.StoredResponse, done outcome) outcome {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTimeout)

@@ -27,7 +27,6 @@ func (h *handler) serve(f func(*call) error) func(*gin.Context) error {
 	}
 }
 
-// storeID returns the id of the datastore in the path.
 func (c *call) storeID() (string, error) { return openai.VectorStore.Parse(c.gin.Param("id")) }
 
 // storeError turns the catalog's error for a missing vector store into the one that OpenAI's clients expect. Other

@@ -19,7 +19,7 @@ import (
 // Kind is a kind of step.
 type Kind int
 
-// Kinds of steps, in the order in which they occur. If there is no search, there is neither Searching nor Searched.
+// Kinds of steps, in order. Searching and Searched occur only if there is a search.
 const (
 	Created    Kind = iota // the response has been accepted; Response has the parameters
 	Queued                 // the response is waiting to be answered; only in the background
