@@ -41,7 +41,6 @@ func zipOf(t testing.TB, files map[string]string) []byte {
 	return b.Bytes()
 }
 
-// replaceFile sends a new version of a datasource's file.
 func (p *program) replaceFile(id, name string, content []byte) error {
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)

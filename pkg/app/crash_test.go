@@ -42,7 +42,7 @@ func points() (all []string) {
 	return all
 }
 
-// faultHooks returns hooks that cause the given fault in a process, or none if point is "".
+// faultHooks returns hooks that cause the fault named by point in a process, or none if it is "".
 func faultHooks(point string) (h hooks) {
 	if point == "" {
 		return h

@@ -64,7 +64,7 @@ func ensureKey(ctx context.Context, keys *catalog.Catalog, secret, name string, 
 		Scopes: []domain.Scope{domain.ScopeRead, domain.ScopeWrite}, CreatedAt: now,
 	})
 	if domain.CodeOf(err) == domain.CodeConflict {
-		// Another api process may have stored this key meanwhile.
+		// Another api process may have stored this key in between.
 		_, err = keys.KeyByHash(ctx, domain.HashKey(secret))
 	}
 	if err != nil {

@@ -37,7 +37,7 @@ func (p *program) moveTo(store string, change string) (s datastoreInfo) {
 	return s
 }
 
-// moved waits until the datastore uses the engine and returns the progress reported meanwhile.
+// moved waits until the datastore uses the engine and returns the progress reported until then.
 func (p *program) moved(store, engine string, timeout time.Duration) (seen []string) {
 	p.t.Helper()
 	deadline := time.After(timeout)

@@ -32,7 +32,6 @@ func (s *Service) leaseNATS(ctx context.Context) error {
 	return nil
 }
 
-// renewNATSLease renews the lease until ctx is done.
 func (s *Service) renewNATSLease(ctx context.Context) error {
 	tick := time.NewTicker(natsLeaseTime / 3)
 	defer tick.Stop()

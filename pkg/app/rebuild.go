@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/sleep"
 )
 
-// rebuild tells readiness checks whether an index is being rebuilt. Meanwhile the service runs, but with incomplete
-// results.
+// rebuild tells readiness checks whether an index is being rebuilt. Until then, the service runs but its results are
+// incomplete.
 type rebuild struct {
 	mu        sync.Mutex
 	alarmedAt time.Time // time of the last alarm; zero if there was none or the rebuild is complete

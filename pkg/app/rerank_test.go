@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/embed/transformer/tinymodel"
 )
 
-// newRerankServer starts a server with TEI's protocol that prefers texts containing the given word.
+// newRerankServer starts a server with TEI's protocol that prefers texts containing word.
 func newRerankServer(t *testing.T, word string) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

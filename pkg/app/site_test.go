@@ -58,7 +58,6 @@ func crawlerSettings() []string {
 	}
 }
 
-// siteTimeout is the time limit for crawling the site.
 func siteTimeout(t testing.TB) time.Duration {
 	t.Helper()
 	return 2*time.Minute + time.Duration(sitePages(t))*200*time.Millisecond

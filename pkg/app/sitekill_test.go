@@ -25,7 +25,7 @@ const natsToken = "hush"
 // Number of pages a crawler process fetches at once in these tests.
 const crawlersAtOnce = 4
 
-// crawlers is an api process with the embedded engines, along with a number of separate crawler processes.
+// crawlers is an api process with the embedded engines, and several separate crawler processes.
 type crawlers struct {
 	api  *program
 	all  []*program
@@ -63,8 +63,8 @@ func crawlKills(t testing.TB) int {
 	return n
 }
 
-// crawl crawls the site, calling disturb meanwhile unless it is nil. It returns the settled datasource, its datastore
-// and the time taken.
+// crawl crawls the site and returns the settled datasource, its datastore and the time taken. It calls disturb, if set,
+// during the crawl.
 func (c *crawlers) crawl(t *testing.T, s *crawltest.Site, way crawltest.Way, disturb func()) (site crawled, store string, took time.Duration) {
 	t.Helper()
 	store = c.api.newDatastore()

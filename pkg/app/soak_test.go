@@ -158,7 +158,7 @@ func (p *program) soakRow(report loadtest.Report, m *mixedLoad) soakRow {
 
 func gaugeOf(m *dto.Metric) float64 { return m.GetGauge().GetValue() + m.GetUntyped().GetValue() }
 
-// sizeOf returns the total size of a directory's files in MB. It ignores files that disappear meanwhile.
+// sizeOf returns the total size of a directory's files in MB. It ignores files that disappear while it counts.
 func sizeOf(t testing.TB, dir string) float64 {
 	t.Helper()
 	var sum int64

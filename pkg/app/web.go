@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/render"
 )
 
-// web is the crawler along with its dependencies.
+// web is the crawler with its dependencies.
 type web struct {
 	*crawl.Crawler
 	slots   *jobs.HostSlots
