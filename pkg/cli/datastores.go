@@ -102,7 +102,6 @@ func Exactly(noun string) cobra.PositionalArgs {
 	}
 }
 
-// ptrOrNil returns a pointer to v, or nil if v is the zero value.
 func ptrOrNil[T comparable](v T) *T {
 	if v == *new(T) {
 		return nil

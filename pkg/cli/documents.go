@@ -131,7 +131,6 @@ func (w *walker) value(depth int) error {
 	return fmt.Errorf("is %v, but a document must be a JSON object", token)
 }
 
-// unexpectedEOF converts io.EOF to io.ErrUnexpectedEOF.
 func unexpectedEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -236,7 +235,6 @@ func (w *walker) errorAt(err error) error {
 	return fmt.Errorf("document %d, at byte %d: %w", w.n+1, at, err)
 }
 
-// document converts a JSON object to a document.
 func (f fields) document(object map[string]json.RawMessage) (*document, error) {
 	text, _ := f.first(object, f.text)
 	text = strings.ReplaceAll(text, "\x00", "") // as the service does, so that the digest matches the stored text

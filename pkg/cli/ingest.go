@@ -290,7 +290,7 @@ func (p *Program) addArguments(ctx context.Context, s *upload, sources sourceFla
 	return seen, err
 }
 
-// mirror deletes documents whose files no longer exist in the folders from the datastore.
+// mirror deletes documents from the datastore if their files no longer exist in the folders.
 func (s *upload) mirror(ctx context.Context, roots []string, seen map[string]bool) error {
 	keys, err := deletedKeys(roots, s.stored.files(), seen)
 	if err != nil {

@@ -106,7 +106,6 @@ func (p *Program) datastoreOrNew(ctx context.Context, c *client.Client, wanted s
 	return d, err
 }
 
-// valueOf returns *p, or the zero value if p is nil.
 func valueOf[T any](p *T) T {
 	if p == nil {
 		return *new(T)

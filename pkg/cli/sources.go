@@ -120,7 +120,6 @@ func globRegexp(pattern string) *regexp.Regexp {
 	return re
 }
 
-// isAddress reports whether an argument is a web address.
 func isAddress(arg string) bool {
 	return strings.HasPrefix(arg, "http://") || strings.HasPrefix(arg, "https://")
 }

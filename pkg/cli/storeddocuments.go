@@ -81,7 +81,6 @@ func documentKeyOf(d client.Datasource) documentKey {
 	}
 }
 
-// siteKey returns a website's key.
 func siteKey(root, sitemap string) string {
 	if root == "" && sitemap == "" {
 		return ""
@@ -131,7 +130,6 @@ func (d *document) equals(k storedDocument) bool {
 	}
 }
 
-// sameJSON reports whether two values have the same JSON encoding.
 func sameJSON(a, b any) bool {
 	var plain [2]any
 	for i, v := range []any{a, b} {

@@ -208,7 +208,6 @@ func listed(fields []client.FieldError) string {
 	return strings.Join(lists.Map(fields, func(f client.FieldError) string { return f.Field + ": " + f.Message }), "; ")
 }
 
-// allMetadata returns a text's metadata as a map.
 func (d *document) allMetadata() map[string]any {
 	all := map[string]any{}
 	if text, err := json.Marshal(d.text.Metadata); err == nil {

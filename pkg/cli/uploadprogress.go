@@ -74,7 +74,6 @@ func (s *upload) requestState(id string) task {
 	}
 }
 
-// requestAllStates requests the states of all pending datasources.
 func (s *upload) requestAllStates(ctx context.Context) func() error {
 	// Only the main loop, which calls the returned function, may access s.waiting. The code outside runs concurrently.
 	return func() error {

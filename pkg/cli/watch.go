@@ -173,7 +173,7 @@ func (w *watcher) addAll() error {
 	return nil
 }
 
-// changes holds what has changed in the folders since the last check.
+// changes holds what happened in the folders since the last check.
 type changes struct {
 	sent    []*document
 	deleted []string // custom ids

@@ -140,7 +140,6 @@ func localOperatorKey(dir, address string) string {
 	return access.Key
 }
 
-// requestBackup requests a backup from a running service.
 func requestBackup(ctx context.Context, address, key, rate string) (io.ReadCloser, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	target := strings.TrimSuffix(address, "/") + source.Path + "?" + url.Values{source.RateParameter: {rate}}.Encode()
@@ -290,7 +289,6 @@ func (p commands) printBackup(out io.Writer, done, file string, r backup.Report,
 	return nil
 }
 
-// formatSize formats a number of bytes.
 func formatSize(n int64) string {
 	const unit = 1024
 	if n < unit {

@@ -137,7 +137,6 @@ func newModelViews(installed []embed.Model, c config.Config) []modelView {
 	return all
 }
 
-// isInstalled reports whether a downloadable model is installed.
 func isInstalled(installed []embed.Model, c config.Config, known pull.Model) bool {
 	if known.Kind == pull.Reranker {
 		return slices.Contains(rerankers(c), known.Name)
