@@ -78,7 +78,7 @@ type Scope struct {
 	// Thorough audits verify all checksums in the index and all originals' digests, and so find damage before a query or
 	// reader does.
 	Thorough bool
-	// Prune makes the audit delete datasources with neither rows nor an original.
+	// Prune makes the audit delete datasources that have neither rows nor an original.
 	Prune bool
 }
 
