@@ -231,8 +231,8 @@ func trimmed(v *string) *string {
 	return &t
 }
 
-// agentExtra returns the extra fields in an agent request: those not defined in the API document. Fields defined only
-// for responses don't count; they occur in requests because clients send back agents they have read.
+// agentExtra returns an agent request's extra fields: those that the API document doesn't define. Response-only fields
+// don't count; clients send them when they send back an agent they have read.
 func (s *server) agentExtra(ctx context.Context) domain.AgentExtra {
 	c, _ := ctx.(*gin.Context)
 	if c == nil {

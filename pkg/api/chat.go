@@ -95,8 +95,7 @@ func (s *server) newChat(ctx context.Context, caller access.Caller, body ChatReq
 	return t, nil
 }
 
-// model returns the agent whose id was sent as a chat completion's model. It fails if the caller may not query the
-// agent.
+// model returns the agent whose id is a chat completion's model. It fails if the caller may not query it.
 func (s *server) model(ctx context.Context, caller access.Caller, id string) (domain.Agent, error) {
 	agent, err := s.agentToQuery(ctx, caller, id)
 	if domain.CodeOf(err) == domain.CodeNotFound {

@@ -130,8 +130,8 @@ func conversationNotFound(id string) error {
 	return domain.NotFound("conversation", jsonbody.Shorten(id))
 }
 
-// conversation returns a conversation in the caller's workspace by id, either a UUID or a name chosen by a caller. If
-// several conversations have the same name, agentID and visitorID select one; they may be nil.
+// conversation finds a conversation in the caller's workspace by its UUID, or by a name that a caller chose. If several
+// conversations have that name, agentID and visitorID select one; they may be nil.
 func (s *server) conversation(ctx context.Context, caller access.Caller, id string, agentID, visitorID *string) (domain.Conversation, error) {
 	if domain.ValidID(id) {
 		v, err := s.Conversations.Conversation(ctx, caller.Workspace(), orZero(agentID), id)

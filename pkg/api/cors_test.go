@@ -102,7 +102,7 @@ func TestARefusedOriginGetsTheRemedy(t *testing.T) {
 	if asked != 0 {
 		t.Error("the agent was asked")
 	}
-	// The list of origins does not apply to non-browser clients, to callers with a key, or to the service's own pages.
+	// allowedOrigins doesn't apply to non-browser clients, to callers with a key, or to the service's own pages.
 	s.as("").call("POST", path, object{"query": "q"}).want(200)
 	s.call("POST", path, object{"query": "q"}, "Origin", "https://evil.example").want(200)
 	if got := s.page(s.url, "POST", path, object{"query": "q"}).want(200).header.Get("Access-Control-Allow-Origin"); got != "" {

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// DatasourceStore reads and writes datasources. It stores each change together with the job that the change requires.
+// DatasourceStore reads and writes datasources. It stores each change together with the job it requires.
 type DatasourceStore interface {
 	// CreateDatasources creates all datasources or none.
 	CreateDatasources(ctx context.Context, in []catalog.NewDatasource) ([]domain.Datasource, error)

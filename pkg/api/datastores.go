@@ -34,8 +34,7 @@ type DatastoreStore interface {
 	UpdateDatastore(ctx context.Context, ws, id string, p domain.DatastorePatch) (domain.Datastore, error)
 	MoveProgress(ctx context.Context, id string) (domain.MoveProgress, error)
 	DeleteDatastore(ctx context.Context, ws, id string) (domain.Datastore, error)
-	// DatastoreCounts returns the number of the datastore's datasources per status. Statuses without datasources have
-	// no entry.
+	// DatastoreCounts counts the datastore's datasources by status. Statuses without datasources have no entry.
 	DatastoreCounts(ctx context.Context, ws, id string) (map[domain.Status]int64, error)
 }
 

@@ -54,8 +54,8 @@ type Answerer interface {
 
 // Locator finds where passages are on PDF pages.
 type Locator interface {
-	// Locate returns each passage's rectangles on the page, separately for each of its spans. If a span's text is not
-	// found, its list is empty.
+	// Locate returns each passage's rectangles on its page, one list per span. If a span's text is not found, its list is
+	// empty.
 	Locate(ctx context.Context, workspaceID string, passages []locate.Passage) [][][]domain.PageRectangle
 	// LocateSpans sets the page and rectangles of every span from a PDF.
 	LocateSpans(ctx context.Context, workspaceID string, answers ...locate.Answer)

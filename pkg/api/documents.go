@@ -29,8 +29,8 @@ const parallelOriginals = 8
 
 // DocumentStore stores the content of text datasources.
 type DocumentStore interface {
-	// UpsertDatasources stores all datasources or none. If a datasource's CustomID already exists in the datastore, the
-	// existing one keeps its id and gets the new content. The results are in the order of `in`.
+	// UpsertDatasources stores all datasources or none. If a CustomID already exists in the datastore, the existing
+	// datasource keeps its id and gets the new content. The results are in the same order as `in`.
 	UpsertDatasources(ctx context.Context, in []catalog.NewDatasource) ([]domain.Datasource, error)
 	DatasourceByCustomID(ctx context.Context, ws, datastoreID, customID string) (domain.Datasource, error)
 	ReplaceContent(ctx context.Context, ws, id string, r catalog.Replacement) (domain.Datasource, error)

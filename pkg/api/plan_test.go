@@ -45,7 +45,7 @@ func TestAPlanIsBounded(t *testing.T) {
 	}
 }
 
-// TestAPlanThatTimesOutReturnsPartialResults lets the time limit expire before and after the plan's first address.
+// TestAPlanThatTimesOutReturnsPartialResults hits the time limit before and after the plan's first address.
 func TestAPlanThatTimesOutReturnsPartialResults(t *testing.T) {
 	t.Parallel()
 	s := newService(t, func(o *api.Options, _ *api.Deps) { o.PlanTimeout = time.Millisecond })

@@ -71,7 +71,7 @@ func checkTexts(t *testing.T, path string, a *response) {
 	}
 }
 
-// TestTextFieldsAreNeverNull checks each kind of datasource before and after it is processed, in every response that
+// TestTextFieldsAreNeverNull checks each kind of datasource before and after processing, in every response that
 // contains it.
 func TestTextFieldsAreNeverNull(t *testing.T) {
 	t.Parallel()

@@ -46,8 +46,8 @@ func WithCaller(ctx context.Context, caller Caller) context.Context {
 	return context.WithValue(ctx, contextKey{}, caller)
 }
 
-// CallerOf returns the caller and the HTTP request's context. Unlike Gin's context, that one may be used after the
-// handler returns.
+// CallerOf returns the caller and the HTTP request's context. Unlike Gin's, that context may be used after the handler
+// returns.
 func CallerOf(ctx context.Context) (context.Context, Caller) {
 	if c, ok := ctx.(*gin.Context); ok {
 		ctx = c.Request.Context()

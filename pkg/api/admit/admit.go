@@ -41,8 +41,7 @@ type Options struct {
 
 	MaxOpen int // maximum number of open streams, also used by unfinishedGate; 0 means no limit
 
-	// CheckStorage is called for each upload. If it returns an error, the upload is rejected for lack of storage. It
-	// may be nil.
+	// CheckStorage is called for each upload. It returns an error if there is no room for more content. It may be nil.
 	CheckStorage func(ctx context.Context) error
 }
 

@@ -99,7 +99,7 @@ func Restore(ctx context.Context, s Store, ws, id string, version int64, ifMatch
 	return put(ctx, s, ws, id, settings, match)
 }
 
-// etagPattern matches the ETag of a version, also weak or without its quotes. The OpenAPI document has the same pattern.
+// etagPattern matches a version's ETag, even if it's weak or unquoted. The OpenAPI document has the same pattern.
 var etagPattern = regexp.MustCompile(`^(?:(?:W/)?"([0-9]{1,18})"|([0-9]{1,18}))$`)
 
 // versionOf returns the version in an If-Match header, or nil if it names none.
