@@ -19,7 +19,7 @@ const (
 	postingsShare = 64
 )
 
-// cacheMemory holds the size of each cache in a process, in bytes. If SLUICE_CACHE_MEMORY is set, they add up to it.
+// cacheMemory holds the sizes of a process's caches in bytes. They add up to SLUICE_CACHE_MEMORY if that is set.
 type cacheMemory struct{ postings, rows, vectors, catalog, originals int64 }
 
 func cacheMemoryOf(c config.Config) cacheMemory {

@@ -49,8 +49,8 @@ type chatModels map[string][]chat.Model
 // Models implements chat.Models.
 func (m chatModels) Models(name string) []chat.Model { return m[name] }
 
-// chatModelNames maps the names of the configured chat models to their names in the API. It returns nil if there are no
-// such models.
+// chatModelNames maps the names of the configured chat models to their names in the API. It returns nil if there are
+// none.
 func (s *Service) chatModelNames() map[string]string {
 	models, ok := s.models.(chatModels)
 	if !ok {
