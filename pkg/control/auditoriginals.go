@@ -213,7 +213,7 @@ func (a *audit) countLost(ctx context.Context, d domain.Datasource, have, want i
 	return deleted, nil
 }
 
-// ignoreNotFound adds the action and the datasource to an error, or returns nil if the datasource no longer exists.
+// ignoreNotFound returns nil if the datasource no longer exists. It adds the action and the datasource to other errors.
 func ignoreNotFound(err error, action, id string) error {
 	if err == nil || domain.CodeOf(err) == domain.CodeNotFound {
 		return nil
