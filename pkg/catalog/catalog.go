@@ -40,6 +40,9 @@ type Options struct {
 	// MaxPagesPerSite limits the number of pages per web site. A site's own setting can only lower this limit. 0 means
 	// DefaultMaxPagesPerSite.
 	MaxPagesPerSite int
+	// MaxLeadsPerSite limits the number of pages per web site that are read only for their links. 0 means
+	// domain.MaxLeads.
+	MaxLeadsPerSite int
 	// CacheBytes limits the query cache, which is used only if no other process shares the database. 0 means
 	// DefaultCacheBytes.
 	CacheBytes int64
@@ -75,7 +78,7 @@ func Open(ctx context.Context, o Options) (*Catalog, error) {
 		return nil, err
 	}
 	a := accounts.New(d, o.Limits)
-	s := sites.New(d, cmp.Or(max(o.MaxPagesPerSite, 0), DefaultMaxPagesPerSite))
+	s := sites.New(d, cmp.Or(max(o.MaxPagesPerSite, 0), DefaultMaxPagesPerSite), cmp.Or(max(o.MaxLeadsPerSite, 0), domain.MaxLeads))
 	p := pipeline.New(d, s)
 	r := resources.New(d, cache, a, s)
 	return &Catalog{

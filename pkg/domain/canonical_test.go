@@ -191,7 +191,7 @@ func TestSiteReach(t *testing.T) {
 	t.Parallel()
 	reach := func(change func(*SiteReach)) *SiteReach {
 		c := DatasourceConfig{SourceURL: "https://a.example/", Include: []string{"/docs/**"}, Exclude: []string{"/docs/old/**"}, MaxDepth: 3}
-		r := &SiteReach{Scope: c.Scope(true), Limit: 2, Pages: 1}
+		r := &SiteReach{Scope: c.Scope(true), Limit: 2, Pages: 1, MaxLeads: 5}
 		change(r)
 		return r
 	}
@@ -211,7 +211,8 @@ func TestSiteReach(t *testing.T) {
 		"a page that may lead to others":     {reach(same), "news", 1, 1, "", 1},
 		"but not at the end of the depth":    {reach(same), "news", 3, 1, LeftNotIncluded, 0},
 		"but not after too many of its kind": {reach(same), "news", 1, MaxLead + 1, LeftNotIncluded, 0},
-		"but not when there are too many":    {reach(func(r *SiteReach) { r.Leads = MaxLeads }), "news", 1, 1, LeftNotIncluded, 0},
+		"but not when there are too many":    {reach(func(r *SiteReach) { r.Leads = 5 }), "news", 1, 1, LeftNotIncluded, 0},
+		"one less is not too many":           {reach(func(r *SiteReach) { r.Leads = 4 }), "news", 1, 1, "", 1},
 		"but not by a sitemap":               {reach(func(r *SiteReach) { r.Scope.Follow = false }), "news", 1, 1, LeftNotIncluded, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -7,6 +7,7 @@ type SiteReach struct {
 	Pages    int64 // the site's pages, including Refused
 	Refused  int64 // pages excluded by the scope
 	Leads    int64 // refused pages that are still read for their links
+	MaxLeads int64 // maximum of Leads
 	patterns *Patterns
 }
 
@@ -29,7 +30,7 @@ func (r *SiteReach) Judge(l Link, lead int) (why string, _ int) {
 		return LeftTooDeep, 0
 	case why == "":
 		return "", 0
-	case !r.Scope.Follow, lead > MaxLead, l.Depth == deepest, r.Leads >= MaxLeads:
+	case !r.Scope.Follow, lead > MaxLead, l.Depth == deepest, r.Leads >= r.MaxLeads:
 		return why, 0
 	default:
 		return "", lead

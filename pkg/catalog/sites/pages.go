@@ -62,7 +62,7 @@ func acceptsPages(r *record.Record, from record.Record, ev domain.Event) bool {
 }
 
 func (c *Sites) siteReach(ctx context.Context, t *db.Tx, site record.Record) (r domain.SiteReach, err error) {
-	r = domain.SiteReach{Scope: site.Config.Scope(site.FollowLinks), Limit: c.pageLimit(site), Pages: site.Pages}
+	r = domain.SiteReach{Scope: site.Config.Scope(site.FollowLinks), Limit: c.pageLimit(site), Pages: site.Pages, MaxLeads: int64(c.maxLeads)}
 	r.Refused, r.Leads, err = countExcluded(ctx, t, site.ID)
 	return r, err
 }

@@ -16,11 +16,14 @@ import (
 type Sites struct {
 	db       *db.DB
 	maxPages int
+	maxLeads int
 }
 
 // New returns a site store that uses the given database. A site has at most maxPages pages, even if its own limit is
-// higher.
-func New(d *db.DB, maxPages int) *Sites { return &Sites{db: d, maxPages: maxPages} }
+// higher. At most maxLeads further pages are read only for their links.
+func New(d *db.DB, maxPages, maxLeads int) *Sites {
+	return &Sites{db: d, maxPages: maxPages, maxLeads: maxLeads}
+}
 
 // SiteWake returns a channel that receives a value after opening and after each commit in this process that queues work
 // on a site. It does not announce other processes' work, so callers must also poll.

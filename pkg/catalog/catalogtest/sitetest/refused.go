@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/catalog/catalogtest/world"
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -20,6 +21,11 @@ func fan(folder string, n int) (world.Pages, []string) {
 }
 
 func testRefused(t *testing.T, open world.Open) {
+	const maxLeads = 60
+	openLimited := func(t testing.TB, o catalog.Options) *catalog.Catalog {
+		o.MaxLeadsPerSite = maxLeads
+		return open(t, o)
+	}
 	list := func(s ...string) *[]string { return &s }
 	warning := func(limit int) []string {
 		return []string{fmt.Sprintf("The site has more pages than its limit of %d; the rest were skipped.", limit)}
@@ -76,11 +82,23 @@ func testRefused(t *testing.T, open world.Open) {
 		world.Equal(t, []int{0, 1, 2, 3}, leads(w, site, all[:4]))
 		world.Equal(t, all[6:], searchable(w, site, p))
 	})
-	world.RunLong(t, open, "a narrower include has no more pages read for their links than a site may have", func(t *testing.T, w *world.World) {
-		p, urls := fan("old", domain.MaxLeads+50)
+	world.RunLong(t, open, "a site has up to 1,000 pages read for their links, and counts the rest", func(t *testing.T, w *world.World) {
+		_, urls := fan("old", domain.MaxLeads+50)
+		site := w.CreateSite(domain.DatasourceConfig{Include: []string{"/docs/**"}})
+		for group := range slices.Chunk(urls, domain.MaxLinksPerEvent) {
+			w.ApplyEvent(site, domain.EventDiscovered, world.Links(group...), func(ev *domain.Event) { ev.Follow = true })
+		}
+		got := w.Get(site.ID)
+		world.Equal(t, domain.MaxLeads, int(got.Progress.Total))
+		world.Equal(t, map[string]int{domain.LeftNotIncluded: 50}, got.Crawl.LeftOut)
+		world.Equal(t, 1, w.PageAt(site, urls[domain.MaxLeads-1]).Config.Lead)
+		w.IsGone(domain.ChildID(site.ID, urls[domain.MaxLeads]))
+	})
+	world.Run(t, openLimited, "a narrower include has no more pages read for their links than a site may have", func(t *testing.T, w *world.World) {
+		p, urls := fan("old", maxLeads+50)
 		hubs, docs := fan("docs", 7)
 		for i, u := range docs {
-			hubs[u] = world.Answer{Content: u, Same: true, Links: urls[min(i*200, len(urls)):min((i+1)*200, len(urls))]}
+			hubs[u] = world.Answer{Content: u, Same: true, Links: urls[min(i*16, len(urls)):min((i+1)*16, len(urls))]}
 			p[u] = hubs[u]
 		}
 		p[root] = world.Answer{Content: "r", Same: true, Links: docs}
@@ -96,16 +114,16 @@ func testRefused(t *testing.T, open world.Open) {
 			}
 			return leads
 		}
-		world.Equal(t, domain.MaxLeads, count())
+		world.Equal(t, maxLeads, count())
 		crawlAgain(w, site, partial, root)
 		w.RunWorkers(p)
-		world.Equal(t, domain.MaxLeads, count())
+		world.Equal(t, maxLeads, count())
 		world.Equal(t, docs, searchable(w, site, p))
 		world.Equal(t, int64(50), w.ProgressOf(site.ID).Removed)
 	})
-	world.RunLong(t, open, "a narrower include has those pages read for their links that were found first", func(t *testing.T, w *world.World) {
-		p, near := fan("near", domain.MaxLeads-100)
-		more, far := fan("far", domain.MaxLinksPerEvent)
+	world.Run(t, openLimited, "a narrower include has those pages read for their links that were found first", func(t *testing.T, w *world.World) {
+		p, near := fan("near", maxLeads-10)
+		more, far := fan("far", 40)
 		hubs, docs := fan("docs", 61) // more than one batch
 		for u, a := range more {
 			p[u] = a
@@ -132,7 +150,7 @@ func testRefused(t *testing.T, open world.Open) {
 				}
 			}
 		}
-		world.Equal(t, map[string]int{"near": len(near), "far": domain.MaxLeads - len(near)}, count)
+		world.Equal(t, map[string]int{"near": len(near), "far": maxLeads - len(near)}, count)
 	})
 	world.Run(t, open, "a page that is gone does not come back by a link that is no more", func(t *testing.T, w *world.World) {
 		p, all := linked("/a", "/b")

@@ -23,11 +23,16 @@ type Answer struct {
 	Hash      string // hash of the text; "" if unknown
 }
 
+// Number of jobs from which RunWorkers applies their events in batches of this size instead of one at a time. The
+// applier's batches have at most as many events.
+const eventBatch = 64
+
 // RunWorkers publishes and runs jobs until none are left. It returns the number of page fetches and ingest jobs.
 func (w *World) RunWorkers(p Pages) (fetches, ingests int) {
 	w.T.Helper()
 	for range 200 {
 		jobs := w.PublishAll()
+		w.batched = len(jobs) >= eventBatch
 		for _, j := range jobs {
 			switch {
 			case j.Kind == domain.JobIngest:
@@ -38,6 +43,8 @@ func (w *World) RunWorkers(p Pages) (fetches, ingests int) {
 				w.Crawl(j, p)
 			}
 		}
+		w.applyBatch()
+		w.batched = false
 		if w.WorkOnSites() == 0 && len(jobs) == 0 {
 			return fetches, ingests
 		}
@@ -143,5 +150,20 @@ func (w *World) End(j domain.Job, typ domain.EventType, change ...func(*domain.E
 	for _, f := range change {
 		f(&ev)
 	}
-	Must(w.Apply(w.Ctx, ev))(w.T)
+	if !w.batched {
+		Must(w.Apply(w.Ctx, ev))(w.T)
+		return
+	}
+	if w.events = append(w.events, ev); len(w.events) == eventBatch {
+		w.applyBatch()
+	}
+}
+
+// applyBatch applies the collected events in one transaction.
+func (w *World) applyBatch() {
+	w.T.Helper()
+	if len(w.events) > 0 {
+		Must(w.ApplyAll(w.Ctx, w.events))(w.T)
+		w.events = nil
+	}
 }

@@ -95,6 +95,8 @@ type World struct {
 	Seq       uint64          // last sequence number in the simulated job stream
 	siteCount atomic.Int64    // number of sites created
 	known     map[string]bool // ids of the jobs in the stream, which drops duplicates
+	batched   bool            // whether End collects events instead of applying them
+	events    []domain.Event  // events to apply in one transaction
 }
 
 // Run runs a subtest in its own world, in parallel with other subtests.
