@@ -234,9 +234,11 @@ func recordPublished(ctx context.Context, t *db.Tx, j domain.Job) error {
 	now, generation := t.Stamp(), db.Unsigned(j.Generation)
 	for _, w := range []db.Write{
 		{Text: `UPDATE datasources SET place = 2, touched_at = ?, updated_at = ?,
-			status = CASE WHEN status = 'unsynched' THEN 'pending' ELSE status END WHERE id = ? AND job_id = ?
+			status = CASE WHEN status = 'unsynched' THEN 'pending' ELSE status END,
+			seen_generation = CASE WHEN seen_generation < ? THEN ? ELSE seen_generation END WHERE id = ? AND job_id = ?
 			AND EXISTS (SELECT 1 FROM outbox WHERE outbox.datasource_id = datasources.id AND outbox.job_id = datasources.job_id)`,
-			Args: []any{now, now, j.DatasourceID, j.ID}},
+			Args: []any{now, now, generation, generation, j.DatasourceID, j.ID}},
+		// It finds a row only if the statement before did not: one write per job, not two.
 		{Text: `UPDATE datasources SET seen_generation = ? WHERE id = ? AND seen_generation < ?`,
 			Args: []any{generation, j.DatasourceID, generation}},
 		{Text: `DELETE FROM outbox WHERE datasource_id = ? AND job_id = ?`, Args: []any{j.DatasourceID, j.ID}},
