@@ -43,6 +43,9 @@ type Options struct {
 	// MaxLeadsPerSite limits the number of pages per web site that are read only for their links. 0 means
 	// domain.MaxLeads.
 	MaxLeadsPerSite int
+	// SiteBatch is the number of pages per transaction when a change concerns many of a site's pages. 0 means
+	// DefaultSiteBatch.
+	SiteBatch int
 	// CacheBytes limits the query cache, which is used only if no other process shares the database. 0 means
 	// DefaultCacheBytes.
 	CacheBytes int64
@@ -55,6 +58,9 @@ const DefaultCacheBytes = 16 << 20
 
 // DefaultMaxPagesPerSite is the default of Options.MaxPagesPerSite.
 const DefaultMaxPagesPerSite = 10_000
+
+// DefaultSiteBatch is the default of Options.SiteBatch.
+const DefaultSiteBatch = 200
 
 // Catalog stores metadata. It combines several stores that share one database. All methods are safe for concurrent use.
 type Catalog struct {
@@ -78,7 +84,11 @@ func Open(ctx context.Context, o Options) (*Catalog, error) {
 		return nil, err
 	}
 	a := accounts.New(d, o.Limits)
-	s := sites.New(d, cmp.Or(max(o.MaxPagesPerSite, 0), DefaultMaxPagesPerSite), cmp.Or(max(o.MaxLeadsPerSite, 0), domain.MaxLeads))
+	s := sites.New(d, sites.Limits{
+		Pages: cmp.Or(max(o.MaxPagesPerSite, 0), DefaultMaxPagesPerSite),
+		Leads: cmp.Or(max(o.MaxLeadsPerSite, 0), domain.MaxLeads),
+		Batch: cmp.Or(max(o.SiteBatch, 0), DefaultSiteBatch),
+	})
 	p := pipeline.New(d, s)
 	r := resources.New(d, cache, a, s)
 	return &Catalog{

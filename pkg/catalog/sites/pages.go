@@ -62,7 +62,7 @@ func acceptsPages(r *record.Record, from record.Record, ev domain.Event) bool {
 }
 
 func (c *Sites) siteReach(ctx context.Context, t *db.Tx, site record.Record) (r domain.SiteReach, err error) {
-	r = domain.SiteReach{Scope: site.Config.Scope(site.FollowLinks), Limit: c.pageLimit(site), Pages: site.Pages, MaxLeads: int64(c.maxLeads)}
+	r = domain.SiteReach{Scope: site.Config.Scope(site.FollowLinks), Limit: c.pageLimit(site), Pages: site.Pages, MaxLeads: int64(c.limits.Leads)}
 	r.Refused, r.Leads, err = countExcluded(ctx, t, site.ID)
 	return r, err
 }
@@ -248,10 +248,10 @@ func addPage(ctx context.Context, t *db.Tx, site record.Record, link foundLink, 
 
 // pageLimit returns the site's page limit: its own setting if that is lower than the service's limit.
 func (c *Sites) pageLimit(site record.Record) int {
-	if n := site.Config.MaxPages; n > 0 && n < c.maxPages {
+	if n := site.Config.MaxPages; n > 0 && n < c.limits.Pages {
 		return n
 	}
-	return c.maxPages
+	return c.limits.Pages
 }
 
 func pagesByID(ctx context.Context, t *db.Tx, siteID string, links []foundLink) (map[string]record.Record, error) {

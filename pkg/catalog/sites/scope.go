@@ -14,12 +14,11 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-const (
-	// Pages per transaction when changed settings are applied to them.
-	scopeBatch = 50
-	// Addresses per transaction when stored links are evaluated. Only a single page with more addresses exceeds it.
-	linkBatch = 2_000
-)
+// Addresses per transaction when stored links are evaluated. Only a single page with more addresses exceeds it.
+const linkBatch = 2_000
+
+// scopeBatch is the number of pages per transaction when changed settings are applied to them.
+func (w *siteWork) scopeBatch() int { return max(w.c.limits.Batch/4, 1) }
 
 // foundLink is an address found on a page or in a sitemap.
 type foundLink struct {
@@ -118,14 +117,14 @@ func (w *siteWork) batch(ctx context.Context) ([]record.Record, error) {
 		condition, args = `group_id = ? AND id = ?`, []any{w.site.ID, w.task.pageID}
 	}
 	pages, err := db.Collect(ctx, w.t, record.Scan, `SELECT `+record.Columns+` FROM datasources WHERE `+condition+` LIMIT ?`+w.t.Lock,
-		append(args, scopeBatch)...)
+		append(args, w.scopeBatch())...)
 	if err != nil {
 		return nil, fmt.Errorf("reading pages: %w", err)
 	}
 	if len(pages) > 0 && w.task.pageID == "" {
 		w.after = walkPosition(pages[len(pages)-1])
 	}
-	w.more = len(pages) == scopeBatch
+	w.more = len(pages) == w.scopeBatch()
 	return pages, nil
 }
 
@@ -218,7 +217,7 @@ func (w *siteWork) dropExcess(ctx context.Context) error {
 		return nil
 	}
 	left, err := db.Collect(ctx, w.t, record.Scan, `SELECT `+record.Columns+` FROM datasources WHERE group_id = ? AND group_id <> '' AND lead = 0
-		ORDER BY created_at DESC, id DESC LIMIT ?`+w.t.Lock, w.site.ID, min(over, siteBatch))
+		ORDER BY created_at DESC, id DESC LIMIT ?`+w.t.Lock, w.site.ID, min(over, int64(w.c.limits.Batch)))
 	if err != nil {
 		return fmt.Errorf("looking for pages beyond the limit: %w", err)
 	}
@@ -235,7 +234,7 @@ func (w *siteWork) dropExcess(ctx context.Context) error {
 			return err
 		}
 	}
-	w.more = over > siteBatch
+	w.more = over > int64(w.c.limits.Batch)
 	return nil
 }
 

@@ -14,16 +14,19 @@ import (
 
 // Sites stores sites and their pages. All methods are safe for concurrent use.
 type Sites struct {
-	db       *db.DB
-	maxPages int
-	maxLeads int
+	db     *db.DB
+	limits Limits
 }
 
-// New returns a site store that uses the given database. A site has at most maxPages pages, even if its own limit is
-// higher. At most maxLeads further pages are read only for their links.
-func New(d *db.DB, maxPages, maxLeads int) *Sites {
-	return &Sites{db: d, maxPages: maxPages, maxLeads: maxLeads}
+// Limits configure a site store. All must be positive.
+type Limits struct {
+	Pages int // pages per site, even if the site's own limit is higher
+	Leads int // further pages per site that are read only for their links
+	Batch int // pages per transaction, when work on a site's pages is done in batches
 }
+
+// New returns a site store that uses the given database.
+func New(d *db.DB, l Limits) *Sites { return &Sites{db: d, limits: l} }
 
 // SiteWake returns a channel that receives a value after opening and after each commit in this process that queues work
 // on a site. It does not announce other processes' work, so callers must also poll.

@@ -38,9 +38,6 @@ func changeOf(kind workKind) domain.PageChange {
 	return domain.PageSame
 }
 
-// Maximum number of pages per transaction.
-const siteBatch = 200
-
 // siteTask is work on a site's pages. The site is not final until it is done.
 type siteTask struct {
 	siteID string
@@ -171,11 +168,11 @@ func (w *siteWork) finish(ctx context.Context) error {
 // pages reads the site's next pages that match the SQL condition and records whether there may be more.
 func (w *siteWork) pages(ctx context.Context, condition string, args ...any) ([]record.Record, error) {
 	pages, err := db.Collect(ctx, w.t, record.Scan, `SELECT `+record.Columns+` FROM datasources WHERE `+condition+` LIMIT ?`+w.t.Lock,
-		append(args, siteBatch)...)
+		append(args, w.c.limits.Batch)...)
 	if err != nil {
 		return nil, fmt.Errorf("reading pages: %w", err)
 	}
-	w.more = w.more || len(pages) == siteBatch
+	w.more = w.more || len(pages) == w.c.limits.Batch
 	return pages, nil
 }
 

@@ -15,10 +15,22 @@ import (
 
 const pageC = "https://pumps.example/c"
 
-// twoBatches returns a site that takes more than two batches to process.
-func twoBatches() (p world.Pages, urls []string) {
+// smallBatch is the batch size of most tests of batches. Those of stopping a crawl use the default.
+const smallBatch = 20
+
+// inSmallBatches makes the catalog work on smallBatch pages of a site at a time, and apply settings to a quarter of
+// that.
+func inSmallBatches(open world.Open) world.Open {
+	return func(t testing.TB, o catalog.Options) *catalog.Catalog {
+		o.SiteBatch = smallBatch
+		return open(t, o)
+	}
+}
+
+// twoBatches returns a site that takes more than two batches of this size to process.
+func twoBatches(size int) (p world.Pages, urls []string) {
 	p = world.Pages{}
-	for i := range 450 {
+	for i := range 2*size + size/4 {
 		url := fmt.Sprintf("https://pumps.example/many/%03d", i)
 		p[url], urls = world.Answer{Content: url, Same: true}, append(urls, url)
 	}
@@ -43,10 +55,10 @@ func discover(w *world.World, site domain.Datasource, urls []string) {
 }
 
 func testRecrawls(t *testing.T, open world.Open) {
-	world.RunLong(t, open, "pages that a complete sitemap does not list any more leave the datastore, in batches, before the site settles", func(t *testing.T, w *world.World) {
-		p, urls := twoBatches()
+	world.Run(t, inSmallBatches(open), "pages that a complete sitemap does not list any more leave the datastore, in batches, before the site settles", func(t *testing.T, w *world.World) {
+		p, urls := twoBatches(smallBatch)
 		site := listed(w, p, urls)
-		site = crawlAgain(w, site, complete, urls[:10]...)
+		site = crawlAgain(w, site, complete, urls[0])
 		world.Equal(t, domain.RestRemoved, w.Get(site.ID).Crawl.MissingPages)
 		for _, j := range w.PublishAll() {
 			w.End(j, domain.EventUnchanged)
@@ -55,7 +67,7 @@ func testRecrawls(t *testing.T, open world.Open) {
 		world.Equal(t, 3, w.WorkOnSites())
 		got := w.Get(site.ID)
 		world.Equal(t, domain.StatusSynched, got.Status)
-		world.Equal(t, domain.SiteProgress{Discovered: 10, Unchanged: 10, Removed: 440}, w.ProgressOf(site.ID))
+		world.Equal(t, domain.SiteProgress{Discovered: 1, Unchanged: 1, Removed: 44}, w.ProgressOf(site.ID))
 		world.Equal(t, 0, w.WorkOnSites())
 		swept := map[string]bool{}
 		for _, s := range w.AllSweeps() {
@@ -89,8 +101,8 @@ func testRecrawls(t *testing.T, open world.Open) {
 		world.Equal(t, domain.SiteProgress{Discovered: 3, Unchanged: 3}, w.ProgressOf(site.ID))
 		world.Equal(t, domain.StatusSynched, w.Get(site.ID).Status)
 	})
-	world.RunLong(t, open, "what an older crawl was to remove is not removed once a newer one has begun", func(t *testing.T, w *world.World) {
-		p, urls := twoBatches()
+	world.Run(t, inSmallBatches(open), "what an older crawl was to remove is not removed once a newer one has begun", func(t *testing.T, w *world.World) {
+		p, urls := twoBatches(smallBatch)
 		site := listed(w, p, urls)
 		crawlAgain(w, site, complete, urls[0])
 		for _, j := range w.PublishAll() {
@@ -205,7 +217,7 @@ func testRecrawls(t *testing.T, open world.Open) {
 
 func testStops(t *testing.T, open world.Open) {
 	world.Run(t, open, "stopping a crawl withdraws waiting pages from outbox and stream, indexes fetched pages, and settles the site", func(t *testing.T, w *world.World) {
-		p, urls := twoBatches()
+		p, urls := twoBatches(catalog.DefaultSiteBatch)
 		site := listed(w, p, urls[:3])
 		site = w.FetchAgain(site)
 		discovery := w.PublishAll()[0]
@@ -308,7 +320,7 @@ func testStops(t *testing.T, open world.Open) {
 				return now()
 			}
 		})
-		_, urls := twoBatches()
+		_, urls := twoBatches(catalog.DefaultSiteBatch)
 		site := w.CreateSite(domain.DatasourceConfig{})
 		discover(w, site, urls[:1])
 		running := w.PublishAll()

@@ -24,7 +24,7 @@ func testRefused(t *testing.T, open world.Open) {
 	const maxLeads = 60
 	openLimited := func(t testing.TB, o catalog.Options) *catalog.Catalog {
 		o.MaxLeadsPerSite = maxLeads
-		return open(t, o)
+		return inSmallBatches(open)(t, o)
 	}
 	list := func(s ...string) *[]string { return &s }
 	warning := func(limit int) []string {
@@ -124,7 +124,7 @@ func testRefused(t *testing.T, open world.Open) {
 	world.Run(t, openLimited, "a narrower include has those pages read for their links that were found first", func(t *testing.T, w *world.World) {
 		p, near := fan("near", maxLeads-10)
 		more, far := fan("far", 40)
-		hubs, docs := fan("docs", 61) // more than one batch
+		hubs, docs := fan("docs", 11) // more than two batches
 		for u, a := range more {
 			p[u] = a
 		}
