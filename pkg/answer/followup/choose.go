@@ -23,8 +23,8 @@ type Question struct {
 	rewritten bool // whether a model wrote InContext
 }
 
-// New returns a question with its search queries. If a question refers to earlier messages, it also gets a query in
-// context. So does a short question without names, because it may be about the previous question's subject.
+// New returns a question with its search queries. It gets a query in context if it refers to earlier messages, or if it
+// is short and contains no names, because it may then be about the previous question's subject.
 func New(asked string, history []chat.Turn) Question {
 	q := Question{Alone: language.WithoutClientText(asked), history: history}
 	previous := previousQuestion(history)
@@ -65,9 +65,8 @@ func (q Question) HasTopic() bool {
 	return !hasNoTopic(language.Words(q.Alone), language.Detect(q.Alone))
 }
 
-// Parts returns the value of retrieve.Request.Parts for the query InContext. If the question has only one part and
-// words from an earlier question were added to it, Parts returns an empty list, so that the search does not split the
-// query. Otherwise it returns nil.
+// Parts returns the retrieve.Request.Parts for InContext. It is empty, so that the search doesn't split the query, if
+// the question has a single part and words from an earlier question were added. Otherwise, it is nil.
 func (q Question) Parts() []string {
 	if q.rewritten || question.Parts(q.Alone) != nil {
 		return nil
@@ -75,8 +74,8 @@ func (q Question) Parts() []string {
 	return []string{}
 }
 
-// Thresholds for choosing between the search results for the question alone and in context. A fragment's coverage of a
-// text is the share of the text's content words, by weight, that it contains.
+// Thresholds for choosing between the results for the question alone and in context. A fragment's coverage of a text is
+// the weighted share of the text's content words that it contains.
 const (
 	sameFragment = 0.5  // minimum coverage of the earlier subject by a fragment about it
 	tolerance    = 0.15 // how much less of the question the result in context may cover
@@ -85,16 +84,16 @@ const (
 	fewer        = 0.5  // in context, a coverage of at most this fraction of the other's is too little
 )
 
-// PrefersContext chooses between the search results for the question alone (`alone`) and in context. It reports whether
-// inContext fits the question better.
+// PrefersContext reports whether the search results in context fit the question better than those for the question
+// alone.
 //
 // If the question lacks a subject ("how much does it weigh?", "and in winter?"), inContext fits better unless only
-// `alone` covers the question's content words. If the question may have a subject of its own ("and what does JIT
-// mean?"), inContext fits better in two cases:
+// alone covers the question's content words. If the question may have a subject of its own ("and what does JIT mean?"),
+// inContext fits better in two cases:
 //
 //   - One of its fragments is about the earlier subject and covers the question's content words about as well as
-//     `alone`'s best fragment does.
-//   - The question refers back or was rewritten, and `alone` does not cover its content words.
+//     alone's best fragment does.
+//   - The question refers back or was rewritten, and alone does not cover its content words.
 func (q Question) PrefersContext(alone, inContext retrieve.Result) bool {
 	a, c := coverage.Read(alone), coverage.Read(inContext)
 	words := c.Words(q.Alone, refersOrContinues)
@@ -116,13 +115,13 @@ func (q Question) PrefersContext(alone, inContext retrieve.Result) bool {
 	return joint > 0 && joint >= inAlone-tolerance || (q.refers || q.rewritten) && inAlone < uncovered
 }
 
-// lacksSubject reports whether the question contains a word that refers to an earlier message, asks "how many" without
-// a noun, or continues an earlier question without a question word.
+// lacksSubject reports whether the question refers to an earlier message, asks "how many" without a noun, or continues
+// an earlier question without a question word.
 func (q Question) lacksSubject() bool {
 	return hasReference(q.Alone) || countsWithoutNoun(language.Words(q.Alone)) || q.refers && !question.HasInterrogative(q.Alone)
 }
 
-// refersOrContinues reports whether a word refers to earlier messages or continues them.
+// refersOrContinues reports whether a word refers to or continues earlier messages.
 func refersOrContinues(word string) bool {
 	return referenceWords[word] != nil || continuationWords[word] != nil
 }

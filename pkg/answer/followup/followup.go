@@ -1,6 +1,6 @@
-// Package followup determines two search queries for a question in a conversation: the question alone, and the question
-// in context. The query in context is either written by a model, or consists of the question and words from earlier
-// questions. The package also decides which of the two search results to use. Package answer uses it.
+// Package followup determines two search queries for a question in a conversation: one for the question alone, and one
+// for the question in context. The second is written by a model or adds words from earlier questions. The package also
+// decides which search result to use. Package answer uses it.
 package followup
 
 import (
@@ -26,12 +26,12 @@ const (
 // Maximum number of earlier questions to search for a follow-up's topic.
 const maxLinks = 5
 
-// searchQuery returns a search query combining the earlier questions' topic with the question. Without the topic, a
-// search for a short question that refers back ("and how does it close?") rarely finds the right passage.
+// searchQuery adds the earlier questions' topic to the question. Without it, a search for a short question that refers
+// back ("and how does it close?") rarely finds the right passage.
 func searchQuery(question string, history []chat.Turn) string {
 	topic := topicOf(history, question)
-	// Count the characters after normalisation, because Retrieve applies its limit to the normalised query. The
-	// question has been checked against the limit, but the topic has not.
+	// Count characters after normalisation, as Retrieve does for its limit. Only the question has been checked against
+	// that limit so far.
 	budget := retrieve.MaxQueryCharacters - max(utf8.RuneCountInString(question), analysis.NormalLength(question, retrieve.MaxQueryCharacters)) - 1
 	if runes := []rune(topic); len(runes) > budget {
 		topic = string(runes[:max(budget, 0)])
@@ -40,9 +40,8 @@ func searchQuery(question string, history []chat.Turn) string {
 	return strings.TrimSpace(topic + " " + question)
 }
 
-// topicOf returns a follow-up question's topic. It goes back to the last question that stands alone or contains a name,
-// and uses as much of it as still applies (see contextOf). It adds the questions asked since then that do not refer
-// back.
+// topicOf returns a follow-up question's topic: whatever still applies (see contextOf) of the last question that stands
+// alone or contains a name, and any later questions that don't refer back.
 func topicOf(history []chat.Turn, question string) string {
 	topic, links := "", 0
 	for _, t := range slices.Backward(history) {
@@ -61,9 +60,9 @@ func topicOf(history []chat.Turn, question string) string {
 	return strings.TrimSpace(topic)
 }
 
-// contextOf returns as much of an earlier question as applies to a follow-up. A new name in the follow-up replaces the
-// earlier question's names, so contextOf returns that question without them. A pronoun stands for the names, so
-// contextOf returns only these. Otherwise it returns the whole earlier question.
+// contextOf returns the part of an earlier question that applies to a follow-up: without its names if the follow-up
+// contains a new name, which replaces them; only its names if the follow-up contains a pronoun, which stands for them;
+// and otherwise all of it.
 func contextOf(previous, question string) string {
 	old := language.Names(previous)
 	switch {
@@ -92,8 +91,8 @@ func hasReference(question string) bool {
 	return slices.ContainsFunc(unspacedReferences, func(p string) bool { return strings.Contains(question, p) })
 }
 
-// refersBack reports whether a question is short and either refers to earlier messages or continues them. `previous` is
-// the previous question's language. It helps because the language of a few words is often unclear.
+// refersBack reports whether a question is short and refers to or continues earlier messages. previous is the previous
+// question's language, which helps because the language of a few words is often unclear.
 func refersBack(question string, previous analysis.Language) bool {
 	words := language.Words(question)
 	if len(words) == 0 || len(words) > followUpWords {
@@ -120,12 +119,12 @@ func refersBack(question string, previous analysis.Language) bool {
 	return false
 }
 
-// Maximum number of topic words in a question that begins with "and" and continues the previous question. If it has
+// A question that begins with "and" continues the previous question only if it has at most this many topic words. With
 // more, it has its own subject: "And what does trace-based compilation mean?"
 const borrowingTopics = 2
 
-// countTopicWords returns the number of words that are not question words, framing words, or function words in the
-// given languages.
+// countTopicWords counts the words that are neither question words nor framing words nor function words in these
+// languages.
 func countTopicWords(words []string, langs ...analysis.Language) int {
 	n := 0
 	for _, w := range words {
@@ -136,8 +135,7 @@ func countTopicWords(words []string, langs ...analysis.Language) int {
 	return n
 }
 
-// countsWithoutNoun reports whether a question asks "how many" without a noun: a verb follows directly, as in "how many
-// are in stock".
+// countsWithoutNoun reports whether "how many" is directly followed by a verb, as in "how many are in stock".
 func countsWithoutNoun(words []string) bool {
 	for i := range words[:max(len(words)-1, 0)] {
 		if verbs, ok := verbsAfterCount[words[i]]; ok && verbs[words[i+1]] {
@@ -154,7 +152,7 @@ func hasNoTopic(words []string, lang analysis.Language) bool {
 	})
 }
 
-// verbsAfterCount maps each word for "how many" to the verbs that directly follow it if there is no noun.
+// verbsAfterCount maps each word for "how many" to verbs that can follow it directly.
 var verbsAfterCount = func() map[string]map[string]bool {
 	out := make(map[string]map[string]bool)
 	for counts, verbs := range map[string]string{
@@ -172,8 +170,8 @@ var verbsAfterCount = func() map[string]map[string]bool {
 	return out
 }()
 
-// isReference reports whether a word in a question refers to earlier messages. "That" in "the stadium that the teams
-// played in" and "there" in "is there a vaccine" do not.
+// isReference reports whether a word refers to earlier messages, unlike "that" in "the stadium that the teams played
+// in" or "there" in "is there a vaccine".
 func isReference(words []string, i int, lang analysis.Language) bool {
 	switch w := words[i]; {
 	case !includesLanguage(referenceWords[w], lang):
@@ -189,23 +187,23 @@ func isReference(words []string, i int, lang analysis.Language) bool {
 	}
 }
 
-// A French question often repeats its subject as a pronoun, as in "un hôtelier peut-il". After a noun with an article,
-// such a pronoun does not refer to an earlier message.
+// French questions often repeat their subject as a pronoun, as in "un hôtelier peut-il". Such a pronoun, after a noun
+// with an article, does not refer to an earlier message.
 var (
 	frenchSubjects = wordset.Of(`il elle ils elles`)
 	frenchArticles = wordset.Of(`le la les l un une des du mon ma mes notre nos votre vos`)
 )
 
-// existenceVerbs are verbs that, together with "there", say that something exists: "there is".
+// existenceVerbs say, together with "there", that something exists: "there is".
 var existenceVerbs = wordset.Of(`is are was were be been will isn aren`)
 
-// includesLanguage reports whether langs contains lang. An unknown lang counts as included, unless langs is empty.
+// includesLanguage reports whether langs contains lang. An unknown lang is in every non-empty list.
 func includesLanguage(langs []analysis.Language, lang analysis.Language) bool {
 	return len(langs) > 0 && (lang == analysis.Unknown || slices.Contains(langs, lang))
 }
 
-// referenceWords refer to earlier messages, by language. A word may have another meaning in another language: "il" is
-// not a pronoun in Italian.
+// referenceWords refer to earlier messages, by language. They may mean something else in other languages: "il" is not a
+// pronoun in Italian.
 var referenceWords = byWord(map[analysis.Language]string{
 	"en": `it its they them their theirs this that these those he him his she hers her there then`,
 	"de": `es er sie ihn ihm ihr ihnen dies diese dieser dieses jene jener dort davon dafür damit dabei daran daraus`,

@@ -47,7 +47,7 @@ func TestSearchQuery(t *testing.T) {
 	}
 }
 
-// bySyntax returns the query for a question, based on its syntax alone.
+// bySyntax returns the query chosen from a question's syntax alone.
 func bySyntax(question string, history []chat.Turn) string {
 	if q := New(question, history); q.refers {
 		return q.InContext

@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-// Text that chat clients add to a question.
+// Text that chat clients add to questions.
 var (
 	// userQuery matches a question in Open WebUI's template.
 	userQuery = regexp.MustCompile(`(?is)<user_query>(.*)</user_query>`)
 
-	// statedDate matches a line with the current date or time.
+	// statedDate matches a line that states the current date or time.
 	statedDate = regexp.MustCompile(`(?im)^[ \t]*(?:(?:the )?current (?:date|time|datetime|date and time|date/time|date & time)(?: is)?|today(?:'s date)?(?: is)?|now|` +
 		`aktuelles datum|heute(?: ist)?|heutiges datum|date (?:actuelle|du jour)|fecha actual|data (?:attuale|odierna|atual|de hoje)|huidige datum|текущая дата)[ :][^\n?]*\d[^\n?]*(?:\n|$)`)
 
-	// answerLanguage matches an instruction at the end of a question that names the answer's language.
+	// answerLanguage matches a final instruction to answer in a given language.
 	answerLanguage = regexp.MustCompile(`(?i)(?:^|[\n.?!]\s*)\(?(?:please |bitte |por fav[o]r,? )?` +
 		`(?:(?:reply|answer|respond|write)(?: only| always)? in|(?:antworte|antworten sie)(?: bitte)? (?:auf|in)|(?:réponds|répondez|répondre) en|(?:responde|responda|contesta|conteste) (?:en|em)|` +
 		`(?:rispondi|rispondere) in|antwoord in(?: het)?|(?:отвечай|отвечайте|ответь|ответьте) (?:по-|на ))\s*\pL+(?: (?:only|language|языке|please|bitte))?\s*[.!]?\)?\s*$`)
 )
 
-// WithoutClientText returns a question without the text chat clients add: the current date, the answer's language, and
-// Open WebUI's template. If a message consists only of such text, it is returned unchanged.
+// WithoutClientText removes what chat clients add to a question: the current date, the answer's language, and Open
+// WebUI's template. A message that consists only of such text is returned unchanged.
 func WithoutClientText(question string) string {
 	out := question
 	if m := userQuery.FindStringSubmatch(out); m != nil {

@@ -1,5 +1,5 @@
-// Package language detects a question's language, names and codes, splits it into words, and holds the phrases that the
-// service itself writes into answers. Packages followup, extractive and answer use it.
+// Package language detects a question's language, names and codes, splits it into words, and contains the phrases that
+// the service writes into answers. Packages followup, extractive and answer use it.
 package language
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Phrases are the texts that the service itself writes into answers.
+// Phrases are the texts that the service writes into answers by itself.
 type Phrases struct {
 	Quotes   string // introduces quotations
 	NoAnswer string // says that the documents have no answer
@@ -23,7 +23,7 @@ type Phrases struct {
 	Unanswered string // introduces the part of a question that the documents do not answer
 }
 
-// phrasebook holds the phrases by language. For all other languages, English is used.
+// phrasebook holds the phrases by language. Other languages use English.
 var phrasebook = map[analysis.Language]Phrases{
 	"en": {"In the words of the documents:", "The documents do not answer this question.", "This agent has no documents yet.", "“", "”", "The documents do not answer:"},
 	"de": {"Im Wortlaut der Dokumente:", "Die Dokumente beantworten diese Frage nicht.", "Dieser Agent hat noch keine Dokumente.", "„", "“", "Die Dokumente beantworten nicht:"},
@@ -38,8 +38,8 @@ var phrasebook = map[analysis.Language]Phrases{
 	"ko": {"문서의 원문은 다음과 같습니다:", "문서에서 이 질문의 답을 찾을 수 없습니다.", "이 에이전트에는 아직 문서가 없습니다.", "“", "”", "문서에 답이 없는 부분:"},
 }
 
-// IsPhrase reports whether a sentence in an answer is one of the service's own texts, or begins with the text that
-// introduces an unanswered part of a question.
+// IsPhrase reports whether a sentence was written by the service itself, including one that introduces an unanswered
+// part of a question.
 func IsPhrase(sentence string) bool {
 	sentence = strings.TrimSpace(sentence)
 	for _, p := range phrasebook {
@@ -50,7 +50,7 @@ func IsPhrase(sentence string) bool {
 	return false
 }
 
-// functionWords are used to detect the language of a question too short for analysis.Detect.
+// functionWords show the language of questions that are too short for analysis.Detect.
 var functionWords = map[analysis.Language]string{
 	"en": "when how who where why what which is are do does did can could may should must the of and to for in with my your it",
 	"de": "wann wie wer wo wohin woher womit warum was welche welcher welches welchem welchen wieviel wem wen bis seit ab zum zur den dem darf kann muss soll ich wir ist sind gibt hat haben der die das ein eine einen im mit und für nicht wird werden",
@@ -72,7 +72,7 @@ var QuestionWords = func() map[string][]analysis.Language {
 	return out
 }()
 
-// Detect returns the language indicated by a question's function words, or "" if they are inconclusive.
+// Detect returns a question's language, judging by its function words, or "" if they are inconclusive.
 func Detect(question string) analysis.Language {
 	votes := make(map[analysis.Language]int)
 	for _, w := range Words(question) {
@@ -98,8 +98,8 @@ func Detect(question string) analysis.Language {
 	return best // for inconclusive text, analysis.Detect also returns English
 }
 
-// PhrasesFor returns the phrases in the question's language. If that is unclear, it uses the latest earlier question
-// with a clear language. If there is none, it uses the language that all fragments share, or else English.
+// PhrasesFor returns the phrases in the question's language or, if that is unclear, in that of the latest earlier
+// question where it is clear. Failing that, it uses the language that all fragments share, or else English.
 func PhrasesFor(question string, history []chat.Turn, fragments []domain.Fragment) Phrases {
 	lang := Detect(question)
 	for _, t := range slices.Backward(history) {
@@ -122,16 +122,16 @@ func PhrasesFor(question string, history []chat.Turn, fragments []domain.Fragmen
 	return phrasebook["en"]
 }
 
-// A text is clearly in a language if it contains at least plainWords distinct function words in that language and these
-// make up at least plainShare of its words. In sentences, a third or more of the words are function words. In rows,
-// labels and measurements, apparent function words are names or abbreviations.
+// A text is clearly in a language if it contains at least plainWords distinct function words in that language, which
+// make up at least plainShare of its words. In sentences, they make up a third or more. In rows, labels and
+// measurements, apparent function words are names or abbreviations.
 const (
 	plainWords = 2
 	plainShare = 0.15
 )
 
-// plainLanguage returns the language indicated by a fragment's words. If they are inconclusive, it returns the
-// datasource's language, or "" if that is unknown, too.
+// plainLanguage returns a fragment's language, judging by its words, or the datasource's language if they are
+// inconclusive. It may be "".
 func plainLanguage(f domain.Fragment) analysis.Language {
 	lang := analysis.Detect(f.Text)
 	if _, latin := functionWords[lang]; !latin && lang != analysis.Unknown {

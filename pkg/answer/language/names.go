@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// FramingWords only phrase a question and say nothing about its subject. An answer doesn't have to contain them.
+// FramingWords phrase a question but say nothing about its subject, so an answer doesn't have to contain them.
 var FramingWords = wordset.Of(`
 	long high large big far old tall wide deep often soon late early many much please tell give show shows explain
 	describe find need want know say says get gets happen happens mean means exact exactly use uses used using work works look looks like
@@ -39,10 +39,9 @@ func isCapitalised(w string) bool {
 	return unicode.IsUpper(first)
 }
 
-// Names returns the words in a question that name something: numbers, codes, and words capitalised inside the question.
-// In a language that capitalises all nouns, such as German, a capitalised word counts as a name only before a number or
-// code, or next to another capitalised word. In "die Pumpe Aurora", only "Aurora" is a name, because "Pumpe" follows an
-// article.
+// Names returns the names in a question: numbers, codes, and words capitalised inside the question. In a language that
+// capitalises all nouns, such as German, a capitalised word is a name only before a number or code, or next to another
+// capitalised word. In "die Pumpe Aurora", only "Aurora" is a name, because "Pumpe" follows an article.
 func Names(text string) []string {
 	words := strings.FieldsFunc(text, func(r rune) bool {
 		return unicode.IsSpace(r) || strings.ContainsRune(`?!.,;:"'()«»“”„’`, r)
@@ -75,7 +74,7 @@ func Names(text string) []string {
 	return out
 }
 
-// Codes returns the words in a question that contain both letters and digits. Such words hardly ever match by chance.
+// Codes returns a question's words with both letters and digits, which hardly ever match by chance.
 func Codes(text string) []string {
 	return slices.DeleteFunc(Names(text), func(w string) bool {
 		return utf8.RuneCountInString(w) < minCode || !strings.ContainsFunc(w, unicode.IsLetter) || !strings.ContainsFunc(w, unicode.IsDigit)
@@ -107,8 +106,7 @@ func HoldsCode(text string, codes []string) bool {
 // IsWordRune reports whether a character is a letter or a decimal digit.
 func IsWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// IsFunctionWord reports whether w is a function word or a single character. Such a word does not count as a name, even
-// if capitalised.
+// IsFunctionWord reports whether w is a function word or a single character. Even if capitalised, it is not a name.
 func IsFunctionWord(w string) bool {
 	_, ok := QuestionWords[strings.ToLower(w)]
 	return ok || utf8.RuneCountInString(w) == 1
@@ -121,8 +119,8 @@ func Words(text string) []string {
 	})
 }
 
-// IsUnspaced reports whether a character belongs to a script without spaces between words. In such scripts, even short
-// lines may be wrapped text.
+// IsUnspaced reports whether a character's script has no spaces between words. In such scripts, even short lines may be
+// wrapped text.
 func IsUnspaced(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
 }

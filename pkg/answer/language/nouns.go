@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// nounMarkers are the words before a noun phrase: articles, prepositions, and question words such as "which".
+// nounMarkers precede noun phrases: articles, prepositions, and question words such as "which".
 var nounMarkers = wordsByLanguage(map[analysis.Language]string{
 	"en": `the a an this that these those my your his her its our their any some no each every which what whose many much one
 		of for on in at by with from under over about per during after before without against between through`,
@@ -24,8 +24,8 @@ var nounMarkers = wordsByLanguage(map[analysis.Language]string{
 	"nl": `de het een deze dit die mijn zijn haar geen welk welke hoeveel van voor op in bij met tot aan uit per door over onder zonder naar`,
 })
 
-// verbMarkers are the prepositions before infinitives and gerunds, and verbEndings the endings of these: "para
-// reservar", "for filling".
+// verbMarkers are prepositions before infinitives and gerunds, which end in verbEndings: "para reservar", "for
+// filling".
 var (
 	verbMarkers = wordsByLanguage(map[analysis.Language]string{
 		"en": "for of in by before after without", "fr": "de d à pour sans", "es": "de a para sin por al", "it": "di a da per", "pt": "de a para sem por ao",
@@ -47,8 +47,8 @@ type NounPhrase struct {
 	Modifiers []string
 }
 
-// NounPhrases returns the noun phrases in a question: the words after an article, a preposition or the like, up to the
-// next function word. They leave out most verbs. It returns false if it does not know the language's articles.
+// NounPhrases returns a question's noun phrases, which exclude most verbs: the words from an article, a preposition or
+// the like up to the next function word. It returns false if it does not know the language's articles.
 func NounPhrases(question string) ([]NounPhrase, bool) {
 	lang := Detect(question)
 	markers := nounMarkers[lang]

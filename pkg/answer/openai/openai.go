@@ -21,8 +21,8 @@ type Options struct {
 	BaseURL string // with the version path, such as "https://api.openai.com/v1"; defaults to OpenAI's
 	APIKey  string // "" for servers that need none
 
-	// Azure means that BaseURL is the address of an Azure OpenAI resource ("https://name.openai.azure.com"). Azure
-	// expects the API key in a different header than OpenAI does, and identifies models by their deployment names.
+	// Azure means that BaseURL is an Azure OpenAI resource ("https://name.openai.azure.com"), which expects the API key
+	// in a different header and identifies models by their deployment names.
 	Azure        bool
 	AzureVersion string // value of the api-version parameter, a date; "" means the v1 API, which needs none
 
@@ -64,8 +64,7 @@ func New(opts Options) (*Provider, error) {
 	return p, nil
 }
 
-// address returns the completions URL for a model. It keeps the base URL's query parameters, because some gateways
-// expect the key there.
+// address returns the completions URL for a model. It keeps the base URL's query, where some gateways expect the key.
 func (p *Provider) address(model string) string {
 	switch {
 	case p.options.Azure && p.options.AzureVersion != "":
@@ -81,8 +80,8 @@ func (p *Provider) address(model string) string {
 	}
 }
 
-// Complete implements chat.Provider. It always requests a stream, even if the prompt does not, because a stream shows
-// that the server is still working.
+// Complete implements chat.Provider. Even if the prompt doesn't ask for it, it requests a stream, which shows that the
+// server is still working.
 func (p *Provider) Complete(ctx context.Context, prompt chat.Prompt, emit func(string) error) (chat.Completion, error) {
 	return p.caller.Complete(ctx, prompt, emit, func(ctx context.Context, r *remote.Reply) error {
 		body, sent := p.body(prompt)
@@ -95,7 +94,7 @@ func (p *Provider) Complete(ctx context.Context, prompt chat.Prompt, emit func(s
 	})
 }
 
-// body returns the request for a prompt, without parameters the model is known to reject.
+// body returns the request for a prompt. It omits parameters that the model is known to reject.
 func (p *Provider) body(prompt chat.Prompt) (map[string]any, remote.Parameters) {
 	sent := p.allowed(prompt)
 	instructions := prompt.System
@@ -112,8 +111,8 @@ func (p *Provider) body(prompt chat.Prompt) (map[string]any, remote.Parameters) 
 	return body, sent
 }
 
-// mergeRoles merges consecutive turns with the same role, because many models' templates require alternating roles. If
-// a model has no system role, the instructions come before the first user turn.
+// mergeRoles merges consecutive turns with the same role, because many models' templates require alternating roles. The
+// instructions, if any, come first; they are for models without a system role.
 func mergeRoles(turns []chat.Turn, instructions string) []chat.Turn {
 	if instructions != "" {
 		turns = append([]chat.Turn{{Role: domain.RoleUser, Text: instructions}}, turns...)
@@ -129,7 +128,7 @@ func mergeRoles(turns []chat.Turn, instructions string) []chat.Turn {
 	return out
 }
 
-// event holds the fields the provider uses, from a stream event or from a response that is not streamed.
+// event is a stream event, or a response that isn't streamed, with the fields that the provider uses.
 type event struct {
 	Model   string `json:"model"`
 	Choices []struct {
@@ -156,7 +155,7 @@ type message struct {
 	Calls     []callPiece `json:"tool_calls"`
 }
 
-// endMark is the start of the data in a stream's last event.
+// endMark starts the data of a stream's last event.
 const endMark = "[DONE]"
 
 // ask sends the request once and passes the response to r.
@@ -251,7 +250,7 @@ func read(e event, r *remote.Reply, said *answerWriter) (finish string, err erro
 	return finish, nil
 }
 
-// finishError returns an error if the finish reason says that there is no complete answer.
+// finishError returns an error if the finish reason means that there is no complete answer.
 func finishError(finish string, r *remote.Reply) error {
 	switch finish {
 	case "":

@@ -27,8 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const secret = "sk-very-secret-key"
 
-// server answers each request with the next step and records the bodies. When it runs out of steps, it repeats the last
-// one.
+// server answers each request with the next step, repeating the last one, and records the bodies.
 type server struct {
 	mu     sync.Mutex
 	bodies []map[string]any
@@ -52,16 +51,14 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	step(w, r)
 }
 
-// requests returns a copy of the bodies received so far, because a handler may still be running after its client has
-// given up.
+// requests returns a copy of the bodies, because a handler may still be running after its client has given up.
 func (s *server) requests() []map[string]any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.bodies)
 }
 
-// started returns a provider for a new server with the given steps, the server itself, and a list that records the
-// provider's pauses.
+// started starts a server with these steps and returns it with a provider and the recorded pauses between requests.
 func started(t *testing.T, mod func(*Options), steps ...http.HandlerFunc) (*Provider, *server, *[]time.Duration) {
 	t.Helper()
 	s := &server{steps: steps}

@@ -17,7 +17,7 @@ const (
 	responseFormat      = "response_format"
 )
 
-// allowed returns a prompt's parameters without those its model is known to reject.
+// allowed returns the prompt's parameters, except those its model is known to reject.
 func (p *Provider) allowed(prompt chat.Prompt) remote.Parameters {
 	known := p.limits.Of(prompt.Model)
 	out := remote.Parameters{}
@@ -68,7 +68,7 @@ func set(body map[string]any, sent remote.Parameters, asked chat.Params) {
 	}
 }
 
-// ignoredParameters returns the API names of those parameters in `asked` that `sent` omits or changes.
+// ignoredParameters returns the API names of parameters in asked that sent lacks or changes.
 func ignoredParameters(asked chat.Params, sent remote.Parameters) []string {
 	var out []string
 	missing := func(name, field string, v *float64) {

@@ -6,13 +6,13 @@ const (
 	reasoningBegin = "<think>"
 	reasoningEnd   = "</think>"
 
-	// Maximum number of bytes of white space before the reasoning. White space is held back until it is clear whether
-	// reasoning follows.
+	// Maximum number of bytes of white space before the reasoning. It is held back until it is clear whether reasoning
+	// follows.
 	maxBlanks = 1024
 )
 
-// reasoningFilter removes the reasoning that a model writes before its answer. Servers that cannot parse the model's
-// format send the reasoning as the start of the answer.
+// reasoningFilter removes the reasoning before an answer. Servers that can't parse a model's format send it as part of
+// the answer.
 type reasoningFilter struct {
 	state    reasoningState
 	buffered string // text not yet classified
@@ -27,7 +27,7 @@ const (
 	inAnswer
 )
 
-// write processes more of the model's output. It returns what belongs to the answer, and whether `piece` contains
+// write processes more of the model's output. It returns the part that belongs to the answer, and whether there was
 // reasoning.
 func (t *reasoningFilter) write(piece string) (text string, thought bool) {
 	if t.state == inAnswer {

@@ -30,7 +30,7 @@ func TestRequestsToAzure(t *testing.T) {
 				mu.Lock()
 				path, key, bearer = r.RequestURI, r.Header.Get("Api-Key"), r.Header.Get("Authorization")
 				mu.Unlock()
-				// Azure's first event reports its content filters' results and has no choices.
+				// Azure's first event has only its content filters' results, and no choices.
 				events(`{"choices":[],"prompt_filter_results":[{"prompt_index":0}]}`, delta("Six."), stop, "[DONE]")(w, r)
 			}))
 			client := srv.Client()

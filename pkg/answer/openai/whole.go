@@ -21,7 +21,7 @@ func isJSON(h http.Header) bool {
 	return media == "application/json" || strings.HasSuffix(media, "+json")
 }
 
-// readWhole reads a response that is not streamed. Some servers and models send one even for a streaming request.
+// readWhole reads a response that isn't streamed, which some servers and models send even if a stream was requested.
 func readWhole(body io.Reader, r *remote.Reply) error {
 	raw, err := bounded.ReadAll(body, maxWholeBytes)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// Limits that decide whether a question needs a plan. It needs none if the best fragment covers a large enough share of
-// its content words, by weight. How large depends on the kind of question.
+// A question needs no plan if the best fragment covers a large enough weighted share of its content words. How large
+// depends on the kind of question.
 const (
 	minWords      = 3    // questions with fewer content words are not planned
 	coversCompare = 0.9  // for a comparison
@@ -22,11 +22,11 @@ const (
 	coversPlain   = 0.34 // for any other question or part of a question
 )
 
-// Needed returns why the model should plan the searches for a question, or "" if no plan is needed. `found` is the
-// result of searching for the question and, if its syntax splits it, for its parts.
+// Needed returns why the model should plan the searches for a question, or "" if it shouldn't. found is the search
+// result for the question and, if its syntax splits it, for its parts.
 //
-// Most questions need no plan: a single fragment contains all their words, or their syntax splits them into parts. A
-// question that is not in the documents' language doesn't get a plan either, because its words cannot be compared with
+// Most questions need no plan, because a single fragment contains all their words or their syntax splits them into
+// parts. A question in another language than the documents gets none either, because its words can't be compared with
 // theirs.
 func Needed(asked string, found retrieve.Result) domain.PlanReason {
 	page := coverage.Read(found)
@@ -77,12 +77,11 @@ var comparisons = wordset.Of(`
 
 var unspacedComparisons = []string{"比较", "区别", "差异", "違い", "比較", "차이"}
 
-// Minimum number of words before a relative pronoun. Nearer the start of a question, words such as "who" are
-// interrogatives.
+// Minimum number of words before a relative pronoun. Closer to the start, words such as "who" are interrogatives.
 const minBeforeRelative = 3
 
-// hasRelativeClause reports whether a question contains a relative clause ("the company that built the lock"). Such a
-// question often takes two searches: one for the thing the clause describes, and one for everything else.
+// hasRelativeClause reports whether a question contains a relative clause ("the company that built the lock"). It then
+// often takes two searches: one for what the clause describes, and one for everything else.
 func hasRelativeClause(asked string, lang analysis.Language) bool {
 	pronouns, known := relatives[lang]
 	if !known {
@@ -109,6 +108,6 @@ var relatives = map[analysis.Language]map[string]bool{
 	"ru": wordset.Of(`который которая которое которые которого которой которым`),
 }
 
-// needsComma lists the languages in which a comma precedes a relative clause. Without the comma, their relative
-// pronouns have another meaning, such as that of an article.
+// needsComma lists the languages whose relative clauses follow a comma. Without one, their relative pronouns are
+// something else, such as articles.
 var needsComma = map[analysis.Language]bool{"de": true, "ru": true}

@@ -32,7 +32,7 @@ func TestAPlanIsNeededOnlyIfTheSearchCoversTheQuestionBadly(t *testing.T) {
 		"Are you sure?":              {[]string{pump}, ""},
 		"What does the lock cost?":   {[]string{lock}, ""},
 		"Who built the Halden lock?": {nil, ""},
-		// The fragments are in another language, so their words are not compared with the question's.
+		// The fragments are in another language, so words aren't compared.
 		"Wie viele Einwohner hat die Stadt, in der die Schleuse gebaut wurde?": {[]string{lock}, ""},
 		// No single fragment covers the question.
 		"What is the difference between the warranty of the Aurora pump and the Borealis motor?":                {[]string{pump, motor}, domain.PlanComparison},

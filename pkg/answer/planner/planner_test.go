@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/question"
 )
 
-// writer is a model that returns a fixed text and records the prompt.
+// writer is a model that always writes the same text and records the prompt.
 type writer struct {
 	text   string
 	fails  error

@@ -1,5 +1,5 @@
-// Package remote contains what the providers for model servers have in common: it retries requests until the answer has
-// begun, limits the time and size of responses, counts tokens, and explains errors.
+// Package remote contains what the providers for model servers share: it retries requests until the answer has begun,
+// limits responses in time and size, counts tokens, and explains errors.
 package remote
 
 import (
@@ -38,7 +38,7 @@ func (l Limits) orDefaults() Limits {
 	return l
 }
 
-// Server identifies a model server in error messages, by its name and by the settings an operator can change.
+// Server describes a model server for error messages: its name and the settings that an operator can change.
 type Server struct {
 	Name           string // name within a sentence: "the model server"
 	KeySetting     string
@@ -64,13 +64,13 @@ func Client() *http.Client {
 	return &http.Client{Transport: transport, CheckRedirect: modelhttp.NoRedirects}
 }
 
-// Errors that a provider's ask function returns for responses without a complete answer; see Caller.Complete.
+// Errors that a provider's ask function returns if there is no complete answer; see Caller.Complete.
 var (
 	// ErrCut means that the stream ended before its last event.
 	ErrCut = errors.New("the model server ended the stream before the answer was complete")
 	// ErrFiltered means that the server's content filter withheld or truncated the answer.
 	ErrFiltered = errors.New("the model server's content filter cut off the answer")
-	// ErrTool means that the model called a tool instead of answering, even though none was offered.
+	// ErrTool means that the model called a tool that wasn't offered instead of answering.
 	ErrTool = errors.New("the model called a tool instead of answering")
 	// ErrNoTools means that the server rejected the request because of its tools.
 	ErrNoTools = errors.New("the model server does not support tools")
@@ -84,10 +84,10 @@ var (
 	errTokensExhausted = errors.New("the model used all its tokens before it began to answer")
 )
 
-// Maximum number of retries for a question after ErrAdjusted, one per parameter.
+// Maximum number of retries after ErrAdjusted. Each usually drops one parameter.
 const maxAdjustments = 10
 
-// Complete calls `ask` until the answer has begun to arrive or a retry is pointless. It retries temporary errors
+// Complete calls ask until the answer begins to arrive or a retry is pointless. It retries temporary errors
 // (connection, 408, 409, 429, 5xx) after a growing delay, or after the delay that the server asks for. ask passes the
 // response to the Reply and returns nil when the answer ends normally. Complete returns errors from emit and ctx
 // unchanged, and others as *domain.Error.
@@ -144,7 +144,7 @@ func (c *Caller) Complete(ctx context.Context, prompt chat.Prompt, emit func(str
 
 // Reply collects the response of one attempt.
 type Reply struct {
-	// Values the server may report.
+	// As reported by the server, if at all.
 	Model            string
 	PromptTokens     int64
 	CompletionTokens int64
@@ -164,20 +164,20 @@ type Reply struct {
 	estimated  int64
 }
 
-// Event records that the server has sent something. Once the answer has begun, every event restarts the time-out.
+// Event notes a sign of life from the server, which restarts the timeout once the answer has begun.
 func (r *Reply) Event() {
 	if r.begun {
 		r.stallTimer.Reset(r.next)
 	}
 }
 
-// Thought records more of the model's reasoning. Like text in the answer, it restarts the time-out.
+// Thought notes that the model is reasoning, which restarts the timeout, as text does.
 func (r *Reply) Thought() { r.stallTimer.Reset(r.next) }
 
 // Begun reports whether any of the answer has reached the caller.
 func (r *Reply) Begun() bool { return r.begun }
 
-// Pass passes text to emit. If emit returns an error, Pass returns it, and so must its caller.
+// Pass passes text to emit. Its caller must return any error from emit.
 func (r *Reply) Pass(text string) error {
 	if text == "" {
 		return nil
@@ -185,8 +185,8 @@ func (r *Reply) Pass(text string) error {
 	return r.deliver(text, func() error { return r.emit(text) })
 }
 
-// deliver calls pass to hand more of the answer to the caller. `text` is what counts as the model's output. The stall
-// timer is stopped meanwhile, because the caller's time does not count.
+// deliver calls pass, which hands more of the answer to the caller. text is what counts as the model's output. The
+// stall timer is stopped in the meantime, so that the caller's time doesn't count.
 func (r *Reply) deliver(text string, pass func() error) error {
 	r.stallTimer.Stop()
 	if !r.begun && r.begin != nil {
@@ -211,8 +211,8 @@ func (r *Reply) emptyError() error {
 	}
 }
 
-// completion returns the result with the server's token counts, or with estimates if it reported none. If no answer
-// arrived, nothing is estimated, because servers do not charge for failed requests.
+// completion returns the result with the server's token counts, or estimates if it reported none. If no answer arrived,
+// it estimates nothing, because servers don't charge for failed requests.
 func (r *Reply) completion(prompt chat.Prompt) chat.Completion {
 	c := chat.Completion{
 		Model: r.Model, PromptTokens: r.PromptTokens, CompletionTokens: r.CompletionTokens, Cut: r.Cut, Ignored: r.Ignored,

@@ -23,8 +23,8 @@ const (
 // statusOverloaded is Anthropic's status for an overloaded service.
 const statusOverloaded = 529
 
-// retryDelay reports whether a retry after err may succeed, and returns how long to wait first. `attempt` is the number
-// of the failed attempt, from 1.
+// retryDelay returns how long to wait before a retry, or false if a retry would be pointless. attempt counts the failed
+// attempts, from 1.
 func retryDelay(err error, attempt int) (time.Duration, bool) {
 	for _, final := range []error{errStalled, errTokensExhausted, ErrFiltered, ErrAdjusted, ErrNoModel, ErrNoTools, bounded.ErrTooLarge} {
 		if errors.Is(err, final) {
@@ -50,8 +50,7 @@ func retryDelay(err error, attempt int) (time.Duration, bool) {
 
 func (s *Status) outOfQuota() bool { return s.Code == "insufficient_quota" }
 
-// tooLong matches the messages servers send to reject a request that exceeds the model's context window. Only OpenAI
-// has an error code for it.
+// tooLong matches error messages about prompts that exceed the context window. Only OpenAI has an error code for it.
 var tooLong = regexp.MustCompile(`(?i)context[ _]length|context[ _]window|context[ _]size|prompt is too long|exceed\w* context|too many tokens|maximum number of tokens|must be <= \d+`)
 
 // TooLong reports whether the request exceeded the model's context window.
@@ -70,9 +69,8 @@ func (s *Status) Filtered() bool {
 	return s.HTTP == http.StatusBadRequest && (s.Code == "content_filter" || s.Code == "content_policy_violation")
 }
 
-// explain converts an error to one that may be shown to callers. It wraps the server's message, for the log, without
-// the API key, because servers quote the key when they reject it. `begun` means that the answer had begun when the
-// error occurred.
+// explain converts an error to one that callers may see. For the log, it wraps the server's message, without the API
+// key, which servers quote when they reject it. begun means that the answer had begun.
 func (c *Caller) explain(err error, begun bool) error {
 	out := &domain.Error{Code: domain.CodeUnavailable, Err: c.redacted(err)}
 	name := c.server.Name
@@ -145,8 +143,7 @@ func (c *Caller) explainStatus(s *Status, out *domain.Error) {
 	}
 }
 
-// redacted returns a new error with err's text, but without the API key. It does not wrap err, because that may contain
-// the request.
+// redacted returns err's text as a new error, without the API key. It doesn't wrap err, which may contain the request.
 func (c *Caller) redacted(err error) error {
 	text := err.Error()
 	if c.server.Secret != "" { // before truncating, because that could leave some of the key

@@ -13,9 +13,9 @@ import (
 // Parameters are one request's parameters, by their names in the server's API.
 type Parameters map[string]float64
 
-// ModelLimits records which parameters models reject: reasoning models reject temperature, older servers do not know
-// newer parameters, and each model has an output limit. It learns them from rejections, so no list of models has to be
-// maintained. A rejection costs only a round trip. The zero value is ready for use. It is safe for concurrent use.
+// ModelLimits records which parameters models reject: reasoning models reject temperature, older servers don't know
+// newer parameters, and each model has an output limit. It learns from rejections, which cost only a round trip, so
+// that nobody has to maintain a list of models. The zero value is ready for use. It is safe for concurrent use.
 type ModelLimits struct {
 	mu      sync.Mutex
 	byModel map[string]ModelLimit
@@ -51,11 +51,10 @@ func (q ModelLimit) MaxTokens(n int) float64 {
 // maxTokensPattern matches the output limit in an error message.
 var maxTokensPattern = regexp.MustCompile(`(?i)(?:at most|less than or equal to|> ?) ?(\d+)`)
 
-// SystemRole is a pseudo-parameter that stands for a message with the system role, because some models' chat templates
-// reject such messages.
+// SystemRole stands for system messages as if they were a parameter, because some models' chat templates reject them.
 const SystemRole = "system role"
 
-// refusesSystem matches the messages servers and model templates send to reject a system message.
+// refusesSystem matches error messages from servers and model templates that reject system messages.
 var refusesSystem = regexp.MustCompile(`(?i)\bsystem['"]? (?:role|message|prompt|instruction)s?\b.{0,60}\b(?:not|unsupported|invalid|must alternate)\b` +
 	`|\b(?:not|unsupported|invalid|unexpected|unknown)\b.{0,40}(?:['"]system['"]|\bsystem (?:role|message|prompt|instruction)|\brole\W+system\b)` +
 	`|['"]system['"] is not` +
@@ -64,8 +63,7 @@ var refusesSystem = regexp.MustCompile(`(?i)\bsystem['"]? (?:role|message|prompt
 	`|\bonly ['"]?user['"]?(?:,| and| or) (?:and |or )?['"]?(?:assistant|model)\b` +
 	`|\bshould be ['"]user['"](?:,| or) (?:or )?['"](?:assistant|model)\b`)
 
-// Learn records what a rejection reveals about a model. It reports whether the same question would now be sent
-// differently.
+// Learn records what a rejection reveals about a model. It reports whether a retry would now send something different.
 func (q *ModelLimits) Learn(model string, s *Status, sent Parameters) bool {
 	at := ""
 	switch {
@@ -99,8 +97,8 @@ func (q *ModelLimits) Learn(model string, s *Status, sent Parameters) bool {
 	return true
 }
 
-// rejectedParameter returns the parameter that the server rejected: the one in the error's Param field or, if that is
-// not one of the request's parameters, the first one mentioned in the error message.
+// rejectedParameter returns the parameter that the server rejected: the error's Param if the request contained it, and
+// otherwise the first parameter mentioned in the message.
 func rejectedParameter(s *Status, sent Parameters) string {
 	if _, ok := sent[s.Param]; ok {
 		return s.Param
@@ -117,8 +115,7 @@ func rejectedParameter(s *Status, sent Parameters) string {
 	return best
 }
 
-// wordIndex returns the index of the first occurrence of name as a separate word, or -1. In top_p_min, top_p is not a
-// separate word.
+// wordIndex returns the index of name's first occurrence as a separate word, or -1. top_p_min does not contain top_p.
 func wordIndex(text, name string) int {
 	isPart := func(i int) bool {
 		return i >= 0 && i < len(text) && (text[i] == '_' || text[i] >= 'a' && text[i] <= 'z' || text[i] >= 'A' && text[i] <= 'Z' || text[i] >= '0' && text[i] <= '9')

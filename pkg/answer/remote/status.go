@@ -17,10 +17,10 @@ import (
 // Maximum number of bytes read from an error response's body.
 const maxErrorBytes = 64 << 10
 
-// sentInStream is the status of an error that arrived as an event in a stream, without an HTTP status.
+// sentInStream is the status of an error sent as a stream event, which has no HTTP status.
 const sentInStream = 0
 
-// Status is an error response from a server, with the details in its body.
+// Status is an error response from a server.
 type Status struct {
 	HTTP    int    // 0 if the error arrived as an event in a stream
 	Code    string // the error's code or, if it has none, its type
@@ -45,7 +45,7 @@ func (s *Status) Error() string {
 	return text
 }
 
-// Post sends a request and returns the response. The caller must close its body. Post returns a *Status for an
+// Post sends a request and returns the response, whose body the caller must close. It returns a *Status for an
 // unsuccessful response, and ErrNoModel for a web page.
 func Post(ctx context.Context, client *http.Client, address string, header http.Header, body any) (*http.Response, error) {
 	res, err := modelhttp.Post(ctx, client, address, header, body)
@@ -66,9 +66,9 @@ func Post(ctx context.Context, client *http.Client, address string, header http.
 	return nil, s
 }
 
-// ReadStatus parses an error's body. code is 0 if the error arrived as an event in a stream. It supports the formats
-// used by OpenAI, Anthropic, Azure, vLLM, llama.cpp, Ollama and LiteLLM. For other bodies, such as a proxy's HTML page,
-// the message is the start of the body.
+// ReadStatus parses an error's body. code is 0 for an error in a stream event. It supports the formats of OpenAI,
+// Anthropic, Azure, vLLM, llama.cpp, Ollama and LiteLLM. From other bodies, such as a proxy's HTML page, it takes the
+// start as the message.
 func ReadStatus(code int, body []byte) *Status {
 	type details struct {
 		Code    any    `json:"code"`

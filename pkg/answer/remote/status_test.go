@@ -64,7 +64,7 @@ func FuzzReadStatus(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, code int, body []byte) {
 		s := ReadStatus(code, body)
-		// Decoding JSON turns each invalid UTF-8 byte into U+FFFD, which takes three bytes.
+		// The JSON decoder replaces each invalid byte with U+FFFD, which takes three bytes.
 		if len(s.Message) > len("\ufffd")*len(body)+len("…") || !utf8.ValidString(s.Message) {
 			t.Errorf("%q became %q", body, s.Message)
 		}

@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// Text is text from one event, still encoded as JSON. Servers that split an answer by tokens may split it within a
-// character: one event ends with the first half of a surrogate pair or UTF-8 sequence, and the next begins with the
-// second half. Decoding each text alone would lose both halves, so they stay encoded until Joiner has both.
+// Text is text from one event, still encoded as JSON. Servers that send an answer token by token may split a character:
+// one event ends with the first half of a surrogate pair or UTF-8 sequence, and the next begins with the second half.
+// Decoded separately, both halves would be lost, so they stay encoded until Joiner has both.
 type Text struct {
 	encoded []byte // content of the JSON string, without its quotes
 	Thought bool   // whether the event also contained reasoning, which is omitted
@@ -38,7 +38,7 @@ func (t *Text) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// addPart adds the text from one part of a list. Only parts of type text have text; others, such as Mistral's
+// addPart adds the text from one element of a list. Only elements of type text have any; others, such as Mistral's
 // references, are ignored.
 func (t *Text) addPart(raw []byte) error {
 	if raw[0] != '{' {
@@ -74,14 +74,14 @@ func (j *Joiner) Next(t Text) string {
 	return text
 }
 
-// Close returns U+FFFD if the answer ended within a character.
+// Close returns U+FFFD if the answer ended in the middle of a character.
 func (j *Joiner) Close() string {
 	text := decoded(j.partial)
 	j.partial = nil
 	return text
 }
 
-// partialCharacter returns how many bytes at the end of a JSON string's content are the first half of a character.
+// partialCharacter returns the number of bytes at the end of a JSON string that are the first half of a character.
 func partialCharacter(s []byte) int {
 	const escape = len(`\ud83d`)
 	if at := len(s) - escape; at >= 0 && s[at] == '\\' && s[at+1] == 'u' && (s[at+2]|0x20) == 'd' && strings.IndexByte("89abAB", s[at+3]) >= 0 {

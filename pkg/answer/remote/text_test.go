@@ -70,7 +70,7 @@ func TestANumberIsNoText(t *testing.T) {
 	}
 }
 
-// FuzzJoiner splits an encoded text anywhere, with its characters both as bytes and as escapes.
+// FuzzJoiner splits text at any byte, with its characters encoded both as UTF-8 and as escapes.
 func FuzzJoiner(f *testing.F) {
 	f.Add("größe 日本 😀 \\ud83d", uint8(3))
 	f.Fuzz(func(t *testing.T, text string, at uint8) {

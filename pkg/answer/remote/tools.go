@@ -33,8 +33,8 @@ type toolCall struct {
 	number      int  // number among the calls passed to onCall, from 1; 0 if not passed yet
 }
 
-// Call records a tool call delta. A call's first delta has its id and name, as in OpenAI's API. If a server sends no
-// index, each new id begins a new call.
+// Call records a tool call delta. As in OpenAI's API, a call's first delta has its id and name. If a server omits the
+// index, each new id starts a new call.
 func (r *Reply) Call(index int, id, name, arguments string) error {
 	r.stallTimer.Reset(r.next)
 	t := &r.calls
@@ -65,8 +65,8 @@ func (r *Reply) Call(index int, id, name, arguments string) error {
 	return r.passCall(call, false)
 }
 
-// passCall passes the new part of a call to onCall, once the called tool's name is known. `last` means that the answer
-// has ended; a call without arguments then gets an empty object.
+// passCall passes the new part of a call to onCall, once the tool's name is known. last means that the answer has
+// ended; a call without arguments then gets an empty object.
 func (r *Reply) passCall(call *toolCall, last bool) error {
 	if r.onCall == nil || call.name == "" {
 		return nil
@@ -90,7 +90,7 @@ func (r *Reply) passCall(call *toolCall, last bool) error {
 	return r.deliver(arguments, func() error { return r.onCall(piece) })
 }
 
-// finishCalls passes whatever is left of the calls to onCall at the end of the answer.
+// finishCalls passes everything left of the calls to onCall.
 func (r *Reply) finishCalls() error {
 	for _, call := range r.calls.calls {
 		if err := r.passCall(call, true); err != nil {
@@ -100,7 +100,7 @@ func (r *Reply) finishCalls() error {
 	return nil
 }
 
-// noArguments are the arguments of a call if the model wrote none.
+// noArguments are a call's arguments if the model wrote none.
 const noArguments = "{}"
 
 // callID returns the id of the n-th tool call (from 1) if the server sends none.
@@ -131,7 +131,7 @@ func (t *toolCalls) complete() []chat.ToolCall {
 // refusesTools matches errors from servers whose model does not support tools.
 var refusesTools = regexp.MustCompile(`(?i)\btools?\b|\btool[ _](?:choice|call)`)
 
-// ToolError returns ErrNoTools if err says that the request was rejected because of its tools, and otherwise err.
+// ToolError returns ErrNoTools if err means that the request was rejected because of its tools, and otherwise err.
 func ToolError(err error, p chat.Prompt) error {
 	var status *Status
 	if len(p.Params.Tools) == 0 || !errors.As(err, &status) || !refusesTools.MatchString(status.Message) {

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// comparison is the state of comparing a sentence with its sources.
+// comparison compares one sentence with its sources.
 type comparison struct {
 	judger  *Judger
 	words   []word
@@ -22,7 +22,7 @@ type comparison struct {
 	negated bool      // whether only the sentence or only its source contains a negation
 }
 
-// chosenUnit is a source's unit that supports the sentence.
+// chosenUnit is a unit that supports the sentence.
 type chosenUnit struct {
 	source, unit int
 	first, last  int // range of matching words in the source
@@ -31,7 +31,7 @@ type chosenUnit struct {
 // Maximum number of units that support a sentence.
 const maxChosen = 4
 
-// Word weights for choosing units, and credit for a word that occurs only outside the chosen units.
+// Word weights for choosing units, and credit for words that occur only outside them.
 const (
 	figureWeight  = 2.0
 	nameWeight    = 1.5
@@ -52,8 +52,7 @@ func weightOf(w *word) float64 {
 	return 0
 }
 
-// compare compares a sentence with the sources whose indexes are in `among`, and chooses the units in them that contain
-// most of the sentence's words.
+// compare compares a sentence with the sources whose indexes are in among and chooses the units with most of its words.
 func (j *Judger) compare(sentence string, words []word, among []int) *comparison {
 	c := &comparison{judger: j, words: words, among: among, covered: make([]bool, len(words)), partly: make([]float64, len(words))}
 	type key struct{ source, unit int }
@@ -118,8 +117,8 @@ func (j *Judger) compare(sentence string, words []word, among []int) *comparison
 	return c
 }
 
-// isPlausible reports whether a match is more than a coincidence. A figure counts only if another word from the
-// sentence matches near it in the source.
+// isPlausible reports whether a match isn't just a coincidence. A figure needs another of the sentence's words near it
+// in the source.
 func (c *comparison) isPlausible(m match, all []match) bool {
 	const reach = 8 // words
 	if c.words[m.word].numbers == nil {
@@ -137,12 +136,12 @@ func (c *comparison) isPlausible(m match, all []match) bool {
 	return !other && c.onlyFigures()
 }
 
-// onlyFigures reports whether the sentence has no content words besides figures.
+// onlyFigures reports whether the sentence has no content words other than figures.
 func (c *comparison) onlyFigures() bool {
 	return !slices.ContainsFunc(c.words, func(w word) bool { return w.isContent() })
 }
 
-// match is a pair of equal words: a word's index in the sentence, and its index in a source.
+// match pairs equal words: indexes into the sentence and a source.
 type match struct{ word, at int }
 
 // occurrences returns where a word from a sentence occurs in a source.
@@ -187,8 +186,8 @@ func (s *source) inContext(w *word) bool {
 	return false
 }
 
-// If an answer seems to be in another language than its sources, a sentence sharing less than this fraction of its
-// words with them counts as a translation.
+// If an answer seems to be in another language than its sources, a sentence with less than this fraction of its words
+// in common with them counts as a translation.
 const foreignShare = 0.4
 
 func (c *comparison) compareLanguages() {
@@ -204,7 +203,7 @@ func (c *comparison) compareLanguages() {
 	c.foreign = c.share() < foreignShare
 }
 
-// share returns the share of the sentence's content words that the sources contain.
+// share returns the fraction of the sentence's content words that are in the sources.
 func (c *comparison) share() float64 {
 	held, total := 0.0, 0.0
 	for i := range c.words {
@@ -223,8 +222,8 @@ func (c *comparison) share() float64 {
 	return held / total
 }
 
-// compareNegation sets c.negated if only the sentence, or only the text around the match in the best unit, contains a
-// negation. It isn't enough if just one of them contains a word like "forbidden", because "not" in the other may mean
+// compareNegation sets c.negated if either the sentence or the text around the match in the best unit contains a
+// negation, but not both. A word like "forbidden" in only one of them isn't enough, because "not" in the other may mean
 // the same.
 func (c *comparison) compareNegation(sentence string) {
 	if len(c.chosen) == 0 {
@@ -242,8 +241,8 @@ func (c *comparison) compareNegation(sentence string) {
 	c.negated = own != other && ownRestricts == otherRestricts
 }
 
-// extend returns the index of a word a few words after `from`, or before it if `step` is -1. It stops at `limit` and at
-// the end of the clause.
+// extend returns the index of a word a few words after from, or before it if step is -1, but not past limit or the end
+// of the clause.
 func (s *source) extend(from, limit, step int) int {
 	const around = 4 // words
 	for n := 0; n < around && from != limit; n++ {
@@ -259,8 +258,8 @@ func (s *source) extend(from, limit, step int) int {
 	return from
 }
 
-// negated reports whether words contain a negation, such as "not". restricting is the number of words that are negative
-// in themselves, such as "forbidden".
+// negated reports whether the words contain a negation, such as "not". restricting counts those that are negative in
+// themselves, such as "forbidden".
 func negated(words []word) (negative bool, restricting int) {
 	for _, w := range words {
 		switch w.negation {
@@ -273,8 +272,8 @@ func negated(words []word) (negative bool, restricting int) {
 	return negative, restricting
 }
 
-// Constants for computing a sentence's score: factors for errors, the exponent for the share of content words found,
-// and the score for translations.
+// How a sentence is scored: factors for errors, the exponent for the share of content words found, and the score for
+// translations.
 const (
 	wrongFigure  = 0.3
 	wrongName    = 0.4
@@ -284,7 +283,7 @@ const (
 	foreignScore = 0.8 // maximum score of a translation, because only its names and figures are compared
 )
 
-// score returns the sentence's support, or nil if it contains nothing that can be compared.
+// score returns the sentence's support, or nil if there is nothing to compare.
 func (c *comparison) score() *float64 {
 	comparesFacts, states := false, false // whether the sentence has figures or names; whether it has content at all
 	figures, names := 1.0, 1.0

@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// Maximum length of a figure in bytes. Longer runs of digits are compared only up to this length.
+// Maximum length of a figure in bytes. Longer runs of digits are truncated for comparison.
 const maxFigureBytes = 40
 
-// readFigure reads a figure and its unit: "1,500.00", "1 900 W", "81,5 cm", "30d". If the letters after a figure are
-// not a unit, the two are a code: "4471-K". It returns the offset after the text it has read.
+// readFigure reads a figure and its unit: "1,500.00", "1 900 W", "81,5 cm", "30d". If the letters after it are not a
+// unit, it reads a code: "4471-K". It returns the offset after what it has read.
 func (r *reader) readFigure(out *[]word, text string, i, to int) int {
 	end := i
 	for end < to {
@@ -70,9 +70,9 @@ func leadingDigits(s string) int {
 	return n
 }
 
-// values returns a figure's possible values in canonical form: with a decimal point, without thousands separators,
-// without leading zeros, and without trailing zeros in the fraction. "1,500" has two values, because its comma may be a
-// thousands separator or a decimal comma.
+// values returns a figure's possible values in canonical form: with a decimal point, but without thousands separators,
+// leading zeros, or trailing zeros in the fraction. "1,500" has two values, because its comma may be a thousands
+// separator or a decimal comma.
 func values(figure string) []string {
 	figure = figure[:min(len(figure), maxFigureBytes)]
 	var parts []string // groups of digits
@@ -146,12 +146,11 @@ var hanDigits = map[rune]int{'〇': 0, '零': 0, '一': 1, '二': 2, '两': 2, '
 
 var hanPowers = map[rune]int{'十': 10, '百': 100, '千': 1000, '万': 10_000, '萬': 10_000}
 
-// counters are Chinese and Japanese characters used after a numeral. A numeral without a counter is probably part of a
-// word.
+// counters are Chinese and Japanese characters that follow numerals. Without one, a numeral is probably part of a word.
 const counters = "年月日時时分秒天週周円元块個个人名台台回次件枚本冊割歳岁度号號条條章階层層倍間间ヶか箇点"
 
 // hanNumber parses a Chinese numeral followed by a counter. It returns the numeral's length in bytes and its value, or
-// 0 and nil if the text does not start with such a numeral.
+// 0 and nil if there is none at the start of the text.
 func hanNumber(text string) (length int, numbers []string) {
 	total, section, digit, n := 0, 0, 0, 0
 	for i, r := range text {

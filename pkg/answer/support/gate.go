@@ -11,9 +11,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Gate removes unsupported sentences from an answer while it is being written. It reads the model's own text, before
-// citation markers are renumbered, so that citations in removed sentences do not count. It holds back each sentence
-// until the next one begins or the line ends, but at most maxHeld bytes. Code passes unchanged.
+// Gate removes unsupported sentences while an answer is being written. It reads the model's own text, before citations
+// are renumbered, so that citations in removed sentences don't count. It holds back each sentence until the next one
+// begins or the line ends, but never more than maxHeld bytes. Code passes unchanged.
 type Gate struct {
 	judger    func() *Judger // prepared while the model begins its answer
 	fragments []domain.Fragment
@@ -68,7 +68,7 @@ func (g *Gate) Write(piece string) string {
 	return out.String()
 }
 
-// mayFollowSentence reports whether a character may be the first one after the end of a sentence.
+// mayFollowSentence reports whether a character may start the next sentence.
 func mayFollowSentence(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r)
 }
@@ -87,7 +87,7 @@ func (g *Gate) Close() string {
 	return out.String()
 }
 
-// line passes on what is left of a line, without unsupported sentences. If no text remains, the line break is removed,
+// line passes on the remainder of a line without unsupported sentences. If no text is left, it drops the line break,
 // too.
 func (g *Gate) line(out *strings.Builder, line string) {
 	body := strings.TrimRight(line, "\r\n")
@@ -114,7 +114,7 @@ func (g *Gate) line(out *strings.Builder, line string) {
 	g.begun, g.passed = false, ""
 }
 
-// sentences passes on the complete sentences in an unfinished line, without the unsupported ones.
+// sentences passes on an unfinished line's complete sentences, except unsupported ones.
 func (g *Gate) sentences(out *strings.Builder) {
 	masked := maskMarks(g.held, g.marker.Marks(g.held))
 	spans := chunk.Sentences(masked)
@@ -135,7 +135,7 @@ func (g *Gate) sentences(out *strings.Builder) {
 	g.begun = true
 }
 
-// judged returns the text without its unsupported sentences. The text must not contain line breaks.
+// judged removes unsupported sentences from a text without line breaks.
 func (g *Gate) judged(text string) string {
 	judger := g.judger()
 	if g.detected < g.seen.Len() {

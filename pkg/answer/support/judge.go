@@ -67,7 +67,7 @@ func (j *Judger) source(i int) *source {
 	return j.sources[i]
 }
 
-// Judge compares a piece of an answer with the sources whose indexes are in `among`. `text` is the whole answer.
+// Judge compares a piece of the answer text with the sources whose indexes are in among.
 func (j *Judger) Judge(text string, p Piece, among []int) domain.AnswerSentence {
 	out := domain.AnswerSentence{Start: p.Start, End: p.End, Spans: []domain.SourceSpan{}}
 	if len(j.fragments) == 0 || p.Kind == Heading {
@@ -104,12 +104,12 @@ type sourceRange struct {
 	in     domain.TextRange
 }
 
-// Minimum length, in bytes of letters and digits, for searching for a sentence word for word. A shorter one may occur
+// Minimum number of bytes of letters and digits in a sentence to search for it word for word. A shorter one may occur
 // in a source by chance.
 const minExact = 8
 
-// findExact returns the source passage that contains a sentence word for word, or false if there is none. It searches
-// the sources whose indexes are in `among`.
+// findExact returns the passage that contains a sentence word for word, in one of the sources whose indexes are in
+// among, or false.
 func (j *Judger) findExact(sentence string, among []int) (sourceRange, bool) {
 	plain := condense(sentence).text
 	if len(plain) < minExact {
@@ -124,8 +124,8 @@ func (j *Judger) findExact(sentence string, among []int) (sourceRange, bool) {
 	return sourceRange{}, false
 }
 
-// hasSameFigures reports whether the figures in a sentence and in a source range have the same decimal points and other
-// separators. The caller has compared only letters and digits, so it cannot tell 1.5 from 15.
+// hasSameFigures reports whether decimal points and other separators in figures are the same in a sentence and in a
+// source range. The caller has compared only letters and digits, so to it, 1.5 equals 15.
 func (s *source) hasSameFigures(sentence string, r domain.TextRange) bool {
 	marks := func(text string) string {
 		var out strings.Builder
@@ -148,7 +148,7 @@ func (s *source) hasSameFigures(sentence string, r domain.TextRange) bool {
 	return marks(sentence) == marks(s.text[start:r.End])
 }
 
-// isNegatedBefore reports whether a negation directly precedes a range that begins in the middle of a sentence.
+// isNegatedBefore reports whether a range begins within a sentence, directly after a negation.
 func (s *source) isNegatedBefore(r domain.TextRange) bool {
 	const near = 3 // words
 	for _, u := range s.units {
@@ -164,15 +164,14 @@ func (s *source) isNegatedBefore(r domain.TextRange) bool {
 	return false
 }
 
-// addSpans adds a source passage to out.Spans. If the passage comes from several places in the document, it adds a span
-// for each place.
+// addSpans adds a source passage to out.Spans. A passage from several places in the document gets a span for each.
 func (j *Judger) addSpans(out *domain.AnswerSentence, r sourceRange) {
 	f := j.fragments[r.source]
 	spans := domain.SourceSpans(f, r.source, trimmed(f.Text, r.in))
 	out.Spans = append(out.Spans, spans[:min(len(spans), maxSpans-len(out.Spans))]...)
 }
 
-// trimmed returns the range r without the white space at its ends.
+// trimmed removes leading and trailing white space from a range.
 func trimmed(text string, r domain.TextRange) domain.TextRange {
 	part := text[r.Start:r.End]
 	r.Start += len(part) - len(strings.TrimLeftFunc(part, unicode.IsSpace))
@@ -180,8 +179,8 @@ func trimmed(text string, r domain.TextRange) domain.TextRange {
 	return r
 }
 
-// statesNothing reports whether a sentence says nothing about the documents' subject: it announces something, asks a
-// question, or says that the documents lack something.
+// statesNothing reports whether a sentence says nothing about the documents' subject, because it announces something,
+// asks a question, or says what the documents lack.
 func statesNothing(sentence string) bool {
 	body := strings.TrimRightFunc(sentence, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`*_"'”’»)`, r) })
 	last, _ := utf8.DecodeLastRuneInString(body)
@@ -216,5 +215,5 @@ func deniesDocuments(sentence string) bool {
 	return strings.Contains(lower, "n't ") || strings.Contains(lower, "n’t ") || strings.ContainsFunc(sentence, unspaced) && unspacedNegated(sentence)
 }
 
-// documentWords are the beginnings of phrases an answer uses to refer to its documents.
+// documentWords begin phrases that answers use for their documents.
 var documentWords = []string{"the document", "the provided", "the context", "the given", "the sources", "dokumente", "quellen", "les documents", "los documentos", "i documenti", "os documentos", "de documenten", "документ", "文档", "文書", "資料", "문서"}

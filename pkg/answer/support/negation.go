@@ -17,7 +17,7 @@ const (
 	negates           // not, no, never
 )
 
-// negatingIn maps each language to its negations. Many of these words mean something else in other languages.
+// negatingIn maps each language to its negations, many of which mean something else in other languages.
 var negatingIn = map[analysis.Language]map[string]bool{
 	"en": wordset.Of("not no never none nor neither cannot without nothing nobody"),
 	"de": wordset.Of("nicht kein keine keinen keinem keiner keines nie niemals ohne nichts niemand"),
@@ -69,8 +69,8 @@ func negationOf(lower string, langs []analysis.Language) negation {
 	return none
 }
 
-// unspacedNegations are the negations in scripts without spaces. Characters that also occur inside other words are
-// listed with their context.
+// unspacedNegations are negations in scripts without spaces. Characters that also occur inside other words are listed
+// with context.
 var unspacedNegations = []string{"ない", "ません", "なかった", "できず", "せずに", "ずに", "不可", "不能", "不得", "不会", "不會", "不是", "不要", "不需", "不含", "不包", "不在", "不予", "不应", "不許", "不许", "不提供", "没有", "沒有", "未经", "未", "无法", "無法", "无需", "無", "无", "禁止", "않", "못", "없"}
 
 // unspacedNegated reports whether a text in a script without spaces contains a negation.

@@ -31,10 +31,10 @@ type statement struct {
 	scored   bool
 }
 
-// TestPlantedErrorsAreFound changes figures, names and negations in sentences from the test documents and in
-// paraphrases, and compares the correct sentences' support with the wrong ones'. The threshold is fitted on one half of
-// the documents; the other half shows how well it separates them. Sentences copied word for word have support 1 and do
-// not count. With -v, the test prints the figures for docs/answers.md.
+// TestPlantedErrorsAreFound plants wrong figures, names and negations in sentences from the test documents and in
+// paraphrases, and compares their support with the correct sentences'. It fits the threshold on one half of the
+// documents and measures on the other how well it separates them. Sentences copied word for word have support 1 and
+// don't count. With -v, the test prints the figures for docs/answers.md.
 func TestPlantedErrorsAreFound(t *testing.T) {
 	t.Parallel()
 	statements := append(documentStatements(t), paraphrases(t)...)
@@ -84,7 +84,7 @@ func TestPlantedErrorsAreFound(t *testing.T) {
 	}
 }
 
-// fit returns the threshold that best separates the first half's correct and wrong statements.
+// fit returns the threshold that best separates correct and wrong statements in the first half.
 func fit(statements []statement) float64 {
 	best, most := 0.0, -1.0
 	for i := 1; i < 100; i++ {
@@ -108,7 +108,7 @@ func fit(statements []statement) float64 {
 	return best
 }
 
-// measured returns the area under the ROC curve for the held-out statements, the numbers of correct and wrong
+// measured returns, for the held-out statements, the area under the ROC curve, the numbers of correct and wrong
 // statements, and the shares of wrong and correct ones below the threshold.
 func measured(statements []statement, kind string, lang analysis.Language) (area float64, right, wrong int, found, marked float64) {
 	var rights, wrongs []float64
@@ -160,8 +160,7 @@ func paraphrases(t *testing.T) []statement {
 	return out
 }
 
-// documentStatements returns statements about the test documents: reworded sentences, for example with a clause moved
-// or left out.
+// documentStatements returns reworded sentences from the test documents, for example with a clause moved or left out.
 func documentStatements(t *testing.T) []statement {
 	t.Helper()
 	var out []statement
@@ -205,7 +204,7 @@ var according = map[analysis.Language]string{
 
 var wordsOf = regexp.MustCompile(`\S+`)
 
-// reworded returns variants of a sentence that say the same, or some of it, in other words.
+// reworded returns variants that say the same as a sentence, or some of it, in other words.
 func reworded(sentence string, lang analysis.Language) []string {
 	if itemLine.MatchString(sentence) || strings.ContainsAny(sentence, "\t\n|") || len(wordsOf.FindAllString(sentence, -1)) < 6 && !strings.ContainsFunc(sentence, unspaced) || utf8.RuneCountInString(sentence) < 15 {
 		return nil
@@ -234,7 +233,7 @@ func reworded(sentence string, lang analysis.Language) []string {
 	return out
 }
 
-// planted returns a correct statement and, for each kind of error that can be planted in it, a copy with that error.
+// planted returns a correct statement and a copy with each kind of error that can be planted in it.
 func planted(text string, lang analysis.Language, held bool, source domain.Fragment) []statement {
 	h := fnv.New64a()
 	h.Write([]byte(text))
@@ -250,8 +249,8 @@ func planted(text string, lang analysis.Language, held bool, source domain.Fragm
 
 var figurePattern = regexp.MustCompile(`\d+(?:[.,]\d+)*`)
 
-// wrongFigureIn replaces a figure with one missing from the source: with a different digit, ten times as large, or with
-// its decimal point elsewhere.
+// wrongFigureIn replaces a figure with one that the source lacks: with a different digit, ten times as large, or with
+// the decimal point elsewhere.
 func wrongFigureIn(text string, _ analysis.Language, source string, random *rand.Rand) string {
 	found := figurePattern.FindAllStringIndex(text, -1)
 	if len(found) == 0 {
@@ -281,7 +280,7 @@ func wrongFigureIn(text string, _ analysis.Language, source string, random *rand
 	return ""
 }
 
-// otherNames are replacement names: under false for names in Latin script, under true for names in Cyrillic script.
+// otherNames are replacement names, keyed by whether the script is Cyrillic rather than Latin.
 var otherNames = map[bool][]string{
 	false: {"Brennholm", "Castellan", "Dunmore", "Esterhaz", "Quillfeather", "Vandermeer", "Wolcott", "Zellweger"},
 	true:  {"Воронцов", "Кузнецова", "Лебедев", "Сорокин"},
@@ -289,8 +288,8 @@ var otherNames = map[bool][]string{
 
 var namePattern = regexp.MustCompile(`\p{Lu}\p{Ll}{2,}`)
 
-// wrongNameIn replaces a name. Names are capitalised words, except function words and the first word. In German, they
-// must also be next to another capitalised word.
+// wrongNameIn replaces a name: a capitalised word that is not a function word or the first word. In German, it must
+// also be next to another capitalised word.
 func wrongNameIn(text string, lang analysis.Language, source string, random *rand.Rand) string {
 	r := reader{analyzer: new(analysis.Analyzer), langs: []analysis.Language{lang}, terms: map[string][]string{}}
 	var names []word
@@ -307,7 +306,7 @@ func wrongNameIn(text string, lang analysis.Language, source string, random *ran
 	return text[:w.start] + others[random.IntN(len(others))] + text[w.end:]
 }
 
-// negations are replacements that negate a sentence or remove its negation, by language.
+// negations are replacements, by language, that negate a sentence or undo its negation.
 var negations = map[analysis.Language][][2]string{
 	"en": {{" must not ", " must "}, {" cannot ", " can "}, {" is not ", " is "}, {" are not ", " are "}, {" may not ", " may "}, {" does not ", " does "}, {" no ", " a "}, {" without ", " with "}, {" must ", " must not "}, {" can ", " cannot "}, {" may ", " may not "}, {" is ", " is not "}, {" are ", " are not "}, {" has ", " has no "}},
 	"de": {{" nicht ", " "}, {" kein ", " ein "}, {" keine ", " eine "}, {" ohne ", " mit "}, {" Niemand ", " Jemand "}, {" ist ", " ist nicht "}, {" wird ", " wird nicht "}, {" werden ", " werden nicht "}, {" kann ", " kann nicht "}, {" darf ", " darf nicht "}, {" muss ", " muss nicht "}, {" kostet ", " kostet nicht "}},

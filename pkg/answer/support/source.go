@@ -25,7 +25,7 @@ type source struct {
 	plain    condensed
 }
 
-// unit is a stretch of a source that is compared as a whole: a sentence or a line.
+// unit is a part of a source that is compared as a whole: a sentence or a line.
 type unit struct {
 	start, end int // in bytes
 	from, to   int // range in source.words
@@ -34,10 +34,10 @@ type unit struct {
 // at locates a word in a source.
 type at struct{ unit, word int }
 
-// Maximum number of a term's occurrences in a source that are compared. More would hardly change the result.
+// Maximum number of a term's occurrences compared per source. More would hardly change the result.
 const maxPlaces = 64
 
-// Maximum number of words in a source that are compared.
+// Maximum number of words compared per source.
 const maxSourceWords = 12_000
 
 // newSource prepares up to `limit` bytes of a fragment's text for comparison.
@@ -89,7 +89,7 @@ func appendPlace(list []at, p at) []at {
 	return append(list, p)
 }
 
-// validPrefix returns at most n bytes of a text without splitting a character.
+// validPrefix returns at most n bytes of a text and never splits a character.
 func validPrefix(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -100,7 +100,7 @@ func validPrefix(text string, n int) string {
 	return text[:n]
 }
 
-// unitsOf splits a source's text into sentences. Each table row is a unit of its own.
+// unitsOf splits a source's text into sentences and table rows.
 func unitsOf(text string) []analysis.Span {
 	var out []analysis.Span
 	flush := func(from, to int) {
@@ -125,8 +125,7 @@ func unitsOf(text string) []analysis.Span {
 	return out
 }
 
-// condensed is a text reduced to its letters and digits, in lower case. `at` holds each byte's position in the original
-// text.
+// condensed is a text's letters and digits, in lower case. at maps each byte to its position in the original.
 type condensed struct {
 	text string
 	at   []int32
@@ -148,8 +147,7 @@ func condense(text string) condensed {
 	return condensed{b.String(), at}
 }
 
-// find returns the range of the source's text that contains the condensed sentence word for word, or false if there is
-// none.
+// find returns the range of the source that contains the condensed sentence word for word, or false.
 func (s *source) find(sentence string) (domain.TextRange, bool) {
 	for from := 0; ; {
 		i := strings.Index(s.plain.text[from:], sentence)
@@ -170,15 +168,15 @@ func (s *source) find(sentence string) (domain.TextRange, bool) {
 	}
 }
 
-// isSameWord reports whether the neighbouring character `beside` belongs to the same word as the first character in
-// text. In scripts without spaces, it returns false.
+// isSameWord reports whether text begins in the middle of a word, given the character before it. In scripts without
+// spaces, it returns false.
 func isSameWord(beside rune, text string) bool {
 	first, _ := utf8.DecodeRuneInString(text)
 	return (unicode.IsLetter(beside) || unicode.IsDigit(beside)) && !unspaced(beside) && !unspaced(first)
 }
 
-// widen extends a range to the symbols that belong to its words: a currency symbol before, a percent sign or full stop
-// after.
+// widen extends a range to symbols that belong to its words: a currency symbol before it, or a percent sign or full
+// stop after it.
 func (s *source) widen(r domain.TextRange) domain.TextRange {
 	const most = 3 // characters
 	for range most {

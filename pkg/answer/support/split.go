@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/chunk"
 )
 
-// Kind says whether a piece of an answer is prose, a heading or code.
+// Kind is the kind of a piece: prose, heading or code.
 type Kind int
 
 // Kinds of pieces. A heading states nothing. A table's header counts as a heading.

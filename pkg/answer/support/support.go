@@ -1,5 +1,5 @@
-// Package support finds, for each sentence in an answer, the source text that supports it, and rates the support from 0
-// to 1. It uses no model, but compares the sentence's content words, figures, names and negations with the sources'. A
+// Package support finds the source text that supports each sentence in an answer and rates the support from 0 to 1. It
+// uses no model. Instead, it compares the sentence's content words, figures, names and negations with the sources'. A
 // sentence that a source contains word for word is fully supported.
 //
 // The comparison detects wrong figures, wrong names, a missing or additional "not", and statements about other things.
@@ -15,11 +15,11 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Threshold is the support below which a sentence counts as unsupported. It was fitted on half of a set of sentences
-// with planted errors and measured on the other half; see docs/history/answers.md.
+// Threshold is the support below which a sentence is unsupported. It was fitted on one half of a set of sentences with
+// planted errors and measured on the other; see docs/history/answers.md.
 const Threshold = 0.55
 
-// Limits on what is compared. Anything beyond is ignored, because answers and sources are untrusted.
+// Limits on what is compared, because answers and sources are untrusted. Anything beyond is ignored.
 const (
 	MaxSentences     = 500       // per answer
 	maxAnswerBytes   = 256 << 10 // bytes of an answer that are split into sentences
@@ -57,8 +57,7 @@ func Judge(text string, sources []domain.Fragment) Result {
 	return out
 }
 
-// cited returns the indexes of the sources with the given citation numbers, or of all sources if the numbers match
-// none.
+// cited returns the indexes of the sources with these citation numbers, or of all sources if none match.
 func cited(sources []domain.Fragment, numbers []int) []int {
 	var out []int
 	for i, s := range sources {
@@ -74,7 +73,7 @@ func cited(sources []domain.Fragment, numbers []int) []int {
 	return out
 }
 
-// merged sorts a text's ranges and joins those that overlap or are separated only by white space.
+// merged sorts a text's ranges and joins those that overlap or have only white space between them.
 func merged(text string, ranges []domain.TextRange) []domain.TextRange {
 	slices.SortFunc(ranges, func(a, b domain.TextRange) int { return cmp.Or(a.Start-b.Start, a.End-b.End) })
 	var out []domain.TextRange

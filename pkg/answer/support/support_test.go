@@ -91,8 +91,8 @@ func TestSentencesThatStateNothingHaveNoScore(t *testing.T) {
 	}
 }
 
-// TestSpansRoundTrip quotes every chunk of every test document, and each sentence in it. The quotation must be found at
-// its span in the document's text.
+// TestSpansRoundTrip quotes every chunk of every test document, and each sentence in it, and requires that the
+// quotation is at its span in the document's text.
 func TestSpansRoundTrip(t *testing.T) {
 	t.Parallel()
 	var files []string
@@ -156,7 +156,7 @@ func TestSpansRoundTrip(t *testing.T) {
 	}
 }
 
-// stored encodes and decodes sentences as storing them would.
+// stored returns the sentences as they are after storing them.
 func stored(t *testing.T, sentences []domain.AnswerSentence, sources ...domain.Fragment) (out []domain.AnswerSentence) {
 	t.Helper()
 	data, err := json.Marshal(sentences)

@@ -11,7 +11,7 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// units maps each unit name to a canonical name. Two figures with different known units are never equal.
+// units maps unit names to canonical ones. Figures with different known units are never equal.
 var units = table(`
 	day: day days tag tage tagen jour jours día días dia dias giorno giorni dag dagen день дня дней werktage werktagen jours arbeitstage
 	week: week weeks woche wochen semaine semaines semana semanas settimana settimane weken неделя недели недель
@@ -84,7 +84,7 @@ func unitOf(rest string) (unit string, length int) {
 	return units[strings.ToLower(rest[:end])], end
 }
 
-// numberWords maps number words to values. It omits words for 1, because these are articles in most languages.
+// numberWords maps number words to values. Words for 1 are omitted, because they are articles in most languages.
 var numberWords = table(`
 	2: two zwei deux dos due dois duas twee два две двух
 	3: three drei trois tres tre três drie три трёх трех
@@ -112,12 +112,11 @@ var numberWords = table(`
 	100: hundred hundert cent cien cento cem honderd сто
 `)
 
-// numberIn lists number words that mean something else in other languages. Each counts as a number only in the given
-// language.
+// numberIn maps number words that mean something else in other languages to the only language where they count.
 var numberIn = map[string]analysis.Language{"due": "it", "sei": "it", "dos": "es", "cent": "fr", "elf": "de"}
 
-// table parses lines formatted as "value: word word …" into a map from words to values. If a word is on several lines,
-// the first one applies.
+// table parses "value: word word …" lines into a map from words to values. If a word is on several lines, the first one
+// wins.
 func table(text string) map[string]string {
 	out := make(map[string]string)
 	for l := range strings.Lines(text) {

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/answer/language"
 )
 
-// word is a word in a text. In scripts without spaces, each pair of adjacent characters is a word.
+// word is a word in a text or, in scripts without spaces, a pair of adjacent characters.
 type word struct {
 	start, end int // in bytes
 	lower      string
@@ -23,7 +23,7 @@ type word struct {
 	negation   negation
 }
 
-// isContent reports whether the word carries content and is neither a figure nor a negation.
+// isContent reports whether the word carries content. Figures and negations don't count.
 func (w *word) isContent() bool { return !w.function && w.numbers == nil && w.negation == none }
 
 // reader reads the words in texts. The zero value is not usable.
@@ -33,7 +33,7 @@ type reader struct {
 	terms    map[string][]string // by lower-case word
 }
 
-// Maximum number of words whose terms a reader caches.
+// Maximum number of words in a reader's cache of terms.
 const maxKeptTerms = 20_000
 
 // read returns the words of text[from:to], at most `limit`.
@@ -61,14 +61,13 @@ func (r *reader) read(text string, from, to, limit int) []word {
 	return out
 }
 
-// unspaced reports whether a character belongs to a script whose words are compared as character pairs, as in the
-// index.
+// unspaced reports whether a character's script is compared in pairs of characters, as in the index.
 func unspaced(r rune) bool {
 	return r >= 0x0E00 && (language.IsUnspaced(r) || r == 'ー' || unicode.In(r, unicode.Hangul, unicode.Lao, unicode.Khmer, unicode.Myanmar))
 }
 
-// readUnspaced reads a word in a script without spaces and returns the offset of the next word. Words that are pairs of
-// characters overlap.
+// readUnspaced reads a word in a script without spaces and returns the offset of the next one. Pairs of characters
+// overlap.
 func (r *reader) readUnspaced(out *[]word, text string, i, to int) int {
 	if n, numbers := hanNumber(text[i:to]); n > 0 {
 		*out = append(*out, word{start: i, end: i + n, lower: text[i : i+n], numbers: numbers, unit: unitAt(text[i+n : to])})
@@ -95,10 +94,10 @@ func (r *reader) readUnspaced(out *[]word, text string, i, to int) int {
 	return end
 }
 
-// Minimum length in characters for a run of katakana to count as a name or loanword.
+// Minimum length, in characters, of a run of katakana that counts as a name or loanword.
 const minKatakana = 3
 
-// katakanaRun returns the length in bytes of the run of katakana at the start of a text, or 0 if it is too short.
+// katakanaRun returns the length in bytes of the run of katakana at the start, or 0 if it is too short.
 func katakanaRun(text string) int {
 	end := strings.IndexFunc(text, func(r rune) bool { return !unicode.Is(unicode.Katakana, r) && r != 'ー' })
 	if end < 0 {
@@ -110,8 +109,8 @@ func katakanaRun(text string) int {
 	return end
 }
 
-// readWord reads a word, including the digits in it, and returns the offset after it. `begins` means that it is the
-// first word in a sentence.
+// readWord reads a word, including any digits in it, and returns the offset after it. begins means that it is the first
+// word in a sentence.
 func (r *reader) readWord(out *[]word, text string, i, to int, begins bool) int {
 	end, digits, letters, upper := i, 0, 0, 0
 	for end < to {
@@ -151,7 +150,7 @@ func (r *reader) readWord(out *[]word, text string, i, to int, begins bool) int 
 	return end
 }
 
-// fill fills in the fields of a word that do not depend on other words.
+// fill sets a word's fields that don't depend on other words.
 func (r *reader) fill(w *word) {
 	if value := numberWords[w.lower]; value != "" && (numberIn[w.lower] == "" || numberIn[w.lower] == r.langs[0]) {
 		w.numbers, w.name = []string{value}, false
@@ -185,8 +184,7 @@ func (r *reader) termsOf(lower string) []string {
 		if len(found) == 0 {
 			continue
 		}
-		// A word may consist of several terms: an elided article and a noun (l'eau), or a code's parts and the whole
-		// code.
+		// A word may yield several terms: an elided article and a noun (l'eau), or a code's parts and the whole code.
 		term := found[0]
 		for _, t := range found[1:] {
 			if len(t) > len(term) {
@@ -203,9 +201,9 @@ func (r *reader) termsOf(lower string) []string {
 	return out
 }
 
-// finish determines which words are names, after all words have been read. A sentence's first word is a name if a name
-// follows it. In German, where all nouns are capitalised, a word is a name only if it is next to another capitalised
-// word, contains a digit, or is in capitals.
+// finish marks the names, after all words have been read. A sentence's first word is a name if another one follows. In
+// German, where all nouns are capitalised, a name must be next to another capitalised word, contain a digit, or be in
+// capitals.
 func (r *reader) finish(words []word, text string) {
 	capital := func(i int) bool {
 		if i < 0 || i >= len(words) {
@@ -230,13 +228,14 @@ func (r *reader) finish(words []word, text string) {
 	}
 }
 
-// Words longer than minStem count as forms of the same word if they differ in at most their last maxEnding characters.
+// Words longer than minStem are forms of the same word if they differ only in their last maxEnding characters.
 const (
 	minStem   = 5
 	maxEnding = 3
 )
 
-// prefixOf returns the first minStem characters of a word, used to find its other forms, or "" for a shorter word.
+// prefixOf returns the first minStem characters of a word, under which its other forms are found, or "" if it is
+// shorter.
 func prefixOf(term string) string {
 	n := 0
 	for i := range term {
