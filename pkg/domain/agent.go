@@ -46,22 +46,22 @@ type Agent struct {
 	UpdatedAt      time.Time
 }
 
-// AgentExtra holds agent fields that are stored unchanged. Clients written for other services keep their settings in
-// such fields.
+// AgentExtra holds extra agent fields, which are stored as they are. Clients written for other services keep their
+// settings there.
 type AgentExtra map[string]json.RawMessage
 
-// RestrictKnowledge names the field that restricts an agent to its documents. It is stored in Agent.Extra, where
-// clients written for other services put it.
+// RestrictKnowledge names the field that restricts an agent to its documents. It is in Agent.Extra, where clients
+// written for other services put it.
 const RestrictKnowledge = "restrictKnowledge"
 
 // RestrictsKnowledge reports whether the agent answers only from its documents. If they contain nothing about a
-// message, the agent declines to answer without calling a model.
+// message, it declines to answer without calling a model.
 func (a Agent) RestrictsKnowledge() bool {
 	return string(bytes.TrimSpace(a.Extra[RestrictKnowledge])) == "true"
 }
 
 // QueryPlanning names the field that says whether a model may plan an agent's searches. Like RestrictKnowledge, it is
-// stored in Agent.Extra.
+// in Agent.Extra.
 const QueryPlanning = "queryPlanning"
 
 // PlansQueries reports whether a model may split up a question that a single search does not answer. The default is
@@ -137,8 +137,7 @@ func assignIf[T any](dst *T, v *T) {
 	}
 }
 
-// Placeholders in system prompts, user prompts and templates. All occurrences are replaced, except those that appear in
-// inserted text.
+// Placeholders in system prompts, user prompts and templates. Every occurrence is replaced, except in inserted text.
 const (
 	PlaceholderQuery   = "{query}"
 	PlaceholderContext = "{context}"

@@ -8,7 +8,7 @@ import (
 
 var zipped = Original{Key: "src.zip", SHA256: "sum", Size: 100, MIMEType: "application/zip", Name: "all.zip"}
 
-// archiveEvent is the event of a job that has found an archive.
+// archiveEvent is the event from a job whose file turned out to be an archive.
 func archiveEvent() Event {
 	return event(EventArchive, "job-2", 7, func(ev *Event) { ev.Error, ev.Force = "files of type application/zip cannot be read", true })
 }
@@ -57,7 +57,7 @@ func TestOnlyFilesOfTheirOwnBecomeArchives(t *testing.T) {
 	}
 }
 
-// unpacking is an archive whose job is running.
+// unpacking returns an archive whose job is running.
 func unpacking() Datasource {
 	return source(func(d *Datasource) {
 		d.Type, d.Original, d.Status = TypeArchive, &zipped, StatusRunning
@@ -106,7 +106,7 @@ func TestAnOvertakenJobOfAnArchiveChangesNothing(t *testing.T) {
 	if out := Apply(&d, settled(), event(EventDiscovered, "job-1", 5, func(ev *Event) { ev.Members = []Original{zipped} })); len(out.Members) != 0 {
 		t.Errorf("discovered: %+v", out)
 	}
-	// The overtaken job may have read a document that the archive has replaced.
+	// The overtaken job may have read a document that was replaced by the archive.
 	out := Apply(&d, settled(), event(EventSynched, "job-1", 5, func(ev *Event) { ev.Chunks = 3 }))
 	if diff := cmp.Diff([]Sweep{rows(here, 5, 6)}, out.Sweeps); diff != "" || out.Changed {
 		t.Errorf("sweeps (-want +got):\n%s", diff)

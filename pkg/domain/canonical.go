@@ -1,16 +1,16 @@
 package domain
 
-// HasCanonical reports whether `page`, a page of site d, names the page with this id as canonical. Some sites wrongly
-// name their root on every page, so the root does not count unless the page has the same address (see SameAddress).
+// HasCanonical reports whether a page of site d names the page with this id as canonical. Some sites wrongly name their
+// root on every page, so the root doesn't count unless the page has the same address (see SameAddress).
 func (d *Datasource) HasCanonical(page DatasourceConfig, id string) bool {
 	root := d.Config.Scope(false).Root
 	return page.Canonical != "" && ChildID(d.ID, page.Canonical) == id &&
 		(!SameAddress(page.Canonical, root) || SameAddress(page.SourceURL, root))
 }
 
-// MayBeReplacedBy reports whether the fetched page d may be skipped in favour of target, which d names as its canonical
-// page. `similar` says whether their texts are similar; it is ignored until target has been fetched. If d has active
-// content, that content is kept until target has content too or has finished processing.
+// MayBeReplacedBy reports whether the fetched page d may be skipped in favour of target, its canonical page. similar
+// says whether their texts are similar, and is ignored until target has been fetched. Active content in d is kept until
+// target has content too or has finished processing.
 func (d *Datasource) MayBeReplacedBy(target Datasource, similar bool) bool {
 	switch {
 	case !target.Alive() || target.DuplicateOf == d.ID:
@@ -22,8 +22,8 @@ func (d *Datasource) MayBeReplacedBy(target Datasource, similar bool) bool {
 	}
 }
 
-// IsReplacedBy reports whether `page`, a page of site d, is skipped in favour of keeper, another page with content.
-// Their texts must be similar, and page must name keeper as canonical, but not the other way round.
+// IsReplacedBy reports whether a page of site d is skipped in favour of keeper, another page with content. Their texts
+// must be similar, and page must name keeper as canonical, but not vice versa.
 func (d *Datasource) IsReplacedBy(page, keeper Datasource, similar bool) bool {
 	return page.ID != keeper.ID && page.GroupID == d.ID && similar &&
 		d.HasCanonical(page.Config, keeper.ID) && !d.HasCanonical(keeper.Config, page.ID)
@@ -32,10 +32,9 @@ func (d *Datasource) IsReplacedBy(page, keeper Datasource, similar bool) bool {
 // maxCanonicals is the maximum number of canonical addresses that CanonicalCycle follows.
 const maxCanonicals = 8
 
-// CanonicalCycle follows canonical addresses from the page `from` and reports whether they lead to the page with this
-// id. If so, the caller must not replace either page, because they would replace each other forever. The result is
-// false if `from` itself names that page as canonical, because the caller then keeps one of the two. `read` returns a
-// page by id, or nil.
+// CanonicalCycle reports whether canonical addresses lead from the page `from` to the page with this id. The caller
+// must then not replace either page, because they would replace each other forever. If `from` itself names that page as
+// canonical, the result is false, because the caller keeps one of the two anyway. read returns a page by id, or nil.
 func (d *Datasource) CanonicalCycle(from Datasource, id string, read func(id string) (*Datasource, error)) (bool, error) {
 	for hop := range maxCanonicals {
 		if from.Config.Canonical == "" {
@@ -68,7 +67,7 @@ func BestPage(pages []DatasourceConfig) int {
 	return best
 }
 
-// PageChange says how the outcome of a page's job affects pages that were skipped as its duplicates.
+// PageChange is the effect of a page's job on pages that were skipped as its duplicates.
 type PageChange int
 
 // Values of PageChange.
@@ -97,8 +96,8 @@ func (d *Datasource) ChangeFrom(before Datasource) PageChange {
 	}
 }
 
-// FetchesAgain reports whether `page`, a page of site d, must be fetched again because the page keeperID has changed.
-// The page was skipped in favour of keeperID; `similar` says whether the two have similar texts.
+// FetchesAgain reports whether a page of site d, skipped in favour of the page keeperID, must be fetched again because
+// keeperID has changed. similar says whether the two have similar texts.
 func (d *Datasource) FetchesAgain(page Datasource, keeperID string, change PageChange, similar bool) bool {
 	if page.Status != StatusSkipped || page.GroupID != d.ID {
 		return false

@@ -25,18 +25,18 @@ func (c Conversation) PublicID() string {
 	return c.ID
 }
 
-// callerConversation prefixes the stored id of a conversation whose id the caller chose. No UUID starts with it, so
-// callers can refer to such a conversation only by the id they chose.
+// callerConversation prefixes stored ids of conversations whose ids were chosen by callers. No UUID starts with it, so
+// callers can use only the ids they chose.
 const callerConversation = "caller:"
 
-// CallerConversationID returns the stored id of a conversation whose id the caller chose. The same callerID means
-// different conversations for different workspaces, agents and visitors. visitorID is "" for callers with an API key
-// for the workspace.
+// CallerConversationID returns the stored id of a conversation with an id chosen by the caller. For different
+// workspaces, agents or visitors, the same callerID means different conversations. visitorID is "" for callers with an
+// API key for the workspace.
 func CallerConversationID(workspaceID, agentID, visitorID, callerID string) string {
 	return callerConversation + DerivedID("conversation", workspaceID, agentID, visitorID, callerID)
 }
 
-// ValidConversationID reports whether s is syntactically valid as a conversation id.
+// ValidConversationID reports whether s is a syntactically valid conversation id.
 func ValidConversationID(s string) bool { return ValidID(strings.TrimPrefix(s, callerConversation)) }
 
 // MaxCallerIDCharacters is the maximum length of a conversation id chosen by a caller.
@@ -51,8 +51,8 @@ const (
 	RoleAssistant Role = "assistant"
 )
 
-// Message is a question or answer in a conversation. Only the assistant's answers have sources and sentences. Answers
-// stored by older versions have no sentences.
+// Message is a question or answer in a conversation. Only answers have sources and sentences. Answers stored by older
+// versions have no sentences.
 type Message struct {
 	ID             string
 	ConversationID string

@@ -2,7 +2,7 @@ package domain
 
 import "time"
 
-// DatasourceType says what kind of content a datasource has.
+// DatasourceType is the kind of content in a datasource.
 type DatasourceType string
 
 // Types of datasources. A page of a web site is a web_page whose GroupID is the site's id.
@@ -15,8 +15,8 @@ const (
 	TypeArchive DatasourceType = "archive" // a ZIP archive; each file in it is a datasource of type file whose GroupID is the archive's id
 )
 
-// IsGroup reports whether datasources of this type have no searchable content of their own, but consist of other
-// datasources: the pages of a web site, or the files in an archive.
+// IsGroup reports whether datasources of this type have no searchable content of their own but consist of others: a web
+// site's pages or an archive's files.
 func (t DatasourceType) IsGroup() bool { return t == TypeWebSite || t == TypeArchive }
 
 // Status is a datasource's processing state.
@@ -35,7 +35,7 @@ const (
 	StatusSkipped Status = "skipped"
 )
 
-// Terminal reports whether processing has ended, regardless of its outcome.
+// Terminal reports whether processing has ended, successfully or not.
 func (s Status) Terminal() bool {
 	return s == StatusSynched || s == StatusError || s == StatusSkipped
 }
@@ -68,8 +68,7 @@ type Datasource struct {
 	Processing
 }
 
-// Processing is a datasource's internal processing state. Users see only what is derived from it: Status, Progress and
-// Error.
+// Processing is a datasource's internal processing state. Users see only the derived Status, Progress and Error.
 type Processing struct {
 	DiscoveryDone bool   // web_site: the sitemap or root page has been read; archive: it has been unpacked
 	FollowLinks   bool   // web_site: pages are found by following links, not in a sitemap
@@ -83,17 +82,16 @@ type Processing struct {
 	Fingerprint      string // the active generation's fingerprint; see Version
 	Inputs           string // the active generation's inputs; see Job.Inputs; "" if unknown
 
-	// Target describes the copy of this datasource in the place its datastore is moving to (see Place). It is nil if
-	// there is no copy.
+	// Target describes the copy in the place to which the datastore is moving (see Place). nil if there is none.
 	Target *Target
 	// MoveID is the id of the last move that queued a job to copy the active generation.
 	MoveID string
-	// Resume is the state to restore after the newest job if that is a move job. It is nil for any other kind of job,
-	// and after a move job has succeeded.
+	// Resume is the state to restore after the newest job, if that is a move job. nil otherwise, and after a move job
+	// has succeeded.
 	Resume *Resume
 }
 
-// Target describes a datasource's generation in the place its datastore is moving to.
+// Target describes a datasource's generation in the place to which its datastore is moving.
 type Target struct {
 	Generation  uint64 `json:"generation"`
 	Chunks      int64  `json:"chunks"`
@@ -102,17 +100,17 @@ type Target struct {
 	Inputs      string `json:"inputs,omitempty"`
 }
 
-// Resume is a datasource's state before a move job. The state is restored after the job, because a move job does not
-// change the content readers see.
+// Resume is a datasource's state before a move job. It is restored afterwards, because a move job doesn't change the
+// content that readers see.
 type Resume struct {
 	Status Status `json:"status"` // synched or error
 	Error  string `json:"error,omitempty"`
 }
 
-// MaxMetadataBytes is the maximum size of a datasource's metadata as JSON. Every job and chunk contains the metadata.
+// MaxMetadataBytes is the maximum size of a datasource's metadata as JSON. Every job and chunk contains a copy.
 const MaxMetadataBytes = 16 << 10
 
-// DatasourceConfig holds settings made by the caller and properties found in the content.
+// DatasourceConfig holds the caller's settings and properties found in the content.
 type DatasourceConfig struct {
 	SourceURL string   `json:"source_url,omitempty"` // web_page: address; web_site: start of discovery
 	Sitemap   string   `json:"sitemap,omitempty"`    // web_site: a sitemap's address
@@ -146,9 +144,9 @@ type DatasourceConfig struct {
 	Refresh string `json:"refresh,omitempty"`
 	// Access holds extra headers for requests to the site, or is nil. Pages use their site's headers.
 	Access *SiteAccess `json:"access,omitempty"`
-	// Results of the page's last fetch. FinalURL is where Redirects lead; it is empty if it equals SourceURL. Canonical
-	// is the canonical address named by the page, LastMod is when it last changed according to the sitemap, and
-	// Rendered says whether it needed a browser.
+	// Results of the page's last fetch. FinalURL is where Redirects lead, or empty if that is SourceURL. Canonical is
+	// the canonical address named by the page, LastMod is the last change according to the sitemap, and Rendered says
+	// whether the page needed a browser.
 	FinalURL  string     `json:"final_url,omitempty"`
 	Redirects []Redirect `json:"redirects,omitempty"`
 	Canonical string     `json:"canonical_url,omitempty"`
@@ -162,9 +160,9 @@ type DatasourceConfig struct {
 	// LinksKnown says whether the links from the last fetch are stored. If not, the next request for the page is
 	// unconditional, because a "not modified" response contains no links.
 	LinksKnown bool `json:"links_known,omitempty"`
-	// Lead limits how far links are followed through pages that match none of the site's include patterns and are read
-	// only for their links. It is 0 for the root and for matching pages. For any other page, it is the number of
-	// consecutive non-matching pages at the end of the path from the root, including the page itself.
+	// Lead limits how far links are followed through pages that match no include pattern and are read only for their
+	// links. It is 0 for the root and for matching pages. For others, it is the number of consecutive non-matching
+	// pages at the end of the path from the root, including the page itself.
 	Lead int `json:"lead,omitempty"`
 	// NamedByDocument is true if the caller gave no name, so the page is named after its document's title.
 	NamedByDocument bool `json:"named_by_document,omitempty"`
@@ -202,25 +200,25 @@ func (p WebPatch) Apply(c *DatasourceConfig) {
 	}
 }
 
-// IsOutdated reports whether readers see content that is older than the last change of content, name or metadata.
+// IsOutdated reports whether readers see content from before the last change of content, name or metadata.
 func (d Datasource) IsOutdated() bool {
 	return d.Chunks > 0 && d.Status != StatusSynched && d.LastSynch != nil && d.Config.ChangedAt.After(*d.LastSynch)
 }
 
-// Progress is a job's progress. For a web_site, it counts pages, and for an archive, files.
+// Progress is a job's progress, counted in pages for a web_site and in files for an archive.
 type Progress struct {
 	Stage string `json:"stage,omitempty"` // fetching, fetched, extracting, indexing, discovering, crawling, unpacking, reading files, StageRetrying, StageUnreadable
 	Done  int64  `json:"done"`
 	Total int64  `json:"total"`
 }
 
-// StageScan is the stage of a scan job waiting for its turn.
+// StageScan is the stage of a scan job that waits its turn.
 const StageScan = "waiting for text recognition"
 
 // StageRetrying is the stage of a job waiting for a retry. Datasource.Error then contains the last error.
 const StageRetrying = "waiting to be tried again"
 
-// StageUnreadable is the stage of a failed job whose content can never be read because it is encrypted, damaged or in
+// StageUnreadable is the stage of a failed job whose content can never be read, because it is encrypted, damaged or in
 // an unsupported format. Other failures have no stage.
 const StageUnreadable = "unreadable"
 
@@ -233,17 +231,16 @@ type Original struct {
 	Name     string `json:"name"`      // file name or address; a hint for the format
 }
 
-// Filters restrict a query to some documents. A document must match every field that is set. It matches a field if it
-// has any of the field's values. A metadata filter requires that a top-level key has this string, number or boolean as
-// its value.
+// Filters restrict a query to some documents. A document must match all fields that are set; one of a field's values is
+// enough. For metadata, a top-level key must have this string, number or boolean as its value.
 type Filters struct {
 	CustomIDs     []string
 	DatasourceIDs []string
 	Metadata      map[string]any
 }
 
-// ActiveDatasource is what retrieval needs to know about a datasource: the generation that readers see and the
-// properties shown with a fragment.
+// ActiveDatasource is what retrieval needs to know about a datasource: the generation that readers see, and properties
+// shown with fragments.
 type ActiveDatasource struct {
 	ID               string
 	DatastoreID      string

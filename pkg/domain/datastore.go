@@ -22,7 +22,7 @@ type Datastore struct {
 	EmbeddingModel string // the embedding model's id
 	Chunking       Chunking
 	OCRLanguages   OCRLanguages // for scans
-	// Since is set by a move. In the place that serves readers, only rows with generations above Since are valid; lower
+	// Since is set by a move. Only rows with generations above it are valid in the place that serves readers; lower
 	// ones are left over from an earlier time in the same place.
 	Since uint64
 	Move  *Move // nil if no move is in progress
@@ -32,8 +32,8 @@ type Datastore struct {
 	UpdatedAt     time.Time
 }
 
-// SearchSettings is one version of a datastore's search settings; see package searchsettings. A version never changes.
-// Version numbers start at 1 and are never reused.
+// SearchSettings is one version of a datastore's search settings; see package searchsettings. Versions are immutable
+// and numbered from 1. Numbers are never reused.
 type SearchSettings struct {
 	Version   int64
 	JSON      []byte // nil when listing versions
@@ -43,8 +43,8 @@ type SearchSettings struct {
 // Serving returns the place that serves readers.
 func (d Datastore) Serving() Place { return Place{Engine: d.Type, Model: d.EmbeddingModel} }
 
-// Places returns the places (see Place) that receive new content: the one serving readers and, during a move, its
-// target.
+// Places returns the places (see Place) that receive new content: the one that serves readers and, during a move, the
+// destination.
 func (d Datastore) Places() []Place {
 	if d.Move == nil {
 		return []Place{d.Serving()}
@@ -52,9 +52,8 @@ func (d Datastore) Places() []Place {
 	return []Place{d.Serving(), d.Move.To}
 }
 
-// DatastorePatch changes a datastore. Nil fields are left unchanged. Changing Type or EmbeddingModel starts a move (see
-// Place), which replaces any move in progress. If they name the place that serves readers, a move in progress is
-// cancelled.
+// DatastorePatch changes a datastore. Nil fields are left unchanged. Setting Type or EmbeddingModel starts a move (see
+// Place) in place of any other or, if they name the place that serves readers, only cancels a move in progress.
 type DatastorePatch struct {
 	Type           *Engine
 	EmbeddingModel *string
@@ -65,8 +64,8 @@ type DatastorePatch struct {
 	OCRLanguages   *OCRLanguages  // for scans read from now on
 }
 
-// Destination returns the place (see Place) that the patch moves the datastore to. An engine or model not set by the
-// patch stays the same. `named` is false if the patch sets neither.
+// Destination returns the place (see Place) to which the patch moves the datastore. An engine or model that the patch
+// doesn't set stays the same. named is false if it sets neither.
 func (p DatastorePatch) Destination(d Datastore) (to Place, named bool) {
 	to = d.Serving()
 	assignIf(&to.Engine, p.Type)

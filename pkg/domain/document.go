@@ -25,8 +25,8 @@ type Block struct {
 	Level int       `json:"l,omitempty"` // heading: 1 to 6; list item: nesting level from 1
 	Page  int       `json:"p,omitempty"` // page or slide from 1; 0 if the format has none
 	Sheet string    `json:"s,omitempty"` // name of the sheet in a spreadsheet
-	// Apart means that the preceding headings do not apply to this block, for example because it is the first block on
-	// a slide without a title.
+	// Apart means that earlier headings do not apply to this block, for example because it starts a slide without a
+	// title.
 	Apart bool `json:"x,omitempty"`
 	Row   int  `json:"r,omitempty"` // row number, from 1, in a spreadsheet, CSV or JSON Lines file; 0 elsewhere
 	// Time is when the text is spoken in a recording, as HH:MM:SS. Only blocks from subtitles have it.
@@ -34,7 +34,7 @@ type Block struct {
 	// Offset is the block's byte offset in the document's text, which is all blocks' text joined by BlockSeparator.
 	Offset int         `json:"o,omitempty"`
 	Links  []BlockLink `json:"u,omitempty"` // links in the text, in reading order; at most MaxBlockLinks
-	// Anchor is the unescaped URL fragment of the heading (on a web page) or of the term defined by the block, or "".
+	// Anchor is the unescaped URL fragment of the heading (on a web page) or of the term that the block defines, or "".
 	Anchor string `json:"a,omitempty"`
 	// Confidence is the mean confidence, from 0 to 1, if the text was recognised in a picture within the document (OCR). It
 	// is 0 for other text.
@@ -47,7 +47,7 @@ const TimeAnchor = "t="
 // BlockSeparator separates the blocks in a document's text.
 const BlockSeparator = "\n\n"
 
-// JoinBlocks joins the blocks into human-readable text. Consecutive table rows and list items go on adjacent lines; all
+// JoinBlocks joins the blocks into human-readable text. Consecutive table rows and list items are on adjacent lines;
 // other blocks are separated by empty lines.
 func JoinBlocks(blocks []Block) string {
 	var text strings.Builder
@@ -85,7 +85,7 @@ type Document struct {
 	// Metadata is metadata found in the content. Its keys are the Meta constants or come from the front matter.
 	Metadata map[string]string `json:"metadata,omitempty"`
 	// LinkList says that the document is mainly a list of links, such as an index, a table of contents, or a source
-	// listing that links to its documentation. The answers are on the linked pages.
+	// listing that links to its documentation. Answers are on the linked pages instead.
 	LinkList bool `json:"link_list,omitempty"`
 	// Recognised maps each page whose text was recognised in a picture (OCR) to the mean confidence, from 0 to 1.
 	Recognised map[int]float64 `json:"recognised,omitempty"`
@@ -113,7 +113,7 @@ const (
 	maxRecognisedPages = 10_000 // maximum number of entries in DocumentInfo.Recognised, because it is part of an event
 )
 
-// DocumentInfo holds the document properties a datasource stores in addition to the text.
+// DocumentInfo holds the document properties that a datasource stores.
 type DocumentInfo struct {
 	Title    string            `json:"title,omitempty"`
 	Language string            `json:"language,omitempty"`
@@ -121,10 +121,9 @@ type DocumentInfo struct {
 	Route    string            `json:"route,omitempty"`
 	Metadata map[string]string `json:"metadata,omitempty"`
 	LinkList bool              `json:"link_list,omitempty"`
-	// Recognised is Document.Recognised, or nil if it has more than maxRecognisedPages entries.
+	// Recognised is Document.Recognised, or nil if that has more than maxRecognisedPages entries.
 	Recognised map[int]float64 `json:"recognised,omitempty"`
-	// InPictures are the sections of the text that were recognised in pictures within the document, in order; at most
-	// maxRecognisedPages.
+	// InPictures are up to maxRecognisedPages sections of the text that were recognised in pictures, in order.
 	InPictures []RecognisedText `json:"in_pictures,omitempty"`
 }
 
@@ -148,8 +147,8 @@ func (d *Document) Info() *DocumentInfo {
 	return info
 }
 
-// inPictures returns the sections of the text that were recognised in pictures. Neighbouring blocks with the same
-// confidence form one section.
+// inPictures returns the sections of the text that were recognised in pictures. Adjacent blocks with equal confidence
+// form one section.
 func (d *Document) inPictures() (found []RecognisedText) {
 	for _, b := range d.Blocks {
 		if b.Confidence <= 0 {
@@ -171,9 +170,9 @@ func (d *Document) inPictures() (found []RecognisedText) {
 	return found
 }
 
-// Confidence returns the mean confidence of a passage's text that was recognised in pictures, from 0 to 1. It returns
-// false if the passage contains no such text. `runs` and `offset` are the passage's position in the document's text,
-// `length` is its size in bytes, and `page` is its page. The document may be nil.
+// Confidence returns the mean OCR confidence, from 0 to 1, of a passage's text that was recognised in pictures, or
+// false if there is none. runs and offset locate the passage in the document's text, length is its size in bytes, and
+// page is its page. The document may be nil.
 func (d *DocumentInfo) Confidence(page int, runs TextRuns, offset, length int) (float64, bool) {
 	if d == nil {
 		return 0, false
@@ -221,9 +220,9 @@ const (
 type Chunk struct {
 	Ordinal int    // from 0, in reading order
 	Text    string // returned to callers; at most MaxChunkBytes
-	// Context is indexed along with Text but is not part of the text a query returns. It begins with the document's
-	// title, the parties to a contract, the heading path and section labels. After a ContextSeparator, text for keyword
-	// search only may follow: a table's caption and defined terms.
+	// Context is indexed with Text but not returned with it. It begins with the document's title, the parties to a
+	// contract, the heading path and section labels. After a ContextSeparator, text for keyword search only may follow:
+	// a table's caption and defined terms.
 	Context string
 	Heading string // heading path that applies to most of the chunk, joined by " > "; for a sheet, also the chunk's row numbers ("Prices > rows 4 to 5"); for subtitles, the time at which the chunk begins
 	Anchor  string // unescaped URL fragment for Heading, for the term the chunk defines, or for its time; may be ""
@@ -239,8 +238,8 @@ type Chunk struct {
 // ContextSeparator separates the two halves of Chunk.Context.
 const ContextSeparator = "\n"
 
-// MaxChunkBytes is the maximum size of a chunk's text in bytes. It is Milvus's limit, and every engine must accept
-// texts of this size.
+// MaxChunkBytes is the maximum size of a chunk's text in bytes. It is Milvus's limit; every engine must accept such
+// texts.
 const MaxChunkBytes = 65_535
 
 // Fragment is a passage returned by a query.

@@ -24,15 +24,14 @@ const (
 	CodeInternal     Code = "INTERNAL"         // 500
 )
 
-// FieldError is an error in one field of a request. It consists of the field's path ("documents[3].text") and a
-// message.
+// FieldError is an error in one field of a request: the field's path ("documents[3].text") and a message.
 type FieldError struct {
 	Field   string `json:"field"`
 	Message string `json:"message"`
 }
 
-// Error is the application's error type. Code determines how it is handled, Message is for users, and Fields lists all
-// errors in an invalid request. Callers see Message but never the wrapped Err.
+// Error is the application's error type. Code determines how it is handled, Message is for users, and Fields lists
+// everything wrong with an invalid request. Callers see Message but never the wrapped Err.
 type Error struct {
 	Code       Code
 	Message    string
@@ -58,8 +57,7 @@ func Errorf(code Code, format string, args ...any) *Error {
 }
 
 // Transient wraps err in a CodeUnavailable error with this message. Use it for errors from engines, which are temporary
-// unless their code says otherwise. If err is nil, already has a code, or is context.Canceled, it is returned
-// unchanged.
+// unless their code says otherwise. It returns err unchanged if it is nil, already has a code, or is context.Canceled.
 func Transient(err error, message string) error {
 	if _, ok := errors.AsType[*Error](err); err == nil || ok || errors.Is(err, context.Canceled) {
 		return err
@@ -73,7 +71,7 @@ func Invalid(field, format string, args ...any) *Error {
 	return &Error{Code: CodeInvalid, Message: field + ": " + msg, Fields: []FieldError{{Field: field, Message: msg}}}
 }
 
-// NotFound returns a CodeNotFound error. It is also used for resources in other workspaces.
+// NotFound returns a CodeNotFound error, also for resources in other workspaces.
 func NotFound(kind, id string) *Error {
 	return Errorf(CodeNotFound, "no %s with id %q", kind, id)
 }

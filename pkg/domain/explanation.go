@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Explanation explains how a query's fragments were found. It contains ids, numbers, words from the query, and document
-// names and headings, but no other content.
+// Explanation explains how a query's fragments were found. Besides ids and numbers, it contains only words from the
+// query and the names and headings of documents, but no other content.
 type Explanation struct {
 	Query            string         // the searched text; for an agent, the question along with the context it refers to
 	Parts            []string       // the questions in Query if there are several; each was also searched separately
@@ -56,7 +56,7 @@ type ExplainedDatastore struct {
 	Evidence        *ExplainedEvidence // why DenseWeight differs from AverageWeight; nil if it does not
 }
 
-// ExplainedEvidence says why the dense leg's weight differs from its average.
+// ExplainedEvidence shows why the dense leg's weight differs from its average.
 type ExplainedEvidence struct {
 	// AverageWeight is the model's weight, lowered if the model does not know every word in the query.
 	AverageWeight float64
@@ -74,7 +74,7 @@ type ExplainedRerank struct {
 	Error      string // why the first stage's order was kept
 }
 
-// ExplainedFragment holds the scores of a fragment's best chunk at each stage. Ranks are 1-based and count all
+// ExplainedFragment holds the scores of a fragment's best chunk at each stage. Ranks start at 1 and count all
 // candidates; 0 means that the stage did not find or receive the chunk.
 type ExplainedFragment struct {
 	ChunkID      string
@@ -99,7 +99,7 @@ type ExplainedFragment struct {
 	Duplicates   []string // chunks with nearly the same text that this fragment represents
 }
 
-// DropReason says why a candidate is not among the fragments.
+// DropReason is why a candidate is not among the fragments.
 type DropReason string
 
 // Reasons for dropping a candidate.

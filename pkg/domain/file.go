@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// File is an uploaded original that may be in any number of datastores, as in OpenAI's API. In each datastore, a
-// datasource refers to the file and shares its original.
+// File is an uploaded original that any number of datastores can use, as in OpenAI's API. In each of them, a datasource
+// refers to the file and shares its original.
 type File struct {
 	ID          string
 	WorkspaceID string
@@ -51,15 +51,14 @@ type UploadPart struct {
 	CreatedAt time.Time
 }
 
-// FileChunking is the chunking requested for a file in a datastore. Chunks never overlap, because searches merge
-// adjacent chunks. The requested overlap is stored only so that clients can read it back.
+// FileChunking is the chunking requested for a file in a datastore. The overlap is stored only so that clients can read
+// it back: chunks never overlap, because searches merge adjacent chunks.
 type FileChunking struct {
 	MaxTokens     int `json:"max_tokens"`
 	OverlapTokens int `json:"overlap_tokens"`
 }
 
-// Chunking converts the requested maximum to chunk sizes. The ratio of target to maximum is the same as in the
-// defaults.
+// Chunking converts the requested maximum to chunk sizes, with the same ratio of target to maximum as the defaults.
 func (c FileChunking) Chunking() Chunking {
 	limit := min(c.MaxTokens, MaxChunkTokens)
 	return Chunking{TargetTokens: max(limit*DefaultChunkTokens/DefaultMaxChunkTokens, MinChunkTokens), MaxTokens: limit}
@@ -99,15 +98,15 @@ type FileBatch struct {
 	Missing     int64 // files that did not exist when the batch was created
 }
 
-// StoredFile is a file in a datastore. Usually it is a datasource, but in a file batch it may be just the id of a file
-// that did not exist when the batch was created.
+// StoredFile is a file in a datastore. It is a datasource or, in a file batch, possibly just the id of a file that did
+// not exist when the batch was created.
 type StoredFile struct {
 	Datasource
 	MissingFileID string // id of a missing file; "" for a datasource
 }
 
-// Owner returns the id of the datasource or file the original was stored for. The id is the first part of the
-// original's key; if the key contains none, Owner returns "".
+// Owner returns the id of the datasource or file for which the original was stored. It is the first part of the
+// original's key, or "" if the key contains none.
 func (o *Original) Owner() string {
 	if o == nil {
 		return ""
@@ -119,8 +118,8 @@ func (o *Original) Owner() string {
 	return id
 }
 
-// FileID returns the id of the datasource's File, or "". If the datasource was restored from the job log, Config.FileID
-// is empty, and the original's owner is returned instead.
+// FileID returns the id of the datasource's File, or "". For a datasource restored from the job log, which has no
+// Config.FileID, it returns the original's owner.
 func (d *Datasource) FileID() string {
 	if d.Config.FileID != "" || d.Type != TypeFile {
 		return d.Config.FileID
@@ -131,21 +130,21 @@ func (d *Datasource) FileID() string {
 	return ""
 }
 
-// SharesOriginal reports whether the original belongs to the datasource's file, in which case other datasources may use
-// it, too.
+// SharesOriginal reports whether the original belongs to the datasource's file, so that other datasources may use it,
+// too.
 func (d *Datasource) SharesOriginal() bool {
 	owner := d.Original.Owner()
 	return owner != "" && owner == d.FileID()
 }
 
-// AttachedID returns the id of the datasource for a file in a datastore. It depends only on the arguments, so adding
-// the file again does not create a second datasource.
+// AttachedID returns the id of the datasource for a file in a datastore. It is always the same, so adding a file twice
+// does not create two datasources.
 func AttachedID(datastoreID, fileID string) string {
 	return DerivedID("attached", datastoreID, fileID)
 }
 
-// CancelUnread ends the processing of a datasource without searchable content. If its job is still running, the job's
-// results will be rejected.
+// CancelUnread ends the processing of a datasource without searchable content. The results of a job that is still
+// running will be rejected.
 func (d *Datasource) CancelUnread(at time.Time) {
 	d.finish(StatusSkipped, at)
 	d.Error, d.JobID, d.Resume = "cancelled before it was read", NewID(), nil

@@ -1,7 +1,7 @@
 package domain
 
-// HeadingPath tracks the sheet and headings above the current block while a document's blocks are read in order. The
-// zero value is ready for the first block.
+// HeadingPath tracks the sheet and headings above the current block of a document, read in order. The zero value is
+// ready for the first block.
 type HeadingPath struct {
 	sheet    string
 	headings [6]string // by level, from level 1
@@ -22,8 +22,8 @@ func (p *HeadingPath) Enter(b Block) {
 	clear(p.anchors[level:])
 }
 
-// Anchor returns the innermost heading's URL fragment. If that heading has none, Anchor returns the fragment of the
-// nearest enclosing heading that has one, except the page's title, or "".
+// Anchor returns the innermost heading's URL fragment. If it has none, Anchor returns that of the nearest enclosing
+// heading that has one, not counting the page's title, or "".
 func (p *HeadingPath) Anchor() string {
 	innermost := true
 	for i := len(p.headings) - 1; i >= 0; i-- {
@@ -38,8 +38,8 @@ func (p *HeadingPath) Anchor() string {
 	return ""
 }
 
-// Path returns the sheet and the headings, outermost first. It includes the last block if that is a heading, and omits
-// a heading that equals the sheet's name.
+// Path returns the sheet and the headings, outermost first, including the last block if it is a heading. It omits a
+// heading that equals the sheet's name.
 func (p *HeadingPath) Path() []string {
 	var parts []string
 	if p.sheet != "" {
@@ -53,7 +53,7 @@ func (p *HeadingPath) Path() []string {
 	return parts
 }
 
-// Parents returns the path above b, which must be the last block. If b is a heading, it is not included.
+// Parents returns the path above b, the last block, not including b itself.
 func (p *HeadingPath) Parents(b Block) []string {
 	path := p.Path()
 	if b.Kind == BlockHeading && len(path) > 0 {

@@ -11,14 +11,13 @@ import (
 )
 
 // Ids are lower-case UUIDs. Objects created by callers have version 7, which sorts by time. Objects created by jobs, or
-// by requests with an idempotency key, have version 5, which is derived from the inputs, so repeating the job or
-// request creates nothing new. Both are valid in NATS subject tokens and as keys in all vector engines.
+// by requests with an idempotency key, have version 5, which is derived from the inputs, so that retrying creates
+// nothing new. Both are valid in NATS subject tokens and as keys in all vector engines.
 
 // NewID returns a new time-ordered id.
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// ValidID reports whether s is a syntactically valid id. Other strings must not become part of a subject, path or
-// filter.
+// ValidID reports whether s is a syntactically valid id. No other string may become part of a subject, path or filter.
 func ValidID(s string) bool {
 	u, err := uuid.Parse(s)
 	return err == nil && u.String() == s
@@ -35,14 +34,13 @@ func ChildID(siteID, pageURL string) string { return DerivedID("page", siteID, p
 // MemberID returns the id of the datasource for a file in an archive. It is the same in every version of the archive.
 func MemberID(archiveID, path string) string { return DerivedID("member", archiveID, path) }
 
-// MemberJobID returns the id of the job that reads a file in an archive. archiveJobID, the id of the archive's job,
-// identifies the version of the archive.
+// MemberJobID returns the id of the job that reads an archive's file. archiveJobID, the id of the archive's job,
+// identifies the archive's version.
 func MemberJobID(archiveJobID, memberID string) string {
 	return DerivedID("member-job", archiveJobID, memberID)
 }
 
-// ArchiveJobID returns the id of the job that unpacks a file that turned out to be an archive. jobID is the id of the
-// file's job.
+// ArchiveJobID returns the id of the job that unpacks a file after its own job, jobID, found it to be an archive.
 func ArchiveJobID(jobID string, generation uint64) string {
 	return DerivedID("archive", jobID, strconv.FormatUint(generation, 10))
 }
@@ -52,8 +50,8 @@ func IngestJobID(crawlJobID string, generation uint64) string {
 	return DerivedID("ingest", crawlJobID, strconv.FormatUint(generation, 10))
 }
 
-// PageJobID returns the id of the job that fetches a page during a crawl. siteJobID, the id of the site's job,
-// identifies the crawl.
+// PageJobID returns the id of the job that fetches a page in a crawl, which siteJobID, the id of the site's job,
+// identifies.
 func PageJobID(siteJobID, pageID string) string { return DerivedID("page-job", siteJobID, pageID) }
 
 // PostponedJobID returns the id of the job that replaces a postponed job of this generation.
@@ -61,26 +59,26 @@ func PostponedJobID(jobID string, generation uint64) string {
 	return DerivedID("again", jobID, strconv.FormatUint(generation, 10))
 }
 
-// SitemapJobID returns the id of the crawl job for a page that turned out to be a sitemap and became a site. jobID is
-// the id of the page's job.
+// SitemapJobID returns the id of the crawl job for a page that became a site after its own job, jobID, found it to be a
+// sitemap.
 func SitemapJobID(jobID string, generation uint64) string {
 	return DerivedID("sitemap", jobID, strconv.FormatUint(generation, 10))
 }
 
-// NearerJobID returns the id of the job that replaces a page's job after a shorter path from the root was found.
-// `depth` is that path's length.
+// NearerJobID returns the id of the job that replaces a page's job after a shorter path from the root, of length depth,
+// was found.
 func NearerJobID(jobID string, depth int) string {
 	return DerivedID("nearer", jobID, strconv.Itoa(depth))
 }
 
-// ChunkKey returns the primary key for a chunk's row in all indexes: datasource, generation and ordinal.
+// ChunkKey returns a chunk's primary key in all indexes: datasource, generation and ordinal.
 func ChunkKey(datasourceID string, generation uint64, ordinal int) string {
 	const numbers = 1 + 20 + 1 + 20 // colons and the longest numbers
 	key := append(make([]byte, 0, len(datasourceID)+numbers), datasourceID...)
 	return string(AppendChunkKey(key, generation, ordinal))
 }
 
-// AppendChunkKey appends the generation and ordinal to a slice that ends with the datasource's id.
+// AppendChunkKey appends the key's generation and ordinal to a slice that ends with the datasource's id.
 func AppendChunkKey(id []byte, generation uint64, ordinal int) []byte {
 	key := strconv.AppendUint(append(id, ':'), generation, 10)
 	return strconv.AppendInt(append(key, ':'), int64(ordinal), 10)

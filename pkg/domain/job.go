@@ -2,7 +2,7 @@ package domain
 
 import "time"
 
-// JobKind says which kind of worker a job needs.
+// JobKind is the kind of worker that a job needs.
 type JobKind string
 
 // Kinds of jobs.
@@ -16,7 +16,7 @@ const (
 func (k JobKind) Ingests() bool { return k == JobIngest || k == JobScan }
 
 // Job is a unit of work. It refers to content but contains none. Its results depend only on the job and its generation,
-// so running it again changes nothing.
+// so running it twice is harmless.
 type Job struct {
 	ID           string         `json:"id"`
 	Kind         JobKind        `json:"kind"`
@@ -118,40 +118,40 @@ type Event struct {
 	Fetched  *Fetched  `json:"fetched,omitempty"`
 	Links    []Link    `json:"links,omitempty"`  // discovered: at most MaxLinksPerEvent
 	Follow   bool      `json:"follow,omitempty"` // discovered, for a site: follow the links on its pages
-	// Members is set in an archive's discovered events: files in the archive, at most MaxMembersPerEvent. They are
-	// stored as originals, whose Name is the path in the archive.
+	// Members are files in an archive, set in its discovered events; at most MaxMembersPerEvent. They are stored as
+	// originals, named after their paths in the archive.
 	Members []Original `json:"members,omitempty"`
-	// A page's links may be split across several discovered events. Part is the event's 0-based index, and Parts is how
-	// many there are. Together they replace the page's stored links. If Parts is 0, the links are not stored.
+	// A page's links may be split across several discovered events. Part is the event's 0-based index, and Parts is
+	// their number. Together they replace the page's stored links. If Parts is 0, the links are not stored.
 	Part  int `json:"part,omitempty"`
 	Parts int `json:"parts,omitempty"`
-	// Complete is set in the synched event of a site or archive if every page or file was listed, so that any other no
-	// longer belongs to it.
+	// Complete is set in the synched event of a site or archive if it listed every page or file, so that all others no
+	// longer belong to it.
 	Complete bool `json:"complete,omitempty"`
 	// LeftOut counts skipped addresses by reason. It is set in discovered events and in a site's synched event.
 	LeftOut map[string]int `json:"left_out,omitempty"`
-	// Force is the job's Force field. It is set when an ingest job is postponed, with Scan, and in an archive's events.
+	// Force is the job's Force. It is set when an ingest job is postponed, with Scan, and in an archive's events.
 	Force bool `json:"force,omitempty"`
-	// The next fields are set when a crawl job is postponed. Until is when the next job is due. Tries is the number of
-	// failed fetches so far, and Since is the time of the first one, or zero. Crawl is the job's CrawlSpec.
+	// Set when a crawl job is postponed. Until is when the next job is due, Tries is the number of failed fetches so
+	// far, Since is the time of the first one, or zero, and Crawl is the job's CrawlSpec.
 	Until  time.Time  `json:"until,omitzero"`
 	Tries  int        `json:"tries,omitempty"`
 	Since  time.Time  `json:"since,omitzero"`
 	Crawl  *CrawlSpec `json:"crawl,omitempty"`
 	Chunks int64      `json:"chunks,omitempty"` // synched
 	Bytes  int64      `json:"bytes,omitempty"`  // synched: text bytes
-	// EmbedTokens, in synched events, is the number of tokens for which this run computed new embeddings.
+	// EmbedTokens, in synched events, is the number of newly embedded tokens.
 	EmbedTokens int64  `json:"embed_tokens,omitempty"`
 	MIMEType    string `json:"mime_type,omitempty"` // synched: the content's detected type
 	// Document, in synched events, describes the content and how it was read.
 	Document *DocumentInfo `json:"document,omitempty"`
-	// Scan, in synched events, says that the text in the document's pictures is missing. A scan job follows.
+	// Scan, in synched events, says that text in the document's pictures is missing and a scan job follows.
 	Scan bool `json:"scan,omitempty"`
-	// Fingerprint, in synched events, is the fingerprint of the written rows (see Version). In unchanged events, it is
-	// set only if a page's bytes changed but its text did not, and is then the page's new fingerprint.
+	// Fingerprint, in synched events, is that of the written rows (see Version). In unchanged events, it is a page's
+	// new fingerprint, set only if its bytes changed but its text did not.
 	Fingerprint string `json:"fingerprint,omitempty"`
-	// TextID, in synched events, is a hash of the written rows' text and the document's properties. It ignores markup,
-	// generation times, view counters and tokens in the page. It is "" for content other than web pages.
+	// TextID, in synched events, is a hash of the written rows' text and the document's properties that ignores markup,
+	// generation times, view counters and tokens in the page. It is "" if the content is not a web page.
 	TextID string `json:"text_id,omitempty"`
 	// Inputs is Job.Inputs. It is set in an ingest job's synched and unchanged events.
 	Inputs   string   `json:"inputs,omitempty"`
@@ -159,20 +159,20 @@ type Event struct {
 	Error    string   `json:"error,omitempty"`    // message for users; set in error, skipped, gone and postponed events, and in a retried job's progress events
 }
 
-// Limits on pages that match none of their site's include patterns and are read only for their links.
+// Limits on pages that match no include pattern of their site and are read only for their links.
 const (
 	MaxLead  = 3     // consecutive such pages on the path to a matching page
 	MaxLeads = 1_000 // such pages per site
 )
 
-// LeadsNowhere is the DatasourceConfig.Lead of an excluded page whose links are not followed. It exceeds MaxLead.
+// LeadsNowhere is the DatasourceConfig.Lead of an excluded page whose links are not followed. It is above MaxLead.
 const LeadsNowhere = 100
 
-// MaxLinksPerEvent is the maximum number of links in one discovered event. It keeps events well below the maximum
+// MaxLinksPerEvent is the maximum number of links in a discovered event, which keeps events well below the maximum
 // message size.
 const MaxLinksPerEvent = 200
 
-// MaxMembersPerEvent is the maximum number of files in an archive's discovered event. It keeps the event well below the
+// MaxMembersPerEvent is the maximum number of files in an archive's discovered event, which keeps events well below the
 // maximum message size.
 const MaxMembersPerEvent = 100
 
@@ -190,7 +190,7 @@ type Fetched struct {
 	Canonical string `json:"canonical,omitempty"`
 	Rendered  bool   `json:"rendered,omitempty"` // scripts in a browser produced the content
 	// TextHash is a hash of the page's title and main text, without content that changes with every request, such as
-	// clocks and counters. Sketch is for finding similar pages; see package textid. Both are empty if the page is not
+	// clocks and counters. Sketch is for finding similar pages; see package textid. Both are empty if the page isn't
 	// HTML or has no text.
 	TextHash string `json:"text_hash,omitempty"`
 	Sketch   []byte `json:"sketch,omitempty"`

@@ -6,19 +6,19 @@ import (
 	"slices"
 )
 
-// metaDocument is the key under which a fragment's metadata contains the document's own metadata. Using a separate key
-// prevents a document from overriding the caller's metadata.
+// metaDocument is the key for the document's own metadata within a fragment's. A key of its own keeps the document from
+// overriding the caller's metadata.
 const metaDocument = "document"
 
 // metaLanguage is the key, below metaDocument, for the language stated by the document.
 const metaLanguage = "language"
 
-// Maximum size of the document metadata in each row, in bytes of keys and values. Anything beyond that is stored only
-// in the datasource.
+// Maximum size of the document metadata in each row, in bytes of keys and values. The rest is stored only in the
+// datasource.
 const maxFoundMetadata = 2 << 10
 
-// FragmentMetadata returns a fragment's metadata, for filters and readers. It combines `given`, the caller's metadata,
-// with the document's own metadata, title and language. doc may be nil.
+// FragmentMetadata returns a fragment's metadata, for filters and readers: the caller's metadata together with the
+// document's own metadata, title and language. doc may be nil.
 func FragmentMetadata(given map[string]any, doc *DocumentInfo) map[string]any {
 	if doc == nil {
 		return given
@@ -52,8 +52,8 @@ func FragmentMetadata(given map[string]any, doc *DocumentInfo) map[string]any {
 // to 1.
 const metaConfidence = "ocrConfidence"
 
-// WithConfidence adds the OCR confidence to the metadata of a fragment whose text was recognised in a picture.
-// `metadata` comes from FragmentMetadata, and `given` is the caller's metadata.
+// WithConfidence adds the OCR confidence to the metadata, from FragmentMetadata, of a fragment whose text was
+// recognised in a picture. given is the caller's metadata.
 func WithConfidence(metadata, given map[string]any, confidence float64) map[string]any {
 	if _, taken := given[metaDocument]; taken {
 		return metadata

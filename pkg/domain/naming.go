@@ -10,8 +10,8 @@ import (
 // Maximum length in characters of a name taken from a document's title.
 const maxTitleName = 300
 
-// nameByDocument names a page after its document's title unless the caller named it. Jobs still use the address as the
-// name, because otherwise a new title would make them read the content again.
+// nameByDocument names a page after its document's title unless the caller named it. In jobs, its name is still the
+// address, because otherwise a new title would cause its content to be read again.
 func (d *Datasource) nameByDocument() {
 	c := &d.Config
 	if d.Type != TypeWebPage || d.Name != c.SourceURL && !c.NamedByDocument {
@@ -49,7 +49,7 @@ var documentFiles = map[string]bool{
 	".rtf": true, ".odt": true, ".ods": true, ".odp": true, ".indd": true, ".qxd": true, ".tex": true, ".dvi": true, ".ps": true, ".txt": true, ".html": true, ".tmp": true,
 }
 
-// usefulTitle returns the title as a name, or "" if it is just a program's placeholder or the source file's name.
+// usefulTitle returns the title as a name, or "" if it is just a program's placeholder or a source file's name.
 func usefulTitle(title string) string {
 	title = strings.Join(strings.Fields(strings.ToValidUTF8(title, "")), " ")
 	for _, w := range nameProgramPrefixes {

@@ -28,7 +28,7 @@ func NewMoveJob(d Datasource, store Datastore) Job {
 	return j
 }
 
-// newScanJob returns the scan job that replaces a postponed ingest job. It takes over that job's Force and Move.
+// newScanJob returns the scan job that replaces a postponed ingest job, with the same Force and Move.
 func newScanJob(id string, force bool, move string, d Datasource, store Datastore) Job {
 	j := newIngestJob(id, d, store)
 	j.Kind, j.Force = JobScan, force
@@ -38,9 +38,8 @@ func newScanJob(id string, force bool, move string, d Datasource, store Datastor
 	return j
 }
 
-// NewCrawlJob returns a job that fetches a page or discovers a site's pages. The request for a page is conditional only
-// if readers see the last fetch's content, because a "not modified" response would otherwise leave them with older
-// content.
+// NewCrawlJob returns a job that fetches a page or discovers a site's pages. A page is requested conditionally only if
+// readers see the last fetch's content. Otherwise, a "not modified" response would leave them with older content.
 func NewCrawlJob(d Datasource, store Datastore) Job {
 	j := newJob(NewID(), JobCrawl, d, store)
 	j.Crawl = &CrawlSpec{URL: d.Config.SourceURL, Depth: d.Config.Depth, Access: d.Config.Access}
@@ -56,8 +55,8 @@ func NewCrawlJob(d Datasource, store Datastore) Job {
 }
 
 // NewPageJob returns the job that fetches one of a site's pages. Its id is derived from the site's job and the page, so
-// a crawl that finds the page twice adds only one job. If the page's links are needed but not stored, the request is
-// unconditional.
+// that a crawl that finds the page twice adds only one job. If the page's links are needed but not stored, the request
+// is unconditional.
 func NewPageJob(site, page Datasource, siteJobID string, store Datastore) Job {
 	j := NewCrawlJob(page, store)
 	j.ID = PageJobID(siteJobID, page.ID)
@@ -68,7 +67,7 @@ func NewPageJob(site, page Datasource, siteJobID string, store Datastore) Job {
 	return j
 }
 
-// Inputs returns a hash of all fields of an ingest job that affect its rows. Jobs with equal inputs write equal rows,
+// Inputs returns a hash of everything in an ingest job that affects its rows. Jobs with equal inputs write equal rows,
 // as long as the program's extraction and the place stay the same. For content stored without a checksum, it returns
 // "", which matches nothing.
 func (j Job) Inputs() string {
@@ -108,7 +107,7 @@ func newJob(id string, kind JobKind, d Datasource, store Datastore) Job {
 	}
 }
 
-// chunkingIn returns the datasource's chunk sizes, which may override the datastore's.
+// chunkingIn returns the datasource's own chunk sizes, or else the datastore's.
 func (d *Datasource) chunkingIn(store Datastore) Chunking {
 	if d.Config.Chunking != nil {
 		return d.Config.Chunking.Chunking()

@@ -29,7 +29,7 @@ func (l OCRLanguages) Names() []string {
 	return strings.Split(string(l), ",")
 }
 
-// Check returns an error for each entry that is not a language name, plus one if there are too many entries.
+// Check returns an error for each entry that isn't a language name, and one if there are too many.
 func (l OCRLanguages) Check() []FieldError {
 	var faults []FieldError
 	names := l.Names()

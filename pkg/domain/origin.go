@@ -17,9 +17,8 @@ const AnyOrigin = "*"
 // MaxOrigins is the maximum number of origins that an agent can allow.
 const MaxOrigins = 100
 
-// ParseOrigin parses an origin written by a user and returns it in the form browsers send (https://www.example.com):
-// scheme, host and any non-default port. It also accepts AnyOrigin. The error says what is wrong and what form is
-// expected.
+// ParseOrigin parses an origin written by a user and returns it as browsers send it (https://www.example.com): scheme,
+// host and any non-default port. It also accepts AnyOrigin. The error says what is wrong and what to write instead.
 func ParseOrigin(text string) (string, error) {
 	const wanted = "write scheme, host and optional port, such as https://www.example.com, or * for any origin"
 	text = strings.TrimSpace(text)
@@ -51,7 +50,7 @@ func ParseOrigin(text string) (string, error) {
 	return u.Scheme + "://" + host, nil
 }
 
-// hostOf returns a host name in the form browsers send.
+// hostOf returns a host name as browsers send it.
 func hostOf(name string) (string, error) {
 	if ip, err := netip.ParseAddr(name); err == nil {
 		if ip.Is6() {
@@ -69,7 +68,7 @@ func shortened(text string) string {
 	return text
 }
 
-// AllowsOrigin reports whether a list of origins from ParseOrigin contains the origin sent by a browser.
+// AllowsOrigin reports whether a list of origins from ParseOrigin allows the origin sent by a browser.
 func AllowsOrigin(list []string, origin string) bool {
 	return slices.Contains(list, AnyOrigin) || origin != "null" && slices.Contains(list, strings.ToLower(origin))
 }

@@ -28,8 +28,8 @@ func (s SiteScope) Patterns() Patterns {
 	return Patterns{include: compileGlobs(s.Include), exclude: compileGlobs(s.Exclude)}
 }
 
-// Refuses returns the reason why the patterns exclude a path, or "" if they don't. The path is unescaped, as in
-// url.URL.Path. Exclude patterns take precedence over include patterns.
+// Refuses returns why the patterns exclude a path, or "" if they don't. The path is unescaped, as in url.URL.Path.
+// Exclude patterns take precedence.
 func (p Patterns) Refuses(path string) string {
 	switch {
 	case matchesAny(p.exclude, path):
@@ -41,8 +41,7 @@ func (p Patterns) Refuses(path string) string {
 	}
 }
 
-// RefusesURL calls Refuses with an address's path. An address that cannot be parsed is accepted, because no pattern
-// applies to it.
+// RefusesURL is Refuses for an address's path. An address that can't be parsed is accepted, because no pattern applies.
 func (p Patterns) RefusesURL(address string) string {
 	if len(p.include) == 0 && len(p.exclude) == 0 {
 		return ""
@@ -54,10 +53,9 @@ func (p Patterns) RefusesURL(address string) string {
 	return p.Refuses(u.Path)
 }
 
-// compileGlobs compiles path globs to regular expressions. "*" matches anything within one segment, "**" matches
-// anything, and "?" matches one character. A pattern that ends in "/" matches everything below it, and one without a
-// leading "/" may start at any segment. Hostile patterns are harmless, because Go's regular expressions run in linear
-// time.
+// compileGlobs compiles path globs. "*" matches anything within a segment, "**" matches anything, and "?" matches one
+// character. A pattern that ends in "/" matches everything below it; one without a leading "/" may start at any
+// segment. Hostile patterns are harmless, because Go's regular expressions run in linear time.
 func compileGlobs(patterns []string) []*regexp.Regexp {
 	var out []*regexp.Regexp
 	for _, p := range patterns[:min(len(patterns), maxGlobs)] {

@@ -16,8 +16,8 @@ func (p Place) IsZero() bool { return p == Place{} }
 
 func (p Place) String() string { return string(p.Engine) + " with " + p.Model }
 
-// Move describes a datastore's move to another place, where replays rebuild the datastore's content. The old place
-// serves readers until the new one is complete.
+// Move is a datastore's move to another place. Replays rebuild its content there, and the old place serves readers
+// until that is done.
 type Move struct {
 	ID string
 	To Place
@@ -79,14 +79,14 @@ func (j Job) Lane() Lane {
 	return LaneIngest
 }
 
-// usesEmbedded reports whether the job writes to the embedded index or copies vectors from it, which only the api
-// process can do.
+// usesEmbedded reports whether the job writes to the embedded index or copies vectors from it. Only the api process
+// can.
 func (j Job) usesEmbedded() bool {
 	return slices.ContainsFunc(j.Places, func(p Place) bool { return p.Engine == EngineEmbedded }) ||
 		j.Previous != nil && j.Previous.Place.Engine == EngineEmbedded
 }
 
-// Event returns an event of this type about the job. It fills in all fields that come from the job.
+// Event returns an event about the job, with all fields that come from the job.
 func (j Job) Event(t EventType, at time.Time) Event {
 	ev := Event{
 		Type:         t,

@@ -15,7 +15,7 @@ import (
 const (
 	// MinRefresh is the minimum time between two refreshes of the same content.
 	MinRefresh = 10 * time.Minute
-	// MaxRefresh is the longest interval that a schedule may specify. Cron fields may match less often.
+	// MaxRefresh is the longest interval in a schedule. Cron fields may match less often.
 	MaxRefresh = 366 * 24 * time.Hour
 	// Maximum length in bytes of a refresh schedule.
 	maxRefreshLength = 256
@@ -27,7 +27,7 @@ type Refresh struct {
 	cron  string        // six fields, seconds first
 }
 
-// ParseRefresh parses a refresh schedule. It accepts these forms:
+// ParseRefresh parses a refresh schedule:
 //
 //   - an interval in whole seconds, from MinRefresh to MaxRefresh: "30m", "24h", "7d", "1d12h", or "@every 6h";
 //   - five cron fields in UTC (minute, hour, day of month, month, day of week): "0 3 * * 1-5";
@@ -37,8 +37,8 @@ type Refresh struct {
 //
 // Cron fields may contain numbers, month and day names, lists, ranges and steps. If both day fields are restricted, a
 // day has to match only one of them. The fields must match at least one day, and runs must be at least MinRefresh
-// apart. For any other text, ParseRefresh returns a CodeInvalid error that says what is wrong and what form is
-// expected.
+// apart. For any other text, ParseRefresh returns a CodeInvalid error that says what is wrong and what to write
+// instead.
 func ParseRefresh(text string) (Refresh, error) {
 	if len(text) > maxRefreshLength {
 		return Refresh{}, refreshFault("it has %d characters; the limit is %d", len(text), maxRefreshLength)
@@ -73,7 +73,7 @@ func ParseRefresh(text string) (Refresh, error) {
 		text, len(fields))
 }
 
-// namedRefreshes maps the schedule names in crontab(5) to cron fields. All their intervals are at least MinRefresh.
+// namedRefreshes maps names from crontab(5) to cron fields. All their intervals are at least MinRefresh.
 var namedRefreshes = map[string]string{
 	"@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *", "@monthly": "0 0 1 * *", "@weekly": "0 0 * * 0",
 	"@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@hourly": "0 * * * *",
@@ -156,13 +156,13 @@ var cronFields = [5]cronField{
 // cronParser accepts the same expressions as the NATS server, which has a copy of this parser.
 var cronParser = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
 
-// cronPart matches one item in a field's list. The parser would accept more forms, some with surprising meanings.
+// cronPart matches one item in a field's list. The parser alone would accept more, some of it with surprising meanings.
 var cronPart = regexp.MustCompile(`^(?:\*|([0-9a-zA-Z]+)(?:-([0-9a-zA-Z]+))?)(?:/([0-9]+))?$`)
 
-// everyValue is the bit that the parser sets for a field written as "*".
+// everyValue is set by the parser for a field written as "*".
 const everyValue = 1 << 63
 
-// restricted reports whether a day field was written as anything other than "*".
+// restricted reports whether a day field is anything other than "*".
 func restricted(bits uint64) bool { return bits&everyValue == 0 }
 
 // checkCron returns an error unless the five fields form a valid refresh schedule.
@@ -187,7 +187,7 @@ func checkCron(fields []string) error {
 	return nil
 }
 
-// parse parses one item in field i's list. It returns the permitted values as a bit set.
+// parse parses one item in field i's list and returns the permitted values as a bit set.
 func (f cronField) parse(i int, part string) (uint64, error) {
 	found := cronPart.FindStringSubmatch(part)
 	if found == nil {
@@ -242,8 +242,8 @@ func shortestGap(minutes, hours uint64) time.Duration {
 	return time.Duration(shortest) * time.Minute
 }
 
-// hasMatchingDay reports whether the fields match any day that exists. If both day fields are restricted, matching the
-// weekday is enough.
+// hasMatchingDay reports whether the fields match any existing day. If both day fields are restricted, some weekday
+// always matches.
 func hasMatchingDay(days, months, weekdays uint64) bool {
 	if !restricted(days) || restricted(weekdays) {
 		return true

@@ -29,8 +29,8 @@ type StoredResponse struct {
 	Status      ResponseStatus
 	Background  bool
 
-	// Holder is the id of the process answering the response in the background. If that process does not extend
-	// HeldUntil in time, it is considered dead.
+	// Holder is the id of the process that is answering in the background. If it does not extend HeldUntil in time, it
+	// is presumed dead.
 	Holder    string
 	HeldUntil time.Time
 

@@ -10,8 +10,7 @@ const (
 	SearchDense   SearchMode = "dense"   // only the query's vector
 )
 
-// Facets holds the values of metadata keys and how many documents have each. Every page of a web site counts as a
-// document.
+// Facets counts, for each metadata key, the documents that have each value. Every page of a web site is a document.
 type Facets struct {
 	Documents int // documents whose values were counted
 	Facets    []Facet
@@ -24,8 +23,8 @@ type Facet struct {
 	Values   []FacetValue // the most frequent values first
 }
 
-// FacetValue is a metadata value and the number of documents that have it. If a document's value is a list, the
-// document counts once for each item.
+// FacetValue is a metadata value and the number of documents that have it. A document whose value is a list counts once
+// for each item.
 type FacetValue struct {
 	Value any // string, float64 or bool; long strings are truncated
 	Count int

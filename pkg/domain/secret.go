@@ -13,8 +13,7 @@ const KeyPrefix = "sk_"
 // keyPattern matches an API key's secret, even if it is truncated.
 var keyPattern = regexp.MustCompile(KeyPrefix + `[0-9a-fA-F]{8,}`)
 
-// MinSecretBytes is the minimum length in bytes of secrets hidden by Redact. Shorter ones could occur in ordinary text
-// by chance.
+// MinSecretBytes is the minimum length in bytes of secrets that Redact hides. Shorter ones could be ordinary text.
 const MinSecretBytes = 12
 
 // Secrets holds the operator's secrets, which have no recognisable format. The zero value holds none.
@@ -27,8 +26,8 @@ func NewSecrets(secrets ...string) Secrets {
 	return Secrets{known}
 }
 
-// Redact returns text with every API key replaced by "sk_…" and every secret in s by "…". Callers may send secrets in
-// any field, but responses and logs must not contain them.
+// Redact replaces every API key in text with "sk_…" and every secret in s with "…". Callers may send secrets in any
+// field, but responses and logs must not contain them.
 func (s Secrets) Redact(text string) string {
 	for _, secret := range s.known {
 		text = strings.ReplaceAll(text, secret, "…")

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Crawl is the state of a site's latest crawl, without the states of its pages, or of the latest unpacking of an
-// archive, without the states of its files.
+// Crawl is the state of a site's latest crawl or an archive's latest unpacking, not including the states of pages or
+// files.
 type Crawl struct {
 	StartedAt    time.Time      `json:"started_at"`
 	Removed      int64          `json:"removed"`             // pages removed from the datastore
@@ -22,7 +22,7 @@ type Crawl struct {
 // Stopped reports whether a user has stopped the crawl. It returns false if c is nil.
 func (c *Crawl) Stopped() bool { return c != nil && !c.StoppedAt.IsZero() }
 
-// MissingPolicy says what happens, once discovery is complete, to pages that a site's newest crawl did not find.
+// MissingPolicy determines what happens after discovery to pages that a site's newest crawl did not find.
 type MissingPolicy string
 
 // Values of MissingPolicy.
@@ -35,7 +35,7 @@ const (
 // Maximum number of different reasons in Crawl.LeftOut.
 const maxLeftOut = 50
 
-// addLeftOut adds counts of skipped addresses by reason. Once there are maxLeftOut reasons, new ones are dropped.
+// addLeftOut adds counts of skipped addresses by reason. It drops new reasons beyond maxLeftOut.
 func (c *Crawl) addLeftOut(counts map[string]int) {
 	for _, reason := range slices.Sorted(maps.Keys(counts)) {
 		if _, known := c.LeftOut[reason]; !known && len(c.LeftOut) >= maxLeftOut {
@@ -62,8 +62,8 @@ func (d *Datasource) BeginCrawl(at time.Time) {
 	d.Crawl, d.DiscoveryDone = &Crawl{StartedAt: at}, false
 }
 
-// crawl returns the site's newest crawl for modification, or a new one if none is stored, as in older versions. It
-// copies d.Crawl first, because copies of the datasource share it.
+// crawl returns the site's newest crawl for modification. It copies d.Crawl, which copies of the datasource share.
+// Older versions stored no crawl; it then returns a new one.
 func (d *Datasource) crawl(at time.Time) *Crawl {
 	c := Crawl{StartedAt: at}
 	if d.Crawl != nil {
@@ -74,13 +74,13 @@ func (d *Datasource) crawl(at time.Time) *Crawl {
 	return &c
 }
 
-// Removed records that some of the site's pages were removed from the datastore.
+// Removed counts pages that were removed from the datastore.
 func (d *Datasource) Removed(pages int64) { d.crawl(d.UpdatedAt).Removed += pages }
 
-// CrawlWidened records that a settings change made the site include more pages after its newest crawl had started.
+// CrawlWidened notes that new settings include more pages than when the newest crawl started.
 func (d *Datasource) CrawlWidened() { d.crawl(d.UpdatedAt).Widened = true }
 
-// CrawlStopped stops a site's crawl: no more pages are added, and events from a discovery still running are ignored.
+// CrawlStopped stops a site's crawl: no more pages are added, and events from a running discovery are ignored.
 func (d *Datasource) CrawlStopped(at time.Time) {
 	d.crawl(at).StoppedAt = at
 	if !d.DiscoveryDone && !d.Status.Terminal() {
@@ -113,8 +113,7 @@ type SiteProgress struct {
 	Removed    int64 // removed from the datastore by the newest crawl; not included in Discovered
 }
 
-// WarnSitemap adds a warning to a site with a sitemap after its scope was widened, because new pages are found only
-// when the sitemap is read again.
+// WarnSitemap warns that the sitemap must be read again to find new pages, after the scope of a site was widened.
 func (d *Datasource) WarnSitemap() {
 	if !slices.Contains(d.Warnings, rereadSitemapWarning) {
 		d.Warnings = append(slices.Clone(d.Warnings), rereadSitemapWarning)
@@ -123,7 +122,7 @@ func (d *Datasource) WarnSitemap() {
 
 const rereadSitemapWarning = "The site now includes more pages than before. Refresh it to find new pages in its sitemap." //nolint:gosec // G101: a warning, no credential
 
-// Warnings added by SettlePages. It also recognises them later in order to replace them.
+// Warnings from SettlePages, which also recognises them in order to replace them.
 const (
 	pagesFailed     = " pages could not be read; each shows its error"
 	filesFailed     = " files could not be read; each shows its error"
@@ -131,10 +130,10 @@ const (
 	onlyRootWarning = "Apart from the root, no page matches the site's include and exclude patterns."
 )
 
-// SettlePages sets the status of a site whose discovery is complete and whose pages are all processed, or of an archive
-// that was unpacked and whose files are all processed. The status is error if no page could be read. Otherwise it is
-// synched, with a warning if some pages failed or the patterns exclude every page but the root. `cause` is a failed
-// page's error or the reason why a page was skipped. SettlePages reports whether anything changed.
+// SettlePages sets the status of a site whose discovery is complete, or an archive that was unpacked, once all its
+// pages or files are processed. The status is error if none could be read, and otherwise synched, with a warning if
+// some failed or the patterns exclude every page but the root. cause is a failed page's error, or why a page was
+// skipped. SettlePages reports whether anything changed.
 func (d *Datasource) SettlePages(pages SiteProgress, cause string, at time.Time) bool {
 	status, message := StatusSynched, ""
 	warnings := slices.DeleteFunc(slices.Clone(d.Warnings), func(w string) bool {
@@ -181,14 +180,14 @@ func (d *Datasource) SettlePages(pages SiteProgress, cause string, at time.Time)
 	return true
 }
 
-// Alive reports whether a site's page has content or may still get some, so that duplicates can be skipped in its
+// Alive reports whether a site's page has content or may still get some. Only then can duplicates be skipped in its
 // favour.
 func (d *Datasource) Alive() bool {
 	return d.Status != StatusSkipped && (d.Status != StatusError || d.ActiveGeneration > 0)
 }
 
-// TextName identifies the page's content by the hash of its text or, if that is unknown, of its bytes. Pages with the
-// same name have the same content. The name is "" if the page was never fetched.
+// TextName identifies the page's content by a hash of its text or, if that is unknown, of its bytes. Pages with the
+// same name have the same content. It is "" if the page was never fetched.
 func (d *Datasource) TextName() string {
 	switch {
 	case d.Original == nil:
@@ -200,8 +199,8 @@ func (d *Datasource) TextName() string {
 	}
 }
 
-// Refuses returns the reason why a site's settings exclude an address, or "" if they don't. `depth` is the number of
-// links from the root to the address; it is ignored if the pages come from a sitemap.
+// Refuses returns why a site's settings exclude an address, or "" if they don't. depth is the number of links from the
+// root, and is ignored if pages come from a sitemap.
 func (s SiteScope) Refuses(p Patterns, address string, depth int) string {
 	why := p.RefusesURL(address)
 	if why != LeftExcluded && s.Follow && depth > s.MaxDepth {
@@ -210,8 +209,8 @@ func (s SiteScope) Refuses(p Patterns, address string, depth int) string {
 	return why
 }
 
-// ReadsLinksOnly reports whether a page refused for this reason is still read for its links. That is the case if the
-// site follows links and the page is the root or matches no include pattern.
+// ReadsLinksOnly reports whether a page refused for this reason is still read for its links: the site must follow
+// links, and the page must be the root or match no include pattern.
 func (s SiteScope) ReadsLinksOnly(why, address string) bool {
 	return s.Follow && (why == LeftNotIncluded || SameAddress(address, s.Root))
 }
@@ -224,9 +223,9 @@ func (s SiteScope) LeftOutReason(why, address string) string {
 	return address + " was skipped: " + why + "."
 }
 
-// IsBetterThan reports whether to keep this page rather than another one with the same content. A page fetched without
-// a redirect is better than one that redirects, and a redirect's target is better than its source. Otherwise, the page
-// with fewer links from the root is better; if they have equally many, the one with the shorter address is.
+// IsBetterThan reports whether to keep this page and not another one with the same content. It prefers pages that don't
+// redirect, then a redirect's target over its source, then the page with fewer links from the root, and finally the
+// shorter address.
 func (c DatasourceConfig) IsBetterThan(than DatasourceConfig) bool {
 	leads, target := c.FinalURL == than.SourceURL, than.FinalURL == c.SourceURL
 	switch {
@@ -268,20 +267,20 @@ func (c DatasourceConfig) SameSite(other DatasourceConfig) bool {
 		same(c.Include, other.Include) && same(c.Exclude, other.Exclude)
 }
 
-// Pace limits how fast a host is requested.
+// Pace limits requests to a host.
 type Pace struct {
 	Concurrency int           // concurrent requests; 0 means unlimited
 	Delay       time.Duration // minimum time between the starts of two requests
 	Lease       time.Duration // maximum time to hold a slot; after that, the crawler has probably died, so the slot is freed
 }
 
-// HostSlot is the reply to a crawler's request for a slot at a host.
+// HostSlot is the reply to a crawler that asked for a slot at a host.
 type HostSlot struct {
 	Granted bool
-	// If a slot was granted, Wait is how long to wait before starting the request. Otherwise, it is how long to wait
-	// before asking again.
+	// If a slot was granted, how long to wait before starting the request. Otherwise, how long to wait before asking
+	// again.
 	Wait time.Duration
-	// Release releases a granted slot. Call it exactly once, when the request is complete. It is nil if no slot was
+	// Release gives back a granted slot. Call it exactly once, when the request is complete. nil if no slot was
 	// granted.
 	Release func()
 }

@@ -1,6 +1,6 @@
 package domain
 
-// SiteReach decides which links become pages of a site, based on the site's scope and number of pages.
+// SiteReach decides which links become a site's pages, given its scope and number of pages.
 type SiteReach struct {
 	Scope    *SiteScope
 	Limit    int   // maximum number of searchable pages
@@ -11,9 +11,9 @@ type SiteReach struct {
 	patterns *Patterns
 }
 
-// Judge decides whether a link becomes a page of the site. If not, `why` is the reason. If so, `why` is "", and the
-// second result is the new page's Lead (see DatasourceConfig.Lead): 0 for the root and for a page that matches an
-// include pattern, and `lead` for all others.
+// Judge decides whether a link becomes a page of the site. why is the reason if it doesn't, or "". The second result is
+// the new page's Lead (see DatasourceConfig.Lead): 0 for the root and for pages that match an include pattern, and lead
+// for all others.
 func (r *SiteReach) Judge(l Link, lead int) (why string, _ int) {
 	if SameAddress(l.URL, r.Scope.Root) {
 		return "", 0 // the root is always read for its links
@@ -37,7 +37,7 @@ func (r *SiteReach) Judge(l Link, lead int) (why string, _ int) {
 	}
 }
 
-// Full reports whether the site has reached its limit of searchable pages.
+// Full reports whether the site is at its limit of searchable pages.
 func (r *SiteReach) Full() bool { return r.Pages-r.Refused >= int64(r.Limit) }
 
 // Add counts a new page.

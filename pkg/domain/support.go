@@ -2,8 +2,8 @@ package domain
 
 import "bytes"
 
-// AnswerSentence is a sentence in an answer, with the passages that support it. Code blocks, list items and table rows
-// also count as sentences. Answers are stored with their sentences as JSON.
+// AnswerSentence is a sentence in an answer, or a code block, list item or table row, with the passages that support
+// it. Answers are stored with their sentences as JSON.
 type AnswerSentence struct {
 	Start       int          `json:"start"` // first byte in the answer
 	End         int          `json:"end"`
@@ -12,26 +12,24 @@ type AnswerSentence struct {
 	Spans       []SourceSpan `json:"spans,omitempty"`
 }
 
-// SourceSpan is a passage in a source that supports a sentence. Its JSON form has only the fields that RestoreSpans
-// cannot derive.
+// SourceSpan is a passage in a source that supports a sentence. Its JSON has only what RestoreSpans cannot derive.
 type SourceSpan struct {
 	Source   int       `json:"source"` // index in the answer's sources
 	Citation int       `json:"-"`      // the source's citation number in the answer; 0 if the answer cites nothing
 	In       TextRange `json:"in"`     // bytes in Fragment.Text
 
-	// Original is the span's location in the document's text, in bytes. It is nil if the location is unknown, as in chunks
-	// indexed by older versions.
+	// Original is the span's location in the document's text, in bytes. nil if unknown, as in chunks indexed by older
+	// versions.
 	Original *TextRange `json:"-"`
 	Text     string     `json:"-"` // the document's text at Original or, if that is nil, the fragment's text
 
-	// Page and Rectangles locate the span on a PDF page. They are empty for other formats and unless requested.
+	// Page and Rectangles locate the span on a PDF page, if requested. They are empty for other formats.
 	Page       int             `json:"-"`
 	Rectangles []PageRectangle `json:"-"`
 }
 
-// SourceSpans converts a range in a source's text to spans. Each span is contiguous in the document's text. If the
-// location in the document is unknown, there is a single span. `index` is the source's index among the answer's
-// sources.
+// SourceSpans splits a range in a source's text into spans that are contiguous in the document's text. If the location
+// in the document is unknown, there is one span. index is the source's index among the answer's sources.
 func SourceSpans(source Fragment, index int, in TextRange) []SourceSpan {
 	span := SourceSpan{Source: index, Citation: source.Citation, In: in, Text: source.Text[in.Start:in.End]}
 	located := source.Runs.Locate(source.Text, in)
@@ -46,8 +44,7 @@ func SourceSpans(source Fragment, index int, in TextRange) []SourceSpan {
 	return out
 }
 
-// RestoreSpans fills in the span fields that are missing from their JSON form. It drops spans whose source or range
-// does not exist.
+// RestoreSpans fills in the fields that spans lack in JSON. It drops spans whose source or range does not exist.
 func RestoreSpans(sentences []AnswerSentence, sources []Fragment) {
 	for i := range sentences {
 		kept := make([]SourceSpan, 0, len(sentences[i].Spans))
@@ -64,8 +61,8 @@ func RestoreSpans(sentences []AnswerSentence, sources []Fragment) {
 // TextRange is the half-open range [Start, End) of a text, in bytes.
 type TextRange struct{ Start, End int }
 
-// PageRectangle is an axis-aligned rectangle on a PDF page as displayed, that is, clipped to its crop box and rotated.
-// X and Y are its upper left corner, measured from the page's upper left corner. The unit is a point (1/72 inch);
+// PageRectangle is an axis-aligned rectangle on a PDF page as displayed, i.e. clipped to its crop box and rotated. X
+// and Y are the distances of its upper left corner from the page's upper left corner. The unit is a point (1/72 inch);
 // UserUnit is not applied.
 type PageRectangle struct {
 	Page                int // from 1

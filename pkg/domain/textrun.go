@@ -7,23 +7,23 @@ import (
 	"unicode"
 )
 
-// TextRun is a section of a chunk's or fragment's text that occurs unchanged in the document's text.
+// TextRun is a section of a chunk's or fragment's text that is unchanged from the document's text.
 type TextRun struct {
 	Text     int // first byte in the chunk's text
 	Document int // first byte in the document's text
 	Length   int // bytes
 }
 
-// TextRuns map a chunk's text to the document's text. They are ordered by their position in the chunk and do not
-// overlap there. A chunk has several runs if it repeats a table header, or if it has a single line break where the
-// document's text has BlockSeparator, as between table rows and list items.
+// TextRuns map a chunk's text to the document's text. They are ordered by their position in the chunk, where they don't
+// overlap. There are several if a chunk repeats a table header, or if it has a single line break in place of a
+// BlockSeparator, as between table rows and list items.
 type TextRuns []TextRun
 
 // Maximum length in bytes of encoded runs. Longer ones are not stored.
 const maxEncodedRuns = 16 << 10
 
-// Add appends a run that begins at offset `text` in the chunk's text and at offset `document` in the document's text.
-// The previous run ends there. If the new run merely continues it, Add does nothing. Call End after the last Add.
+// Add appends a run that begins at these offsets in the chunk's and the document's text and ends the previous run
+// there. It does nothing if the new run merely continues the previous one. Call End after the last Add.
 func (r *TextRuns) Add(text, document int) {
 	if n := len(*r); n > 0 {
 		last := &(*r)[n-1]
@@ -50,7 +50,7 @@ func (r TextRuns) End(length int) TextRuns {
 	return r
 }
 
-// Clip returns the runs within text[start:end], adjusted for another text that contains this range `moved` bytes later.
+// Clip returns the runs within text[start:end], for another text that contains this range `moved` bytes later.
 func (r TextRuns) Clip(start, end, moved int) TextRuns {
 	var out TextRuns
 	for _, run := range r {
@@ -70,14 +70,14 @@ type Located struct {
 }
 
 // Locate returns the sections of text[in.Start:in.End] that occur in the document's text, without surrounding white
-// space. `text` is the chunk's text. If text is contiguous in the document, it forms a single section.
+// space. text is the chunk's text. Text that is contiguous in the document forms a single section.
 func (r TextRuns) Locate(text string, in TextRange) []Located {
 	var out []Located
 	for _, run := range r.Clip(in.Start, min(in.End, len(text)), 0) {
 		piece := text[run.Text : run.Text+run.Length]
 		next := Located{In: TextRange{run.Text, run.Text + run.Length}, Document: TextRange{run.Document, run.Document + run.Length}, Text: piece}
 		if n := len(out); n > 0 {
-			// Between rows or items, the chunk's text has only the first of BlockSeparator's two line breaks.
+			// Between rows or items, the chunk's text has one line break where the document's has two (BlockSeparator).
 			if last := &out[n-1]; last.In.End == next.In.Start && last.Document.End+1 == next.Document.Start && strings.HasSuffix(last.Text, "\n") {
 				last.In.End, last.Document.End, last.Text = next.In.End, next.Document.End, last.Text+"\n"+next.Text
 				continue
@@ -94,8 +94,8 @@ func (r TextRuns) Locate(text string, in TextRange) []Located {
 	return kept
 }
 
-// trim removes white space from both ends. Both ranges shrink by the same number of bytes, because the white space at
-// each end lies within a single run.
+// trim removes leading and trailing white space. Both ranges shrink by the same number of bytes, because the white
+// space at each end lies within a single run.
 func (l *Located) trim() {
 	left := len(l.Text) - len(strings.TrimLeftFunc(l.Text, unicode.IsSpace))
 	right := len(l.Text) - left - len(strings.TrimSpace(l.Text))
@@ -104,8 +104,8 @@ func (l *Located) trim() {
 	l.Document = TextRange{l.Document.Start + left, l.Document.End - right}
 }
 
-// Encode encodes the runs as text to store with the chunk. `offset` is the chunk's offset in the document. The result
-// is "" if there are no runs or if it would be longer than maxEncodedRuns.
+// Encode encodes the runs for storage with the chunk, whose offset in the document is offset. It returns "" if there
+// are no runs or the result would exceed maxEncodedRuns.
 func (r TextRuns) Encode(offset int) string {
 	var out strings.Builder
 	before := TextRun{Document: offset}
@@ -125,13 +125,13 @@ func (r TextRuns) Encode(offset int) string {
 	return out.String()
 }
 
-// impliedShift is the most common shift, which Encode omits. A run's shift is how much the difference between its
-// offset in the document and its offset in the text has grown since the previous run. It is usually 0 for the first run
-// and 1 for the others, because most runs follow a BlockSeparator that was shortened by one line break.
+// impliedShift is the most common shift, which Encode omits. A run's shift is the growth, since the previous run, of
+// the difference between its offsets in the document and in the text. It is usually 0 for the first run and 1 for the
+// others, because most runs follow a BlockSeparator that was shortened by one line break.
 func impliedShift(run int) int { return min(run, 1) }
 
-// DecodeTextRuns decodes runs from Encode, or returns nil if `encoded` is empty or damaged. `offset` and `length` are
-// the position and length of the chunk's text in the document.
+// DecodeTextRuns decodes runs from Encode, or returns nil if encoded is empty or damaged. offset and length locate the
+// chunk's text in the document.
 func DecodeTextRuns(encoded string, offset, length int) TextRuns {
 	if encoded == "" || len(encoded) > maxEncodedRuns {
 		return nil

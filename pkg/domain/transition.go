@@ -15,20 +15,20 @@ type Sweep struct {
 	From, Below  uint64   // rows with generations in [From, Below) are deleted; Below 0 means no rows; From 0 and Below AllGenerations mean all rows
 	Originals    []string // keys in the original store
 	Jobs         bool     // whether the datasource's messages are deleted from the job stream
-	// Crawls, unless 0, is the generation below which the datasource's crawl jobs are deleted from the stream. These
-	// jobs were withdrawn and their results would be rejected, so deleting them saves requests.
+	// Crawls, unless 0, deletes the datasource's crawl jobs with lower generations from the stream. They were
+	// withdrawn, so their results would be rejected, and deleting them saves requests.
 	Crawls uint64
 }
 
 // AllGenerations as Sweep.Below deletes every row of the datasource.
 const AllGenerations uint64 = math.MaxUint64
 
-// Outcome holds an event's consequences apart from changes to the datasource. They must be stored in the same
+// Outcome holds an event's consequences other than changes to the datasource. They must be stored in the same
 // transaction as the datasource.
 type Outcome struct {
 	Changed bool // the datasource's row must be written
 	Next    *Job // job to add to the outbox
-	// NotBefore is the earliest time to publish Next. Zero means at once.
+	// NotBefore is the earliest time to publish Next. Zero means immediately.
 	NotBefore time.Time
 	Begins    bool           // Next starts a crawl or unpacks an archive, because a page has become a site, or a file an archive
 	Removed   bool           // the datasource and its data must be removed from the datastore
@@ -47,14 +47,14 @@ func (o *Outcome) sweepOriginal(d *Datasource, key string) {
 	o.Sweeps = append(o.Sweeps, Sweep{WorkspaceID: d.WorkspaceID, DatastoreID: d.DatastoreID, DatasourceID: d.ID, Originals: []string{key}})
 }
 
-// Apply changes the datasource according to the event and returns the other consequences. `store` is the datasource's
-// datastore in its current state: no move may start or end before the outcome is stored. Once a datasource is accepted,
-// only Apply changes its status, except in a few cases where the catalog changes several rows itself: it sets a
-// datasource to pending when its job is published, a duplicate page to skipped, and a site to synched when no pages are
-// waiting, and it stops crawls.
+// Apply changes the datasource according to the event and returns the other consequences. store is the datasource's
+// current datastore: no move may start or end before the outcome is stored. Once a datasource is accepted, only Apply
+// changes its status, with a few exceptions where the catalog changes several rows itself: it sets a datasource to
+// pending when its job is published, a duplicate page to skipped, and a site to synched when no pages are waiting, and
+// it stops crawls.
 //
-// Events may be delivered more than once or late, and may come from a job that a newer job has overtaken. These rules
-// make them harmless:
+// Events may arrive late or more than once, or come from a job that a newer job has overtaken. These rules make them
+// harmless:
 //   - Content only moves forward: a generation becomes active only if it is higher than the active one, and only in
 //     the place that serves readers or the place that the datastore is moving to. Rows written elsewhere are swept.
 //   - When a job fails, the jobs it overtook fail with it: no older generation becomes active afterwards.
@@ -99,9 +99,8 @@ func Apply(d *Datasource, store Datastore, ev Event) Outcome {
 	return Outcome{}
 }
 
-// OrphanSweeps returns the sweeps that delete a job's results if its datasource no longer exists. ev is an event from
-// that job. Later generations are kept, because a datasource with the same id, such as a site's page, may have been
-// created since.
+// OrphanSweeps returns sweeps for the results of a job, given an event from it, whose datasource no longer exists. They
+// keep later generations, because a datasource with the same id, such as a site's page, may have been created since.
 func OrphanSweeps(ev Event) []Sweep {
 	base := Sweep{WorkspaceID: ev.WorkspaceID, DatastoreID: ev.DatastoreID, DatasourceID: ev.DatasourceID}
 	switch ev.Type {
@@ -152,7 +151,7 @@ func applyScanned(d *Datasource, store Datastore, ev Event, current bool) Outcom
 	return out
 }
 
-// scan makes a scan job the datasource's newest job. It takes over from the job that the event is about.
+// scan makes a scan job the datasource's newest job, in place of the job that the event is about.
 func (o *Outcome) scan(d *Datasource, store Datastore, ev Event) {
 	next := newScanJob(PostponedJobID(ev.JobID, ev.Generation), ev.Force, ev.Move, *d, store)
 	d.JobID = next.ID
@@ -161,7 +160,7 @@ func (o *Outcome) scan(d *Datasource, store Datastore, ev Event) {
 	o.Changed, o.Settled, o.Next = true, true, &next
 }
 
-// next makes j the datasource's newest job, because the previous one has ended.
+// next makes j the datasource's newest job after the previous one has ended.
 func (o *Outcome) next(d *Datasource, j Job) {
 	d.JobID = j.ID
 	d.Runs++
@@ -211,7 +210,7 @@ func applySynched(d *Datasource, store Datastore, ev Event, current bool) Outcom
 	}
 	switch {
 	case d.Target != nil && d.Target.Generation < d.ActiveGeneration:
-		// Readers now see a newer generation, which the move's destination lacks, so a new job must copy it there.
+		// Readers now see a newer generation that the move's destination lacks, so another job must copy it there.
 		d.Target, d.MoveID = nil, ""
 	case d.Target == nil && serves:
 		d.MoveID = "" // even if this job overtook a move job
@@ -229,15 +228,15 @@ func applySynched(d *Datasource, store Datastore, ev Event, current bool) Outcom
 		d.Warnings = ev.Warnings
 		out.Changed, out.Settled = true, true
 	default:
-		// The datastore moved while the job was running, so the job's rows are not where readers look.
+		// The datastore moved while the job was running, so its rows are not where readers look.
 		d.finish(StatusUnsynched, ev.At)
 		out.next(d, NewIngestJob(*d, store))
 	}
 	return out
 }
 
-// isCurrentIn reports whether a generation must be kept in place p. That applies to the active generation in the place
-// that serves readers, and to d.Target's generation in the place the datastore is moving to.
+// isCurrentIn reports whether a generation must be kept in place p: the active one in the place that serves readers,
+// and d.Target's in the place to which the datastore is moving.
 func (d *Datasource) isCurrentIn(store Datastore, p Place, generation uint64) bool {
 	switch {
 	case p == store.Serving():
@@ -298,7 +297,7 @@ func applyError(d *Datasource, store Datastore, ev Event, current bool) Outcome 
 	out := Outcome{Changed: true, Settled: true}
 	d.Unchanged = false
 	if d.Fence = max(d.Fence, ev.Generation); ev.Generation > 0 {
-		// Sweep the rows from this run and from earlier runs it overtook.
+		// Sweep the rows from this run and from earlier runs that it overtook.
 		for _, p := range ev.Places {
 			from := d.ActiveGeneration + 1
 			if store.Move != nil && p == store.Move.To {
@@ -320,8 +319,8 @@ func applyError(d *Datasource, store Datastore, ev Event, current bool) Outcome 
 			d.Progress.Stage = ev.Progress.Stage
 		}
 	case store.Move != nil && store.Move.ID == ev.Move:
-		// A failed move job takes nothing away from readers, but without this datasource the datastore's move cannot be
-		// completed. Keep Resume, so that cancelling the move can restore the datasource's state.
+		// A failed move job changes nothing for readers, but it keeps the datastore's move from finishing. Keep Resume,
+		// so that cancelling the move can restore the datasource's state.
 		d.finish(StatusError, ev.At)
 		d.Error = "The document could not be moved to " + store.Move.To.String() + ": " + ev.Error
 	default:
@@ -330,9 +329,8 @@ func applyError(d *Datasource, store Datastore, ev Event, current bool) Outcome 
 	return out
 }
 
-// sweepOvertaken sweeps the rows written by a failed job that a newer job has overtaken. It does nothing if the
-// datasource is waiting for a job or has content, because a later job will then sweep these rows together with all
-// older generations.
+// sweepOvertaken sweeps a failed job's rows after a newer job has overtaken it. If the datasource is waiting for a job
+// or has content, it does nothing, because a later job will sweep these rows along with all older generations.
 func sweepOvertaken(d *Datasource, ev Event, current bool) (out Outcome) {
 	if current || !d.Status.Terminal() || d.ActiveGeneration > 0 || d.Target != nil {
 		return out

@@ -21,7 +21,7 @@ func source(change func(*Datasource)) Datasource {
 	return d
 }
 
-// `here` serves readers, `there` is where the datastore is moving to, and `gone` is from an earlier move.
+// here serves readers, the datastore is moving to there, and gone is from an earlier move.
 var (
 	here  = Place{Engine: EngineEmbedded, Model: "model"}
 	there = Place{Engine: EngineMilvus, Model: "model"}
@@ -38,7 +38,7 @@ func moving() Datastore {
 	return d
 }
 
-// rows returns the sweep that deletes the datasource's rows in a place.
+// rows returns a sweep for the datasource's rows in a place.
 func rows(p Place, from, below uint64) Sweep {
 	return Sweep{WorkspaceID: "ws", DatastoreID: "store", DatasourceID: "src", Place: p, From: from, Below: below}
 }
@@ -370,7 +370,7 @@ func TestApplyDuringAMove(t *testing.T) {
 	}
 }
 
-// A move job that copies rows does not read the document. Its rows may already be active when the event is applied.
+// A move job copies rows without reading the document. They may already be active when the event is applied.
 func TestCopiedRowsKeepTheDocument(t *testing.T) {
 	t.Parallel()
 	title := &DocumentInfo{Title: "Pumps"}

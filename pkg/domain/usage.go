@@ -19,14 +19,14 @@ const (
 	MetricStoredBytes  Metric = "stored_bytes"  // bytes of accepted content, as uploaded or fetched
 )
 
-// LimitRequests is the maximum number of requests per second that each api process accepts for a key. Unlike other
-// metrics, it is not counted as usage.
+// LimitRequests is the maximum number of requests per second that each api process accepts for a key. It is only a
+// limit, not a counter.
 const LimitRequests Metric = "requests_per_second"
 
-// Limits maps each metric to its maximum value. An absent or zero metric is unlimited.
+// Limits maps metrics to their maximum values. Absent or zero means unlimited.
 type Limits map[Metric]int64
 
-// Stricter returns the lower of the two limits for each metric.
+// Stricter returns the lower of two limits for each metric.
 func (l Limits) Stricter(other Limits) Limits {
 	out := make(Limits, len(l)+len(other))
 	for _, limits := range []Limits{l, other} {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Stages of a site whose pages are being fetched, and of an archive whose files are being read.
+// Stages of a site or archive whose pages or files are being read.
 const (
 	stageCrawling     = "crawling"
 	stageReadingFiles = "reading files"
@@ -25,9 +25,8 @@ const maxRedirects = 10
 // MaxPostponed is the longest time a job can be postponed.
 const MaxPostponed = 24 * time.Hour
 
-// applyDiscovered returns an Outcome with the event's links. A site's links count only if the event comes from the
-// site's newest job. A page's links are always accepted here; the catalog drops them later unless the crawl that
-// requested the page is still the site's current one.
+// applyDiscovered returns an Outcome with the event's links. A site's links must come from its newest job. A page's
+// links are always accepted here; the catalog drops them unless the site's current crawl requested the page.
 func applyDiscovered(d *Datasource, ev Event, current bool) Outcome {
 	if !d.Type.IsGroup() {
 		return Outcome{Links: ev.Links, LeftOut: ev.LeftOut}
@@ -105,12 +104,12 @@ func applyFetched(d *Datasource, store Datastore, ev Event) Outcome {
 	return out
 }
 
-// Accepts reports whether the datasource is still waiting for the fetch that the event reports.
+// Accepts reports whether the datasource is still waiting for the fetch reported by the event.
 func (d *Datasource) Accepts(ev Event) bool {
 	return ev.JobID == d.JobID && d.Status != StatusSynched && d.Status != StatusSkipped
 }
 
-// refuse discards a fetched page that nobody needs any more.
+// refuse discards a fetched page that is no longer needed.
 func refuse(d *Datasource, ev Event) (out Outcome) {
 	key := ev.Fetched.Original.Key
 	if d.Original == nil || d.Original.Key != key { // otherwise the same fetch was already applied
@@ -167,8 +166,8 @@ func applySkipped(d *Datasource, ev Event, current bool) Outcome {
 	return d.Exclude(ev.Error, "", ev.Generation, ev.At)
 }
 
-// Exclude ends a page's crawl and removes its content. `reason` is for users. `keeper` is the id of the page kept
-// instead, or "". Generations up to and including `generation` can no longer become active.
+// Exclude ends a page's crawl and removes its content. reason is for users. keeper is the id of the page kept instead,
+// or "". Generations up to the given one can no longer become active.
 func (d *Datasource) Exclude(reason, keeper string, generation uint64, at time.Time) Outcome {
 	out := Outcome{Changed: true, Settled: true}
 	out.removeContent(d, generation)
@@ -177,8 +176,8 @@ func (d *Datasource) Exclude(reason, keeper string, generation uint64, at time.T
 	return out
 }
 
-// ExcludeFetched excludes a page that turned out to be a duplicate of keeper when it was fetched. ev reported the
-// fetch, and the page must accept it; see Accepts.
+// ExcludeFetched excludes a page whose fetch, reported by ev, showed that it duplicates keeper. The page must accept
+// ev; see Accepts.
 func (d *Datasource) ExcludeFetched(reason, keeper string, ev Event) Outcome {
 	out := d.Exclude(reason, keeper, ev.Generation, ev.At)
 	d.storeFetch(ev.Fetched)
@@ -221,8 +220,8 @@ func applySitemap(d *Datasource, store Datastore, ev Event, current bool) Outcom
 	return out
 }
 
-// removeContent removes the datasource's active content and its original. Afterwards, the given generation and all
-// lower or already known ones can no longer become active. Rows written by later jobs are not removed.
+// removeContent removes the datasource's active content and its original. The given generation, and any that is lower
+// or already known, can no longer become active. Rows written by later jobs stay.
 func (o *Outcome) removeContent(d *Datasource, generation uint64) {
 	last := max(generation, d.ActiveGeneration, d.Fence)
 	if d.Target != nil {

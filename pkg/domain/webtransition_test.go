@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// crawled returns a page whose newest job is a crawl job while readers still see its earlier content.
+// crawled returns a page whose newest job is a crawl job while readers still see earlier content.
 func crawled(change ...func(*Datasource)) Datasource {
 	d := source(func(d *Datasource) {
 		d.Type, d.Name = TypeWebPage, "Pumps"
@@ -40,7 +40,7 @@ func brings(content string) func(*Event) {
 	}
 }
 
-// everywhere returns the sweep that removes older generations in all places.
+// everywhere returns a sweep for lower generations in all places.
 func everywhere(below uint64) Sweep { return rows(Place{}, 0, below) }
 
 func original(key string) Sweep {
@@ -260,8 +260,8 @@ func TestTheEndOfACrawlCountsOnceAndOnlyForItsNewestJob(t *testing.T) {
 	}
 }
 
-// withoutRemoval returns the outcome, or an empty one if it removes the datasource, because no event applies to a
-// removed datasource.
+// withoutRemoval returns the outcome, or an empty one if the datasource is removed, because no event applies to it
+// then.
 func (o Outcome) withoutRemoval() Outcome {
 	if o.Removed {
 		return Outcome{}
