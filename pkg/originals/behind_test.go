@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// TestNotFoundRequiresAMajority simulates a leader that was cut off. It does not know about an original until a write
+// TestNotFoundRequiresAMajority simulates a leader that was cut off and doesn't know about an original until a write
 // makes it synchronise with the other servers.
 func TestNotFoundRequiresAMajority(t *testing.T) {
 	t.Parallel()

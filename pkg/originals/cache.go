@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// minCacheTime is how long content stays in the cache before newer content may replace it.
+// minCacheTime is how long cached content is protected from newer content.
 const minCacheTime = time.Minute
 
-// contentCache caches the content of small originals between Put and Take. When the cache is full, older content stays,
-// because it is needed first. If the newest content replaced it, every entry would be evicted before its use. A nil
-// cache stores nothing. contentCache is safe for concurrent use.
+// contentCache caches small originals between Put and Take. When it is full, older content stays, because it is needed
+// first; otherwise, every entry would be evicted before its use. A nil cache stores nothing. It is safe for concurrent
+// use.
 type contentCache struct {
 	limit int
 	now   func() time.Time
@@ -53,7 +53,7 @@ func (r *contentCache) add(key string, content []byte) {
 	r.bytes += len(content)
 }
 
-// take removes a key's content from the cache and returns it. If the content is not cached, take returns false.
+// take removes a key's content from the cache and returns it, or returns false if it isn't there.
 func (r *contentCache) take(key string) ([]byte, bool) {
 	if r == nil {
 		return nil, false

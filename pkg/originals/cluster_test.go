@@ -126,8 +126,8 @@ func TestADisconnectedLeaderIsNotTrusted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Resume the old leader, which still believes itself to be the leader. This reader is connected only to it. The
-	// other servers are paused, so they cannot correct it.
+	// The resumed leader still believes itself to be the leader, and this reader is connected only to it. The other
+	// servers are paused and can't correct it.
 	for _, s := range others {
 		s.Pause()
 	}
@@ -169,7 +169,7 @@ func TestRepair(t *testing.T) {
 	if err := js.DeleteStream(ctx, streamName); err != nil {
 		t.Fatal(err)
 	}
-	// If the whole store was lost, a worker must not treat an original as deleted.
+	// If the whole store is lost, workers must not treat originals as deleted.
 	if _, err := read(t, worker, key); !errors.Is(err, quorum.ErrStreamLost) || errors.Is(err, ErrNotFound) {
 		t.Errorf("reading from a lost store: error is %v, want ErrStreamLost", err)
 	}

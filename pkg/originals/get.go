@@ -15,9 +15,9 @@ import (
 )
 
 // Get returns an original's content, or ErrNotFound. The reader verifies the content: instead of io.EOF, it returns
-// ErrCorrupt if the digest does not match, and ErrNotFound if the original was deleted during the read. It keeps one
-// chunk in memory, fails once ctx is done, and is not safe for concurrent use. The caller must close it. To make sure
-// that the content is undamaged before reading it, call Verified instead.
+// ErrCorrupt if the digest does not match, and ErrNotFound if the original was deleted during the read. It holds one
+// chunk in memory, fails once ctx is done, and is not safe for concurrent use. The caller must close it. To verify the
+// content before reading it, call Verified instead.
 func (s *Store) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	info, sum, err := s.find(ctx, key)
 	if err != nil {
@@ -39,8 +39,8 @@ func (s *Store) Take(ctx context.Context, key string) (io.ReadCloser, error) {
 	return s.Verified(ctx, key)
 }
 
-// find returns an original's metadata and its hexadecimal SHA-256. It first tries to read the metadata from any server,
-// which is fast. Only if that fails does it call lookUp.
+// find returns an original's metadata and its hexadecimal SHA-256. It first tries any server, which is fast, and calls
+// lookUp only if that fails.
 func (s *Store) find(ctx context.Context, key string) (info jetstream.ObjectInfo, sum string, err error) {
 	if _, err = DatasourceID(key); err != nil {
 		return info, "", err
@@ -63,7 +63,7 @@ func (s *Store) findMeta(ctx context.Context, key string) (jetstream.ObjectInfo,
 	return s.lookUp(ctx, key)
 }
 
-// readAnyTimeout is the time limit for a read from any server. If the read fails, the leader is asked.
+// readAnyTimeout limits a read from any server. After that, the leader is asked.
 const readAnyTimeout = 3 * time.Second
 
 func (s *Store) readFromAny(ctx context.Context, read func(context.Context) (*jetstream.RawStreamMsg, error)) (*jetstream.RawStreamMsg, error) {
@@ -72,10 +72,10 @@ func (s *Store) readFromAny(ctx context.Context, read func(context.Context) (*je
 	return read(ctx)
 }
 
-// nextChunk returns the first message on a subject at or after a sequence number, or jetstream.ErrMsgNotFound.
+// nextChunk returns a subject's first message at or after a sequence number, or jetstream.ErrMsgNotFound.
 type nextChunk func(ctx context.Context, sequence uint64, subject string) (*jetstream.RawStreamMsg, error)
 
-// nextFromAny is a nextChunk that asks any server and, if that fails, the leader.
+// nextFromAny is a nextChunk that asks any server first, then the leader.
 func (s *Store) nextFromAny(ctx context.Context, sequence uint64, subject string) (*jetstream.RawStreamMsg, error) {
 	msg, err := s.readFromAny(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
 		return s.stream.GetMsg(ctx, sequence, jetstream.WithGetMsgSubject(subject))
@@ -110,8 +110,7 @@ type buffer struct {
 	err  error // returned by later Reads
 }
 
-// read reads from the current chunk. At the end of the chunk, it calls `fetch`, which must store the next one in the
-// buffer.
+// read reads from the current chunk. At its end, it calls fetch, which must put the next one in the buffer.
 func (b *buffer) read(p []byte, fetch func() error) (int, error) {
 	if len(b.rest) == 0 && b.err == nil {
 		b.err = fetch()

@@ -29,14 +29,13 @@ func UploadKey(datasourceID string) string {
 	return datasourceID + ".u-" + strings.ToLower(rand.Text())
 }
 
-// PageKey returns the key for a page. It contains the generation of the page's crawl job and the content's hexadecimal
-// SHA-256.
+// PageKey returns a page's key, which contains the generation of its crawl job and the content's hexadecimal SHA-256.
 func PageKey(datasourceID string, generation uint64, sha256 string) string {
 	return datasourceID + ".p-" + strconv.FormatUint(generation, 10) + "-" + sha256
 }
 
-// MemberKey returns the key for a file of an archive. It contains the generation of the archive's job and the
-// hexadecimal SHA-256 of the file's content.
+// MemberKey returns the key for an archive's file, which contains the generation of the archive's job and the content's
+// hexadecimal SHA-256.
 func MemberKey(datasourceID string, generation uint64, sha256 string) string {
 	return datasourceID + ".m-" + strconv.FormatUint(generation, 10) + "-" + sha256
 }

@@ -2,10 +2,9 @@
 // unique key and never changes.
 //
 // The store uses the NATS object store format, so the nats command can read it. An object's chunks share a subject, and
-// one metadata message completes the object. This package writes the format itself instead of calling the client's Put,
-// which sends up to 4,000 chunks before it checks a response, and sends the metadata before the chunks are durable. The
-// client's Put also leaves chunks behind if its context is cancelled, and creates a message for every short read from a
-// network body.
+// one metadata message completes the object. This package writes the format itself, because the client's Put sends up
+// to 4,000 chunks before it checks a response, sends the metadata before the chunks are durable, leaves chunks behind
+// if its context is cancelled, and creates a message for every short read from a network body.
 package originals
 
 import (
@@ -29,7 +28,7 @@ const (
 	streamName  = "OBJ_" + Bucket
 	chunkPrefix = "$O." + Bucket + ".C."
 	metaPrefix  = "$O." + Bucket + ".M."
-	// unusedSubject is a subject without chunks, because no Put uses the id "none". quorum.Reader.Sync needs one.
+	// unusedSubject never has chunks, because no Put uses the id "none". quorum.Reader.Sync needs such a subject.
 	unusedSubject = chunkPrefix + "none"
 )
 
@@ -38,14 +37,14 @@ type Options struct {
 	Replicas int   // number of replicas: 1 to 5, at most one per server; default 1; may be changed later
 	MaxBytes int64 // maximum total size of all originals; default 0: no limit
 	Now      func() time.Time
-	// Broken returns a channel that is closed once the server can no longer store anything. Put then fails at once. If
-	// Broken is nil, Put does not notice such a failure. Default: nil.
+	// Broken returns a channel that is closed once the server can no longer store anything, which makes Put fail
+	// immediately. If nil (the default), Put does not notice such a failure.
 	Broken func() <-chan struct{}
-	// CacheBytes is the size in bytes of the in-memory cache for small originals put by this Store. Default 0.
+	// CacheBytes is the size in bytes of the cache for small originals that this Store has put. Default 0.
 	CacheBytes int
 }
 
-// config returns the configuration of the object store's stream.
+// config returns the object store's stream configuration.
 func (o Options) config() jetstream.StreamConfig {
 	cfg := jetstream.StreamConfig{
 		Name:        streamName,
@@ -83,8 +82,8 @@ func Open(ctx context.Context, js jetstream.JetStream, o Options) (*Store, error
 	return o.store(ctx, js)
 }
 
-// Repair recreates the store if it was deleted or lost with its disk. It reports whether it did. Any number of
-// processes may call it at once.
+// Repair recreates a store that was deleted or lost with its disk and reports whether it did. Any number of processes
+// may call it at once.
 func (s *Store) Repair(ctx context.Context) (bool, error) {
 	err := quorum.Retry(ctx, quorum.DefaultTimeout, func(ctx context.Context) error {
 		_, err := s.js.Stream(ctx, streamName)
@@ -103,8 +102,7 @@ func (s *Store) Repair(ctx context.Context) (bool, error) {
 // How often Attach checks whether the store exists yet.
 const attachInterval = 250 * time.Millisecond
 
-// Attach opens the store that another process creates with Open. If it does not exist yet, Attach waits for it until
-// ctx is done. Worker processes use Attach.
+// Attach opens the store created by another process, waiting for it until ctx is done. It is for worker processes.
 func Attach(ctx context.Context, js jetstream.JetStream, o Options) (*Store, error) {
 	for {
 		s, err := o.store(ctx, js)
@@ -137,8 +135,8 @@ func metaSubject(key string) string {
 	return metaPrefix + base64.URLEncoding.EncodeToString([]byte(key))
 }
 
-// lookUp returns a key's metadata, or ErrNotFound. Because ErrNotFound ends the job that needs the original, lookUp
-// returns it only if the original is certain not to exist.
+// lookUp returns a key's metadata, or ErrNotFound if the original is certain not to exist, because ErrNotFound ends the
+// job that needs it.
 func (s *Store) lookUp(ctx context.Context, key string) (jetstream.ObjectInfo, error) {
 	if _, err := DatasourceID(key); err != nil {
 		return jetstream.ObjectInfo{}, err
@@ -146,7 +144,7 @@ func (s *Store) lookUp(ctx context.Context, key string) (jetstream.ObjectInfo, e
 	subject := metaSubject(key)
 	msg, err := s.leader.Last(ctx, subject)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		// A leader that was cut off from the other servers may lack newer originals. Sync makes sure that it has them.
+		// A leader that was cut off from the other servers may lack newer originals. After Sync, it has them.
 		if err = s.leader.Sync(ctx, unusedSubject); err == nil {
 			msg, err = s.leader.Last(ctx, subject)
 		}
@@ -173,14 +171,14 @@ func decodeMeta(msg *jetstream.RawStreamMsg) (jetstream.ObjectInfo, error) {
 	return info, nil
 }
 
-// Each calls f for every original that existed when it was called, until f fails.
+// Each calls f for all originals that existed when it was called. It stops at the first error from f.
 func (s *Store) Each(ctx context.Context, f func(key string, size int64, modTime time.Time) error) error {
 	return s.eachMeta(ctx, func(info jetstream.ObjectInfo) error {
 		return f(info.Name, int64(info.Size), info.ModTime)
 	})
 }
 
-// Maximum number of metadata messages held in memory.
+// Number of metadata messages per page.
 const metaPage = 256
 
 // eachMeta reads metadata in pages. The server keeps no state between pages, so f may be slow.
@@ -202,8 +200,8 @@ func (s *Store) eachMeta(ctx context.Context, f func(jetstream.ObjectInfo) error
 	})
 }
 
-// Exists reports whether there is an original with this key. The result is never out of date, even just after the
-// stream has elected a new leader.
+// Exists reports whether there is an original with this key. The result is up to date even just after the stream has
+// elected a new leader.
 func (s *Store) Exists(ctx context.Context, key string) (bool, error) {
 	_, err := s.lookUp(ctx, key)
 	if errors.Is(err, ErrNotFound) {
@@ -229,8 +227,7 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 	if err != nil {
 		return err
 	}
-	// Delete the metadata first. Prune removes chunks without metadata, but metadata without chunks would be a broken
-	// object.
+	// Metadata first: Prune removes chunks without metadata, but metadata without chunks would be a broken object.
 	if err := s.purge(ctx, metaSubject(key)); err != nil {
 		return fmt.Errorf("deleting original %s: %w", key, err)
 	}

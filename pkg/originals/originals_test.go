@@ -111,7 +111,7 @@ func TestPutAndGet(t *testing.T) {
 			t.Parallel()
 			data := content(size)
 			key := UploadKey(domain.NewID())
-			// Read in small pieces, as from a slow network.
+			// Short reads, as from a slow network.
 			got, err := s.Put(testContext(t), key, iotest.HalfReader(bytes.NewReader(data)), PutOptions{
 				MaxBytes: int64(size) + 1, MIMEType: "text/plain", Name: "a.txt",
 			})
@@ -459,7 +459,7 @@ func TestAnOriginalStaysWhoseLastAnswerWasLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The writer does not know it has succeeded. Meanwhile, another Put has found the original.
+	// The writer doesn't know that it has succeeded, but another Put has already found the original.
 	if again, err := s.Put(testContext(t), p.key, strings.NewReader("kept"), o); err != nil || again != want {
 		t.Fatalf("putting it again: %+v, %v", again, err)
 	}

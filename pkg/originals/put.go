@@ -23,15 +23,15 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// chunkSize is the size of a chunk in bytes: half of the maximum message size. Each chunk is one disk write, so large
-// chunks are cheaper than small ones.
+// chunkSize is the size of a chunk in bytes, half of the maximum message size. Chunks are large because each is a disk
+// write.
 const chunkSize = 512 << 10
 
 // MaxPutTime is the time limit for a Put. Prune keeps chunks younger than twice this time.
 const MaxPutTime = time.Hour
 
-// Time limits for removing a failed Put's chunks. They are removed even if the Put's context has ended. If the Put
-// failed because the servers did not answer, the limit is unavailableTimeout.
+// Time limits for removing a failed Put's chunks, even if the Put's context has ended. unavailableTimeout applies if
+// the Put failed because the servers did not answer.
 const (
 	cleanTimeout       = 10 * time.Second
 	unavailableTimeout = 2 * time.Second
@@ -48,8 +48,8 @@ type PutOptions struct {
 var buffers = sync.Pool{New: func() any { return new([chunkSize]byte) }}
 
 // Put stores r's content under the key. When it returns nil, the content is as durable as the server's storage; with an
-// embedded server, it survives a power loss. When Put fails, it removes the stored chunks. If the server is
-// unreachable, Prune removes them later.
+// embedded server, it survives a power loss. When it fails, it removes the stored chunks or, if the server is
+// unreachable, leaves them to Prune.
 //
 // Putting the same content again succeeds without changing anything, so a job may run twice. Different content fails
 // with ErrExists, and content over the limit with ErrTooLarge. Errors from r are wrapped.
@@ -71,8 +71,8 @@ func (s *Store) Put(ctx context.Context, key string, r io.Reader, o PutOptions) 
 		s.cachePut(p)
 		return original, nil
 	case errors.Is(context.Cause(ctx), errBroken):
-		// The server cannot write, so it cannot delete the stored chunks either. Prune removes them later. If the
-		// metadata was stored as well, the original stays, but nothing refers to it.
+		// A server that can't write can't delete the stored chunks either. Prune removes them later. If the metadata
+		// was stored as well, the original stays, but nothing refers to it.
 		return domain.Original{}, fmt.Errorf("storing original %s: %w: %w", key, quorum.ErrUnavailable, errBroken)
 	}
 	timeout := cleanTimeout
@@ -91,11 +91,11 @@ func (s *Store) Put(ctx context.Context, key string, r io.Reader, o PutOptions) 
 	return domain.Original{}, err
 }
 
-// errBroken is the cancellation cause when the server cannot store anything.
+// errBroken is the context's cause when the server can't store anything.
 var errBroken = errors.New("the server cannot write to its store")
 
 // withBrokenCancel returns a context that is cancelled once the server can no longer store anything. The caller must
-// call `done` when it no longer needs the context.
+// call done when it no longer needs it.
 func (s *Store) withBrokenCancel(ctx context.Context) (_ context.Context, done func()) {
 	if s.opts.Broken == nil {
 		return ctx, func() {}
@@ -116,7 +116,7 @@ func (s *Store) withBrokenCancel(ctx context.Context) (_ context.Context, done f
 	}
 }
 
-// storedCopy returns the stored original if its content is the same, and `err` otherwise.
+// storedCopy returns the stored original if it has the same content, and otherwise err.
 func (s *Store) storedCopy(ctx context.Context, o domain.Original, err error) (domain.Original, error) {
 	info, lookErr := s.lookUp(ctx, o.Key)
 	if lookErr != nil { // omit err, because it is unknown whether the original exists
@@ -170,7 +170,7 @@ func (p *put) run(ctx context.Context, r io.Reader) (domain.Original, error) {
 			continue
 		}
 		hash.Write(buffer[:n])
-		// Store one chunk at a time, because the chunks' order is that of their sequence numbers.
+		// One at a time, because chunks are ordered by sequence number.
 		if err := p.store(ctx, chunkPrefix+p.id, buffer[:n]); err != nil {
 			return domain.Original{}, fmt.Errorf("storing original %s: %w", p.key, err)
 		}
@@ -185,7 +185,7 @@ func (p *put) run(ctx context.Context, r io.Reader) (domain.Original, error) {
 	return o, p.seal(ctx, o, hash.Sum(nil))
 }
 
-// store writes a chunk or the metadata. Retrying does not write it twice.
+// store writes a chunk or the metadata. A retry does not write it twice.
 func (p *put) store(ctx context.Context, subject string, data []byte, opts ...jetstream.PublishOpt) error {
 	id := p.id + "-" + strconv.FormatUint(uint64(p.chunks), 10) // the metadata counts as one more chunk
 	msg := &nats.Msg{Subject: subject, Data: data, Header: nats.Header{}}
@@ -193,8 +193,8 @@ func (p *put) store(ctx context.Context, subject string, data []byte, opts ...je
 	return err
 }
 
-// fill reads until the buffer is full or the content ends. Unlike io.ReadFull, it distinguishes the end of the content
-// from a broken connection, which net/http reports as io.ErrUnexpectedEOF. A partial upload must not count as complete.
+// fill reads until the buffer is full or the content ends. Unlike io.ReadFull, it can tell the end of the content from
+// a broken connection, which net/http reports as io.ErrUnexpectedEOF. A partial upload must not count as complete.
 func fill(r io.Reader, capacity []byte) (n int, eof bool, err error) {
 	const maxEmpty = 100 // consecutive empty reads
 	for empty := 0; n < len(capacity); {
@@ -216,7 +216,7 @@ func fill(r io.Reader, capacity []byte) (n int, eof bool, err error) {
 	return n, false, nil
 }
 
-// seal completes the object by writing its metadata, unless the key is already in use.
+// seal completes the object by writing its metadata, unless the key is taken.
 func (p *put) seal(ctx context.Context, o domain.Original, sum []byte) error {
 	data, err := json.Marshal(jetstream.ObjectInfo{
 		ObjectMeta: jetstream.ObjectMeta{Name: p.key, Opts: &jetstream.ObjectMetaOptions{ChunkSize: chunkSize}},
@@ -239,8 +239,8 @@ func (p *put) seal(ctx context.Context, o domain.Original, sum []byte) error {
 	return nil
 }
 
-// clean removes the chunks stored by the Put. If the original was completed after all and only the response was lost,
-// for example because the server was killed, clean keeps the chunks and returns true. Another Put with the same content
+// clean removes the chunks that the Put has stored. If the original was completed after all and only the response was
+// lost, for example because the server was killed, it keeps them and returns true: another Put with the same content
 // may already have found the original and rely on it.
 func (p *put) clean(ctx context.Context, timeout time.Duration) (sealed bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)

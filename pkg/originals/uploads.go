@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Uploads stores content from client requests. It chooses keys, limits the size, and returns errors with package
-// domain's codes.
+// Uploads stores content from client requests. It chooses keys, limits the size, and returns errors with codes from
+// package domain.
 type Uploads struct {
 	Store    *Store
 	MaxBytes int64

@@ -16,11 +16,10 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// Verified reads an original to its end, compares its digest and returns its content, or ErrNotFound. If one server's
-// copy is damaged, Verified reads the other servers' copies. It fails with ErrCorrupt if no server has an undamaged
-// copy, and with a temporary error if a server that may have one does not answer. The returned reader reads the content
-// a second time and verifies each chunk, but content that fits in a single chunk is read only once. In all other
-// respects, the reader is like Get's.
+// Verified verifies an original and returns its content, or ErrNotFound. If one server's copy is damaged, it reads the
+// other servers' copies. It fails with ErrCorrupt if no server has an undamaged copy, and with a temporary error if a
+// server that may have one does not answer. The returned reader reads the content a second time and verifies each
+// chunk, but content that fits in one chunk is read only once. Otherwise, the reader is like Get's.
 func (s *Store) Verified(ctx context.Context, key string) (io.ReadCloser, error) {
 	info, sum, err := s.find(ctx, key)
 	if err != nil {
@@ -48,8 +47,7 @@ func (s *Store) Verified(ctx context.Context, key string) (io.ReadCloser, error)
 	return content, nil
 }
 
-// Verify reads an original to its end. If any server has an undamaged copy, it returns nil. Otherwise it returns the
-// same errors as Verified.
+// Verify returns nil if any server has an undamaged copy of an original, and otherwise the same errors as Verified.
 func (s *Store) Verify(ctx context.Context, key string) error {
 	content, err := s.Verified(ctx, key)
 	if err != nil {
@@ -142,14 +140,14 @@ func (s *Store) chunk(ctx context.Context, key string, c chunk) (content []byte,
 // errNoServer means that every server's copy is damaged.
 var errNoServer = errors.New("originals: no server has an undamaged copy")
 
-// eachServer calls `try` for each of the cluster's servers in turn, with a stream that reads that server's own copy. It
-// stops when `try` succeeds or fails with ErrNotFound, and returns that result. If all copies are damaged, it returns
-// errNoServer. If a server could not be asked, it fails with quorum.ErrUnavailable instead.
+// eachServer calls try for each of the cluster's servers, with a stream that reads that server's own copy, until try
+// succeeds or fails with ErrNotFound. It returns that result. If all copies are damaged, it returns errNoServer, or
+// quorum.ErrUnavailable if a server couldn't be asked.
 func (s *Store) eachServer(ctx context.Context, try func(jetstream.Stream) error) error {
 	if err := s.askEachServer(ctx, try); !errors.Is(err, errNoServer) {
 		return err
 	}
-	// A server that has just started or lost the leadership does not answer direct gets for a moment. Meanwhile,
+	// A server that has just started or lost the leadership doesn't answer direct gets for a moment. Until then,
 	// another server answers in its place, perhaps from a damaged copy. Wait until each server answers for itself, then
 	// ask all of them again.
 	info, err := s.stream.Info(ctx)
@@ -175,8 +173,8 @@ const directGetDelay = 2500 * time.Millisecond
 func (s *Store) askEachServer(ctx context.Context, try func(jetstream.Stream) error) error {
 	var unreachable error
 	servers := s.js.Conn().Servers()
-	// The connection learns the other servers' addresses from the server it is connected to. A server that has just
-	// started may not know all of them yet.
+	// The connection learns the other servers' addresses from its own server, which may not know them all yet if it has
+	// just started.
 	if replicas := s.stream.CachedInfo().Config.Replicas; len(servers) < replicas {
 		unreachable = fmt.Errorf("only %d of %d NATS servers are known: name them all in NATS_URL", len(servers), replicas)
 	}
@@ -205,9 +203,9 @@ func (s *Store) askEachServer(ctx context.Context, try func(jetstream.Stream) er
 // connectTimeout is the time limit for connecting to one server.
 const connectTimeout = 3 * time.Second
 
-// connectTo connects only to the server at the given address and returns the connection and the stream. A server
-// answers direct gets from its own copy of the stream and asks another server only if it has none. So to read a
-// particular server's copy, a client must be connected to that server.
+// connectTo connects only to the server at this address and returns the connection and the stream. A server answers
+// direct gets from its own copy of the stream unless it has none, so to read a particular copy, a client must be
+// connected to that server.
 func (s *Store) connectTo(ctx context.Context, address string) (*nats.Conn, jetstream.Stream, error) {
 	shared := s.js.Conn()
 	u, err := url.Parse(address)
