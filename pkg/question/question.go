@@ -1,6 +1,6 @@
-// Package question splits a text into its separate questions: "How long is the warranty, and who built the pump?" asks
-// for two things rarely found in one passage. It relies on syntax alone, without reading documents or calling a model.
-// The retrieve and answer packages use it.
+// Package question splits a text into separate questions: "How long is the warranty, and who built the pump?" asks for
+// two things that are rarely in one passage. It relies on syntax alone, without documents or a model. The retrieve and
+// answer packages use it.
 package question
 
 import (
@@ -21,7 +21,7 @@ const (
 	// Minimum number of content words in a part, or of characters in scripts without spaces.
 	minContent         = 1
 	minUnspacedContent = 3
-	// Number of words at the start of a question to search for an interrogative.
+	// Number of words at a question's start to search for an interrogative.
 	maxLead = 4
 )
 
@@ -31,9 +31,9 @@ type Part struct {
 	Query string // the part as a standalone search query, including any names it refers to
 }
 
-// Parts returns the questions in a text, in order: at least two and at most MaxParts. If a part refers to an earlier
-// part ("and how much does it weigh?"), its search query also contains the names from the earlier part. If the text
-// contains one question or none, Parts returns nil.
+// Parts returns the questions in a text, in order. A part that refers to an earlier one ("and how much does it weigh?")
+// gets that part's names in its search query. There are at least two parts and at most MaxParts; if the text contains
+// fewer than two questions, Parts returns nil.
 func Parts(text string) []Part {
 	if utf8.RuneCountInString(text) > maxCharacters {
 		return nil
@@ -80,8 +80,8 @@ func isQuestion(sentence string) bool {
 // Minimum number of words in a question without an interrogative.
 const minWords = 4
 
-// isFragment reports whether a text is too short to be a question. Such fragments follow an abbreviation mistaken for
-// the end of a sentence.
+// isFragment reports whether a text is too short to be a question. Fragments result when an abbreviation is mistaken
+// for the end of a sentence.
 func isFragment(text string) bool {
 	return !unspaced(text) && !isInterrogative(text) && len(wordsOf(text)) < minWords
 }
@@ -117,8 +117,8 @@ func newWord(sentence string, start, end int) word {
 	return word{lower: strings.ToLower(sentence[start:end]), start: start, end: end}
 }
 
-// split returns the questions in one sentence. It cuts before each conjunction followed by another question. If there
-// is such a conjunction, it also cuts at commas followed by a question.
+// split returns the questions in one sentence. It cuts before each conjunction followed by another question and, if
+// there is one, also at commas followed by a question.
 func split(sentence string) []string {
 	if unspaced(sentence) {
 		return splitUnspaced(sentence)
@@ -166,8 +166,8 @@ type cut struct {
 	before, after int // where the left question ends and the right one starts, in bytes
 }
 
-// beginsQuestion reports whether a question begins at words[i]. If `conjunction` is true, a conjunction precedes
-// words[i], and the interrogative may come a few words later.
+// beginsQuestion reports whether a question begins at words[i]. After a conjunction, the interrogative may come a few
+// words later.
 func beginsQuestion(words []word, i int, conjunction bool) bool {
 	for n := i; n < len(words) && n < i+maxLead; n++ {
 		w := words[n].lower
@@ -196,7 +196,7 @@ func beginsQuestion(words []word, i int, conjunction bool) bool {
 	return false
 }
 
-// isInterrogative reports whether a text contains an interrogative, or begins like a yes-or-no question or a request.
+// isInterrogative reports whether a text contains an interrogative or begins like a yes-or-no question or a request.
 func isInterrogative(text string) bool {
 	words := wordsOf(text)
 	first := 0
@@ -211,7 +211,7 @@ func isInterrogative(text string) bool {
 	return false
 }
 
-// HasInterrogative reports whether a text contains an interrogative ("when"), or begins like a yes-or-no question or a
+// HasInterrogative reports whether a text contains an interrogative ("when") or begins like a yes-or-no question or a
 // request.
 func HasInterrogative(text string) bool {
 	if unspaced(text) {
@@ -243,9 +243,9 @@ func hasContent(lower string) bool {
 	return true
 }
 
-// completeQuestion turns a part into a query that can be searched on its own. `before` is the previous part. A part
-// needs completion if it contains no names and either refers to the previous part or says too little on its own. In
-// that case, completeQuestion prepends the previous part's names or, if it has none, the whole previous part.
+// completeQuestion turns a part into a query that can be searched on its own. If a part contains no names and either
+// refers to the previous part, before, or says too little on its own, completeQuestion prepends the previous part's
+// names or, if it has none, all of it.
 func completeQuestion(part, before string) string {
 	if unspaced(part) {
 		if utf8.RuneCountInString(part) <= maxUnspacedRest || containsAny(part, unspacedBackReferences) {
@@ -268,8 +268,8 @@ func completeQuestion(part, before string) string {
 	}
 }
 
-// Bounds on parts that say too little to be searched on their own, such as "who starred?": fewer than minWordsAlone
-// words or, in scripts without spaces, at most maxUnspacedRest characters.
+// When a part says too little to be searched on its own, such as "who starred?": it has fewer than minWordsAlone words
+// or, in scripts without spaces, at most maxUnspacedRest characters.
 const (
 	minWordsAlone   = 3
 	maxUnspacedRest = 6
@@ -301,8 +301,8 @@ func unspaced(text string) bool {
 	return 2*han > letters
 }
 
-// splitUnspaced does the same as split for scripts without spaces. It cuts a sentence at each comma or semicolon that
-// has an interrogative on both sides.
+// splitUnspaced is like split, for scripts without spaces. It cuts at each comma or semicolon with an interrogative on
+// both sides.
 func splitUnspaced(sentence string) []string {
 	var out []string
 	from := 0
@@ -331,6 +331,6 @@ func containsAny(text string, words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
-// isKana reports whether a character is Japanese kana. Text with kana is Japanese, and a Japanese question ends in "か",
-// even before a comma.
+// isKana reports whether a character is kana, which shows that a text is Japanese. Japanese questions end in "か", even
+// before a comma.
 func isKana(r rune) bool { return unicode.In(r, unicode.Hiragana, unicode.Katakana) }

@@ -19,15 +19,15 @@ var interrogatives = wordset.Of(`
 	ποιος ποια ποιο ποιοι ποιες ποιον ποιους ποιων τι πότε πού πως πώς πόσο πόσα πόσοι πόσες πόση πόσος γιατί
 `)
 
-// nonRelativeInterrogatives are interrogatives that hardly ever begin a relative clause. They indicate a question even
-// far from the conjunction: "and upon his return, what did he write".
+// nonRelativeInterrogatives hardly ever begin a relative clause, so they indicate a question even far from the
+// conjunction: "and upon his return, what did he write".
 var nonRelativeInterrogatives = wordset.Of(`
 	what how quel quelle quels quelles combien cuánto cuántos cuál cuándo quanto quanti quanta wieviel
 	какой какая какое какие какого каком какому какую каким какими каких сколько скольких насколько
 `)
 
-// inSituInterrogatives are the question words of languages that do not have to put them first. In these languages, a
-// question word has the same position as the answer in a statement.
+// inSituInterrogatives are question words in languages that put them where the answer would be in a statement, instead
+// of first.
 var inSituInterrogatives = wordset.Of(`
 	ne neyi neye neler nedir neydi nelerdir kim kimdir kimdi kimin kime kimi kimler nerede nereye nereden nerededir hangi hangisi hangisidir hangisiydi
 	hangileri kaç kaçıncı kaçtır nasıl nasıldır neden niçin niye
@@ -56,20 +56,20 @@ var prepositions = wordset.Of(`
 	σε από με για
 `)
 
-// auxiliaries open a yes-or-no question if a subject follows.
+// auxiliaries begin a yes-or-no question if a subject follows.
 var auxiliaries = wordset.Of(`
 	is are was were do does did can could may must should will would
 	ist sind hat haben kann können darf muss wird
 	est-ce
 `)
 
-// subjects are words that may begin the subject of a yes-or-no question.
+// subjects may begin the subject of a yes-or-no question.
 var subjects = wordset.Of(`
 	the a an this that these those my your our their his her its i we you they he she it there
 	der die das ein eine mein meine ihr ihre unser unsere ich wir man es sie er
 `)
 
-// requests are verbs that begin a request, which counts as a question: "explain …", "list …".
+// requests are verbs that begin requests, which count as questions: "explain …", "list …".
 var requests = wordset.Of(`
 	explain describe list name tell give show compare summarize summarise define find state
 	erkläre erklären beschreibe beschreiben nenne nennen liste zeige
@@ -79,7 +79,7 @@ var requests = wordset.Of(`
 	назовите приведите перечислите опишите объясните укажите
 `)
 
-// initialInterrogatives are interrogatives only at the beginning of a sentence. Elsewhere, they are conjunctions or
+// initialInterrogatives are interrogatives only at the start of a sentence. Elsewhere, they are conjunctions or
 // relative pronouns.
 var initialInterrogatives = wordset.Of(`che que qué qui`)
 
