@@ -385,10 +385,7 @@ func (s *scene) fillBody(body any) any {
 // TestTheDocumentIsConsistent checks that each operation's properties in the document agree.
 func TestTheDocumentIsConsistent(t *testing.T) {
 	t.Parallel()
-	raw, err := os.ReadFile("openapi.yaml")
-	must(t, err)
-	doc, err := openapi3.NewLoader().LoadFromData(raw)
-	must(t, err)
+	doc := openAPI(t)
 	for path, item := range doc.Paths.Map() {
 		for _, op := range item.Operations() {
 			free := op.Security != nil && slices.ContainsFunc(*op.Security, func(s openapi3.SecurityRequirement) bool { return len(s) == 0 })

@@ -3,7 +3,6 @@ package api_test
 import (
 	"fmt"
 	"maps"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,10 +16,7 @@ import (
 // to.
 func TestLinksOfResponsesNameOperations(t *testing.T) {
 	t.Parallel()
-	raw, err := os.ReadFile("openapi.yaml")
-	must(t, err)
-	doc, err := openapi3.NewLoader().LoadFromData(raw)
-	must(t, err)
+	doc := openAPI(t)
 	takes := map[string]map[string]bool{} // parameters by operation; body fields start with a slash
 	for _, item := range doc.Paths.Map() {
 		for _, op := range item.Operations() {

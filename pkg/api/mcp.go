@@ -43,7 +43,7 @@ func (s *server) serveMCP(c *gin.Context) {
 		return
 	}
 	_, caller := access.CallerOf(c)
-	s.mcp.Serve(c.Writer, c.Request, raw, !caller.MayRead(caller.Workspace()))
+	s.mcp().Serve(c.Writer, c.Request, raw, !caller.MayRead(caller.Workspace()))
 }
 
 // failCall answers a rate-limited tool call with a failed result, so that the model waits; an HTTP error makes some
@@ -55,7 +55,7 @@ func (s *server) failCall(c *gin.Context, e *domain.Error) bool {
 	}
 	call, isCall := mcp.ReadCall(raw)
 	if isCall {
-		s.mcp.FailCall(c.Writer, call, fmt.Errorf("%s; try again in %s s", e.Message, c.Writer.Header().Get("Retry-After")))
+		s.mcp().FailCall(c.Writer, call, fmt.Errorf("%s; try again in %s s", e.Message, c.Writer.Header().Get("Retry-After")))
 	}
 	return isCall
 }

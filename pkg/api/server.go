@@ -51,7 +51,7 @@ type server struct {
 	undescribed map[string]*document.Operation // these endpoints' operations, by method and Gin route
 	inference   *inference.Handler
 	metrics     *metrics
-	mcp         *mcp.Handler
+	mcp         func() *mcp.Handler
 	reference   console.Page
 	plans       chan struct{} // one token per plan in progress
 	drawings    *admission.Gate
@@ -102,7 +102,7 @@ func New(o Options, d Deps) (http.Handler, error) {
 		drawings:  newDrawings(),
 		plans:     make(chan struct{}, maxPlans),
 	}
-	s.mcp = s.newMCP()
+	s.mcp = sync.OnceValue(s.newMCP) // on demand, because deriving the tools' schemas takes milliseconds
 	s.inference = inference.New(inference.Deps{
 		Embedders: d.Embedders, Models: o.EmbeddingModels, Chat: slices.Sorted(maps.Keys(d.ChatModels)), Reranker: d.Reranker, Usage: d.Usage, NewID: d.NewID, WriteTimeout: o.WriteTimeout,
 	})

@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -30,7 +31,10 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // the heap is small, and collecting it often would take a sixth of the tests' time
+	goleak.VerifyTestMain(m)
+}
 
 // service is the API on a real socket with a real catalog. All other dependencies are test doubles.
 type service struct {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -38,14 +39,21 @@ func (p place) String() string { return p.operation + ", " + p.where }
 // inPath reports whether the place is in the path, where its id selects the resource.
 func (p place) inPath() bool { return strings.HasPrefix(p.where, "path ") }
 
+// openAPI returns the OpenAPI document. All tests share it and must not change it.
 func openAPI(t *testing.T) *openapi3.T {
 	t.Helper()
-	raw, err := os.ReadFile("openapi.yaml")
-	must(t, err)
-	doc, err := openapi3.NewLoader().LoadFromData(raw)
+	doc, err := readOpenAPI()
 	must(t, err)
 	return doc
 }
+
+var readOpenAPI = sync.OnceValues(func() (*openapi3.T, error) {
+	raw, err := os.ReadFile("openapi.yaml")
+	if err != nil {
+		return nil, err
+	}
+	return openapi3.NewLoader().LoadFromData(raw)
+})
 
 // operations calls f for every operation in the document that needs a key, read-only ones first.
 func operations(t *testing.T, doc *openapi3.T, f func(method, path string, item *openapi3.PathItem, op *openapi3.Operation)) {
