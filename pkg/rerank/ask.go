@@ -17,8 +17,8 @@ import (
 // Limits on retries.
 const (
 	tries        = 4
-	firstPause   = 100 * time.Millisecond // doubled for each retry, with up to half added at random
-	maxReason    = 300                    // maximum length of a server's reason, in bytes
+	firstPause   = 100 * time.Millisecond // doubles for each retry; up to half is added at random
+	maxReason    = 300                    // of a server's reason, in bytes
 	maxErrorBody = 64 << 10
 )
 
@@ -37,13 +37,13 @@ func (e *Error) Error() string { return "reranking: " + e.Message }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// rejectsFormat reports whether an error may mean that the server does not support the request's wire format.
+// rejectsFormat reports whether the server may not support the request's wire format.
 func rejectsFormat(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && (e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity)
 }
 
-// sendWithRetries sends one request and fills in the scores. It retries after temporary errors as long as ctx allows.
+// sendWithRetries sends a request and fills in the scores. It retries after temporary errors as long as ctx allows.
 func (c *Client) sendWithRetries(ctx context.Context, f form, query string, texts []string, scores []float64) error {
 	body := f.request(c.config.Model, query, texts)
 	pause := firstPause
@@ -98,7 +98,7 @@ func (c *Client) connectionError(ctx context.Context, err error) error {
 func (c *Client) statusError(answer *http.Response) error {
 	text, err := bounded.ReadAll(answer.Body, maxErrorBody)
 	if errors.Is(err, bounded.ErrTooLarge) {
-		err = nil // the beginning of the body is enough
+		err = nil // the beginning will do
 	}
 	after, _ := modelhttp.RetryAfter(answer.Header, time.Now())
 	status := answer.StatusCode

@@ -17,27 +17,27 @@ const (
 // ErrPaused is wrapped by Rerank's error if recent failures kept it from calling the server or the model.
 var ErrPaused = errors.New("the reranker failed repeatedly, so it is paused")
 
-// breaker is a circuit breaker. It keeps queries from waiting for their time-out when the server does not respond or
-// the in-process model is overloaded. After maxFailures failures, it opens for a pause. Then one query probes the
-// server. As long as probes fail, the pauses grow.
+// breaker is a circuit breaker. It keeps queries from waiting in vain for a server that doesn't respond, or for an
+// overloaded in-process model. After maxFailures failures, it opens for a pause. Then one query probes the server. The
+// pauses grow as long as probes fail.
 type breaker struct {
 	now    func() time.Time
-	server string // name used in messages: "the server" or "the model"
+	server string // in messages: "the server" or "the model"
 
 	mu       sync.Mutex
 	failures int       // consecutive failures
-	pauses   int       // consecutive pauses; results from attempts begun before the latest pause are ignored
+	pauses   int       // consecutive pauses; attempts from before the latest one don't count
 	until    time.Time // end of the latest pause
-	probing  bool      // whether a query is probing the server
+	probing  bool      // a query is probing the server
 }
 
-// attempt is one query's attempt to use the server.
+// attempt is a query's attempt to use the server.
 type attempt struct {
 	pauses int
-	tries  bool // whether the attempt probes the server
+	tries  bool // probes the server
 }
 
-// admit admits a query or rejects it with ErrPaused. The caller must call record when an admitted query has finished.
+// admit admits a query or rejects it with ErrPaused. After an admitted query, the caller must call record.
 func (b *breaker) admit() (attempt, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -49,8 +49,8 @@ func (b *breaker) admit() (attempt, error) {
 	return v, nil
 }
 
-// record records an attempt's outcome. An abandoned attempt counts neither as a success nor as a failure. Only
-// temporary failures count towards opening the breaker.
+// record records an attempt's outcome. Only temporary failures count as failures. An abandoned attempt counts neither
+// as a success nor as a failure.
 func (b *breaker) record(v attempt, err error, abandoned bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

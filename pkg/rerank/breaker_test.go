@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// failing is a client for a server that responds with the given status, or successfully if the status is 0. Its clock
-// advances only when the test sets it.
+// failing is a client for a server that responds with the given status, or successfully if that is 0. The test advances
+// its clock.
 type failing struct {
 	*Client
 	t      *testing.T
@@ -36,7 +36,7 @@ func newFailing(t *testing.T) *failing {
 	return f
 }
 
-// ask reports whether the server received a request and whether it answered successfully.
+// ask reports whether the server got a request and whether the call succeeded.
 func (f *failing) ask() (asked, well bool) {
 	f.t.Helper()
 	before := len(f.server.requests)
@@ -136,7 +136,7 @@ func TestOneQueryProbesAPausedServer(t *testing.T) {
 		}()
 		return done
 	}
-	// The first caller gives up, so the next one probes the server instead.
+	// The first caller gives up, so the next one probes the server.
 	ctx, leave := context.WithCancel(t.Context())
 	first := ask(ctx)
 	<-entered

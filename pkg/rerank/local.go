@@ -13,8 +13,8 @@ import (
 
 // Scorer is a cross-encoder that runs in this process.
 type Scorer interface {
-	// Score returns logits, keyed by passage index. It scores the passages in the given order. Unless `until` is zero,
-	// Score stops at that time and returns the logits computed so far.
+	// Score returns logits by passage index. It scores the passages in the given order. Unless `until` is zero, it stops
+	// then and returns the logits so far.
 	Score(ctx context.Context, query string, passages []string, until time.Time) (map[int]float32, error)
 }
 
@@ -25,8 +25,7 @@ type Local struct {
 	breaker breaker
 }
 
-// NewLocal returns a Local that uses the `scorer` model. `name` is the model name shown to users. `now` is the circuit
-// breaker's clock.
+// NewLocal returns a Local that uses the `scorer` model. Users see `name`. The circuit breaker uses `now` as its clock.
 func NewLocal(name string, scorer Scorer, now func() time.Time) *Local {
 	return &Local{name: name, scorer: scorer, breaker: breaker{now: now, server: "the model"}}
 }
@@ -37,12 +36,12 @@ func (l *Local) Model() string { return l.name }
 // Close does nothing.
 func (l *Local) Close() {}
 
-// Rerank returns the passages scored before `until`, best first; passages with equal scores keep their order. If until
-// is zero, all passages are scored. A score is the logistic function of the model's output.
+// Rerank returns the passages scored before `until`, or all of them if that is zero, best first. Passages with equal
+// scores keep their order. A score is the logistic function of the model's output.
 //
-// If no passage was scored in time, because too many queries are being reranked, Rerank fails with *Error. If ctx is
-// done first, Rerank fails with ctx's error. After two consecutive failures, calls fail at once with ErrPaused for 5
-// seconds. As long as no passage is scored in time, these pauses grow, up to a minute.
+// If no passage was scored in time, because too many queries are being reranked, Rerank returns *Error. If ctx is done
+// first, it returns ctx's error. After two consecutive failures, calls fail at once with ErrPaused for 5 seconds. These
+// pauses grow, up to a minute, as long as no passage is scored in time.
 func (l *Local) Rerank(ctx context.Context, query string, passages []string, until time.Time) ([]Result, error) {
 	if len(passages) == 0 {
 		return nil, nil

@@ -79,7 +79,7 @@ func TestALocalModelEndsWithItsCaller(t *testing.T) {
 		cancel()
 		return nil, ctx.Err()
 	}), time.Now)
-	for range maxFailures + 1 { // a cancelled call does not count as a failure
+	for range maxFailures + 1 { // a cancelled call is not a failure
 		if _, err := l.Rerank(ctx, "q", []string{"a"}, time.Time{}); !errors.Is(err, context.Canceled) {
 			t.Errorf("error %v", err)
 		}

@@ -24,13 +24,13 @@ import (
 // Limits on a call.
 const (
 	MaxPassages      = 1000
-	MaxPassageBytes  = 6000 // longer passages are truncated: models read about 512 tokens
+	MaxPassageBytes  = 6000 // longer ones are truncated: models read about 512 tokens
 	MaxQueryBytes    = 2000
 	DefaultTimeout   = 5 * time.Second
 	maxResponseBytes = 4 << 20
 )
 
-// Bounds on a call's requests.
+// Limits on a call's requests.
 const (
 	// Maximum number of texts per TEI request: the default of the server's --max-client-batch-size option
 	// (https://huggingface.co/docs/text-embeddings-inference/cli_arguments).
@@ -43,15 +43,15 @@ const (
 
 // Config configures a Client.
 type Config struct {
-	// URL is the server's http or https address, including the path; /rerank is appended if missing. A path that ends
-	// in /v2 or /v2/rerank selects Cohere's format, and one that ends in /v1 or /v1/rerank selects Jina's. Any other
-	// path selects TEI's format; if the server rejects it, Jina's is tried.
+	// URL is the server's http or https address with the path; /rerank is appended if missing. A path that ends in /v2 or
+	// /v2/rerank selects Cohere's format, and one that ends in /v1 or /v1/rerank selects Jina's. Any other path selects
+	// TEI's; if the server rejects that, Jina's is tried.
 	URL     string
 	APIKey  string        // sent as a bearer token, unless ""
 	Model   string        // "" if the server has only one
 	Timeout time.Duration // time limit per 100 passages passed to Rerank, including retries; default DefaultTimeout
-	// Transport sends the requests. If it is nil, New creates one. Redirects are not followed, because they would
-	// forward the API key.
+	// Transport sends the requests; if nil, New creates one. Redirects are not followed, because that would forward the
+	// API key.
 	Transport http.RoundTripper
 	Now       func() time.Time // the circuit breaker's clock; default time.Now
 }
@@ -62,14 +62,14 @@ type Client struct {
 	address     string
 	http        *http.Client
 	form        atomic.Int32 // wire format, as a form
-	isFormFixed bool         // whether the address determines the format
+	isFormFixed bool         // the address determines the format
 	breaker     breaker
 	wait        func(ctx context.Context, d time.Duration) error
 }
 
 // Result is a ranked passage.
 type Result struct {
-	Index int     // index of the passage
+	Index int     // passage index
 	Score float64 // 0 to 1
 }
 
@@ -125,15 +125,15 @@ func (c *Client) Model() string {
 // Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Rerank returns all passages, best first; passages with equal scores keep their order. Scores are between 0 and 1;
-// normalise describes how the server's scores are mapped to this range.
+// Rerank returns all passages, best first. Passages with equal scores keep their order. Scores are between 0 and 1;
+// normalise says how the server's scores are mapped to this range.
 //
-// If the server cannot be reached in time, rejects the request or returns an invalid response, Rerank fails with
-// *Error. If ctx is done first, Rerank fails with ctx's error. After two consecutive failures, calls fail at once with
-// ErrPaused for 5 seconds. As long as the server keeps failing, these pauses grow, up to a minute.
+// If the server can't be reached in time, rejects the request or returns an invalid response, Rerank returns *Error. If
+// ctx is done first, it returns ctx's error. After two consecutive failures, calls fail at once with ErrPaused for 5
+// seconds. These pauses grow, up to a minute, as long as the server keeps failing.
 //
-// A nonzero `until` is a deadline. If the server has not answered by then, Rerank fails as if it could not be reached
-// in time.
+// A nonzero `until` is a deadline: if the server hasn't answered by then, Rerank fails as if it couldn't be reached in
+// time.
 func (c *Client) Rerank(ctx context.Context, query string, passages []string, until time.Time) ([]Result, error) {
 	if len(passages) == 0 {
 		return nil, nil
@@ -165,8 +165,8 @@ func (c *Client) Rerank(ctx context.Context, query string, passages []string, un
 	return normalise(scores), nil
 }
 
-// scores requests the scores in the last format that succeeded. If the server rejects it and the configured URL leaves
-// the format open, scores tries the other one: Jina's instead of TEI's, or vice versa.
+// scores requests the scores in the last format that worked. If the server rejects it and the URL leaves the format
+// open, scores tries the other one: Jina's instead of TEI's, or vice versa.
 func (c *Client) scores(ctx context.Context, query string, texts []string) ([]float64, error) {
 	f := form(c.form.Load())
 	scores, err := c.scoresAs(ctx, f, query, texts)
@@ -179,13 +179,13 @@ func (c *Client) scores(ctx context.Context, query string, texts []string) ([]fl
 	}
 	scores, otherErr := c.scoresAs(ctx, other, query, texts)
 	if otherErr != nil {
-		return nil, err // the error for the format suggested by the address
+		return nil, err // the error in the format that the address suggests
 	}
 	c.form.Store(int32(other))
 	return scores, nil
 }
 
-// scoresAs requests the scores in one format, in batches of a size that servers accept.
+// scoresAs requests the scores in one format, in batches that servers accept.
 func (c *Client) scoresAs(ctx context.Context, f form, query string, texts []string) ([]float64, error) {
 	size := batch
 	if f == formTEI {

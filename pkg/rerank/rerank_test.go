@@ -183,7 +183,7 @@ func TestTemporaryErrorsAreRetried(t *testing.T) {
 		header   string
 		failures int
 		requests int
-		words    string // "": it succeeds
+		words    string // "" if it succeeds
 		pause    time.Duration
 	}{
 		"a busy server":                          {status: 429, failures: 2, requests: 3},

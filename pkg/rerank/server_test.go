@@ -17,13 +17,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// server implements all wire formats. A text's score is the number at its beginning. It rejects whatever the real
-// servers reject.
+// server supports all wire formats and rejects whatever the real servers do. A text's score is the number it starts
+// with.
 type server struct {
 	*httptest.Server
 	mu       sync.Mutex
 	requests []request
-	// before handles the request if it returns true. Requests are counted from 1.
+	// before handles the request if it returns true. `count` starts at 1.
 	before func(w http.ResponseWriter, r *http.Request, count int) bool
 }
 
@@ -107,7 +107,7 @@ func number(text any) float64 {
 	return n
 }
 
-// client returns a client for the server. Instead of waiting between attempts, the client records the waits.
+// client returns a client for the server that records waits between attempts instead of waiting.
 func (s *server) client(t *testing.T, path string, adjust ...func(*Config)) (*Client, *[]time.Duration) {
 	t.Helper()
 	config := Config{URL: s.URL + path, APIKey: "sesame", Model: "cross", Transport: &http.Transport{}}

@@ -20,8 +20,8 @@ const (
 	formTEI
 )
 
-// documentsRequest is a request in Cohere's or Jina's format. return_documents exists in Jina's format and in Cohere's
-// v1, but not in v2.
+// documentsRequest is a request in Cohere's or Jina's format. Jina has return_documents, as did Cohere's v1, but not
+// v2.
 type documentsRequest struct {
 	Model           string   `json:"model,omitempty"`
 	Query           string   `json:"query"`
@@ -30,8 +30,8 @@ type documentsRequest struct {
 	ReturnDocuments *bool    `json:"return_documents,omitempty"`
 }
 
-// textsRequest is a request in TEI's format. If `truncate` is omitted, the server rejects texts that are too long for
-// the model.
+// textsRequest is a request in TEI's format. Without `truncate`, the server rejects texts that are too long for the
+// model.
 type textsRequest struct {
 	Query      string   `json:"query"`
 	Texts      []string `json:"texts"`
@@ -58,8 +58,8 @@ type scored struct {
 	Score     *float64 `json:"score"`
 }
 
-// decode parses a response into `scores`, which must have one element per passage. TEI returns an array; Cohere and
-// Jina return an object. Both are accepted whatever the format, because gateways may translate between formats.
+// decode parses a response into `scores`, which must have one element per passage. TEI returns an array, and Cohere and
+// Jina an object. Either is accepted in any format, because gateways may translate between them.
 func decode(body []byte, scores []float64) error {
 	var list []scored
 	body = bytes.TrimSpace(body)

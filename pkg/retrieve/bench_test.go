@@ -15,8 +15,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded"
 )
 
-// Sizes of a library, which is a datastore in a real index. Each document has many chunks. The words follow Zipf's law,
-// and the vectors are random.
+// Sizes of a library, a datastore in a real index. Documents have many chunks, words follow Zipf's law, and vectors are
+// random.
 const (
 	libraryRows       = 20_000
 	libraryChunks     = 40 // chunks per document
@@ -54,7 +54,7 @@ func newLibrary(b *testing.B) *library {
 	return l
 }
 
-// text returns `words` random words. The most common ones are English, so that the language can be recognised.
+// text returns `words` random words. The most common ones are English, which identifies the language.
 func (l *library) text(words int) string {
 	common := strings.Fields("the of and to in is for that with was on by as at from it be are this which")
 	var out strings.Builder
@@ -112,7 +112,7 @@ func (l *library) ResolveFilters(context.Context, []string, domain.Filters) ([]s
 	return nil, nil
 }
 
-// singleIndex returns the library's index for every engine.
+// singleIndex is the library's index, whatever the engine.
 type singleIndex struct{ *library }
 
 func (s singleIndex) Index(domain.Engine) (Searcher, error) { return s.library.Index, nil }

@@ -15,22 +15,21 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// Boosts change the first stage's final scores, after the scores of link lists have been lowered. They therefore
-// influence which candidates are reranked, and they change the reranker's scores in the same way.
+// Boosts change the first stage's final scores, after the deduction for link lists. So they influence which candidates
+// are reranked. They then change the reranker's scores in the same way.
 
-// Multiplier for the search depth when scores are boosted, because a document lifted into the result by a boost may
-// rank low without it.
+// With boosts, search this many times deeper: a document that a boost lifts into the result may rank low without it.
 const boostDepth = 5
 
-// boostedDocument holds a document's boost factors.
+// boostedDocument is a document's boost factors and their product.
 type boostedDocument struct {
 	factors []float64 // one per boost of its datastore
 	product float64
 }
 
-// boost applies the boosts to a leg's candidates and sorts them again. If a document has a value that a boost cannot
-// use, boost usually fails with domain.CodeInvalid. It only returns a note if the boost comes from the settings or the
-// value comes from the document itself.
+// boost applies the boosts to a leg's candidates and sorts them again. A document's value may be unusable for a boost.
+// That fails with domain.CodeInvalid, except that it only adds a note if the boost comes from the settings or the value
+// from the document itself.
 func (q *query) boost(all []*candidate) (notes []string, err error) {
 	if !slices.ContainsFunc(q.Datastores, func(ds domain.Datastore) bool { return len(q.boosts(&ds)) > 0 }) {
 		return nil, nil
@@ -76,7 +75,7 @@ func (q *query) boost(all []*candidate) (notes []string, err error) {
 	return notes, nil
 }
 
-// maxBoostNotes is the maximum number of notes about values of the wrong type.
+// Maximum number of notes about values of the wrong type.
 const maxBoostNotes = 3
 
 func appendNote(notes []string, note string) []string {
@@ -86,7 +85,7 @@ func appendNote(notes []string, note string) []string {
 	return notes
 }
 
-// rerankBoosted applies the boosts to the reranker's scores and sorts the candidates again.
+// rerankBoosted applies the boosts to the reranker's scores and sorts again.
 func rerankBoosted(reranked []*candidate) {
 	if !slices.ContainsFunc(reranked, func(c *candidate) bool { return c.boost != nil }) {
 		return
@@ -102,7 +101,7 @@ func rerankBoosted(reranked []*candidate) {
 	}
 }
 
-// documentPrefix is the prefix of metadata keys read from a document's file.
+// Prefix of metadata keys read from a document's file.
 const documentPrefix = "document."
 
 // documentValues returns a key's values in a datasource's current metadata and properties.
@@ -119,8 +118,7 @@ func documentValues(d *domain.ActiveDatasource, key string) []filter.Value {
 	return index.ValuesOf(d.Metadata, key)
 }
 
-// property returns a datasource's built-in property in the form that filters compare, or "" if there is no such
-// property.
+// property returns a datasource's built-in property as filters compare it, or "" if there is no such property.
 func property(d *domain.ActiveDatasource, key string) string {
 	switch key {
 	case filter.PropertyID:
@@ -157,7 +155,7 @@ func explainBoosts(boosts []boost.Boost) json.RawMessage {
 	}
 	text, err := json.Marshal(boosts)
 	if err != nil {
-		return nil // unreachable: all numbers are finite
+		return nil // unreachable: JSON can encode all finite numbers
 	}
 	return text
 }

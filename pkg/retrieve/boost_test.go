@@ -19,7 +19,7 @@ import (
 
 var noon = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 
-// boosted returns a function that sets a request's boosts to those in the JSON text.
+// boosted returns a function that gives a request the boosts in a JSON text.
 func boosted(t *testing.T, text string) func(*Request) {
 	t.Helper()
 	all, faults := boost.ParseJSON([]byte(text), "boosts")
@@ -29,8 +29,8 @@ func boosted(t *testing.T, text string) func(*Request) {
 	return func(r *Request) { r.Boosts = all }
 }
 
-// described returns a fixture with three documents, from most to least relevant: "a" is old and belongs to the docs
-// team; "b" is new and popular, and belongs to the ops team; "c" has no metadata.
+// described returns a fixture with three documents, from most to least relevant: "a" is the docs team's and old, "b" is
+// the ops team's, new and popular, and "c" has no metadata.
 func described() *fixture {
 	w := newFixture(chunk("a", 0, 6, 0, "The gate is closed at night."), chunk("b", 0, 5, 0, "A gate to the garden."), chunk("c", 0, 4, 0, "Another gate of iron."))
 	w.describe("a", func(d *domain.ActiveDatasource) {

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// A query ranks hundreds of candidates but returns copies of only a few, so the candidates' memory is pooled.
+// A query ranks hundreds of candidates but returns copies of a few, so the candidates' memory is pooled.
 
 // buffer holds a search's hits and the candidates made from them.
 type buffer struct {
@@ -39,21 +39,21 @@ func (res *datastoreResult) release() {
 	}
 }
 
-// maxPooled is the maximum capacity of a pooled buffer, in candidates.
+// Maximum capacity of a pooled buffer, in candidates.
 const maxPooled = 4096
 
 // datasourceHits is a datasource with hits.
 type datasourceHits struct {
 	*domain.ActiveDatasource      // empty if the datasource no longer exists
-	current                  bool // whether it has hits in its active generation
+	current                  bool // has hits in its active generation
 }
 
-// deletedDatasource is the state of a datasource that no longer exists.
+// deletedDatasource stands for datasources that no longer exist.
 var deletedDatasource = &domain.ActiveDatasource{}
 
 // datasourceSet maps hits to their datasources.
 type datasourceSet struct {
-	of     []int            // for each hit, the index of its datasource in `owners`
+	of     []int            // per hit, an index in `owners`
 	owners []datasourceHits // without duplicates
 	ids    []string         // ids of owners
 	known  map[string]int   // datasource id → index in `owners`
@@ -71,12 +71,12 @@ func (o *datasourceSet) release() {
 	datasourceSetPool.Put(o)
 }
 
-// find collects the ids of the hits' datasources. Each of these counts as deleted until the caller has looked it up.
+// find collects the ids of the hits' datasources, all of which count as deleted until the caller has looked them up.
 func (o *datasourceSet) find(hits []index.Hit) {
 	o.of, o.owners, o.ids = slices.Grow(o.of[:0], len(hits))[:len(hits)], o.owners[:0], o.ids[:0]
 	for i := range hits {
 		id := hits[i].DatasourceID
-		if i > 0 && hits[i-1].DatasourceID == id { // hits from the same datasource are often adjacent
+		if i > 0 && hits[i-1].DatasourceID == id { // adjacent hits often share a datasource
 			o.of[i] = o.of[i-1]
 			continue
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// TestResultsAreNotChangedByLaterQueries runs concurrent queries on different content, some of them with an
-// explanation, and compares all results at the end.
+// TestResultsAreNotChangedByLaterQueries runs concurrent queries on different content, some with an explanation, and
+// compares all results at the end.
 func TestResultsAreNotChangedByLaterQueries(t *testing.T) {
 	t.Parallel()
 	const worlds, rounds = 4, 30

@@ -12,12 +12,12 @@ import (
 // ChunkReader reads the chunks of a datasource's active generation.
 type ChunkReader struct {
 	Catalog Catalog
-	// Index returns an engine's index. It fails with domain.CodeUnavailable if the engine is not configured.
+	// Index returns an engine's index. It returns domain.CodeUnavailable if the engine is not configured.
 	Index func(domain.Engine) (index.Index, error)
 }
 
-// Chunks returns at most `limit` of a datasource's chunks, starting at the given ordinal. If the datastore moves or the
-// datasource gets a new active generation during the call, the chunks are read again.
+// Chunks returns at most `limit` of a datasource's chunks from an ordinal on. If the datastore moves or the datasource
+// gets a new active generation in the meantime, Chunks starts over.
 func (c ChunkReader) Chunks(ctx context.Context, d domain.Datasource, from, limit int) ([]domain.Chunk, error) {
 	for {
 		now, err := c.active(ctx, d.ID)

@@ -7,30 +7,30 @@ import (
 )
 
 // Search depths, in candidates per leg. The full depth is enough if nearly all rows belong to active generations. If an
-// index holds many other rows, as after a full resync, the search goes deeper.
+// index holds many others, as after a full resync, the search goes deeper.
 //
-// The lexical leg always has the full depth, because only candidates count towards a window's score (see document.go).
+// The lexical leg always uses the full depth, because only candidates count towards a window's score (see document.go).
 // The vector leg's candidates cost more, so it first searches only for the nearest TopK rows and spareVectors more. On
-// test collections, this gives the same rankings as the full depth. If duplicates or inactive rows leave too few
-// fragments, the search is repeated with the full depth.
+// test collections, that ranks just as the full depth does. If duplicates or inactive rows leave too few fragments, the
+// search is repeated at full depth.
 const (
 	minDepth     = 100
 	depthFactor  = 5
 	maxDepth     = 10_000 // the maximum of index.Query.Limit
 	depthPerTop  = 4      // candidates per requested fragment
 	spareVectors = 20
-	// Maximum number of inactive rows among a search's hits before it is repeated with the full depth.
+	// With more inactive rows than this among its hits, a search is repeated at full depth.
 	maxInactive = spareVectors / 4
 )
 
-// Depths returns how many candidates a search for topK fragments first requests from each leg, unless it needs a deeper
-// search from the start.
+// Depths returns how many candidates a search for topK fragments first requests from each leg, unless it has to be
+// deeper from the start.
 func Depths(topK int) (lexical, vectors int) {
 	full := max(minDepth, depthPerTop*topK)
 	return full, min(full, topK+spareVectors)
 }
 
-// depths returns the depth of a full search in a datastore, and the vector leg's depth in the first search.
+// depths returns a datastore's full search depth, and the vector leg's depth in the first search.
 func (q *query) depths(boosted bool) (full, vectors int) {
 	full, vectors = Depths(q.TopK)
 	if boosted {
@@ -42,8 +42,8 @@ func (q *query) depths(boosted bool) (full, vectors int) {
 	return full, vectors
 }
 
-// needsAllCandidates reports whether candidates that do not become fragments matter, too. They do if the request counts
-// their documents, limits the fragments per document, or reranks them.
+// needsAllCandidates reports whether candidates matter even if they don't become fragments: if the request counts their
+// documents, limits the fragments per document, or reranks.
 func (r *Retriever) needsAllCandidates(req Request) bool {
 	return len(req.Facets) > 0 || req.MaxPerDatasource > 0 || r.reranks(req)
 }
@@ -55,16 +55,16 @@ func isShallow(legs []leg) bool {
 	})
 }
 
-// cosineSample holds the number of cosines in a sample, their sum and the sum of their squares.
+// cosineSample is a number of cosines, their sum and the sum of their squares.
 type cosineSample struct{ n, sum, squares float64 }
 
 func (s cosineSample) plus(other cosineSample) cosineSample {
 	return cosineSample{s.n + other.n, s.sum + other.sum, s.squares + other.squares}
 }
 
-// unseenCosines estimates which further cosines a vector leg of the full depth would have found beyond the nearest
-// `depth` rows. Scores are relative to the mean and the spread of the candidates' cosines (see fuse) and should not
-// depend on the depth. Among the nearest rows, cosines fall roughly linearly with the logarithm of the rank.
+// unseenCosines estimates the cosines that a vector leg of full depth would have found beyond the nearest `depth` rows.
+// Scores are relative to the mean and spread of the candidates' cosines (see fuse) and shouldn't depend on the depth.
+// Among the nearest rows, cosines fall roughly linearly with the logarithm of the rank.
 func unseenCosines(candidates []candidate, depth, full int) cosineSample {
 	if len(candidates) < depth || depth < 4 || depth >= full {
 		return cosineSample{}
@@ -82,7 +82,7 @@ func unseenCosines(candidates []candidate, depth, full int) cosineSample {
 		lowest = max(last-slope*math.Log(float64(rank)/float64(depth)), -1)
 		unseen = unseen.plus(cosineSample{1, lowest, lowest * lowest})
 	}
-	for _, c := range cosines[depth:] { // found by the lexical leg
+	for _, c := range cosines[depth:] { // from the lexical leg
 		if c < lowest {
 			break
 		}

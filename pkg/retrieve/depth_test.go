@@ -19,8 +19,7 @@ import (
 // limits are a search's limits.
 type limits struct{ Lexical, Vectors int }
 
-// recordLimits records the limits of all searches. From then on, the fixture's vector leg returns no more hits than its
-// limit.
+// recordLimits records the limits of all later searches, in which the vector leg returns no more hits than its limit.
 func (w *fixture) recordLimits() *[]limits {
 	var asked []limits
 	found := w.search
@@ -132,7 +131,7 @@ func (w *fixture) deactivate(hits []index.Hit) {
 	}
 }
 
-// TestScoresDoNotDependOnTheDepth compares estimates from the nearest cosines with the values for all cosines.
+// TestScoresDoNotDependOnTheDepth compares estimates from the nearest cosines with the values from all of them.
 func TestScoresDoNotDependOnTheDepth(t *testing.T) {
 	t.Parallel()
 	const depth, full = 30, 100
@@ -142,7 +141,7 @@ func TestScoresDoNotDependOnTheDepth(t *testing.T) {
 	for rank := 1; rank <= full; rank++ {
 		c := cosine(rank)
 		all = all.plus(cosineSample{1, c, c * c})
-		if rank <= depth || rank == 50 { // the lexical leg also finds one of the others
+		if rank <= depth || rank == 50 { // the lexical leg also finds rank 50
 			nearest = nearest.plus(cosineSample{1, c, c * c})
 			found = append(found, candidate{hit: &index.Hit{Dense: c}})
 		}

@@ -8,29 +8,28 @@ import (
 )
 
 // A document usually covers a subject in several chunks. If only its best chunk counted, a long document would rank
-// below a short one that says less but has the query's words close together. The lexical score therefore has two parts:
-// the chunk's own score and that of its window, which consists of the chunk and its neighbours in the document. Only
-// chunks that are candidates count towards a window's score. A short document fits in one window; in a book, only the
-// text near the chunk counts.
+// below a short one that says less but has the query's words close together. So the lexical score has two parts: the
+// chunk's own score and that of its window, i.e. the chunk and its neighbours in the document. Only candidates count
+// towards a window's score. A short document fits in one window; in a book, only the text near the chunk counts.
 const (
-	// windowReach is the number of chunks on each side of a chunk that belong to its window. Below 4, articles and
-	// abstracts of up to ten chunks rank worse than with BM25 over whole documents. Passages from long documents rank
-	// better with smaller windows; 3 is best for them.
+	// windowReach is the number of chunks in a window on each side of its chunk. Below 4, articles and abstracts of up to
+	// ten chunks rank worse than with BM25 over whole documents. Passages from long documents rank better with smaller
+	// windows, and best with 3.
 	windowReach = 4
 	// documentShare is the window's weight in the lexical score. Below 0.4, articles and abstracts rank worse than with
 	// BM25 over whole documents. Above 0.6, documents with several subjects often rank with the wrong passage.
 	documentShare = 0.5
-	// BM25 parameters k1 and b for windows. Only candidates count towards a window's length. An irrelevant window has
-	// few candidates and is therefore short, so a large b would favour it.
+	// BM25's k1 and b for windows. Only candidates count towards a window's length, so an irrelevant window has few and is
+	// short. A large b would favour it.
 	documentK1 = 1.2
 	documentB  = 0.2
-	// Minimum weight of a term.
+	// A term's minimum weight.
 	minTermWeight = 0.05
 )
 
 // weighDocuments computes the document scores of one space's candidates, which must be in byDocument's order. `weights`
-// contains each query term's weight in the space. If the engine returns no term counts or the query has no terms, the
-// document score is the chunk's own lexical score.
+// contains each query term's weight in the space. If the engine doesn't count terms or the query has none, the document
+// score is the chunk's own lexical score.
 func weighDocuments(order []*candidate, weights map[string]float64) {
 	words := slices.Sorted(maps.Keys(weights))
 	length := 0
@@ -50,7 +49,7 @@ func weighDocuments(order []*candidate, weights map[string]float64) {
 		highest += w * (documentK1 + 1)
 	}
 	around := window{counts: make([]float64, len(words))}
-	from, to := 0, 0 // bounds of the candidates in the window
+	from, to := 0, 0 // range of the candidates in the window
 	for _, c := range order {
 		for ; to < len(order) && isInWindow(order[to], c); to++ {
 			around.add(order[to], 1)
@@ -62,9 +61,9 @@ func weighDocuments(order []*candidate, weights map[string]float64) {
 	}
 }
 
-// byDocument returns the candidates grouped by document, in document order within each group. Since the order of the
-// groups does not matter, documents are sorted by candidate.number, which is cheaper to compare than an id. Candidates
-// often arrive in this order already.
+// byDocument returns the candidates grouped by document and in document order. The order of the groups doesn't matter,
+// so they are sorted by candidate.number, which is cheaper to compare than an id. Candidates often arrive in this
+// order.
 func byDocument(found []candidate) []*candidate {
 	order := make([]*candidate, len(found))
 	for i := range found {
@@ -81,9 +80,8 @@ func isInWindow(a, b *candidate) bool {
 	return a.number == b.number && max(a.hit.Ordinal-b.hit.Ordinal, b.hit.Ordinal-a.hit.Ordinal) <= windowReach
 }
 
-// numberWords fills in candidate.numbers, which maps each of the candidate's terms to its index in `words`. The index
-// is -1 if the term is not in `words` or the engine returned no count for it. Candidates that share a slice of terms
-// share the result.
+// numberWords fills in candidate.numbers, which maps each of the candidate's terms to its index in `words`, or to -1 if
+// it is not in `words` or the engine didn't count it. Candidates that share a slice of terms share the result.
 func numberWords(order []*candidate, words []string) {
 	number := make(map[string]int, len(words))
 	for i, w := range words {
@@ -113,14 +111,14 @@ func numberWords(order []*candidate, words []string) {
 	}
 }
 
-// window sums up the candidates in part of a document. All values are integers, so adding and later subtracting a
-// candidate leaves no rounding error.
+// window sums up candidates from part of a document. All values are integers, so adding a candidate and subtracting it
+// later leaves no rounding error.
 type window struct {
-	counts []float64 // number of occurrences of each query term
-	length float64   // number of terms in the candidates
+	counts []float64 // occurrences of each query term
+	length float64   // in terms
 }
 
-// add adds a candidate to the window if `times` is 1, and subtracts it if `times` is -1.
+// add adds a candidate to the window, or subtracts it if `times` is -1 rather than 1.
 func (s *window) add(c *candidate, times float64) {
 	for j, n := range c.numbers {
 		if n >= 0 {
@@ -130,7 +128,7 @@ func (s *window) add(c *candidate, times float64) {
 	s.length += times * float64(c.hit.Length)
 }
 
-// score returns the window's BM25 score, given each query term's inverse document frequency and the average window
+// score returns the window's BM25 score, given the query terms' inverse document frequencies and the average window
 // length.
 func (s *window) score(idf []float64, average float64) (sum float64) {
 	norm := documentK1 * (1 - documentB + documentB*s.length/average)
@@ -142,16 +140,16 @@ func (s *window) score(idf []float64, average float64) (sum float64) {
 	return sum
 }
 
-// documentWeights estimates each term's inverse document frequency over windows instead of chunks, and the average
-// window length. It divides each document into consecutive windows.
+// documentWeights estimates the terms' inverse document frequencies over windows instead of chunks, and the average
+// window length. It splits each document into consecutive windows.
 //
-// The engine's weights count chunks. A long document repeats terms about its subject in many chunks, so these terms'
-// weights are too low. documentWeights therefore raises the weights of terms that occur in more chunks per window than
-// the average, and lowers those of terms that occur in fewer.
+// The engine's weights count chunks. Long documents repeat terms about their subjects in many chunks, which makes these
+// terms' weights too low. So documentWeights raises the weights of terms that occur in more chunks per window than
+// average, and lowers those of terms that occur in fewer.
 func documentWeights(order []*candidate, words []string, weights map[string]float64) (idf []float64, average float64) {
 	const size = 2*windowReach + 1
-	chunks, having := make([]float64, len(words)), make([]float64, len(words)) // number of chunks and windows with each term
-	last := make([]int, len(words))                                            // last window with each term
+	chunks, having := make([]float64, len(words)), make([]float64, len(words)) // per term: chunks and windows with it
+	last := make([]int, len(words))                                            // per term: the last window with it
 	windows, length := 0, 0
 	for i, c := range order {
 		if i == 0 || order[i-1].number != c.number || order[i-1].hit.Ordinal/size != c.hit.Ordinal/size {

@@ -19,8 +19,7 @@ func numberOf(datasource string) (n int) {
 	return n
 }
 
-// counted returns a candidate with `length` words in total. `words` says how often some of them occur, for example
-// "gate:3 weir:1".
+// counted returns a candidate with `length` words. `words` says how often some of them occur, e.g. "gate:3 weir:1".
 func counted(datasource string, ordinal, length int, lexical float64, words string) candidate {
 	c := candidate{lexical: lexical, number: numberOf(datasource), hit: &index.Hit{
 		Row: index.Row{Key: fmt.Sprint(datasource, ":1:", ordinal), DatasourceID: datasource, Ordinal: ordinal}, Length: length,
@@ -62,7 +61,7 @@ func TestWeighDocuments(t *testing.T) {
 	for name, test := range map[string]struct {
 		weights map[string]float64
 		found   []candidate
-		want    []string // datasources, best document first
+		want    []string // best first
 	}{
 		"a document that has both words in different chunks is above one that has one of them twice": {
 			even,
@@ -169,7 +168,7 @@ func TestDocumentsOfAQueryWithoutWordsHaveTheScoresOfTheirChunks(t *testing.T) {
 	}
 }
 
-// BenchmarkWeighDocuments weighs the maximum number of candidates in a search, for eight words.
+// BenchmarkWeighDocuments weighs as many candidates as a search can have, for eight words.
 func BenchmarkWeighDocuments(b *testing.B) {
 	weights := make(map[string]float64)
 	var words []string

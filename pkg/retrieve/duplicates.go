@@ -10,11 +10,10 @@ import (
 )
 
 // Two texts are near-duplicates if the Jaccard similarity of their shingles is at least minShared. A shingle is a
-// window of windowRunes letters and digits. Short texts keep all their shingles, while longer texts keep a sample of
-// about 1/sampleRate. A shingle is sampled according to its hash, so it is either kept or dropped in all long texts
-// that contain it.
+// window of windowRunes letters and digits. Short texts keep all their shingles, and longer texts a sample of about
+// 1/sampleRate. Sampling goes by the shingle's hash, so all long texts keep or drop the same shingles.
 const (
-	windowRunes = 8 // one byte each, so that a shingle fits into a uint64
+	windowRunes = 8 // one byte each, which fits into a uint64
 	sampleRate  = 8
 	shortText   = 400 // bytes
 	minShared   = 0.9
@@ -23,13 +22,13 @@ const (
 // textFingerprint is the fingerprint of a text's letters and digits. It ignores case, spacing and punctuation.
 type textFingerprint struct {
 	whole   uint64    // hash of all letters and digits in order
-	numbers uint64    // hash of all numbers in order, because texts with different numbers are not duplicates
+	numbers uint64    // hash of all numbers in order: texts with different numbers are not duplicates
 	windows []uint64  // hashes of the sampled shingles
-	marks   [8]uint64 // a bitmap with one bit per shingle
-	sorted  bool      // whether `windows` is sorted and without duplicates
+	marks   [8]uint64 // bitmap with one bit set per shingle
+	sorted  bool      // `windows` is sorted and without duplicates
 }
 
-// seed is random, so that documents cannot be crafted to collide with others.
+// seed is random, to keep documents from being crafted to collide with others.
 var seed = maphash.MakeSeed()
 
 // mix hashes a shingle.
@@ -39,7 +38,7 @@ func mix(h uint64) uint64 {
 	return h ^ h>>32
 }
 
-// foldASCII maps ASCII letters to lower case, digits to themselves, and other ASCII characters to 0.
+// foldASCII maps ASCII letters to lower case, digits to themselves, and everything else to 0.
 var foldASCII = func() (table [utf8.RuneSelf]byte) {
 	for c := range table {
 		switch r := byte(c); {
@@ -52,8 +51,8 @@ var foldASCII = func() (table [utf8.RuneSelf]byte) {
 	return table
 }()
 
-// hashNonASCII maps a non-ASCII letter to one byte. Different letters may share a byte, but different sequences of
-// letters seldom match.
+// hashNonASCII maps a non-ASCII letter to one byte. Different letters may collide, but different sequences of letters
+// rarely do.
 func hashNonASCII(r rune) byte { return 0x80 | byte(uint32(r)*0x9E3779B1>>25) }
 
 // fingerprint returns a text's fingerprint, which is valid until f is released.
@@ -69,7 +68,7 @@ func (f *duplicateFinder) fingerprint(text string) *textFingerprint {
 	}
 	o.windows = f.buffer.take(len(text)/int(skip+1) + 1) // rarely exceeded
 	var window uint64                                    // the last windowRunes letters and digits
-	number := false                                      // whether the previous character continues a number
+	number := false                                      // the previous character continues a number
 	for _, r := range text {
 		var digit bool
 		var letter byte
@@ -98,7 +97,7 @@ func (f *duplicateFinder) fingerprint(text string) *textFingerprint {
 		}
 		number = digit
 		window = window<<8 | uint64(letter)
-		if h := mix(window); h&skip == 0 && window >= 1<<(8*(windowRunes-1)) { // complete: its first letter is set
+		if h := mix(window); h&skip == 0 && window >= 1<<(8*(windowRunes-1)) { // full: its first letter is set
 			o.windows = append(o.windows, h)
 			o.marks[h>>61] |= 1 << (h >> 55 & 63)
 		}
@@ -111,12 +110,12 @@ func (f *duplicateFinder) fingerprint(text string) *textFingerprint {
 	return o
 }
 
-// maxUnshared returns the maximum number of shingles found in only one of two near-duplicates. n is the sum of both
-// texts' shingle counts. At similarity s, exactly n(1-s)/(1+s) shingles are unshared.
+// maxUnshared returns how many shingles may be in only one of two near-duplicates that have n shingles in total,
+// counting each text's. At similarity s, exactly n(1-s)/(1+s) shingles are unshared.
 func maxUnshared(n int) int { return int(float64(n) * (1 - minShared) / (1 + minShared)) }
 
-// differsFrom reports whether the bitmaps alone prove that the texts differ too much to be near-duplicates. Each bit
-// set in only one bitmap stands for at least one shingle that the other text lacks.
+// differsFrom reports whether the bitmaps alone rule out near-duplicates. A bit that is set in only one bitmap stands
+// for at least one shingle that the other text lacks.
 func (o *textFingerprint) differsFrom(other *textFingerprint) bool {
 	alone := 0
 	for i, m := range o.marks {
@@ -134,8 +133,8 @@ func (o *textFingerprint) distinct() []uint64 {
 	return o.windows
 }
 
-// isDuplicate reports whether the two texts are duplicates or near-duplicates. Texts with different numbers, such as
-// two prices, are never duplicates.
+// isDuplicate reports whether the texts are duplicates or near-duplicates. Texts with different numbers, such as two
+// prices, never are.
 func (o *textFingerprint) isDuplicate(other *textFingerprint) bool {
 	switch {
 	case o.numbers != other.numbers:
@@ -168,7 +167,7 @@ func (o *textFingerprint) isDuplicate(other *textFingerprint) bool {
 	return odd >= len(a)-i+len(b)-j
 }
 
-// duplicateFinder finds candidates that repeat a better one. Candidates must be passed to it in order, best first.
+// duplicateFinder finds candidates that repeat a better one. Pass candidates to it best first.
 type duplicateFinder struct {
 	outlines []*textFingerprint
 	of       []*candidate
@@ -191,7 +190,7 @@ type fingerprintBuffer struct {
 }
 
 const (
-	pooledHashes     = 4096 // a result of 20 fragments rarely has more
+	pooledHashes     = 4096 // rarely exceeded by a result of 20 fragments
 	maxPooledLetters = 64 << 10
 )
 
@@ -207,9 +206,8 @@ func (b *fingerprintBuffer) take(capacity int) []uint64 {
 	return b.hashes[used : used : used+capacity]
 }
 
-// isRepeated reports whether the candidate repeats a better one: their texts are near-duplicates, and the better one
-// contains all of the candidate's query terms. If so, isRepeated sets c.duplicateOf. The result is cached in the
-// candidate.
+// isRepeated reports whether the candidate repeats a better one: the texts are near-duplicates, and the better one
+// contains all of the candidate's query terms. It sets c.duplicateOf and caches the result in the candidate.
 func (f *duplicateFinder) isRepeated(c *candidate) bool {
 	if c.compared {
 		return c.duplicateOf != nil
@@ -226,7 +224,7 @@ func (f *duplicateFinder) isRepeated(c *candidate) bool {
 	return false
 }
 
-// hasAllTerms reports whether the better candidate has all the given terms.
+// hasAllTerms reports whether a better candidate's terms include the given ones.
 func hasAllTerms(better, terms []string) bool {
 	for _, t := range terms {
 		if !slices.Contains(better, t) {

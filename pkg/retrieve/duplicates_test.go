@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// alone counts the windows that occur in only one of the two texts.
+// alone counts the windows that are in only one of the texts.
 func alone(a, b *textFingerprint) int {
 	both := 0
 	for _, w := range a.distinct() {

@@ -12,21 +12,20 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// A model's weight says how much its vectors help on average. How much they help with a particular query also depends
-// on the query and its candidates, so the weight is adjusted by evidence from them.
+// A model's weight says how much its vectors help on average. How much they help a particular query also depends on the
+// query and its candidates, so evidence from them adjusts the weight.
 
 // evidence says how much the vectors may help with a query. All values are from 0 to 1.
 type evidence struct {
-	average float64 // weight of the dense leg before the adjustment
-	// symbols is high if the best candidates by words consist of numbers and symbols, as tables and code do. Such texts
-	// have similar vectors but different words. It is 0 if at most a share of minSymbols of the text are symbols, and 1
-	// from maxSymbols.
+	average float64 // the dense leg's weight before the adjustment
+	// symbols is high if the best candidates by words consist of numbers and symbols, like tables and code. Such texts
+	// have similar vectors but different words. It is 0 up to a share of minSymbols, and 1 from maxSymbols.
 	symbols float64
-	// rarest is 1 if the best candidate by words contains the query's rarest word, which means that the words have
-	// probably found the right text. Otherwise it is 0.
+	// rarest is 1 if the best candidate by words contains the query's rarest word, because then the words have probably
+	// found the right text. Otherwise it is 0.
 	rarest float64
-	// agreement is the share of documents found by both legs: the number of documents among the best `agreeing`
-	// candidates of both, divided by `agreeing`. The higher it is, the less the vectors can add to the words.
+	// agreement is the share of documents that are among the best `agreeing` candidates of both legs. The higher it is,
+	// the less the vectors can add to the words.
 	agreement float64
 }
 
@@ -41,29 +40,27 @@ const (
 )
 
 const (
-	// Bounds on the share of symbols in a text. Symbols are characters other than letters and marks, and white space
-	// does not count. Up to minSymbols, evidence.symbols is 0; from maxSymbols, it is 1.
+	// Bounds on the share of symbols in a text: characters other than letters, marks and white space. Up to minSymbols,
+	// evidence.symbols is 0; from maxSymbols, it is 1.
 	minSymbols = 0.04
 	maxSymbols = 0.2
-	// Symbols are counted in the texts of the best examinedTexts candidates by words, looking only at the first
-	// examinedBytes of each.
+	// Symbols are counted in the first examinedBytes of the best examinedTexts candidates by words.
 	examinedTexts = 5
 	examinedBytes = 2000
-	// Number of each leg's best candidates compared to compute evidence.agreement.
+	// Number of each leg's best candidates to compare for evidence.agreement.
 	agreeing = 10
-	// Minimum number of candidates for evidence. If there are fewer, the two legs' best candidates share many documents
-	// by chance.
+	// Minimum number of candidates for evidence. With fewer, the legs' best candidates share many documents by chance.
 	minEvidence = 4 * agreeing
 )
 
-// adjusted returns the dense leg's weight.
+// adjusted returns the dense leg's adjusted weight.
 func (e evidence) adjusted() float64 {
 	odds := e.average / (1 - e.average) * math.Exp(evidenceBase+evidenceSymbols*e.symbols+evidenceRarest*e.rarest+evidenceAgreement*e.agreement)
 	return odds / (1 + odds)
 }
 
-// weighEvidence adjusts the dense leg's weight for each kind of candidates and stores the new weights in `vectors` and
-// `found`. Weights of 0 and 1 stay the same.
+// weighEvidence adjusts the dense leg's weight for each kind of candidates, and stores it in `vectors` and `found`.
+// Weights of 0 and 1 don't change.
 func weighEvidence(ctx context.Context, found []datastoreResult, groups map[comparableKind][]*candidate, vectors map[comparableKind]queryVector) {
 	for k, group := range groups {
 		qv := vectors[k]
@@ -82,8 +79,8 @@ func weighEvidence(ctx context.Context, found []datastoreResult, groups map[comp
 	}
 }
 
-// evidenceOf gathers evidence from candidates with scores from both legs. It reads the texts of the best few, most of
-// which become fragments. Texts that cannot be read are left out, because choosing the fragments will report the error.
+// evidenceOf gathers evidence from candidates with scores from both legs. It reads the best few texts, most of which
+// become fragments anyway. It skips unreadable ones, because choosing the fragments will report the error.
 func evidenceOf(ctx context.Context, group []*candidate) evidence {
 	words := bestBy(group, agreeing, (*candidate).words)
 	near := bestBy(group, agreeing, func(c *candidate) float64 { return c.hit.Dense })
@@ -126,8 +123,8 @@ func commonDocuments(a, b []*candidate) (n int) {
 	return n
 }
 
-// symbolShare returns the share of a text's characters that are neither letters nor marks, ignoring white space. If the
-// text is empty or has not been read, `ok` is false.
+// symbolShare returns the share of a text's characters that are neither letters nor marks, ignoring white space. `ok`
+// is false if there is no text or it has not been read.
 func symbolShare(h *index.Hit) (share float64, ok bool) {
 	var symbols, all float64
 	for _, r := range bounded.Prefix(h.Text, examinedBytes) {
@@ -171,7 +168,7 @@ func rarestTerm(weights map[string]float64) (rarest string) {
 	return rarest
 }
 
-// explained returns the evidence in the form used by explanations, or nil if there is none.
+// explained returns the evidence as explanations show it, or nil if there is none.
 func (e *evidence) explained() *domain.ExplainedEvidence {
 	if e == nil {
 		return nil

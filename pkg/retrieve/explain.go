@@ -52,8 +52,8 @@ func explain(req Request, found []datastoreResult, all []*candidate, s *selectio
 	return e
 }
 
-// explainQuery returns the part of the explanation known before the search. `selected` is the number of datasources
-// selected by the filter, or nil if the filter does not restrict them.
+// explainQuery returns what an explanation can say before the search. `selected` is how many datasources the filter
+// selects, or nil if it doesn't restrict them.
 func explainQuery(req Request, selected *int) *domain.Explanation {
 	return &domain.Explanation{
 		Query: req.Query, Parts: req.Parts, Mode: req.Mode, TopK: req.TopK, MaxPerDatasource: req.MaxPerDatasource,
@@ -85,8 +85,7 @@ func topTerms(weights map[string]float64) map[string]float64 {
 	return out
 }
 
-// stageRanks holds each candidate's 1-based rank at each stage. Candidates not found by the lexical or the dense leg
-// are missing from that leg's map.
+// stageRanks holds the candidates' ranks, from 1, at each stage. Candidates that a leg didn't find have no rank there.
 type stageRanks struct{ lexical, dense, fused, first map[*candidate]int }
 
 func rankStages(all []*candidate) stageRanks {
@@ -100,8 +99,8 @@ func rankStages(all []*candidate) stageRanks {
 	}
 }
 
-// ranks sorts the candidates by score, highest first, and returns each one's rank. Candidates with equal scores keep
-// their order in `all`. A candidate gets no rank if `counts` returns false for its score.
+// ranks returns each candidate's rank by score, highest first. Candidates with equal scores keep their order in `all`.
+// A candidate has no rank if `counts` returns false for its score.
 func ranks(all []*candidate, score func(*candidate) float64, counts func(float64) bool) map[*candidate]int {
 	order := slices.Clone(all)
 	slices.SortStableFunc(order, func(a, b *candidate) int { return cmp.Compare(score(b), score(a)) })

@@ -20,8 +20,7 @@ const (
 	MaxFacetValues     = 1000
 )
 
-// FacetRequest asks for the values of metadata keys in one datastore. The caller must have checked that the user may
-// read the datastore.
+// FacetRequest asks for metadata values in one datastore. The caller must have checked that the user may read it.
 type FacetRequest struct {
 	Datastore domain.Datastore
 	Filters   domain.Filters
@@ -30,7 +29,7 @@ type FacetRequest struct {
 	Limit     int            // values per key, 1 to MaxFacetValues; 0 means DefaultFacetValues
 }
 
-// Facets counts the documents that match a filter by the values of metadata keys. It returns the same errors as
+// Facets counts the documents that match a filter by their values for metadata keys. It returns the same errors as
 // Retrieve.
 func (r *Retriever) Facets(ctx context.Context, req FacetRequest) (domain.Facets, error) {
 	faults := facetFaults("keys", req.Keys)
@@ -87,8 +86,7 @@ func facetFaults(field string, keys []string) (faults []domain.FieldError) {
 	return faults
 }
 
-// facetsOf counts the values of the requested metadata keys. A document counts only if the search has ranked at least
-// one of its chunks.
+// facetsOf counts the values of the requested metadata keys in documents with at least one ranked chunk.
 func (r *Retriever) facetsOf(ctx context.Context, legs []leg, req Request, f index.Filter) (*domain.Facets, error) {
 	found := make(map[string]bool)
 	stores := make(map[string]domain.Datastore)
@@ -122,7 +120,7 @@ func (r *Retriever) facetsOf(ctx context.Context, legs []leg, req Request, f ind
 	return facets(all, req.Facets, DefaultFacetValues), nil
 }
 
-// count counts values in the place (engine and embedding model) that serves a datastore. If the datastore moves in the
+// count counts values in a datastore's serving place (engine and embedding model). If the datastore moves in the
 // meantime, it counts again in the new place.
 func (r *Retriever) count(ctx context.Context, ds domain.Datastore, f index.Filter, keys []string) (index.Counts, error) {
 	for places := 1; ; places++ {
@@ -142,7 +140,7 @@ func (r *Retriever) count(ctx context.Context, ds domain.Datastore, f index.Filt
 	}
 }
 
-// countIn counts values in one of a datastore's places, given by ds.Type and ds.EmbeddingModel.
+// countIn counts values in a datastore's place given by ds.Type and ds.EmbeddingModel.
 func (r *Retriever) countIn(ctx context.Context, ds domain.Datastore, f index.Filter, keys []string) (index.Counts, error) {
 	engine, err := r.deps.Indexes.Index(ds.Type)
 	if err != nil {
@@ -183,8 +181,8 @@ func (r *Retriever) spaceOf(ctx context.Context, ds domain.Datastore) (space ind
 	return space, err
 }
 
-// filterFault converts a filter.Error to a domain.Error: CodeConflict if content must be re-indexed, otherwise
-// CodeInvalid. It returns other errors unchanged.
+// filterFault turns a filter.Error into a domain.Error: CodeConflict if content must be re-indexed, otherwise
+// CodeInvalid. Other errors are returned unchanged.
 func filterFault(err error) error {
 	fault := filter.AsError(err)
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// anyScore returns a normal score, an extreme one or an invalid one.
+// anyScore returns a normal, extreme or invalid score.
 func anyScore(r *rand.Rand) float64 {
 	edges := []float64{0, 0, 1, -1, math.SmallestNonzeroFloat64, math.MaxFloat64, -math.MaxFloat64, math.Inf(1), math.Inf(-1), math.NaN()}
 	if r.IntN(2) == 0 {

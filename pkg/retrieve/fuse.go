@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// comparableKind identifies a group of candidates with directly comparable scores. They have the same embedding model,
-// and either all or none of them have lexical scores.
+// comparableKind identifies candidates whose scores are directly comparable: they have the same embedding model, and
+// either all or none of them have lexical scores.
 type comparableKind struct {
 	model string
 	words bool
@@ -21,7 +21,7 @@ func (res *datastoreResult) kind() comparableKind {
 	return comparableKind{res.ds.EmbeddingModel, res.words}
 }
 
-// fused scores the candidates from all spaces and returns them sorted, best first.
+// fused scores the candidates from all spaces and sorts them, best first.
 func fused(ctx context.Context, found []datastoreResult) []*candidate {
 	groups := make(map[comparableKind][]*candidate)
 	vectors := make(map[comparableKind]queryVector)
@@ -87,14 +87,14 @@ func (c *candidate) compare(other *candidate) int {
 	return strings.Compare(c.hit.Key, other.hit.Key)
 }
 
-// displayScore maps a final score to the score shown to callers, from 0 to 1. The curve is monotonic and spreads the
+// displayScore maps a final score to the one shown to callers, from 0 to 1. The curve is monotonic and spreads the
 // middle of the range, where relevant fragments are.
 func displayScore(final float64) float64 {
 	x := 1 - min(max(final, 0), 1)
 	return 1 - x*x
 }
 
-// fragment converts a merged fragment to the form that callers receive. It has its best chunk's position and score.
+// fragment converts a merged fragment to what callers get. It has its best chunk's position and score.
 func (p *mergedFragment) fragment() domain.Fragment {
 	text, runs := p.text()
 	metadata := domain.FragmentMetadata(maps.Clone(p.source.Metadata), p.source.Document) // cloned: the source is shared

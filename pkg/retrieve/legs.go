@@ -12,20 +12,20 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// A question with several parts is rarely answered by one passage, and a search for the whole question finds only
-// passages about the part with the rarest words. So each part is searched separately, and the result takes fragments
-// from each part in turn.
+// One passage rarely answers all parts of a question, and a search for the whole question finds only passages about the
+// part with the rarest words. So each part is searched separately, and the result takes fragments from each part in
+// turn.
 
 // leg is the search for the whole query or one of its parts.
 type leg struct {
 	query  string
 	found  []datastoreResult
 	ranked []*candidate // best first
-	notes  []string     // notes about values that boosts cannot use
+	notes  []string     // about values that boosts can't use
 }
 
 // searchLegs searches for the whole query, which is the first leg, and for each of its parts. The request's own permit
-// allows one search at a time. The other legs are searched concurrently only if there are more permits.
+// allows one search at a time. Further legs are searched concurrently only if they get permits.
 func (r *Retriever) searchLegs(ctx context.Context, req Request, filter index.Filter, deep bool) ([]leg, error) {
 	legs := make([]leg, 1, 1+len(req.Parts))
 	legs[0].query = req.Query
@@ -51,7 +51,7 @@ func (r *Retriever) searchLegs(ctx context.Context, req Request, filter index.Fi
 		return legs, search(ctx, 0)
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	var begun atomic.Int64 // legs whose search has begun
+	var begun atomic.Int64 // legs begun so far
 	work := func() error {
 		for {
 			i := int(begun.Add(1)) - 1
@@ -79,13 +79,13 @@ func (r *Retriever) searchLegs(ctx context.Context, req Request, filter index.Fi
 
 // Permits limits the number of concurrent searches.
 type Permits interface {
-	// TryEnter tries to take a permit for one of the workspace's searches and reports whether it got one. If so, the
-	// caller must call `leave` once.
+	// TryEnter takes a permit for one of the workspace's searches and reports whether there was one. If so, the caller
+	// must call `leave` once.
 	TryEnter(workspace string) (leave func(), ok bool)
 }
 
-// enter reports whether the search for another of the query's parts may run concurrently. If so, the caller must call
-// `leave` after that search.
+// enter reports whether another part of the query may be searched concurrently. If so, the caller must call `leave`
+// after that search.
 func (r *Retriever) enter(workspace string) (leave func(), ok bool) {
 	if r.deps.Permits == nil {
 		return func() {}, true
@@ -102,8 +102,8 @@ func release(legs []leg) {
 	}
 }
 
-// rerankLegs reranks each leg's candidates by that leg's query. All legs together rerank at most as many candidates as
-// a single leg would. s is the selection that will choose the fragments.
+// rerankLegs reranks each leg's candidates by that leg's query. Together, the legs rerank at most as many candidates as
+// one leg would. s is the selection that will choose the fragments.
 func (r *Retriever) rerankLegs(ctx context.Context, legs []leg, s *selection, req Request) (domain.ExplainedRerank, error) {
 	if len(legs) == 1 {
 		var second domain.ExplainedRerank
@@ -134,9 +134,8 @@ func (r *Retriever) rerankLegs(ctx context.Context, legs []leg, s *selection, re
 	return total, err
 }
 
-// share merges the ranked candidates from all legs into one list, without duplicates. It starts with the best candidate
-// for the whole query, continues with one candidate from each part in turn, and ends with the rest. A candidate's score
-// is its highest score in any leg.
+// share merges all legs' ranked candidates into one list, without duplicates: first the best candidate for the whole
+// query, then one from each part in turn, and finally the rest. A candidate's score is its highest in any leg.
 func share(legs []leg) []*candidate {
 	if len(legs) == 1 {
 		return legs[0].ranked
@@ -150,7 +149,7 @@ func share(legs []leg) []*candidate {
 			b.displayScore, b.final, b.relevance = max(b.displayScore, c.displayScore), max(b.final, c.final), max(b.relevance, c.relevance)
 			return b
 		}
-		c.compared = c.duplicateOf != nil // candidates from other legs are compared with it, too
+		c.compared = c.duplicateOf != nil // compare it with other legs' candidates, too
 		c.parts = make([]partScore, len(parts))
 		best[c.hit.Key], out = c, append(out, c)
 		return c

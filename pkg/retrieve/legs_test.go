@@ -16,8 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// searchBy makes the fixture return the given hits for each query text. The function it returns lists the texts
-// searched so far.
+// searchBy makes the fixture return hits by query text. The returned function lists the texts searched so far.
 func searchBy(w *fixture, byText map[string][]index.Hit) func() []string {
 	var mu sync.Mutex
 	var searched []string
@@ -228,7 +227,7 @@ func TestAllPartsAreEmbeddedInOneCall(t *testing.T) {
 	}
 }
 
-// permits grants a limited number of permits, and counts how many were granted and returned.
+// permits grants a limited number of permits and counts those granted and returned.
 type permits struct{ free, entered, left atomic.Int64 }
 
 func (p *permits) TryEnter(string) (func(), bool) {
@@ -252,7 +251,7 @@ func TestPartsAreSearchedConcurrentlyWithinThePermits(t *testing.T) {
 				defer running.Add(-1)
 				for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
 				}
-				time.Sleep(time.Second) // on the bubble's clock: all permitted searches are running now
+				time.Sleep(time.Second) // on the bubble's clock, so all permitted searches are now running
 				return found(ctx, space, q)
 			}
 			p := &permits{}

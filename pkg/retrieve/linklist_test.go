@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// listing returns a fixture with two pages and a list of links, which matches best. `lists` says whether the list is
-// marked as such.
+// listing returns a fixture with two pages and a list of links, which matches best. `lists` says whether it's marked as
+// one.
 func listing(lists bool) *fixture {
 	w := newFixture(chunk("index", 0, 9, 0, "zebrafinch, 12; zebrafinch song, 14"), chunk("answer", 0, 7, 0, "The zebrafinch sings at dawn."), chunk("other", 0, 1, 0, "Of other birds."))
 	if lists {
@@ -66,7 +66,7 @@ func TestADenseModeDoesNotLowerLinkLists(t *testing.T) {
 	}
 }
 
-// fixedReranker gives each passage a fixed score by text.
+// fixedReranker maps passage texts to fixed scores.
 type fixedReranker map[string]float64
 
 func (fixedReranker) Model() string { return "fixed" }

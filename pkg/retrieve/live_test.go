@@ -14,8 +14,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded"
 )
 
-// movingDatastore is a datastore in a real index that moves from model to model. Each move takes the same steps as in
-// production: rows are written to the new place, the catalog switches readers, and the old place is swept.
+// movingDatastore is a datastore in a real index that moves from model to model. As in production, rows are written to
+// the new place, the catalog switches readers, and the old place is swept.
 type movingDatastore struct {
 	*embedded.Index
 	mu         sync.Mutex
@@ -63,7 +63,7 @@ func (w *movingDatastore) datastore() domain.Datastore {
 	return domain.Datastore{ID: "ds", WorkspaceID: "ws", Type: w.place.Engine, EmbeddingModel: w.place.Model}
 }
 
-// move moves the datastore and its three datasources to another model.
+// move moves the datastore, with its three datasources, to another model.
 func (w *movingDatastore) move(ctx context.Context, generation uint64) error {
 	old, to := w.datastore().Serving(), domain.Place{Engine: domain.EngineEmbedded, Model: fmt.Sprint("model-", generation)}
 	var rows []index.Row
@@ -117,7 +117,7 @@ func TestSearchesOfARealIndexDuringMovesMissNothing(t *testing.T) {
 		if err := w.move(t.Context(), n+2); err != nil {
 			t.Error(err)
 		}
-		for seen := make(map[int]bool); len(seen) < readers; { // so no search spans more than two moves
+		for seen := make(map[int]bool); len(seen) < readers; { // no search may span more than two moves
 			seen[<-finished] = true
 		}
 	}

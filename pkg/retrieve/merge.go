@@ -7,34 +7,33 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Limits on merging adjacent chunks into one fragment. A chunk is not merged if it ranks more than mergeWithin places
-// behind the fragment's best chunk. Up to a limit of 5, merging helps: results with five fragments contain 4 to 7
-// percentage points more of the answers. Beyond that, merged chunks contain fewer answers than separate fragments with
-// the same total length.
+// Limits on merging adjacent chunks into one fragment. A chunk must rank at most mergeWithin places behind the
+// fragment's best chunk. Up to 5, merging helps: results with five fragments contain 4 to 7 percentage points more of
+// the answers. Beyond that, merged chunks contain fewer answers than separate fragments of the same total length.
 const (
 	maxMerged      = 3    // chunks
-	maxMergedBytes = 4096 // bytes of text in total; larger chunks are not merged
+	maxMergedBytes = 4096 // bytes of text in total
 	mergeWithin    = 5    // ranks
 )
 
-// Bounds, in bytes, on the overlap of two adjacent chunks. A shorter match counts as a coincidence, and longer overlaps
-// are not searched for.
+// Bounds, in bytes, on the overlap of two adjacent chunks. A shorter match counts as a coincidence; longer ones aren't
+// searched for.
 const (
 	minOverlap = 16
 	maxOverlap = 2048
 )
 
-// mergedFragment is a fragment under construction: its best chunk and the adjacent chunks merged into it.
+// mergedFragment is a fragment under construction: its best chunk, plus any adjacent chunks merged into it.
 type mergedFragment struct {
 	*candidate
-	rank   int          // rank of the candidate
+	rank   int          // the candidate's
 	chunks []*candidate // all its chunks in reading order; nil if there is only one
 	bytes  int
 }
 
-// isAdjacent reports whether the candidate may be added to the fragment, judging only by position and rank. It must be
-// next to the fragment's chunks and rank at most mergeWithin behind the best of them. The fragment must have fewer than
-// maxMerged chunks.
+// isAdjacent reports whether the candidate's position and rank allow adding it to the fragment: it is next to the
+// fragment's chunks and ranks at most mergeWithin behind the best of them, and the fragment has fewer than maxMerged
+// chunks.
 func (p *mergedFragment) isAdjacent(c *candidate, rank int) bool {
 	first, last := p.candidate, p.candidate
 	if n := len(p.chunks); n > 0 {
@@ -49,7 +48,7 @@ func (p *mergedFragment) canMerge(c *candidate) bool {
 	return c.hit.Heading == p.hit.Heading && p.bytes+len(c.hit.Text) <= maxMergedBytes
 }
 
-// merge adds a candidate that has passed isAdjacent and canMerge.
+// merge adds a candidate for which isAdjacent and canMerge are true.
 func (p *mergedFragment) merge(c *candidate) {
 	if p.chunks == nil {
 		p.chunks = append(p.chunks, p.candidate)
@@ -62,8 +61,8 @@ func (p *mergedFragment) merge(c *candidate) {
 	p.bytes += len(c.hit.Text)
 }
 
-// bestPartScores returns, for each of the n parts of the query, the highest score and the highest relevance of the
-// fragment's chunks in the search for that part. A pinned chunk has the score and the relevance 1.
+// bestPartScores returns the highest score and relevance of the fragment's chunks in the search for each of the query's
+// n parts. For a pinned chunk, both are 1.
 func (p *mergedFragment) bestPartScores(n int) (scores, relevances []float64) {
 	if p.pinned {
 		all := slices.Repeat([]float64{1}, n)
@@ -88,8 +87,8 @@ func (p *mergedFragment) anchor() string {
 	return p.hit.Anchor
 }
 
-// text returns the texts of the fragment's chunks in reading order, together with their location in the document. Text
-// repeated between adjacent chunks appears only once.
+// text returns the texts of the fragment's chunks in reading order, with their location in the document. Text that
+// adjacent chunks repeat appears only once.
 func (p *mergedFragment) text() (string, domain.TextRuns) {
 	if len(p.chunks) == 0 {
 		return p.hit.Text, p.runs()
@@ -112,8 +111,8 @@ func (c *candidate) runs() domain.TextRuns {
 	return domain.DecodeTextRuns(c.hit.Runs, c.hit.Offset, len(c.hit.Text))
 }
 
-// overlapOf returns the separator between b and the preceding adjacent chunk, a. It also returns how many bytes at the
-// beginning of b are repeated: the chunker repeats the end of the preceding chunk, or a table header.
+// overlapOf returns the separator between b and the adjacent chunk a before it, and how many bytes at the beginning of
+// b are repeated: the chunker repeats the end of the preceding chunk, or a table header.
 func overlapOf(a, b *candidate) (separator string, repeated int) {
 	text, before := b.hit.Text, a.hit.Text
 	if header, _, ok := strings.Cut(text, "\n"); ok && strings.Contains(header, "\t") && hasLine(before, header) {

@@ -15,8 +15,7 @@ import (
 
 func mode(m domain.SearchMode) func(*Request) { return func(r *Request) { r.Mode = m } }
 
-// legs makes the fixture answer as an engine does: it returns the hits from the query's legs, with scores from these
-// legs only.
+// legs makes the fixture behave like an engine: it returns the hits from the query's legs, scored by these legs only.
 func (w *fixture) legs(hits ...index.Hit) {
 	w.search = func(_ context.Context, _ index.Space, q index.Query) (index.Result, error) {
 		res := index.Result{}
@@ -59,13 +58,12 @@ func TestAModeRanksByItsLegAlone(t *testing.T) {
 	}
 }
 
-// In a hybrid search, neighbouring hits raise a chunk's rank. In a dense search, only the similarity of the vectors
-// counts.
+// In a hybrid search, neighbouring hits raise a chunk's rank. In a dense search, only the vectors' similarity counts.
 func TestADenseSearchRanksByTheVectorsAlone(t *testing.T) {
 	t.Parallel()
 	hits := []index.Hit{hit("a", 0, 0, 0.700), hit("a", 5, 0, 0.699), hit("a", 6, 0, 0.698), hit("a", 7, 0, 0.697)}
 	for i := range hits {
-		hits[i].Heading = fmt.Sprint(i) // different headings, so that no hits are merged
+		hits[i].Heading = fmt.Sprint(i) // different headings keep hits from being merged
 	}
 	for m, first := range map[domain.SearchMode]int{domain.SearchHybrid: 6, domain.SearchDense: 0} {
 		w := newFixture(hits...)

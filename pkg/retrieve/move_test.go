@@ -17,15 +17,14 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// movingFixture simulates a moving datastore, with its engines, its models and the catalog. The test decides when each
-// step happens.
+// movingFixture simulates a moving datastore with its engines, its models and the catalog. The test controls each step.
 type movingFixture struct {
 	mu           sync.Mutex
 	serving      domain.Place
-	rows         map[domain.Place]map[string]bool // ids of the datasources in each place
+	rows         map[domain.Place]map[string]bool // datasource ids by place
 	down         map[domain.Place]bool            // places whose engine or model fails
-	gone         bool                             // the datastore has been deleted
-	catalogFails bool                             // the catalog fails when asked for the serving place
+	gone         bool                             // the datastore is deleted
+	catalogFails bool                             // the catalog can't say which place serves
 
 	searched func(domain.Place) // called after each search, before its result is returned
 }
@@ -42,14 +41,14 @@ func newMovingFixture() *movingFixture {
 	return t
 }
 
-// fill adds the rows of all datasources to a place.
+// fill adds all datasources' rows to a place.
 func (t *movingFixture) fill(p domain.Place) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.rows[p] = map[string]bool{"a": true, "b": true, "c": true}
 }
 
-// move switches readers to a place that has already been filled.
+// move switches readers to a place that must already be filled.
 func (t *movingFixture) move(to domain.Place) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -189,7 +188,7 @@ func TestASearchFollowsADatastoreThatMoves(t *testing.T) {
 	t.Parallel()
 	moved := func(w *movingFixture) { w.fill(newPlace); w.move(newPlace) }
 	tests := map[string]struct {
-		before   func(*movingFixture) // called after the datastore was read, before it is searched
+		before   func(*movingFixture) // called between reading the datastore and searching it
 		searched func(*movingFixture) // called after the first search
 		places   []domain.Place
 	}{
@@ -335,7 +334,7 @@ func TestSearchesDuringMovesMissNothing(t *testing.T) {
 			w.sweep(at, id)
 		}
 		at = next
-		for seen := make(map[int]bool); len(seen) < readers; { // so no search spans more than two moves
+		for seen := make(map[int]bool); len(seen) < readers; { // no search may span more than two moves
 			seen[<-finished] = true
 		}
 	}

@@ -10,19 +10,19 @@ import (
 	"github.com/sluice/sluice/pkg/searchsettings"
 )
 
-// Pins apply after the ranking. A pinned document is shown first, with a score of 1, even if the search has not found
-// it. However, it must match the query's filters. Hidden documents are removed from each search's hits, so that other
-// documents take their places.
+// Pins apply after the ranking. A pinned document comes first, with a score of 1, even if the search didn't find it,
+// but it must match the query's filters. Hidden documents are removed from each search's hits, so that others take
+// their places.
 
-// pinned is a document to show first.
+// pinned is a document to show at the top.
 type pinned struct {
 	ds    *domain.Datastore
 	id    string // of the datasource
-	chunk *int   // number of the chunk to show; nil: the best
+	chunk *int   // chunk to show; nil means the best
 }
 
-// addPins finds the pins that match the query in a datastore's settings and adds their pinned and hidden documents to
-// c.
+// addPins adds to c the documents to pin and hide, according to the pins in a datastore's settings that match the
+// query.
 func (r *Retriever) addPins(ctx context.Context, c *control, ds *domain.Datastore, req Request) error {
 	first, blocked := c.settings[ds.ID].Pinned(append([]string{req.Query}, req.Parts...)...)
 	if len(first)+len(blocked) == 0 {
@@ -53,7 +53,7 @@ func (c *control) isBlocked(d *domain.ActiveDatasource) bool {
 	return len(c.blocked) > 0 && (c.blocked[d.ID] || c.blocked[d.GroupID])
 }
 
-// pin moves the pinned documents to the front. The other candidates follow in their previous order.
+// pin moves the pinned documents to the front. The others keep their order.
 func (r *Retriever) pin(ctx context.Context, req Request, f index.Filter, ranked []*candidate) ([]*candidate, error) {
 	if len(req.control.pinned) == 0 {
 		return ranked, nil
@@ -74,7 +74,7 @@ func (r *Retriever) pin(ctx context.Context, req Request, f index.Filter, ranked
 		}
 		seen[positionOf(c)] = true
 		c.pinned, c.displayScore, c.relevance = true, 1, 1
-		if better := c.duplicateOf; better != nil { // the better candidate is a repeat of the pinned one
+		if better := c.duplicateOf; better != nil { // now the better candidate repeats the pinned one
 			c.duplicateOf = nil
 			better.duplicateOf, better.compared = c, true
 		}
@@ -84,9 +84,9 @@ func (r *Retriever) pin(ctx context.Context, req Request, f index.Filter, ranked
 	return append(first, slices.DeleteFunc(slices.Clone(ranked), func(c *candidate) bool { return taken[c] })...), nil
 }
 
-// pinnedCandidate returns the candidate to show for a pinned document. This is the chunk named by the pin or, if it
-// names none, the document's best-ranked chunk. If the search has not found it, the chunk (by default the first) is
-// read from the index. The result is nil if there is no such chunk or the filter does not select the document.
+// pinnedCandidate returns the candidate to show for a pinned document: the pin's chunk or, if it names none, the
+// document's best-ranked one. If the search didn't find it, the chunk (by default the first) is read from the index.
+// The result is nil if there is no such chunk or the filter doesn't select the document.
 func (r *Retriever) pinnedCandidate(ctx context.Context, req Request, f index.Filter, p pinned, ranked []*candidate) (*candidate, error) {
 	for _, c := range ranked {
 		if c.hit.DatasourceID == p.id && (p.chunk == nil || c.hit.Ordinal == *p.chunk) {

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// prepared is a fixture whose index can prepare queries.
+// prepared is a fixture with an index that can prepare queries.
 type prepared struct {
 	*fixture
 	prepare func(ctx context.Context, space index.Space, q index.Query) (index.Prepared, error)
@@ -21,7 +21,7 @@ func (p prepared) Prepare(ctx context.Context, space index.Space, q index.Query)
 	return p.prepare(ctx, space, q)
 }
 
-// cachingEmbedder is a model whose cache has the vectors for all texts.
+// cachingEmbedder is a model that has every text's vector cached.
 type cachingEmbedder struct{ embedder }
 
 func (cachingEmbedder) IsCached(string) bool { return true }
@@ -117,7 +117,7 @@ func TestRetrieve_stops_preparing_after_a_failed_embedding(t *testing.T) {
 	}
 }
 
-// served provides the same model for all ids.
+// served returns the same model for every id.
 type served struct{ e embed.Embedder }
 
 func (s served) Embedder(string) (embed.Embedder, error) { return s.e, nil }

@@ -14,15 +14,14 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// rank ranks the candidates from all legs and returns the best fragments. If there is a reranker, it determines the
-// final order.
+// rank ranks all legs' candidates and returns the best fragments. If there is a reranker, its order is final.
 func (r *Retriever) rank(ctx context.Context, legs []leg, req Request, f index.Filter, selected *int) (Result, error) {
 	res := Result{TermWeights: make(map[string]float64), Rules: req.allRules()}
 	for i := range legs {
 		for _, space := range legs[i].found {
 			res.degrade(space.degraded)
 			for term, w := range space.termWeights {
-				if !analysis.IsPageTerm(term) { // an answer cannot contain it
+				if !analysis.IsPageTerm(term) { // not a word an answer could contain
 					res.TermWeights[term] = max(res.TermWeights[term], w)
 				}
 			}
@@ -77,8 +76,8 @@ func (r *Retriever) reranks(req Request) bool {
 	return r.deps.Reranker != nil && (req.Rerank == nil || *req.Rerank) && req.Query != ""
 }
 
-// rerank reranks the best n candidates, or all if there are fewer. It returns them in the reranker's order, followed by
-// the remaining candidates in their previous order, including those the reranker had no time for.
+// rerank reranks up to n of the best candidates. It returns them in the reranker's order. The others follow in their
+// previous order, including those the reranker had no time for.
 func (r *Retriever) rerank(ctx context.Context, all []*candidate, s *selection, n int, req Request) ([]*candidate, domain.ExplainedRerank, error) {
 	var second domain.ExplainedRerank
 	if len(all) == 0 || !r.reranks(req) {
@@ -142,8 +141,8 @@ func passage(c *candidate) string {
 	return c.hit.Context + "\n" + c.hit.Text
 }
 
-// checkOrder returns an error unless the order is a valid result for n passages. It must contain at least one passage
-// and none twice. The scores must be between 0 and 1 and must not increase from one passage to the next.
+// checkOrder returns an error unless the order is valid for n passages: at least one passage, none of them twice, and
+// scores between 0 and 1 that never increase.
 func checkOrder(order []Reranked, n int) error {
 	seen := make([]bool, n)
 	last := 1.0

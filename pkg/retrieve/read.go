@@ -8,26 +8,26 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// Ranking does not need texts. Rows are read only for candidates that may become fragments, best first and several at a
-// time.
+// Ranking doesn't need texts. Only candidates that may become fragments have their rows read, best first and several at
+// a time.
 
-// Number of candidates read at once after the first read.
+// After the first read, read this many candidates at a time.
 const readAhead = 8
 
-// unreadRowsError means that candidates' rows could not be read, so the search must be repeated. Either the engine
-// failed, or the rows were removed after the search because the datasource got a new generation or the datastore moved.
+// unreadRowsError means that candidates' rows couldn't be read, so the search must be repeated. Either the engine
+// failed, or the rows are gone because the datasource got a new generation or the datastore moved.
 type unreadRowsError struct{ error }
 
-// Unwrap returns the underlying error, which the caller gets if repeating the search does not help.
+// Unwrap returns the underlying error, which the caller gets if repeating the search doesn't help.
 func (u unreadRowsError) Unwrap() error { return u.error }
 
-// reader reads the candidates' rows in the order they will be needed.
+// reader reads rows in the order in which candidates will need them.
 type reader struct {
 	ranked []*candidate
 	first  int // number of candidates in the first read
 }
 
-// row reads the row of candidate i together with the rows of the next few candidates, unless it has already been read.
+// row reads candidate i's row, unless that has been done, along with those of the next few candidates.
 func (r *reader) row(ctx context.Context, i int) error {
 	if r.ranked[i].hit.Complete {
 		return nil

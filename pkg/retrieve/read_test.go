@@ -39,7 +39,7 @@ func TestASearchIsRepeatedIfItsHitsWereRemoved(t *testing.T) {
 	search := w.search
 	w.search = func(ctx context.Context, s index.Space, q index.Query) (index.Result, error) {
 		res, err := search(ctx, s, q)
-		if searches++; searches == 1 { // after this search, the first datasource gets a new generation
+		if searches++; searches == 1 { // the first datasource now gets a new generation
 			w.gone = map[string]bool{hits[0].Key: true}
 			d := w.active["d000"]
 			d.ActiveGeneration = 2

@@ -55,19 +55,18 @@ type Embedders interface {
 	Embedder(model string) (embed.Embedder, error)
 }
 
-// Catalog provides the current state of datasources and datastores. Its answers must be up to date, because outdated
-// rows are removed at once and can no longer be read. Rows are outdated if their generation is inactive or their
-// datastore has left the place they are in.
+// Catalog provides the current state of datasources and datastores. Its answers must be up to date: rows are removed,
+// and become unreadable, as soon as their generation is inactive or their datastore has left their place.
 type Catalog interface {
-	// ActiveOf returns each datasource's active state, or nil if it does not exist. The results are shared, so callers
-	// must not change them.
+	// ActiveOf returns the datasources' active states, nil for those that don't exist. The results are shared and must not
+	// be changed.
 	ActiveOf(ctx context.Context, datasourceIDs []string) ([]*domain.ActiveDatasource, error)
 	// ServingPlace returns the engine and the embedding model that serve a datastore. It fails with domain.CodeNotFound
 	// if there is no such datastore.
 	ServingPlace(ctx context.Context, datastoreID string) (domain.Place, error)
-	// ResolveFilters returns the ids of the datasources that the filter selects by custom id or datasource id,
-	// including the pages of a selected site. If the filter contains no ids of either kind, it returns nil; if nothing
-	// matches, it returns an empty slice.
+	// ResolveFilters returns the ids of the datasources that the filter selects by custom id or datasource id, including
+	// the pages of a selected site. It returns nil if the filter contains no ids of either kind, and an empty slice if
+	// nothing matches.
 	ResolveFilters(ctx context.Context, datastoreIDs []string, f domain.Filters) ([]string, error)
 }
 
@@ -76,27 +75,27 @@ type Deps struct {
 	Indexes   Indexes
 	Embedders Embedders
 	Catalog   Catalog
-	Reranker  Reranker       // nil: no reranking
-	Settings  SettingsReader // nil: datastores have no search settings
-	Permits   Permits        // for searching a query's parts concurrently; nil: no limit
+	Reranker  Reranker       // nil disables reranking
+	Settings  SettingsReader // nil if datastores have no search settings
+	Permits   Permits        // for searching a query's parts concurrently; nil means no limit
 }
 
 // Options configure a Retriever. The zero value uses the defaults.
 type Options struct {
-	Timeout time.Duration // time limit for one call to Retrieve; default 15 s
+	Timeout time.Duration // for one call to Retrieve; default 15 s
 
-	// Weights holds the dense leg's weight, from 0 to 1, by embedding model id. The lexical leg gets the rest. Unlisted
+	// Weights maps embedding model ids to the dense leg's weight, from 0 to 1. The lexical leg gets the rest. Unlisted
 	// models have DefaultDenseWeight or, if they are built in, BuiltinDenseWeight.
 	Weights map[string]float64
 
-	Now func() time.Time // clock for computing the age of boosted documents; nil: time.Now
+	Now func() time.Time // for the age of boosted documents; default time.Now
 
-	// RerankBudget is the maximum time a query spends on reranking. When it is used up, the candidates scored so far
-	// are reordered, and the others follow in their previous order. 0 means no limit.
+	// RerankBudget is the maximum time a query spends on reranking. Candidates scored by then are reordered, and the
+	// others follow in their previous order. 0 means no limit.
 	RerankBudget time.Duration
 
 	// LexicalFallback lets a hybrid search continue with words alone if its embedding model is unreachable. By default,
-	// the search fails with domain.CodeUnavailable, since results that depend on a server's health are surprising.
+	// the search fails with domain.CodeUnavailable: results shouldn't depend on a server's health.
 	LexicalFallback bool
 }
 
@@ -110,37 +109,36 @@ const (
 
 // Request is a query. The caller must have checked that the user may read the datastores.
 type Request struct {
-	WorkspaceID string // every datastore must belong to it
+	WorkspaceID string // all datastores must belong to it
 	Datastores  []domain.Datastore
 	// Query has 1 to MaxQueryCharacters characters, also after normalisation (see analysis.NormalLength). It may be
 	// empty if Mode is dense and Vector is set.
 	Query string
-	// Vector is the query's embedding, if the caller has computed it with the datastores' model. The retriever then
-	// does not call the model for Query. Vector cannot be combined with Mode lexical. If Vector is set, Query is not
-	// split into parts; only the given Parts are searched.
+	// Vector is the query's embedding, if the caller has computed it with the datastores' model, which is then not called
+	// for Query. It can't be combined with Mode lexical. Query is not split into parts; only the given Parts are searched.
 	Vector []float32
 
-	// Parts are the questions contained in Query, at most question.MaxParts. They are searched in addition to Query,
-	// and all these searches together return at most TopK fragments. If Parts is nil, question.Parts finds them; if it
-	// is empty, Query is searched as one question.
+	// Parts are the questions contained in Query, at most question.MaxParts. They are searched in addition to Query, and
+	// all these searches together return at most TopK fragments. If Parts is nil, question.Parts finds them; if it's
+	// empty, Query is searched as one question.
 	Parts []string
 
 	TopK    int // 1 to MaxTopK; 0 means DefaultTopK
 	Filters domain.Filters
 	Where   *filter.Filter    // in addition to Filters; nil matches everything
 	Mode    domain.SearchMode // "" means hybrid
-	Rerank  *bool             // nil: rerank if possible; true: fail if that is not possible; false: do not rerank
+	Rerank  *bool             // nil: rerank if possible; true: fail if impossible; false: don't rerank
 	Explain bool              // fill Result.Explanation
 
-	// Boosts holds at most boost.MaxBoosts rules that change documents' scores. If it is nil, the boosts in each
-	// datastore's settings apply; an empty list means no boosts.
+	// Boosts are at most boost.MaxBoosts rules that change documents' scores. If nil, the boosts in each datastore's
+	// settings apply; an empty list means no boosts.
 	Boosts []boost.Boost
 
-	// MaxPerDatasource is the maximum number of fragments from one datasource, 1 to MaxTopK; 0 means no limit.
+	// MaxPerDatasource is the maximum number of fragments per datasource, up to MaxTopK; 0 means no limit.
 	MaxPerDatasource int
 
-	// Facets holds the metadata keys to count values for, at most MaxFacetKeys of them. Only documents with a ranked
-	// candidate are counted.
+	// Facets are the metadata keys to count values for, at most MaxFacetKeys. Only documents with a ranked candidate
+	// count.
 	Facets []string
 
 	control control
@@ -148,34 +146,34 @@ type Request struct {
 
 // Result is the answer to a query.
 type Result struct {
-	// Fragments holds at most TopK fragments, sorted by Score, best first. Adjacent chunks are merged into one
-	// fragment. Of near-duplicates, only the best is returned.
+	// Fragments holds at most TopK fragments, sorted by Score, best first. Adjacent chunks are merged into one fragment.
+	// Of near-duplicates, only the best is returned.
 	//
-	// Scores are comparable between responses. A score of 1 means that a fragment contains every word in the query many
-	// times and has the same meaning. If there is no relevant content, all scores are low.
+	// Scores are comparable between responses. 1 means that a fragment contains every query word many times and has the
+	// same meaning. If there is no relevant content, all scores are low.
 	//
-	// In a reranked result, Score is the reranker's score. Only the best MaxReranked candidates are reranked. Any other
-	// fragment's Score is its first score multiplied by the lowest score of the reranked candidates.
+	// In a reranked result, Score is the reranker's score. Only the best MaxReranked candidates are reranked. Another
+	// fragment's Score is its first score times the lowest score of the reranked candidates.
 	Fragments []domain.Fragment
-	// Relevances holds the relevance of each fragment: the larger of its scores before and after reranking, both without
-	// boosts. A pinned fragment has the relevance 1. Nil means that the relevances are the scores.
+	// Relevances holds the fragments' relevances: the larger of the scores before and after reranking, both without
+	// boosts. A pinned fragment's relevance is 1. Nil means that the relevances are the scores.
 	Relevances []float64
-	// PartScores holds, for each fragment, its scores in the searches for the parts of the query, in order. It is nil if
-	// the query was searched as one question. PartRelevances holds the relevances in these searches.
+	// PartScores holds, per fragment, its scores in the searches for the query's parts, in order, and PartRelevances the
+	// relevances. Both are nil if the query was searched as one question.
 	PartScores, PartRelevances [][]float64
-	// TermWeights holds the weight of each analysed query word (see index.Result). If several spaces were searched, it
-	// is the word's highest weight in any of them.
+	// TermWeights maps each analysed query word to its weight (see index.Result), the highest one if several spaces were
+	// searched.
 	TermWeights map[string]float64
 	// Candidates is the number of ranked chunks. In a small datastore, all chunks are ranked.
 	Candidates int
-	// Degraded is "" unless something is missing from the result. In that case, it says what happened: LexicalFallback
-	// was used, the reranker failed, or the mode is dense and a model knows none of the query's words.
+	// Degraded is "" unless something is missing from the result. Then it says what happened: LexicalFallback was used,
+	// the reranker failed, or the mode is dense and a model knows none of the query's words.
 	Degraded string
 	// Explanation is nil unless Request.Explain is set.
 	Explanation *domain.Explanation
 	// Facets is nil unless Request.Facets is set.
 	Facets *domain.Facets
-	// Rules holds the synonyms and stop words of the datastores; nil: none.
+	// Rules holds the datastores' synonyms and stop words, or nil.
 	Rules *analysis.Rules
 }
 
@@ -206,9 +204,9 @@ func New(deps Deps, opts Options) *Retriever {
 
 // Retrieve returns the best fragments for a query.
 //
-// It fails with domain.CodeInvalid if the request is invalid, listing every error; with domain.CodeNotFound if a
-// datastore belongs to another workspace; and with domain.CodeUnavailable if an index or an embedding model does not
-// answer in time. If the caller cancels ctx, it returns that error.
+// It returns domain.CodeInvalid with all errors if the request is invalid, domain.CodeNotFound if a datastore belongs
+// to another workspace, and domain.CodeUnavailable if an index or an embedding model doesn't answer in time. If the
+// caller cancels ctx, it returns that error.
 func (r *Retriever) Retrieve(ctx context.Context, req Request) (Result, error) {
 	req, err := r.validate(req)
 	if err != nil || len(req.Datastores) == 0 {
@@ -279,7 +277,7 @@ func (r *Retriever) retrieve(ctx context.Context, req Request) (Result, error) {
 	}
 }
 
-// validate returns the request with defaults applied, or an error that lists everything wrong with it.
+// validate returns the request with defaults filled in, or an error that lists everything wrong with it.
 func (r *Retriever) validate(req Request) (Request, error) {
 	var faults []domain.FieldError
 	req.Query, req.Mode = strings.TrimSpace(req.Query), cmp.Or(req.Mode, domain.SearchHybrid)
@@ -336,7 +334,7 @@ func invalid(faults []domain.FieldError) error {
 	return &domain.Error{Code: domain.CodeInvalid, Message: strings.Join(parts, "; "), Fields: faults}
 }
 
-// filter returns the index filter. `none` is true if no row can match.
+// filter returns the index filter. `none` is true if it can't match any row.
 func (r *Retriever) filter(ctx context.Context, req Request) (f index.Filter, none bool, err error) {
 	f.Metadata, f.Where = req.Filters.Metadata, req.Where
 	if len(req.Filters.CustomIDs) == 0 && len(req.Filters.DatasourceIDs) == 0 {

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fixture simulates everything a Retriever depends on. Each part is a function that tests can replace.
+// fixture stands in for everything a Retriever depends on. Tests can replace each function.
 type fixture struct {
 	search  func(ctx context.Context, space index.Space, q index.Query) (index.Result, error)
 	embed   func(ctx context.Context, texts []string) ([][]float32, error)
@@ -31,7 +31,7 @@ type fixture struct {
 
 	mu     sync.Mutex
 	rows   []index.Row     // rows of all hits
-	filled int             // number of hits whose rows were requested
+	filled int             // hits whose rows were requested
 	gone   map[string]bool // keys of rows removed after being found
 	unread error           // error from reading rows
 	stored []index.Row     // rows returned by Rows
@@ -39,13 +39,13 @@ type fixture struct {
 
 func (w *fixture) Index(domain.Engine) (Searcher, error) { return w, nil }
 
-// Search calls w.search, but returns only the data that an index has to return with a hit. Fill provides the rest.
+// Search calls w.search, but returns only what an index must return with a hit. Fill provides the rest.
 func (w *fixture) Search(ctx context.Context, space index.Space, q index.Query) (index.Result, error) {
 	res, err := w.search(ctx, space, q)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	hits := res.Hits
-	res.Allocate(len(hits)) // engines do the same
+	res.Allocate(len(hits)) // as engines do
 	copy(res.Hits, hits)
 	for i := range res.Hits {
 		h := &res.Hits[i]
@@ -109,8 +109,8 @@ func (e embedder) Embed(ctx context.Context, texts []string, _ embed.Purpose) ([
 
 var store = domain.Datastore{ID: "ds", WorkspaceID: "ws", Type: domain.EngineEmbedded, EmbeddingModel: "openai:x"}
 
-// newFixture returns a fixture that finds the hits in every space. A hit belongs to generation 1 unless it says
-// otherwise. The hits' datasources are active text datasources.
+// newFixture returns a fixture that finds the hits in every space. Hits without a generation belong to generation 1.
+// Their datasources are active text datasources.
 func newFixture(hits ...index.Hit) *fixture {
 	w := &fixture{active: make(map[string]domain.ActiveDatasource)}
 	for i := range hits {
@@ -246,7 +246,7 @@ func TestRetrieveSearchesDeeperWhileInactiveRowsFillTheTop(t *testing.T) {
 	var hits []index.Hit
 	for i := range 2500 {
 		h := hit("a", i, 9, 0.9)
-		h.Generation = 7 // a generation being written but not yet active
+		h.Generation = 7 // being written, not yet active
 		hits = append(hits, h)
 	}
 	hits = append(hits, hit("b", 0, 1, 0))
@@ -304,7 +304,7 @@ func TestRetrieveSearchesAgainOnlyOnceForRowsThatASweepHasNotReached(t *testing.
 	t.Parallel()
 	w := newFixture(hit("manual", 0, 9, 0.9))
 	d := w.active["manual"]
-	d.ActiveGeneration = 2 // a generation whose rows do not match the query
+	d.ActiveGeneration = 2 // none of whose rows match the query
 	w.active["manual"] = d
 	serve, searches := w.search, 0
 	w.search = func(ctx context.Context, space index.Space, q index.Query) (index.Result, error) {

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// Lower bounds on the standard deviations of the lexical and dense scores. Each leg's scores are divided by their
-// standard deviation, and a smaller divisor would amplify the noise among nearly equal scores.
+// Lower bounds on the standard deviations of the lexical and dense scores. Each leg's scores are divided by theirs, and
+// a smaller divisor would amplify the noise among nearly equal scores.
 const (
 	minLexicalSpread = 0.1
 	minDenseSpread   = 0.02
 )
 
-// The dense score is the cosine minus a floor, divided by the cosines' standard deviation. The floor is the cosine of
-// unrelated texts. Floor and standard deviation differ between models, so they are estimated from the candidates, most
-// of which are unrelated to the query.
+// The dense score is the cosine minus a floor, the cosine of unrelated texts, divided by the cosines' standard
+// deviation. Floor and standard deviation differ between models, so they are estimated from the candidates, most of
+// which are unrelated to the query.
 //
 // A few candidates give a poor estimate, so the floor is computed as if there were priorCosines more candidates, each
 // with the cosine priorCosine. The standard deviation is computed as if there were priorSpreads more candidates with
@@ -47,7 +47,7 @@ func fuse(groups map[comparableKind][]*candidate, vectors map[comparableKind]que
 	if len(worded) > 0 {
 		lexSpread = max(spread(worded, (*candidate).words), minLexicalSpread)
 	}
-	var perfect, n float64 // sum of the perfect scores, and number of candidates
+	var perfect, n float64 // sum and number of the perfect scores
 	for _, k := range kinds {
 		l := legWeightsOf(groups[k], vectors[k], k.words, lexSpread)
 		for _, c := range groups[k] {
@@ -73,9 +73,8 @@ func (k comparableKind) compare(other comparableKind) int {
 	return strings.Compare(k.model, other.model)
 }
 
-// legWeights holds the numbers for combining a candidate's two scores. First, cosineFloor is subtracted from the dense
-// score. Then the lexical score is multiplied by `words` and the dense score by `dense`. All candidates of one kind
-// have the same weights.
+// legWeights combines a candidate's two scores: cosineFloor is subtracted from the dense score, which is then
+// multiplied by `dense`, and the lexical score by `words`. All candidates of one kind have the same weights.
 type legWeights struct{ words, dense, cosineFloor float64 }
 
 func legWeightsOf(group []*candidate, qv queryVector, words bool, lexSpread float64) legWeights {
@@ -126,13 +125,13 @@ func (c *candidate) words() float64 {
 	return (1-documentShare)*c.lexical + documentShare*c.document
 }
 
-// neighbourShare is the share of an adjacent chunk's score that smooth adds to a chunk's score. An answer is often next
-// to the sentence that names the subject.
+// smooth adds this share of an adjacent chunk's score to a chunk's score, because an answer is often next to the
+// sentence that names the subject.
 const neighbourShare = 0.05
 
-// smooth raises the score of each candidate in a space by a share of its neighbours' scores in the document. If this
-// raises a document's best score, the increase is subtracted from the scores of all its chunks, so that long documents
-// have no advantage. The candidates must be in byDocument's order.
+// smooth raises the score of each candidate in a space by a share of its neighbours' scores in the document. If that
+// raises a document's best score, the increase is subtracted from all its chunks, so that long documents have no
+// advantage. The candidates must be in byDocument's order.
 func smooth(order []*candidate) {
 	for len(order) > 0 {
 		n := 1
@@ -141,7 +140,7 @@ func smooth(order []*candidate) {
 		}
 		document := order[:n]
 		order = order[n:]
-		score, final := math.Inf(-1), math.Inf(-1) // the document's maximum, before and after
+		score, final := math.Inf(-1), math.Inf(-1) // the document's highest, before and after
 		for i, c := range document {
 			c.final = c.score
 			if i > 0 && document[i-1].hit.Ordinal == c.hit.Ordinal-1 {

@@ -13,8 +13,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// crowd returns 400 candidates, every 40th of which is right. Right candidates have higher scores by words and by
-// meaning, but both scores contain random errors.
+// crowd returns 400 candidates. Every 40th is right and has higher scores by words and by meaning, but both scores
+// contain random errors.
 func crowd() (all []*candidate, meaning []float64) {
 	r := rand.New(rand.NewPCG(7, 7))
 	for i := range 400 {
@@ -44,12 +44,12 @@ func TestFuse_ranks_content_that_is_split_between_models_nearly_as_one(t *testin
 	type model struct {
 		kind       comparableKind
 		low, scale float64 // a candidate's cosine: low + scale*meaning
-		weight     float64 // 0: no vectors
+		weight     float64 // 0 without vectors
 	}
 	one := model{comparableKind{"one", true}, 0, 1, 0.3}
 	for name, test := range map[string]struct {
 		other model
-		same  int // minimum number of the ten best candidates that must stay in the top ten
+		same  int // how many of the ten best must stay in the top ten
 	}{
 		"the same model under another name":           {model{comparableKind{"other", true}, 0, 1, 0.3}, 10},
 		"a model all of whose cosines are high":       {model{comparableKind{"other", true}, 0.7, 0.3, 0.3}, 9},
@@ -129,12 +129,12 @@ func TestRetrieve_searches_by_a_vector_that_tells_little_when_no_word_matches(t 
 	}
 }
 
-// If there are only a few candidates, the typical cosine of unrelated texts is hard to estimate. The resulting noise
-// must not outweigh words.
+// With only a few candidates, the typical cosine of unrelated texts is hard to estimate. That noise must not outweigh
+// words.
 func TestFuse_scores_what_holds_the_words_as_relevant_in_a_small_datastore(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		cosines  []float64 // the first cosine belongs to the right candidate
+		cosines  []float64 // the right candidate's comes first
 		words    float64   // the right candidate's word score; the others have none
 		relevant bool
 	}{
@@ -160,5 +160,5 @@ func TestFuse_scores_what_holds_the_words_as_relevant_in_a_small_datastore(t *te
 	}
 }
 
-// relevantScore is the minimum score of fragments read by an agent.
+// Minimum score of fragments that an agent reads.
 const relevantScore = 0.25

@@ -17,70 +17,70 @@ type candidate struct {
 	from   *origin
 	ds     *domain.Datastore
 	source *domain.ActiveDatasource
-	number int // its datasource's number among those with hits in the space
+	number int // its datasource's number in the space
 
-	numbers []int // indexes of the hit's terms among the query's terms; see numberWords
+	numbers []int // the hit's terms as indexes of query terms; see numberWords
 
 	lexical  float64          // Lexical/MaxLexical, 0 to 1
 	document float64          // lexical score of its window, 0 to 1; see document.go
 	score    float64          // fused score; see fuse
-	final    float64          // score plus the neighbours' share, minus the deduction for link lists, plus boosts
-	taken    float64          // deduction from the final score for a link list
-	boost    *boostedDocument // nil: not boosted
-	boosted  float64          // change in the final score due to boosts
+	final    float64          // score plus neighbours' share, minus deduction for link lists, plus boosts
+	taken    float64          // deduction for a link list
+	boost    *boostedDocument // nil if not boosted
+	boosted  float64          // what the boosts added to the final score
 
-	second       int         // the reranker's rank, from 1; 0: not reranked
-	reranked     float64     // score by the reranker, 0 to 1
+	second       int         // the reranker's rank, from 1; 0 if not reranked
+	reranked     float64     // the reranker's score, 0 to 1
 	displayScore float64     // score shown to callers, 0 to 1; never increases from rank to rank
 	relevance    float64     // larger of the scores before and after reranking, both without boosts
-	parts        []partScore // in the searches for the parts of the query; nil if there are no parts
+	parts        []partScore // in the searches for the query's parts; nil if there are none
 	pinned       bool        // shown first because of a pin
-	compared     bool        // whether duplicateOf has been determined
+	compared     bool        // duplicateOf has been determined
 	duplicateOf  *candidate  // a better candidate with nearly the same text, or nil
 }
 
-// partScore holds a candidate's displayScore and relevance in the search for a part of the query.
+// partScore is a candidate's displayScore and relevance in the search for a part of the query.
 type partScore struct{ score, relevance float64 }
 
 // datastoreResult is the result of searching one datastore.
 type datastoreResult struct {
 	candidates  []candidate
 	vector      queryVector
-	evidence    *evidence // nil: the vectors' weight was not adjusted
+	evidence    *evidence // nil if the vectors' weight was not adjusted
 	degraded    string
-	words       bool // whether the engine compared the query's words
+	words       bool // the engine compared the query's words
 	nearest     bool // mode dense: only the distance to the query's vector counts
 	termWeights map[string]float64
 	blocked     int // hits from documents hidden by a pin
 	dropped     int // hits from inactive generations or deleted datasources
-	// outdated reports whether some datasource has only hits from older generations. Its new generation may have become
-	// active just after the index was read. In this case, the candidates include no rows from the datasource.
+	// outdated reports whether a datasource has only hits from older generations. Its new generation may have become
+	// active just after the index was read, so none of its rows are candidates.
 	outdated bool
-	// confirmed is true if the catalog still names the searched place (engine and model) for a datasource with hits. If
-	// it names another place for such a datasource, servedFrom is that place.
+	// confirmed is true if, for a datasource with hits, the catalog still names the searched place (engine and model). If
+	// it names another place, that is servedFrom.
 	confirmed  bool
 	servedFrom domain.Place
 	ds         domain.Datastore // the datastore, with the place searched
 	depth      int              // depth of the last search, in candidates per leg
-	shallow    bool             // whether a deeper vector leg may find more candidates
-	unseen     cosineSample     // estimate of the cosines a deeper leg would find
+	shallow    bool             // a deeper vector leg may find more candidates
+	unseen     cosineSample     // estimated cosines that a deeper leg would find
 	buffer     *buffer          // the candidates' memory; nil if there are none
 }
 
-// origin is the index where hits were found, which holds their rows.
+// origin is the index in which hits were found and which holds their rows.
 type origin struct {
 	engine Searcher
 	space  index.Space
-	rarest string // the query's term with the largest weight
+	rarest string // the query term with the largest weight
 }
 
-// query is one search in several datastores.
+// query is a search in several datastores.
 type query struct {
 	*Retriever
 	Request
 	filter index.Filter
-	deep   bool                                  // whether all legs have the full depth
-	embed  func(model string) (embedding, error) // returns the query's vector, which is computed once per model
+	deep   bool                                  // all legs have the full depth
+	embed  func(model string) (embedding, error) // returns the query's vector, computed once per model
 }
 
 func (q *query) search(ctx context.Context) ([]datastoreResult, error) {
@@ -102,20 +102,20 @@ func (q *query) search(ctx context.Context) ([]datastoreResult, error) {
 	return found, group.Wait()
 }
 
-// Maximum number of places (pairs of engine and embedding model) to search if a datastore moves during the search.
+// If a datastore moves during the search, try at most this many places (pairs of engine and embedding model).
 const maxPlaces = 4
 
-// datastore searches a datastore in its current place, meaning with the engine and embedding model that serve it. The
-// datastore may move during the search, after which the old place is emptied. So once the search is done, datastore
-// looks up the current place in the catalog. If it has changed, the result is discarded and the new place is searched.
-// The same happens after a failed search, because the datastore may have moved away from a failing engine or model.
+// datastore searches a datastore in its current place, i.e. with the engine and embedding model that serve it. The
+// datastore may move during the search, and then the old place is emptied. So afterwards, datastore looks up the place
+// in the catalog. If it has changed, the result is discarded and the new place is searched. That also goes for a failed
+// search: the datastore may have moved away from a failing engine or model.
 func (q *query) datastore(ctx context.Context, ds domain.Datastore) (datastoreResult, error) {
 	for places := 1; ; places++ {
 		res, err := q.place(ctx, ds)
 		to, askErr := q.serving(ctx, ds, res, err)
 		switch {
 		case to == ds.Serving() && err == nil && askErr != nil:
-			return res, askErr // an empty result proves nothing if the datastore may have moved
+			return res, askErr // if the datastore may have moved, an empty result proves nothing
 		case to == ds.Serving():
 			return res, err
 		case places == maxPlaces:
@@ -125,8 +125,8 @@ func (q *query) datastore(ctx context.Context, ds domain.Datastore) (datastoreRe
 	}
 }
 
-// serving returns the place that serves the datastore after the search. It queries the catalog only if the search has
-// not already done so.
+// serving returns the place that serves the datastore after the search. It queries the catalog only if the search
+// didn't.
 func (q *query) serving(ctx context.Context, ds domain.Datastore, res datastoreResult, err error) (domain.Place, error) {
 	switch {
 	case !res.servedFrom.IsZero():
@@ -144,9 +144,9 @@ func (q *query) serving(ctx context.Context, ds domain.Datastore, res datastoreR
 	return now, nil
 }
 
-// place searches a datastore with one engine and embedding model. If too many hits have to be dropped, it searches
-// again for more. If the result is outdated, it repeats the search once. The repeated search finds the new rows,
-// because all of a generation's rows are written before it becomes active.
+// place searches a datastore with one engine and embedding model. If too many hits are dropped, it searches deeper. If
+// the result is outdated, it repeats the search once and then finds the new rows, because a generation's rows are all
+// written before it becomes active.
 func (q *query) place(ctx context.Context, ds domain.Datastore) (datastoreResult, error) {
 	engine, err := q.deps.Indexes.Index(ds.Type)
 	if err != nil {
@@ -166,7 +166,7 @@ func (q *query) place(ctx context.Context, ds domain.Datastore) (datastoreResult
 	}
 	text := q.Query
 	if q.Mode == domain.SearchDense {
-		if text = ""; made.vector == nil { // nothing to compare with; the caller still checks that the datastore exists
+		if text = ""; made.vector == nil { // nothing to compare; the caller still checks that the datastore exists
 			return datastoreResult{ds: ds, vector: made.queryVector, degraded: made.degraded}, nil
 		}
 	}
@@ -178,8 +178,8 @@ func (q *query) place(ctx context.Context, ds domain.Datastore) (datastoreResult
 				"the index of datastore %q cannot be searched at the moment; try again later", ds.ID)
 		}
 		if made.vector == nil && made.unfiltered != nil && (found.MaxLexical == 0 || len(found.Hits) == 0) {
-			// Either the engine returned no lexical scores, or no row contains any of the query's words. The vector is
-			// all that is left, so use it even if the model hardly knows the query.
+			// Either the engine returned no lexical scores, or no row contains any of the query's words. Only the vector is
+			// left, so use it even if the model hardly knows the query.
 			made.vector, made.weight = made.unfiltered, 1
 			continue
 		}
@@ -215,7 +215,7 @@ func (q *query) place(ctx context.Context, ds domain.Datastore) (datastoreResult
 	}
 }
 
-// activeHits keeps the hits that belong to active generations of the datastore's datasources.
+// activeHits keeps the hits from active generations of the datastore's datasources.
 func (r *Retriever) activeHits(ctx context.Context, ds domain.Datastore, found index.Result, from *origin, control *control) (datastoreResult, error) {
 	res := datastoreResult{ds: ds, termWeights: found.TermWeights, words: found.MaxLexical > 0}
 	if len(found.Hits) == 0 {

@@ -12,10 +12,10 @@ type chunkPosition struct {
 	ordinal    int
 }
 
-// selection chooses fragments that differ from each other.
+// selection chooses fragments that don't repeat each other.
 type selection struct {
 	topK          int
-	perDatasource int // maximum number of fragments per datasource; 0: no limit
+	perDatasource int // 0 means no limit
 	duplicates    duplicateFinder
 
 	picks  []*mergedFragment
@@ -33,7 +33,7 @@ func newSelection(req Request) *selection {
 	}
 }
 
-// distinct returns the best n candidates that do not repeat each other.
+// distinct returns the best n candidates that don't repeat each other.
 func (s *selection) distinct(ctx context.Context, sorted []*candidate, n int) ([]*candidate, error) {
 	var out []*candidate
 	rows := reader{ranked: sorted, first: n}
@@ -52,7 +52,7 @@ func (s *selection) distinct(ctx context.Context, sorted []*candidate, n int) ([
 }
 
 // choose goes through the candidates, best first. It merges those adjacent to a fragment, drops those that repeat a
-// better one, and turns the others into fragments until there are topK. It reads the candidates' rows only as needed.
+// better one, and turns the others into fragments until there are topK. It reads rows only as needed.
 func (s *selection) choose(ctx context.Context, ranked []*candidate) error {
 	rows := &reader{ranked: ranked, first: s.topK + s.topK/4}
 	for i, c := range ranked {
@@ -109,7 +109,7 @@ func (s *selection) canListDrops() bool {
 
 func positionOf(c *candidate) chunkPosition { return chunkPosition{c.hit.DatasourceID, c.hit.Ordinal} }
 
-// mergeTarget returns the fragment that the candidate can be merged into, or nil.
+// mergeTarget returns the fragment to merge the candidate into, or nil.
 func (s *selection) mergeTarget(c *candidate, rank int) *mergedFragment {
 	for _, step := range []int{-1, 1} {
 		if p := s.at[chunkPosition{c.hit.DatasourceID, c.hit.Ordinal + step}]; p != nil && p.isAdjacent(c, rank) && p.canMerge(c) {
@@ -119,8 +119,8 @@ func (s *selection) mergeTarget(c *candidate, rank int) *mergedFragment {
 	return nil
 }
 
-// hasMergeTarget reports whether there is a fragment the candidate may be merged into, judging only by position and
-// rank. mergeTarget makes the final decision. It needs the candidate's row, which must have been read by then.
+// hasMergeTarget reports whether, by position and rank, there may be a fragment to merge the candidate into.
+// mergeTarget makes the final decision, for which it needs the candidate's row.
 func (s *selection) hasMergeTarget(c *candidate, rank int) bool {
 	for _, step := range []int{-1, 1} {
 		if p := s.at[chunkPosition{c.hit.DatasourceID, c.hit.Ordinal + step}]; p != nil && p.isAdjacent(c, rank) {
@@ -133,7 +133,7 @@ func (s *selection) hasMergeTarget(c *candidate, rank int) bool {
 // drop counts a candidate that does not become a fragment and, if there is room, lists it in the explanation.
 func (s *selection) drop(c *candidate, rank int, reason domain.DropReason) {
 	if c.duplicateOf != nil {
-		reason = domain.DropDuplicate // found before the reranking
+		reason = domain.DropDuplicate // found before reranking
 	}
 	switch reason {
 	case domain.DropDuplicate:
@@ -161,8 +161,8 @@ func (s *selection) drop(c *candidate, rank int, reason domain.DropReason) {
 	s.dropped.Chunks = append(s.dropped.Chunks, d)
 }
 
-// representative returns the key of the chunk named in the explanation in place of the duplicate c. If c repeats a
-// chunk in a fragment, this is the fragment's best chunk. Otherwise, it is the chunk repeated by c.
+// representative returns the key of the chunk that the explanation names in place of the duplicate c: the best chunk of
+// the fragment that c repeats or, if there is no such fragment, the chunk that c repeats.
 func (s *selection) representative(c *candidate) string {
 	if p := s.at[positionOf(c.duplicateOf)]; p != nil {
 		return p.hit.Key

@@ -102,7 +102,7 @@ func TestANeighbourThatRanksFarBehindIsNotMerged(t *testing.T) {
 	}
 }
 
-// words returns n words derived from the seed.
+// words returns n words that depend on the seed.
 func words(seed uint64, n int) []string {
 	r := rand.New(rand.NewPCG(seed, 1))
 	out := make([]string, n)
@@ -112,7 +112,7 @@ func words(seed uint64, n int) []string {
 	return out
 }
 
-// characters returns 300 ideographs derived from the seed, `replaced` of which are then replaced by others.
+// characters returns 300 ideographs that depend on the seed, except that `replaced` of them are changed.
 func characters(seed uint64, replaced int) string {
 	r := rand.New(rand.NewPCG(seed, 1))
 	out := make([]rune, 300)

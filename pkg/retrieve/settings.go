@@ -14,15 +14,14 @@ import (
 
 // SettingsReader provides the settings for searches in a datastore.
 type SettingsReader interface {
-	// Settings returns the given version of a datastore's settings. It fails with domain.CodeNotFound if that version
-	// is no longer stored.
+	// Settings returns a version of a datastore's settings, or domain.CodeNotFound if that version is no longer stored.
 	Settings(ctx context.Context, datastoreID string, version int64) (*searchsettings.Compiled, error)
 }
 
-// control holds the settings of the request's datastores, together with the documents that their pins show first or
-// hide for the query.
+// control holds the settings of the request's datastores, and the documents that their pins show first or hide for the
+// query.
 type control struct {
-	settings map[string]*searchsettings.Compiled // by datastore; no entry: none
+	settings map[string]*searchsettings.Compiled // by datastore; no entry if there are none
 	pinned   []pinned
 	blocked  map[string]bool // ids of hidden datasources
 }
@@ -39,7 +38,7 @@ func (r *Retriever) controlOf(ctx context.Context, req Request) (control, error)
 			continue
 		}
 		s, err := r.deps.Settings.Settings(ctx, ds.ID, ds.SearchVersion)
-		if domain.CodeOf(err) == domain.CodeNotFound { // the datastore was deleted or has many newer versions
+		if domain.CodeOf(err) == domain.CodeNotFound { // the datastore is deleted or has many newer versions
 			continue
 		}
 		if err != nil {
@@ -67,12 +66,11 @@ func (req *Request) boosts(ds *domain.Datastore) []boost.Boost {
 	return nil
 }
 
-// allRules returns the synonyms and stop words of all datastores, or nil. Stop words apply only if all datastores have
-// them.
+// allRules returns all datastores' synonyms and stop words, or nil. Stop words apply only if all datastores have them.
 func (req *Request) allRules() *analysis.Rules {
 	all := lists.Map(req.Datastores, func(ds domain.Datastore) *analysis.Rules { return req.rules(&ds) })
 	if slices.ContainsFunc(all, func(r *analysis.Rules) bool { return r != nil }) && slices.Contains(all, nil) {
-		all = append(all, analysis.NewRules(nil, nil, nil)) // the empty rules of the other datastores
+		all = append(all, analysis.NewRules(nil, nil, nil)) // empty rules for the other datastores
 	}
 	return analysis.JoinRules(all...)
 }

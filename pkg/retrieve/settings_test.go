@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/searchsettings"
 )
 
-// settingsOf provides the same settings for all datastores.
+// settingsOf has the same settings for every datastore.
 type settingsOf struct{ *searchsettings.Compiled }
 
 func (s settingsOf) Settings(_ context.Context, id string, version int64) (*searchsettings.Compiled, error) {
@@ -25,7 +25,7 @@ func (s settingsOf) Settings(_ context.Context, id string, version int64) (*sear
 	return s.Compiled, nil
 }
 
-// controlled returns a retriever for w whose datastore has the given settings, and a function that sends it a query.
+// controlled returns a retriever for w with the given settings for its datastore, and a function that queries it.
 func controlled(t *testing.T, w *fixture, settings string) (*Retriever, func(...func(*Request)) Result) {
 	t.Helper()
 	s, faults := searchsettings.Parse([]byte(settings))

@@ -8,9 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// source returns a fragment's origin. For a web page, this is the address with the heading's anchor. For a file, it is
-// the file's name, with the page number or the time in a recording if there is one. For a text, it is the "source"
-// metadata field or, failing that, the name.
+// source returns a fragment's origin: a web page's address with the heading's anchor, a file's name with the page
+// number or the time in a recording, if any, or a text's "source" metadata field or, failing that, its name.
 func source(d domain.ActiveDatasource, page int, anchor string) string {
 	named, _ := d.Metadata["source"].(string)
 	switch {
@@ -35,8 +34,8 @@ func source(d domain.ActiveDatasource, page int, anchor string) string {
 	}
 }
 
-// withAnchor adds an anchor to a page's address. An address that already has a fragment is returned unchanged, because
-// scripts may use the fragment to choose the content.
+// withAnchor adds an anchor to a page's address. It keeps an existing fragment, because scripts may use it to choose
+// the content.
 func withAnchor(address, anchor string) string {
 	if anchor == "" || strings.Contains(address, "#") {
 		return address

@@ -15,8 +15,8 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// Bounds on the share of the query's text known to the model. Up to coverageNone, the dense weight is 0, because a
-// mostly unknown query has a misleading vector. From there, it rises to its full value at coverageFull.
+// Bounds on the share of the query's text that the model knows. A mostly unknown query has a misleading vector, so the
+// dense weight is 0 up to coverageNone. From there, it rises to its full value at coverageFull.
 const (
 	coverageNone = 0.5
 	coverageFull = 0.9
@@ -25,21 +25,21 @@ const (
 // queryVector is a query's vector from one model.
 type queryVector struct {
 	dimensions int
-	vector     []float32 // nil: only words are compared
+	vector     []float32 // nil if only words are compared
 	weight     float64   // the dense leg's weight
-	unfiltered []float32 // the vector, even if the model hardly knows the query; nil if it knows none of the words
+	unfiltered []float32 // the vector even if the model hardly knows the query; nil if it knows none of the words
 	unseen     cosineSample
 }
 
-// embedding is the result of embedding the query with one model.
+// embedding is one model's embedding of the query.
 type embedding struct {
 	queryVector
-	degraded string // set if the model is unreachable and the search continues without it
+	degraded string // set if the search continues without an unreachable model
 }
 
-// embedLegs returns a function that returns the embedding of a leg's query. All queries are embedded together when the
-// first embedding is needed, in one call per model. All legs' contexts must end at the same time. If the request has a
-// vector, it is the first leg's embedding.
+// embedLegs returns a function for the embedding of a leg's query. The first call embeds all queries together, in one
+// call per model. All legs' contexts must end at the same time. If the request has a vector, it is the first leg's
+// embedding.
 func (r *Retriever) embedLegs(legs []leg, req Request) func(ctx context.Context, model string, i int) (embedding, error) {
 	queries := lists.Map(legs, func(l leg) string { return l.query })
 	if req.Vector != nil {
@@ -83,8 +83,7 @@ func vectorFaults(req Request) []domain.FieldError {
 	return nil
 }
 
-// givenVector returns the request's vector as if `model` had computed it. The vector must have the model's number of
-// dimensions.
+// givenVector returns the request's vector as if `model` had computed it. The number of dimensions must be the model's.
 func (r *Retriever) givenVector(ctx context.Context, model string, req Request) (embedding, error) {
 	if model == "" {
 		return embedding{}, domain.Invalid("vector", "cannot be used, because the datastore has no vectors; leave it out")
@@ -103,8 +102,8 @@ func (r *Retriever) givenVector(ctx context.Context, model string, req Request) 
 	return qv.forMode(req.Mode, model), nil
 }
 
-// dimensions returns the number of dimensions of a model's vectors. If the model server has not reported it yet,
-// dimensions embeds a word to find out.
+// dimensions returns the number of dimensions of a model's vectors. If the model server hasn't reported it yet, it
+// embeds a word to find out.
 func (r *Retriever) dimensions(ctx context.Context, model string) (int, error) {
 	e, err := r.deps.Embedders.Embedder(model)
 	if err != nil {
@@ -118,11 +117,11 @@ func (r *Retriever) dimensions(ctx context.Context, model string) (int, error) {
 	return e.Model().Dimensions, nil
 }
 
-// embedQueries embeds queries with a model. For a lexical search, it computes no vectors if their number of dimensions
-// is already known.
+// embedQueries embeds queries with a model. For a lexical search, it doesn't, provided that the number of dimensions is
+// known.
 func (r *Retriever) embedQueries(ctx context.Context, model string, queries []string, mode domain.SearchMode) ([]embedding, error) {
 	made := make([]embedding, len(queries))
-	if model == "" { // a space without vectors can only be searched by words
+	if model == "" { // a space without vectors is only searchable by words
 		return made, nil
 	}
 	e, err := r.deps.Embedders.Embedder(model)
@@ -157,12 +156,12 @@ func (r *Retriever) embedQueries(ctx context.Context, model string, queries []st
 
 // preparer is implemented by indexes that can search for the query's words before its vector is known.
 type preparer interface {
-	// Prepare searches for the words. The result, which may be nil, is passed to Search in Query.Prepared. If Prepare
-	// fails, Search would have failed as well.
+	// Prepare searches for the words. Its result may be nil and is passed to Search in Query.Prepared. If Prepare fails,
+	// Search would have failed as well.
 	Prepare(ctx context.Context, space index.Space, q index.Query) (index.Prepared, error)
 }
 
-// vectorFor embeds the query for a datastore while the index searches for the query's words.
+// vectorFor embeds the query for a datastore, while the index already searches for its words.
 func (q *query) vectorFor(ctx context.Context, engine Searcher, ds domain.Datastore, request index.Query) (made embedding, words index.Prepared, err error) {
 	ready, ok := engine.(preparer)
 	if !ok || q.Mode != domain.SearchHybrid || ds.EmbeddingModel == "" || q.Vector != nil {
@@ -179,7 +178,7 @@ func (q *query) vectorFor(ctx context.Context, engine Searcher, ds domain.Datast
 	defer cancel()
 	var atWork sync.WaitGroup
 	atWork.Go(func() {
-		if found, err := ready.Prepare(ctx, space, request); err == nil { // ignore errors: Search returns them, too
+		if found, err := ready.Prepare(ctx, space, request); err == nil { // Search returns the same errors
 			words = found
 		}
 	})
@@ -191,8 +190,8 @@ func (q *query) vectorFor(ctx context.Context, engine Searcher, ds domain.Datast
 	return made, words, err
 }
 
-// forMode returns the embedding for a search mode. A lexical search has no vector. A dense search has the vector even
-// if the model hardly knows the query.
+// forMode returns the embedding for a search mode. A lexical search has no vector. A dense search has one even if the
+// model hardly knows the query.
 func (qv queryVector) forMode(mode domain.SearchMode, model string) embedding {
 	switch mode {
 	case domain.SearchLexical:
@@ -248,7 +247,7 @@ func isZero(v []float32) bool {
 	return !slices.ContainsFunc(v, func(x float32) bool { return x != 0 })
 }
 
-// unavailable wraps an error as domain.CodeUnavailable, unless it is already a domain.Error or comes from a context.
+// unavailable wraps an error as domain.CodeUnavailable, unless it's a domain.Error or from a context.
 func unavailable(err error, format string, args ...any) error {
 	var typed *domain.Error
 	if errors.As(err, &typed) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {

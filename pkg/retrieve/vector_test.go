@@ -16,7 +16,7 @@ func TestAQueryWithAVectorAsksNoModel(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		req  Request
-		want []index.Query // in search order: text and vector
+		want []index.Query // text and vector, in search order
 	}{
 		"hybrid":          {ask(func(r *Request) { r.Vector = []float32{0, 2} }), []index.Query{{Text: "gate", Vector: []float32{0, 2}}}},
 		"dense":           {ask(func(r *Request) { r.Vector, r.Mode = []float32{0, 2}, domain.SearchDense }), []index.Query{{Vector: []float32{0, 2}}}},
