@@ -109,8 +109,7 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// matches reports whether a document contains a form of every query term. It analyses the document in its detected
-// language.
+// matches reports whether a document, analysed in its detected language, contains a form of every query term.
 func matches(query, doc string, langs []Language) bool {
 	terms := Terms(doc, Detect(doc))
 	for _, q := range Query(query, langs) {
@@ -218,9 +217,8 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// TestSentencesSplitsAtLongRunsOfMarks checks the two conditions that keep splitting linear. The Unicode rules look
-// back over brackets and spaces, so they must not run on long stretches of these; and no character may be in more than
-// one segment.
+// TestSentencesSplitsAtLongRunsOfMarks checks what keeps splitting linear: the Unicode rules look back over brackets
+// and spaces, so they must not see long runs of those, and no character may be in two segments.
 func TestSentencesSplitsAtLongRunsOfMarks(t *testing.T) {
 	t.Parallel()
 	brackets, spaces := strings.Repeat(")", 10_000), strings.Repeat(" ", 10_000)

@@ -5,23 +5,23 @@ import (
 	"unicode/utf8"
 )
 
-// Batch counts the terms in texts stored in a single write. It numbers the terms so that later steps need no string
-// lookups. It is not safe for concurrent use.
+// Batch counts the terms in texts that are stored in one write. It numbers the terms, so that later steps need no
+// string lookups. It is not safe for concurrent use.
 type Batch struct {
 	analyzer *Analyzer
 	terms    []string // indexed by number
 	numbers  []termState
-	row      uint32 // number of the current row, starting at 1
+	row      uint32 // current row, from 1
 	counts   []TermCount
 	length   uint32
-	before   struct { // arguments and result of the last call to repeated
+	before   struct { // the last call to repeated
 		text string
 		lang Language
 		ids  []uint32
 	}
 }
 
-// termState holds a term's number in the current batch and the index of its count in the current row.
+// termState is a term's number in the current batch and the index of its count in the current row.
 type termState struct {
 	batch  uint32 // batch in which `number` is valid
 	number uint32
@@ -29,7 +29,7 @@ type termState struct {
 	at     uint32 // index in Batch.counts
 }
 
-// Part is one of a row's texts. Each occurrence of a term in this text adds Weight to the term's count.
+// Part is one of a row's texts. Each occurrence of a term in it adds Weight to the term's count.
 type Part struct {
 	Text   string
 	Weight uint32
@@ -41,11 +41,11 @@ type TermCount struct {
 	Count uint32
 }
 
-// Batch returns a new, empty Batch. Don't use the analyzer for anything else until all of the batch's rows are counted.
-// Terms returned by the Batch stay valid even afterwards.
+// Batch returns a new, empty Batch. Don't use the analyzer for anything else until the batch is complete. Terms from
+// the Batch stay valid after that.
 func (a *Analyzer) Batch() *Batch {
 	a.batch++
-	if a.epoch == 0 || len(a.terms) > maxNumbered { // limits the memory used for terms
+	if a.epoch == 0 || len(a.terms) > maxNumbered { // bounds the memory for terms
 		a.epoch++
 		a.terms, a.numbers, a.states = nil, make(map[string]uint32), nil
 	}
@@ -55,11 +55,11 @@ func (a *Analyzer) Batch() *Batch {
 	return &Batch{analyzer: a}
 }
 
-// Maximum number of terms cached between batches, a few megabytes. Beyond this, the next batch clears the cache.
+// Maximum number of terms cached between batches (a few megabytes). If there are more, the next batch clears the cache.
 const maxNumbered = 1 << 16
 
-// Maximum number of analysed words cached between batches, at about 250 bytes each. Beyond this, the next batch clears
-// the cache.
+// Maximum number of analysed words cached between batches, at about 250 bytes each. If there are more, the next batch
+// clears the cache.
 const maxKnown = 1 << 15
 
 // Terms returns the batch's terms so far, indexed by number. Callers must not modify the result.
@@ -90,8 +90,8 @@ func (b *Batch) Count(parts ...Part) (lang Language, length uint32, terms []Term
 	return lang, b.length, append(make([]TermCount, 0, len(b.counts)), b.counts...)
 }
 
-// repeated returns the analyzer's term numbers for a text. It caches the latest result because consecutive rows often
-// share the same headings.
+// repeated returns the analyzer's term numbers for a text. It caches the last result, because consecutive rows often
+// have the same headings.
 func (b *Batch) repeated(text string, lang Language) []uint32 {
 	if b.before.ids == nil || b.before.text != text || b.before.lang != lang {
 		b.before.text, b.before.lang, b.before.ids = text, lang, b.before.ids[:0]
@@ -110,7 +110,7 @@ func (b *Batch) count(id, weight uint32) {
 	b.length += weight
 }
 
-// numberOf returns id, the analyzer's number for a term, after adding the term to the batch if it isn't there yet.
+// numberOf returns the batch's number for the analyzer's term `id`, adding the term if necessary.
 func (b *Batch) numberOf(id uint32) uint32 {
 	if int(id) >= len(b.numbers) {
 		b.numbers = b.analyzer.statesFor(int(id) + 1)
@@ -144,20 +144,20 @@ func (a *Analyzer) idOf(term string) uint32 {
 // knownWord caches the analysis of a run of ASCII letters and digits.
 type knownWord struct {
 	lower  string
-	votes  uint64  // bit set of the Latin-script languages in which it is a function word
-	word   bool    // whether it contains letters
-	tokens []token // its tokens when not joined to another word; nearly always one
+	votes  uint64  // Latin-script languages in which it is a function word, as bits
+	word   bool    // contains letters
+	tokens []token // when not joined to another word; nearly always one
 
-	in    [2]knownTerms // terms in two languages, most recently used first
+	in    [2]knownTerms // in two languages, most recently used first
 	token [1]token
 	ids   [2][1]uint32
 }
 
-// knownTerms holds the numbers of a word's terms in one language. A knownWord caches two languages because a document's
-// text and tables are often in different languages.
+// knownTerms holds the numbers of a word's terms in one language. A knownWord has two, because a document's text and
+// tables are often in different languages.
 type knownTerms struct {
 	lang  Language
-	epoch uint32 // epoch in which `ids` is valid; 0 if `ids` is unset
+	epoch uint32 // of `ids`; 0 if unset
 	ids   []uint32
 }
 
@@ -176,7 +176,7 @@ func (a *Analyzer) known(text string) *knownWord {
 
 func analyseWord(text string) *knownWord {
 	k := &knownWord{lower: strings.ToLower(text)}
-	k.tokens, k.in[0].ids, k.in[1].ids = k.token[:0], k.ids[0][:0], k.ids[1][:0] // start with the arrays inside knownWord, which have room for one element
+	k.tokens, k.in[0].ids, k.in[1].ids = k.token[:0], k.ids[0][:0], k.ids[1][:0] // arrays in knownWord, with room for one element
 	k.word = strings.Trim(k.lower, "0123456789") != ""
 	k.votes = latinVotes.byWord[k.lower]
 	s := splitter{emit: func(t token) bool {
@@ -217,7 +217,7 @@ func (k *knownWord) idsIn(a *Analyzer, lang Language) []uint32 {
 }
 
 // detect returns the same language as Detect. For all-ASCII text, it also returns the analysis of each run of letters
-// and digits, so that the caller doesn't have to look them up again.
+// and digits, which saves the caller from looking them up again.
 func (a *Analyzer) detect(text string) (Language, []*knownWord) {
 	if len(text) > maxDetectWords*32 {
 		return Detect(text), nil
@@ -248,7 +248,7 @@ func (a *Analyzer) detect(text string) (Language, []*knownWord) {
 	return detectLatin(text, a.lower, a.votes), a.found
 }
 
-// ids calls f with the number of each term in a text, in reading order and with repetitions, at most MaxTerms times.
+// ids calls f with the number of each term in a text, in reading order and with repetitions, up to MaxTerms times.
 // `known` is detect's second result for this text, or nil.
 func (a *Analyzer) ids(text string, lang Language, known []*knownWord, f func(id uint32)) {
 	text = normalised(text)
@@ -289,7 +289,7 @@ func (a *Analyzer) ids(text string, lang Language, known []*knownWord, f func(id
 			continue
 		}
 		end := asciiEnd(text, i)
-		if end < len(text) && text[end] >= utf8.RuneSelf || end-i > maxKnownBytes { // the word may continue after this run
+		if end < len(text) && text[end] >= utf8.RuneSelf || end-i > maxKnownBytes { // the word may go on
 			i = s.next(text, i)
 			continue
 		}

@@ -51,7 +51,7 @@ func TestABatchCountsTheTermsOfTerms(t *testing.T) {
 	t.Parallel()
 	a := Borrow()
 	defer a.Return()
-	for range 2 { // all words are cached in the second round
+	for range 2 { // the second round finds all words in the cache
 		b := a.Batch()
 		for _, context := range []string{"", "The Running Titles", "Übersicht der Läufe"} { // heading shared by consecutive rows
 			for _, text := range mixedTexts {
@@ -111,7 +111,7 @@ func TestTheCacheOfAnAnalyzerIsBounded(t *testing.T) {
 		}
 		s.WriteByte(' ')
 	}
-	checkBatch(t, a.Batch(), Part{"wb", 1}, Part{s.String(), 1}) // the second text also contains wb
+	checkBatch(t, a.Batch(), Part{"wb", 1}, Part{s.String(), 1}) // the second text contains wb, too
 	checkBatch(t, a.Batch(), Part{"the words wb wc", 1})
 	if len(a.terms) > 8 || a.words.count > 8 {
 		t.Errorf("%d terms and %d words are known", len(a.terms), a.words.count)

@@ -8,14 +8,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Letters that Unicode does not decompose, and their usual replacements: the letter without its stroke, or two letters.
+// Usual replacements for letters that Unicode does not decompose: the letter without its stroke, or two letters.
 var letterFolds = map[rune]string{
 	'ß': "ss", 'æ': "ae", 'œ': "oe", 'ø': "o", 'đ': "d", 'ð': "d", 'ł': "l", 'ħ': "h", 'ŧ': "t", 'þ': "th", 'ı': "i",
 	'ŋ': "n", 'ə': "e", 'ɓ': "b", 'ɗ': "d", 'ƙ': "k",
 }
 
-// fold removes diacritics from the Latin and Greek letters in a lower-case word and replaces ё with е. It keeps
-// combining marks in other scripts, because there they distinguish words.
+// fold removes diacritics from Latin and Greek letters in a lower-case word and replaces ё with е. In other scripts, it
+// keeps combining marks, because they distinguish words.
 func fold(word string) string {
 	ascii := true
 	for i := 0; i < len(word); i++ {

@@ -22,10 +22,10 @@ const (
 	Vietnamese Language = "vi"
 )
 
-// Detect returns the language of a text, judging by its first few hundred words. The script decides first. If several
-// languages share the script, function words decide, then trigrams. If none of these gives a clear result for text in
-// Latin letters, a long text is Unknown. A short one, such as a heading or a table, counts as English, because the
-// English stemmer does little harm to words in other languages.
+// Detect returns the language of a text, based on its first few hundred words: by script or, if languages share the
+// script, by function words and then trigrams. If nothing is clear and the letters are Latin, a long text is Unknown. A
+// short one, such as a heading or a table, counts as English, because the English stemmer does little harm to other
+// languages.
 func Detect(text string) Language {
 	words, scripts := countScripts(text)
 	switch script := scripts.mainScript(); script {
@@ -48,11 +48,11 @@ func Detect(text string) Language {
 	}
 }
 
-// Minimum number of words for trigram detection, the fallback if function words give no clear result.
+// Minimum number of words for detection by trigrams, which is used if function words don't decide.
 const minTrigramWords = 25
 
-// detectLatin returns the language of a text in Latin letters. `words` are the text's first words, and `votes` is what
-// votesOf returned for them.
+// detectLatin returns the language of a text in Latin letters. `words` are its first words, and `votes` is the result
+// of votesOf for them.
 func detectLatin(text string, words []string, votes []uint64) Language {
 	if lang, ok := latinVotes.elect(votes); ok && (lang == English || distinct(words, lang) >= 2) {
 		return lang
@@ -76,8 +76,7 @@ const (
 	minConfidence   = 0.1
 )
 
-// distinct returns the number of different function words in `words` for the given language. One-letter words do not
-// count.
+// distinct returns how many different function words of a language are in `words`, ignoring one-letter words.
 func distinct(words []string, lang Language) int {
 	found := make(map[string]bool)
 	for _, w := range words {
@@ -88,20 +87,20 @@ func distinct(words []string, lang Language) int {
 	return len(found)
 }
 
-// voteByFunctionWords detects the language by function words. Each function word in the text has one vote, split evenly
-// among the languages that use it. The winner needs a minimum share of all words and a clear lead over the other
-// languages. If there is no winner, the second result is false.
+// voteByFunctionWords detects the language by function words. Each one in the text has one vote, split evenly among the
+// languages that use it. The winner needs a minimum share of all words and a clear lead. The second result is false if
+// there is no winner.
 func voteByFunctionWords(words []string, among functionWordVotes) (Language, bool) {
 	return among.elect(among.votesOf(words))
 }
 
-// votesOf returns, per word, a bit set of the languages that use it as a function word.
+// votesOf returns, per word, a bit set of the languages in which it is a function word.
 func (v functionWordVotes) votesOf(words []string) []uint64 {
 	return lists.Map(words, func(w string) uint64 { return v.byWord[w] })
 }
 
-// elect returns the language with the most votes, and whether it wins by voteByFunctionWords's criteria. `words` is
-// what votesOf returned for a text's words.
+// elect returns the language with the most votes and whether it meets voteByFunctionWords's criteria. `words` is the
+// result of votesOf.
 func (v functionWordVotes) elect(words []uint64) (Language, bool) {
 	var votes [maxVoteLanguages]float64
 	for _, has := range words {
@@ -126,7 +125,7 @@ func (v functionWordVotes) elect(words []uint64) (Language, bool) {
 	return winner, best > 0 && best >= 0.06*float64(len(words)) && best >= 1.25*second
 }
 
-// countScripts returns the first words of a text, in lower case, and counts its letters in each script.
+// countScripts returns the first words of a text in lower case, and the number of letters in each script.
 func countScripts(text string) ([]string, *scriptCount) {
 	text = bounded.Prefix(text, maxDetectWords*32)
 	var scripts scriptCount
@@ -149,8 +148,7 @@ func countScripts(text string) ([]string, *scriptCount) {
 	return words, &scripts
 }
 
-// Candidates for trigram detection: languages with a stemmer, and related languages that would otherwise be mistaken
-// for one of them.
+// Candidates for trigram detection: languages with a stemmer, and related ones that would otherwise be taken for them.
 var trigramLanguages = map[whatlanggo.Lang]bool{
 	whatlanggo.Eng: true, whatlanggo.Deu: true, whatlanggo.Fra: true, whatlanggo.Spa: true, whatlanggo.Ita: true,
 	whatlanggo.Por: true, whatlanggo.Nld: true, whatlanggo.Swe: true, whatlanggo.Dan: true, whatlanggo.Nob: true,
@@ -207,8 +205,8 @@ func scriptOf(r rune) script {
 
 type scriptCount [scripts]int
 
-// mainScript returns the script used for most of the text. Words in Han, kana or Hangul have few characters, so each of
-// these counts three times. Text with kana is Japanese even if most of its characters are Han.
+// mainScript returns the script that most of the text is in. Words in Han, kana or Hangul have few characters, so each
+// of these counts three times. Text with kana is Japanese even if most of it is Han.
 func (c *scriptCount) mainScript() script {
 	for _, dense := range []script{scriptHan, scriptKana, scriptHangul} {
 		c[dense] *= 3

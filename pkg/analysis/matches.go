@@ -10,8 +10,8 @@ import (
 type Match struct{ Start, End int }
 
 // Matches returns the words in a text that match a query term, in order, at most `limit`. `lang` is the result of
-// Detect. Adjacent matches in a script without spaces become one match, and so do matches separated by a single joining
-// character, as in AX-200.
+// Detect. Adjacent matches in a script without spaces are merged, and so are matches with just a joining character
+// between them, as in AX-200.
 func Matches(text string, lang Language, query []QueryTerm, limit int) []Match {
 	forms := formsToMark(query)
 	var out []Match
@@ -22,7 +22,7 @@ func Matches(text string, lang Language, query []QueryTerm, limit int) []Match {
 			out = append(out, Match{start, end})
 		}
 	}
-	previous, from := "", 0 // the preceding character if its script has no spaces, and its offset
+	previous, from := "", 0 // the character before this one, if its script has no spaces, and its offset
 	for i := 0; i < len(text) && len(out) <= limit; {
 		r, size := utf8.DecodeRuneInString(text[i:])
 		switch classOf(r) {
@@ -73,8 +73,8 @@ func matchesWord(word string, lang Language, forms map[string]bool) (matches boo
 	return matches
 }
 
-// formsToMark returns the forms of the query's terms. For a pair of characters in a script without spaces, it omits the
-// two single characters, because each occurs in many other words.
+// formsToMark returns the forms of the query's terms. If there is a pair of characters in a script without spaces, it
+// omits the two single ones, because each of them is in many other words.
 func formsToMark(query []QueryTerm) map[string]bool {
 	forms := make(map[string]bool)
 	inPair := make(map[string]bool)
@@ -99,8 +99,8 @@ func formsToMark(query []QueryTerm) map[string]bool {
 	return forms
 }
 
-// clusters yields the two characters of a two-character term, each with its combining marks. For a single character it
-// yields nothing.
+// clusters yields the characters of a two-character term, each with its combining marks. It yields nothing for a single
+// character.
 func clusters(term string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for start := 0; start < len(term); {

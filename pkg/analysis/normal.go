@@ -7,8 +7,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// normalised returns the NFKC form of a text. NFKC turns superscripts into ordinary digits, so 12.5² would become 12.52
-// and 10⁶ would become 106. To prevent this, normalised inserts a space before a superscript that follows a digit.
+// normalised returns the NFKC form of a text. NFKC turns superscripts into ordinary digits, which would make 12.52 of
+// 12.5² and 106 of 10⁶. So normalised inserts a space before a superscript that follows a digit.
 func normalised(text string) string {
 	if norm.NFKC.IsNormalString(text) {
 		return text
@@ -39,9 +39,9 @@ func isRaised(r rune) bool {
 	return false
 }
 
-// NormalLength returns the number of characters in a text after the Unicode normalisation (NFKC) that Analyzer applies.
-// Normalisation can lengthen a text: U+FDFA alone becomes 18 characters. Counting may stop above `limit`, so a result
-// above it is only a lower bound.
+// NormalLength returns the number of characters in a text after Analyzer's Unicode normalisation (NFKC), which can make
+// it longer: U+FDFA alone becomes 18 characters. Counting may stop above `limit`, so a result above that is a lower
+// bound.
 func NormalLength(text string, limit int) int {
 	n, _ := normal(text, limit)
 	return n
@@ -53,8 +53,8 @@ func NormalPrefix(text string, limit int) string {
 	return text[:end]
 }
 
-// normal returns n, the number of characters in the normalised text, and end, the length in bytes of the longest prefix
-// with at most `limit` characters after normalisation. Counting may stop once n exceeds the limit.
+// normal returns the number of characters in the normalised text (n), and the length in bytes of the longest prefix
+// with at most `limit` characters after normalisation (end). Counting may stop once n exceeds the limit.
 func normal(text string, limit int) (n, end int) {
 	if norm.NFKC.IsNormalString(text) {
 		for i := range text {

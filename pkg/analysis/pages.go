@@ -9,18 +9,18 @@ import (
 	"github.com/sluice/sluice/pkg/bounded"
 )
 
-// Maximum number of pages a query can name.
+// Maximum number of pages that a query can name.
 const maxNamedPages = 8
 
-// pagePrefix is the prefix of page terms. It ends with a space, and no word's term contains one.
+// pagePrefix starts page terms. It ends with a space, which is in no word's term.
 const pagePrefix = "page "
 
-// pageCount is the Count of a query term for pages. It makes the term weigh as much as a word that occurs this often in
-// the query, because naming a page is a condition rather than a topic.
+// pageCount is the Count of a query's page terms. They weigh as much as a word that the query repeats this often,
+// because naming a page is a condition rather than a topic.
 const pageCount = 4
 
-// PageTerm returns the index term for rows on a page, or "" if page is not positive. Words never yield this term,
-// because it contains a space; only queries that name the page do.
+// PageTerm returns the index term for rows on a page, or "" if page is not positive. It contains a space, so words
+// never yield it; only queries that name the page do.
 func PageTerm(page int) string {
 	if page <= 0 {
 		return ""
@@ -36,8 +36,8 @@ var namedPage = regexp.MustCompile(`(?i)(?:^|[^\p{L}\p{N}])(?:pages?|pp?\.|pg\.?
 	`страниц[аеуы]|стр\.|сторінк[аи]|σελίδα|σελ\.|sayfa|trang|पृष्ठ|صفحة|صفحه)\s*(?:no\.?\s*|nr\.?\s*|#\s*)?(\d{1,5})(?:\s*(?:-|–|—|to|bis|à|a|al|до|and|und|et|y|e|,|&)\s*(\d{1,5}))?(?:$|[^\p{L}\p{N}])` +
 	`|第\s*(\d{1,5})\s*[页頁]|(\d{1,5})\s*(?:ページ|쪽|페이지)`)
 
-// PageTerms returns a query term for the pages that a query names, or none. A range becomes a single term, so it weighs
-// no more than one page.
+// PageTerms returns a query term for the pages that a query names, or none. A range becomes one term, so it doesn't
+// weigh more than a page.
 func PageTerms(text string) []QueryTerm {
 	text = bounded.Prefix(text, maxQueryBytes)
 	if !strings.ContainsAny(text, "0123456789") {
@@ -50,7 +50,7 @@ func PageTerms(text string) []QueryTerm {
 		}
 	}
 	for _, m := range namedPage.FindAllStringSubmatch(text, maxNamedPages) {
-		first, _ := strconv.Atoi(m[1] + m[3] + m[4]) // exactly one of these is not empty
+		first, _ := strconv.Atoi(m[1] + m[3] + m[4]) // exactly one of them is not empty
 		last, _ := strconv.Atoi(m[2])
 		add(first)
 		for page := first + 1; page <= min(last, first+maxNamedPages); page++ {

@@ -9,45 +9,45 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// SynonymWeight is how much one occurrence of a synonym in a row counts. The query's own words count 1.
+// SynonymWeight is the weight of a synonym's occurrence in a row. The query's own words have weight 1.
 const SynonymWeight = 0.8
 
 // Limits on query expansion.
 const (
 	maxAlternatives      = 16  // per term
 	maxQueryAlternatives = 128 // per query
-	maxPhraseUnits       = 16  // words in the longest phrase that synonyms are looked up for
+	maxPhraseUnits       = 16  // in the longest phrase to look up synonyms for
 )
 
-// Alternative is a word or phrase that a row may contain instead of a query's word. Words holds the matching forms for
-// each word in the alternative. The alternative counts as often as the rarest of its words occurs in the row.
+// Alternative is a word or phrase to accept in place of a query's word. Words holds the matching forms of each of its
+// words. The alternative counts as often as the rarest of its words occurs in the row.
 type Alternative struct{ Words [][]string }
 
-// Synonym is a rule: a query containing the phrase From also finds rows containing any of the phrases in To.
+// Synonym is a rule: queries that contain the phrase From also find rows that contain any of the phrases To.
 type Synonym struct {
 	From string
 	To   []string
 }
 
-// Rules change how queries are searched: they add synonyms and drop or keep certain words. They are safe for concurrent
+// Rules change what queries search for: they add synonyms, and drop or keep certain words. They are safe for concurrent
 // use. A nil Rules changes nothing.
 type Rules struct {
 	synonyms   []Synonym
 	stop, keep map[string]bool
-	joined     []*Rules // if the rules were joined; the other fields are then empty
+	joined     []*Rules // by JoinRules; then the other fields are empty
 
 	mu      sync.Mutex
 	phrases map[Language]*phrases
 }
 
-// NewRules returns rules with the given synonyms. Queries drop the words in `stop` and keep the function words in
+// NewRules returns rules with the given synonyms. Queries drop the words in `stop`, and keep the function words in
 // `keep`.
 func NewRules(synonyms []Synonym, stop, keep []string) *Rules {
 	return &Rules{synonyms: synonyms, stop: wordsIn(stop), keep: wordsIn(keep), phrases: make(map[Language]*phrases)}
 }
 
-// JoinRules returns rules with the synonyms of all the given rules. The joined rules leave a word out of queries only if
-// all of the given rules do. Elements that are nil are ignored.
+// JoinRules returns rules with all synonyms in the given rules. Queries drop a word only if all of them do. It ignores
+// nil elements.
 func JoinRules(all ...*Rules) *Rules {
 	all = slices.DeleteFunc(all, func(r *Rules) bool { return r == nil })
 	switch len(all) {
@@ -59,7 +59,7 @@ func JoinRules(all ...*Rules) *Rules {
 	return &Rules{joined: all}
 }
 
-// wordsIn returns those of the texts that are single words, in the form returned by Word.
+// wordsIn returns the texts that are single words, in Word's form.
 func wordsIn(texts []string) map[string]bool {
 	out := make(map[string]bool)
 	for _, text := range texts {
@@ -81,8 +81,8 @@ func Word(text string) (word string, ok bool) {
 	return word, word != "" && word == text
 }
 
-// Words returns the number of words in a text, counted as for synonym phrases: in scripts without spaces, each
-// character is a word. It stops counting at limit + 1.
+// Words returns the number of words in a text for the purpose of synonyms: in scripts without spaces, each character is
+// a word. It stops counting at limit + 1.
 func Words(text string, limit int) (n int) {
 	for range units(text) {
 		if n++; n > limit {
@@ -113,8 +113,8 @@ func (r *Rules) drops(word string, stop map[string]bool) bool {
 	return r.stop[word] || stop[word] && !r.keep[word]
 }
 
-// isUnit reports whether a token counts as a word in a phrase. Scripts without spaces yield tokens for characters and
-// for pairs of adjacent characters; only the characters count, because the pairs repeat them.
+// isUnit reports whether a token counts as a word in a phrase. In scripts without spaces, there are tokens for
+// characters and for pairs of adjacent ones. Only the characters count, because the pairs repeat them.
 func isUnit(t token) bool {
 	if t.kind != kindUnspaced {
 		return true
@@ -125,18 +125,18 @@ func isUnit(t token) bool {
 	return true
 }
 
-// units iterates over the tokens in a text that count as words in a phrase.
+// units yields the tokens in a text that count as words in a phrase.
 func units(text string) iter.Seq[token] {
 	return func(yield func(token) bool) {
 		tokens(text, func(t token) bool { return !isUnit(t) || yield(t) })
 	}
 }
 
-// phrases indexes the phrases that have synonyms, by their terms in one language.
+// phrases indexes phrases with synonyms by their terms in one language.
 type phrases struct {
 	lang   Language
-	to     map[string][]string // synonyms per phrase; the key is its terms joined with zero bytes
-	starts map[string]int      // words in the longest phrase that starts with this term
+	to     map[string][]string // synonyms by phrase, i.e. its terms joined with zero bytes
+	starts map[string]int      // by first term: words in the longest phrase
 }
 
 func (r *Rules) in(lang Language) *phrases {
@@ -169,13 +169,13 @@ func (r *Rules) in(lang Language) *phrases {
 // expansion collects a query's words and finds their synonyms. A nil expansion does nothing.
 type expansion struct {
 	phrases []*phrases
-	langs   []Language // languages to look up synonym forms in
-	terms   [][]string // per element of phrases: the query words' terms in its language
-	names   []string   // query terms' names
+	langs   []Language // languages for the synonyms' forms
+	terms   [][]string // per element of phrases: the query words' terms in that language
+	names   []string   // of the query terms
 }
 
-// expansion returns an expansion for a query in `lang`, or nil if there are no synonyms. It finds the synonyms' forms
-// in each of `langs`.
+// expansion returns an expansion for a query in `lang`, with synonyms' forms in each of `langs`. It is nil if there are
+// no synonyms.
 func (r *Rules) expansion(lang Language, langs []Language) *expansion {
 	if r == nil {
 		return nil
@@ -210,9 +210,9 @@ func (e *expansion) add(t token, name string) {
 	e.names = append(e.names, name)
 }
 
-// apply attaches synonyms to `kept`, the query terms left after dropping function words and stop words, and returns the
-// result. A phrase takes precedence over any shorter one inside it. If all of a phrase's words were dropped, its
-// synonyms become a query term of their own.
+// apply adds synonyms to `kept`, the query terms left after dropping function words and stop words, and returns the
+// result. A phrase takes precedence over shorter ones inside it. If all of a phrase's words were dropped, its synonyms
+// become a query term of their own.
 func (e *expansion) apply(kept []QueryTerm) []QueryTerm {
 	if e == nil {
 		return kept
@@ -235,8 +235,8 @@ func (e *expansion) apply(kept []QueryTerm) []QueryTerm {
 	return kept
 }
 
-// match finds the longest phrase with synonyms starting at the query's word `at`. It returns the phrase's number of
-// words and the synonyms, or 0 and nil if there is no such phrase.
+// match finds the longest phrase with synonyms that starts at the query's word `at`. It returns the phrase's number of
+// words and its synonyms, or 0 and nil.
 func (e *expansion) match(at int) (n int, to []string) {
 	for i, p := range e.phrases {
 		terms := e.terms[i][at:]
@@ -279,8 +279,7 @@ func (e *expansion) words(text string) (words [][]string) {
 	return words
 }
 
-// attach adds the alternatives to every term in `kept` that has one of the given names. If there is none, it appends a
-// new term with the alternatives.
+// attach adds the alternatives to each term in `kept` with one of the given names, or in a new term if there is none.
 func attach(kept []QueryTerm, names []string, alternatives []Alternative) []QueryTerm {
 	attached := false
 	for i := range kept {
@@ -300,8 +299,8 @@ func attach(kept []QueryTerm, names []string, alternatives []Alternative) []Quer
 	return kept
 }
 
-// without returns a single-word alternative minus the given forms, so that no word in a row counts both as the query's
-// word and as its synonym. If no form remains, Words is nil. Phrases are returned unchanged.
+// without removes the given forms from a single-word alternative, so that no word in a row counts both as the query's
+// word and as its synonym. If no form is left, Words is nil. Phrases don't change.
 func (a Alternative) without(forms []string) Alternative {
 	if len(a.Words) > 1 {
 		return a
@@ -321,8 +320,7 @@ func (q QueryTerm) HasAlternative(has func(term string) bool) bool {
 	})
 }
 
-// Identity returns a string that identifies the term's forms and alternatives: two terms share it only if these are
-// equal.
+// Identity returns a string that two terms share only if their forms and alternatives are equal.
 func (q QueryTerm) Identity() string {
 	if len(q.Alternatives) == 0 {
 		return strings.Join(q.Forms, "\x00")

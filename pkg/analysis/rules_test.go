@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// alternativesIn returns each term's alternatives as text: the first form of each word.
+// alternativesIn returns each term's alternatives as text, using the first form of each word.
 func alternativesIn(terms []QueryTerm) map[string][]string {
 	out := make(map[string][]string)
 	for _, q := range terms {
@@ -62,7 +62,7 @@ func TestStopWordsOfRules(t *testing.T) {
 	for text, want := range map[string][]string{
 		"Please show me THE pumps": {"the", "pump"},
 		"the who in concert":       {"the", "who", "concert"},
-		"please":                   {"pleas"}, // the query has no other words
+		"please":                   {"pleas"}, // the only word
 		"iPhone12 phone mail":      {"phone", "12", "mail"},
 		"pleased":                  {"pleas"},
 	} {
@@ -102,7 +102,7 @@ func TestExpansionsAreBounded(t *testing.T) {
 			}
 		}
 	}
-	if total == 0 || total > maxQueryAlternatives*4 { // each one may also be attached to parts of a compound
+	if total == 0 || total > maxQueryAlternatives*4 { // parts of a compound may have it as well
 		t.Errorf("the query has %d alternatives", total)
 	}
 }

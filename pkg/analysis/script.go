@@ -2,19 +2,19 @@ package analysis
 
 import "unicode"
 
-// runeClass is how the tokeniser classifies a character.
+// runeClass is a character's role in tokenising.
 type runeClass uint8
 
 const (
 	classOther    runeClass = iota // separates words
 	classWord                      // part of a word
-	classUnspaced                  // a character in a script without spaces between words
+	classUnspaced                  // character in a script without spaces between words
 	classMark                      // combining mark; belongs to the preceding character
 	classIgnored                   // invisible (joiner, variation selector, soft hyphen), tatweel, or Arabic or Hebrew vowel point
 )
 
-// Scripts without spaces between words. Hangul has spaces, but is included because character pairs match inflected
-// Korean words better than a stemmer would.
+// Scripts without spaces between words. Hangul has spaces, but pairs of characters match inflected Korean words better
+// than a stemmer would.
 var unspacedScripts = []*unicode.RangeTable{
 	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
 }

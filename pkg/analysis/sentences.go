@@ -14,9 +14,9 @@ type Span struct {
 }
 
 // Sentences splits a text into sentences by the Unicode rules (UAX #29), with three exceptions. It does not split after
-// an abbreviation, an initial, or an ordinal number in a German date. It always splits at blank lines. It always splits
-// at long runs of characters other than letters and digits. The spans are ordered, disjoint and non-empty, and exclude
-// the white space around sentences. The time is linear for any text.
+// an abbreviation, an initial, or an ordinal number in a German date. It always splits at blank lines, and at long runs
+// of characters other than letters and digits. The spans are ordered, disjoint and non-empty, and exclude the white
+// space around sentences. The time is linear for any text.
 func Sentences(text string) []Span {
 	var out []Span
 	for s := range segments(text) {
@@ -33,10 +33,10 @@ func Sentences(text string) []Span {
 	return out
 }
 
-// appendSentences appends the sentences in text[from:to]. That range must not contain more than maxGap characters in a
-// row that are neither letters nor digits.
+// appendSentences appends the sentences in text[from:to], which must not contain more than maxGap characters in a row
+// that are neither letters nor digits.
 func appendSentences(out []Span, text string, from, to int) []Span {
-	open := false // whether the next span may continue the last one
+	open := false // the next span may continue the last one
 	iter := sentences.FromString(text[from:to])
 	for iter.Next() {
 		for part := range paragraphs(text, from+iter.Start(), from+iter.End()) {
@@ -56,13 +56,13 @@ func appendSentences(out []Span, text string, from, to int) []Span {
 	return out
 }
 
-// Maximum length of a run of characters that are neither letters nor digits. A longer run always ends a sentence. The
-// Unicode rules are not applied beyond this length: they look back over closing brackets and spaces, so a hundred
-// thousand brackets would take them half a minute.
+// Maximum length of a run of characters other than letters and digits. A longer one always ends a sentence and is not
+// passed to the Unicode rules: they look back over closing brackets and spaces, so a hundred thousand brackets would
+// take them half a minute.
 const maxGap = 64
 
-// segment ends either with a long run of characters other than letters and digits, or at the end of the text. The
-// Unicode sentence rules are applied only to text[from:to]; text[to:next] is what remains of the run.
+// segment ends with a long run of characters other than letters and digits, or at the end of the text. Only
+// text[from:to] is passed to the Unicode sentence rules. The rest of the run is text[to:next].
 type segment struct{ from, to, next int }
 
 // segments splits a text at runs of more than maxGap characters other than letters and digits.
@@ -81,8 +81,8 @@ func segments(text string) func(func(segment) bool) {
 				continue
 			}
 			if length > maxGap {
-				// The next segment begins at this letter or digit, or before it if combining marks there belong to the
-				// same grapheme.
+				// The next segment begins at this letter or digit, including any combining marks before it that belong to the same
+				// grapheme.
 				next := gap + len(strings.TrimRightFunc(text[gap:i], isPrefixMark))
 				if !yield(segment{from, min(enough, next), next}) {
 					return
@@ -126,7 +126,7 @@ func trimSpan(text string, s Span) (Span, bool) {
 	return s, s.End > s.Start
 }
 
-// numbersItem reports whether a sentence is only the number of a list item or section, such as "5." or "2.1.". The
+// numbersItem reports whether a sentence is just the number of a list item or section, such as "5." or "2.1.". The
 // item's text is then the next sentence.
 func numbersItem(s string) bool {
 	const longest = 12 // bytes
@@ -165,23 +165,21 @@ func abbreviated(s string) bool {
 	return size == len(last) && unicode.IsUpper(r) && r != 'I'
 }
 
-// germanMonths are the months that can follow a day and a full stop, as in "3. Mai". Other languages need no such list:
-// either there is no full stop after the day, or months are in lower case, and the Unicode rules never end a sentence
-// before a lower-case word.
+// germanMonths may follow a day and a full stop, as in "3. Mai". Other languages don't need such a list: either there
+// is no full stop after the day, or months are in lower case, before which the Unicode rules never end a sentence.
 var germanMonths = map[string]bool{
 	"januar": true, "jänner": true, "februar": true, "feber": true, "märz": true, "april": true, "mai": true, "juni": true, "juli": true,
 	"august": true, "september": true, "oktober": true, "november": true, "dezember": true,
 	"jan": true, "feb": true, "mär": true, "apr": true, "jun": true, "jul": true, "aug": true, "sep": true, "sept": true, "okt": true, "nov": true, "dez": true,
 }
 
-// germanArticles are words that precede ordinal numbers, as in "im 19. Jahrhundert", minus those that also exist in
-// English.
+// germanArticles precede ordinal numbers, as in "im 19. Jahrhundert". Words that are also English are left out.
 var germanArticles = map[string]bool{
 	"der": true, "das": true, "dem": true, "des": true, "im": true, "zum": true, "zur": true, "vom": true, "beim": true, "ins": true,
 }
 
-// ordinal reports whether the full stop at the end of s belongs to a German ordinal number with one or two digits.
-// `after` is the text that follows.
+// ordinal reports whether the full stop at the end of s belongs to a German ordinal number of one or two digits.
+// `after` is the text after it.
 func ordinal(s, after string) bool {
 	body, ok := strings.CutSuffix(s, ".")
 	if !ok {
@@ -197,7 +195,7 @@ func ordinal(s, after string) bool {
 	return germanArticles[strings.ToLower(lastWord(body[:len(body)-number]))]
 }
 
-// firstWord and lastWord return words of up to this many bytes in full. ordinal looks for no longer words.
+// firstWord and lastWord truncate longer words than this, in bytes. ordinal doesn't need them.
 const longestWord = 16
 
 // firstWord returns the word at the start of a text, ignoring leading white space, or "" if there is none. Words much

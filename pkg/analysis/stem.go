@@ -32,12 +32,11 @@ var stemmers = map[Language]func(*snowball.Env) bool{
 	"ta": tamil.Stem, "tr": turkish.Stem,
 }
 
-// The Romanian stemmer expects the cedilla letters from older encodings, but modern text uses letters with a comma
-// below.
+// The Romanian stemmer expects cedillas, as in older encodings, but modern text has commas below.
 var cedillas = strings.NewReplacer("ș", "ş", "ț", "ţ")
 
-// term returns the index term for a lower-case word: its stem in the given language, without diacritics and with letter
-// variants unified.
+// term returns the index term for a lower-case word: its stem in the given language, without diacritics or letter
+// variants.
 func term(word string, lang Language) string {
 	switch lang {
 	case Vietnamese:
@@ -48,11 +47,11 @@ func term(word string, lang Language) string {
 	return unify(stemmed(stemSpelling.Replace(word), lang), lang)
 }
 
-// stemSpelling replaces letters the stemmers do not know: ё, and the dotted i that results from lower-casing İ.
+// stemSpelling replaces letters that the stemmers don't know: ё, and the dotted i from lower-casing İ.
 var stemSpelling = strings.NewReplacer("ё", "е", "i\u0307", "i")
 
-// stemmed returns the stem of a lower-case word, without diacritics. This was the index term in version 1 of this
-// package, so rows not indexed since then still contain it.
+// stemmed returns the stem of a lower-case word without diacritics. That was the index term in version 1 of this
+// package, and rows not indexed since then still contain it.
 func stemmed(word string, lang Language) string {
 	if lang == Vietnamese {
 		return word
@@ -69,8 +68,8 @@ func stemmed(word string, lang Language) string {
 	return fold(snowballStem(word, stem))
 }
 
-// snowballStem runs a stemmer. Stemmers are generated code without bounds checks, so if one panics, snowballStem
-// returns the word unchanged.
+// snowballStem runs a stemmer. The generated stemmers lack bounds checks, so if one panics, it returns the word
+// unchanged.
 func snowballStem(word string, stem func(*snowball.Env) bool) (out string) {
 	defer func() {
 		if recover() != nil {
@@ -85,7 +84,7 @@ func snowballStem(word string, stem func(*snowball.Env) bool) (out string) {
 	return env.Current()
 }
 
-// stemmable reports whether a word is long enough to have an ending and has no digits.
+// stemmable reports whether a word has no digits and is long enough for an ending.
 func stemmable(word string) bool {
 	return utf8.RuneCountInString(word) > 2 && !hasDigit(word)
 }

@@ -27,11 +27,10 @@ var (
 	arabicVotes   = newFunctionWordVotes(arabicLanguages, maps.Keys(stopWordLanguages))
 )
 
-// Maximum number of languages in a functionWordVotes, because its bit sets have 64 bits.
+// Maximum number of languages in a functionWordVotes: one per bit.
 const maxVoteLanguages = 64
 
-// functionWordVotes says which languages each function word votes for: bit i of byWord[word] is set if the word votes
-// for langs[i].
+// functionWordVotes maps each function word to the languages it votes for: bit i of byWord[word] stands for langs[i].
 type functionWordVotes struct {
 	langs  []Language
 	byWord map[string]uint64

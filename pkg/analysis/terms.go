@@ -13,12 +13,12 @@ import (
 // Detect.
 func Terms(text string, lang Language) []string { return new(Analyzer).Terms(text, lang) }
 
-// Analyzer computes terms. It caches stems, which saves time on texts with many words in common. The zero value is
-// ready for use. It is not safe for concurrent use.
+// Analyzer computes terms. It caches stems, which saves time if texts have many words in common. The zero value is
+// ready to use. It is not safe for concurrent use.
 type Analyzer struct {
 	stems map[Language]map[string]string
 
-	// Caches used by batches: the terms by number, and analysed words.
+	// For batches: the terms by number, and analysed words.
 	terms   []string
 	epoch   uint32 // incremented when the terms are cleared
 	numbers map[string]uint32
@@ -33,13 +33,13 @@ type Analyzer struct {
 
 var analyzers = sync.Pool{New: func() any { return new(Analyzer) }}
 
-// Borrow returns an Analyzer from a pool. Its cache may already contain stems. Release it with Return.
+// Borrow returns an Analyzer from a pool, which may have stems in its cache. Give it back with Return.
 func Borrow() *Analyzer { return analyzers.Get().(*Analyzer) }
 
 // Return puts a borrowed Analyzer back into the pool. The caller must not use it afterwards.
 func (a *Analyzer) Return() { analyzers.Put(a) }
 
-// Maximum number of stems cached per language. They take a few megabytes.
+// Maximum number of stems cached per language (a few megabytes).
 const maxStems = 20_000
 
 // Terms is like the Terms function, but uses the Analyzer's caches.
@@ -55,8 +55,8 @@ func (a *Analyzer) Terms(text string, lang Language) []string {
 	return out
 }
 
-// bareToken reports whether a token is a Vietnamese word with diacritics. Such words are also indexed without them, and
-// bareToken returns the token for that second term.
+// bareToken reports whether a token is a Vietnamese word with diacritics. Such words are also indexed without them, as
+// the returned token.
 func bareToken(t token, lang Language) (token, bool) {
 	return t, lang == Vietnamese && t.kind == kindWord && !isASCII(t.text)
 }
@@ -78,7 +78,7 @@ func (a *Analyzer) term(t token, lang Language) string {
 	if a.stems[lang] == nil || len(a.stems[lang]) >= maxStems {
 		a.stems[lang] = make(map[string]string)
 	}
-	text := strings.Clone(t.text) // a substring would keep the whole document in memory
+	text := strings.Clone(t.text) // a substring would keep the document in memory
 	s := term(text, lang)
 	a.stems[lang][text] = s
 	return s
@@ -94,7 +94,7 @@ func termOf(t token, lang Language) string {
 	return term(t.text, lang)
 }
 
-// termBefore is termOf as it was in version 1 of this package.
+// termBefore is version 1 of termOf.
 func termBefore(t token, lang Language) string {
 	switch t.kind {
 	case kindUnspaced:
@@ -105,12 +105,12 @@ func termBefore(t token, lang Language) string {
 	return stemmed(t.text, lang)
 }
 
-// QueryTerm is a word in a query. Forms are the index terms that match the word, and Name is the form that identifies
-// it in results. Count is how often the word occurs in the query. For characters in scripts without spaces and for
-// Vietnamese syllables it is always 1, because these often repeat by chance.
+// QueryTerm is a word in a query. Forms are the index terms that match it, and Name is the form that stands for it in
+// results. Count is how often the query contains it, but always 1 for characters in scripts without spaces and for
+// Vietnamese syllables, which often repeat by chance.
 //
-// Alternatives are synonyms of the word, or of the phrase it belongs to; see Rules. If all of the phrase's words were
-// dropped from the query, Forms is empty and only the Alternatives can match.
+// Alternatives are synonyms of the word or of the phrase it belongs to; see Rules. If all of the phrase's words were
+// dropped from the query, Forms is empty, and only the Alternatives can match.
 type QueryTerm struct {
 	Name         string
 	Forms        []string
@@ -120,9 +120,9 @@ type QueryTerm struct {
 
 // Query returns the distinct words in a query, in order, at most MaxQueryTerms. `langs` are the documents' languages,
 // as returned by Detect. If there are none, Query uses English and the query's own language. It drops function words in
-// the query's language unless the query has no other words.
+// the query's language, unless there are no other words.
 //
-// A query typed without any diacritics also finds Vietnamese words that have them.
+// A query typed without diacritics also finds Vietnamese words that have them.
 func Query(text string, langs []Language) []QueryTerm { return QueryWith(text, langs, nil) }
 
 // QueryWith is like Query, but also applies the given rules, which may be nil.
@@ -132,7 +132,7 @@ func QueryWith(text string, langs []Language, rules *Rules) []QueryTerm {
 	all := stemLanguages(lang, langs)
 	bare := (!sure || lang == Vietnamese) && slices.Contains(langs, Vietnamese) && isASCII(text)
 	var kept, dropped []QueryTerm
-	seen := make(map[string]int) // count per term name
+	seen := make(map[string]int) // counts by term name
 	expand := rules.expansion(lang, all)
 	tokens(text, func(t token) bool {
 		list := &kept
@@ -161,8 +161,8 @@ func QueryWith(text string, langs []Language, rules *Rules) []QueryTerm {
 	return expand.apply(kept)
 }
 
-// queryTerm returns the query term for a word. Its forms are the word's stem in each of the given languages, the most
-// likely first, followed by the terms from earlier versions. The first form is the term's name.
+// queryTerm returns the query term for a word. Its forms are the word's stems in the given languages, most likely
+// language first, followed by earlier versions' terms. The first form is the name.
 func queryTerm(t token, langs []Language) QueryTerm {
 	var q QueryTerm
 	for _, of := range []func(token, Language) string{termOf, termBefore} {
@@ -176,8 +176,8 @@ func queryTerm(t token, langs []Language) QueryTerm {
 	return q
 }
 
-// queryLanguage returns a query's language and the function words to drop from it. It prefers the documents' languages.
-// `sure` means that function words identified the language.
+// queryLanguage returns a query's language and the function words to drop. It prefers the documents' languages. `sure`
+// means that function words decided.
 func queryLanguage(text string, langs []Language) (lang Language, stop map[string]bool, sure bool) {
 	words, scripts := countScripts(text)
 	script := scripts.mainScript()

@@ -10,12 +10,12 @@ import (
 type tokenKind uint8
 
 const (
-	kindWord     tokenKind = iota // a word or part of a word: stemmed
-	kindWhole                     // an identifier or part number written without spaces: unchanged
-	kindUnspaced                  // a character in a script without spaces, or a pair of such characters
+	kindWord     tokenKind = iota // word or part of one: stemmed
+	kindWhole                     // identifier or part number without spaces: unchanged
+	kindUnspaced                  // character in a script without spaces, or pair of such characters
 )
 
-// token is a lower-case word, identifier or character. It still has its diacritics.
+// token is a lower-case word, identifier or character, still with diacritics.
 type token struct {
 	text string
 	kind tokenKind
@@ -23,14 +23,14 @@ type token struct {
 
 type wordRun struct {
 	text   string // as written, without invisible characters
-	joints string // as written, if invisible characters separate its parts; otherwise empty
-	joiner rune   // the character that joins it to the next run, such as a hyphen; 0 if none
+	joints string // as written; "" if no invisible characters separate its parts
+	joiner rune   // joins it to the next run, e.g. a hyphen; 0 if none
 }
 
-// Maximum number of words joined into one token, such as "192.168.10.1" or "snake_case_name".
+// Maximum number of words joined into one token, as in "192.168.10.1" or "snake_case_name".
 const maxJoined = 8
 
-// tokens calls emit for each token in the text, in reading order, until emit returns false.
+// tokens calls emit with the text's tokens in reading order, until emit returns false.
 func tokens(text string, emit func(token) bool) {
 	text = normalised(text)
 	s := splitter{emit: emit}
@@ -85,8 +85,8 @@ func joinerAt(text string, i int) rune {
 	return r
 }
 
-// splitter collects words joined as in AX-200. After the last one, it emits tokens for the single words, then tokens
-// that join several words.
+// splitter collects joined words, as in AX-200. After the last one, it emits the single words and then the tokens that
+// join several.
 type splitter struct {
 	emit    func(token) bool
 	known   func(word string) bool // emits a cached word's parts; false if not cached; may be nil
@@ -101,7 +101,7 @@ func (s *splitter) out(text string, kind tokenKind) {
 	}
 }
 
-// word adds a run of word characters. j is the character joining it to the next run, or 0 if there is none.
+// word adds a run of word characters. j joins it to the next run, or is 0.
 func (s *splitter) word(text string, j rune) {
 	if s.n == maxJoined {
 		s.flush()
@@ -116,7 +116,7 @@ func (s *splitter) word(text string, j rune) {
 	}
 }
 
-// flush emits the collected words' tokens: first each word with its parts, then the tokens that join several words.
+// flush emits the collected words' tokens: each word with its parts, and then the tokens that join several.
 func (s *splitter) flush() {
 	for i := range s.n {
 		if word := s.pending[i].text; s.known == nil || !s.known(word) {
@@ -213,11 +213,11 @@ func (s *splitter) compound(word string) {
 	}
 }
 
-// isJoint reports whether a character may invisibly separate parts of a word: the zero-width space and non-joiner.
+// isJoint reports whether a character can invisibly separate parts of a word: the zero-width space or non-joiner.
 func isJoint(r rune) bool { return r == '\u200b' || r == '\u200c' }
 
 // hasJoints reports whether invisible characters separate parts of a word. A zero-width non-joiner does so only in the
-// Arabic script, where it separates Persian affixes and parts of compounds; elsewhere it merely prevents a ligature.
+// Arabic script, between Persian affixes and parts of compounds. Elsewhere it just prevents a ligature.
 func hasJoints(word string) bool {
 	if i := strings.Index(word, "\u200b"); i > 0 && i+len("\u200b") < len(word) {
 		return true
@@ -227,7 +227,7 @@ func hasJoints(word string) bool {
 	return i > 0 && i+len("\u200c") < len(word) && unicode.Is(unicode.Arabic, first)
 }
 
-// compoundPart emits a part of a word, unless it is a single character, because that would match too much.
+// compoundPart emits a part of a word, unless it is a single character, which would match too much.
 func (s *splitter) compoundPart(text string) {
 	if utf8.RuneCountInString(text) > 1 {
 		s.out(strings.ToLower(text), kindWord)
@@ -251,8 +251,7 @@ func boundary(before, prev, r rune, rest string) bool {
 	return unicode.IsUpper(prev) && before != 0 && unicode.IsLower(next) && next != 's'
 }
 
-// unspaced emits each character in a run in a script without spaces, and each pair of adjacent characters. It returns
-// the end of the run.
+// unspaced emits the characters in a run without spaces, and the pairs of adjacent ones. It returns the end of the run.
 func (s *splitter) unspaced(text string, i int) int {
 	prev := ""
 	for i < len(text) && !s.stopped {
@@ -278,7 +277,7 @@ func (s *splitter) unspaced(text string, i int) int {
 		}
 		prev = cluster
 		i = end
-		for i < len(text) { // skip combining marks beyond the limit
+		for i < len(text) { // drop combining marks beyond the limit
 			m, n := utf8.DecodeRuneInString(text[i:])
 			if classOf(m) != classMark {
 				break

@@ -14,15 +14,15 @@ var letterVariants = map[rune]rune{
 	'ς': 'σ',
 }
 
-// Hindi spellings treated as equal: a nasal consonant or chandrabindu and anusvara, candra vowels and their plain
-// vowels, letters with and without their nukta.
+// Hindi spellings to be treated as equal: a nasal consonant or chandrabindu and anusvara, candra vowels and plain ones,
+// and letters with and without their nukta.
 var devanagariVariants = strings.NewReplacer(
 	"न्", "ं", "ँ", "ं", "़", "",
 	"ऩ", "न", "ऱ", "र", "ऴ", "ळ",
 	"ॅ", "े", "ॆ", "े", "ॉ", "ो", "ॊ", "ो", "ऍ", "ए", "ऎ", "ए", "ऑ", "ओ", "ऒ", "ओ", "ॲ", "अ",
 )
 
-// unify replaces each letter variant with one fixed variant, and digits from other scripts with ASCII digits, except in
+// unify replaces each letter variant with a standard one, and digits in other scripts with ASCII digits, except in
 // scripts without spaces.
 func unify(term string, lang Language) string {
 	if lang == German {
@@ -54,8 +54,7 @@ func unify(term string, lang Language) string {
 	return term
 }
 
-// digitValue returns the value of a decimal digit in any script. It relies on each script's ten digits being
-// consecutive.
+// digitValue returns a decimal digit's value in any script. In each script, the ten digits are consecutive.
 func digitValue(r rune) rune {
 	value := rune(0)
 	for value < 9 && unicode.IsDigit(r-value-1) {
@@ -64,8 +63,8 @@ func digitValue(r rune) rune {
 	return value
 }
 
-// withoutUmlautDigraphs replaces ae, oe and ue with a, o and u in a German word without umlauts, just as fold does with
-// ä, ö and ü. After a vowel or q, the e in ue belongs to another sound (neue, Quelle).
+// withoutUmlautDigraphs replaces ae, oe and ue in a German word without umlauts with a, o and u, which is what fold
+// does with ä, ö and ü. After a vowel or q, the e in ue belongs to another sound (neue, Quelle).
 func withoutUmlautDigraphs(word string) string {
 	if !strings.Contains(word, "ae") && !strings.Contains(word, "oe") && !strings.Contains(word, "ue") {
 		return word
@@ -80,8 +79,7 @@ func withoutUmlautDigraphs(word string) string {
 	return string(out)
 }
 
-// Vietnamese tone marks in open syllables. Each newer spelling is mapped to the older one, which puts the mark on a
-// different letter.
+// Vietnamese tone marks in open syllables: newer spellings and the older ones, which put the mark on another letter.
 var vietnameseTones = map[string]string{
 	"oà": "òa", "oá": "óa", "oả": "ỏa", "oã": "õa", "oạ": "ọa", "oè": "òe", "oé": "óe", "oẻ": "ỏe", "oẽ": "õe", "oẹ": "ọe",
 	"uỳ": "ùy", "uý": "úy", "uỷ": "ủy", "uỹ": "ũy", "uỵ": "ụy",
@@ -98,8 +96,8 @@ func vietnamese(word string) string {
 	return word
 }
 
-// bareVietnamese is a pseudo-language for Vietnamese syllables without diacritics. These terms are indexed in addition
-// to the regular ones. Their prefix, barePrefix, ensures that only queries typed without diacritics find them.
+// bareVietnamese is a pseudo-language for Vietnamese syllables without diacritics. They are indexed in addition to the
+// regular terms, with barePrefix, so that only queries typed without diacritics find them.
 const (
 	bareVietnamese Language = "vi-bare"
 	barePrefix     string   = "~"

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestVariantsOfAScriptFindEachOther searches for one variant of a word in documents that contain another. The
-// documents are whole sentences so that their language can be detected.
+// TestVariantsOfAScriptFindEachOther searches for one variant of a word in documents with another. These are whole
+// sentences, so that their language can be detected.
 func TestVariantsOfAScriptFindEachOther(t *testing.T) {
 	t.Parallel()
 	const (
@@ -69,7 +69,7 @@ func TestVariantsOfAScriptFindEachOther(t *testing.T) {
 	}
 }
 
-// TestQueriesFindTheTermsOfEarlierVersions compares query word forms with terms stored by version 1.
+// TestQueriesFindTheTermsOfEarlierVersions compares query words' forms with version 1's terms.
 func TestQueriesFindTheTermsOfEarlierVersions(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -116,8 +116,8 @@ func TestAQueryTermHasTheNumberOfItsOccurrences(t *testing.T) {
 	}
 }
 
-// TestQueriesWithoutMarksStayExactElsewhere checks that a query without diacritics also matches words that have them,
-// but only in Vietnamese documents and only if the query is in no other language. A query with diacritics stays exact.
+// TestQueriesWithoutMarksStayExactElsewhere checks that a query without diacritics matches words with them, but only in
+// Vietnamese documents and only if the query is in no other language. A query with diacritics stays exact.
 func TestQueriesWithoutMarksStayExactElsewhere(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

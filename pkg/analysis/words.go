@@ -7,8 +7,8 @@ import (
 	"github.com/sluice/sluice/pkg/bounded"
 )
 
-// WordsOf finds the query words behind the given terms. For each term, the result lists the words that have it as their
-// stem in any language, in lower case and in the query's order. Terms that match no query word are omitted.
+// WordsOf finds the query words behind terms. For each term, it lists the words that have it as their stem in any
+// language, in lower case and in the query's order. Terms that match no query word are omitted.
 func WordsOf(query string, terms map[string]float64) map[string][]string {
 	langs := append(slices.Sorted(maps.Keys(stemmers)), Unknown)
 	out := make(map[string][]string)

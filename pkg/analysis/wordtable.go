@@ -32,16 +32,16 @@ func (k wordKey) text() string {
 	return strings.TrimRight(string(b[:]), "\x00")
 }
 
-// wordTable is a hash table of analysed words. The keys are in the table itself, so a lookup usually takes one memory
+// wordTable is a hash table of analysed words. It contains the keys themselves, so a lookup usually takes one memory
 // access instead of a Go map's three. The zero value is empty.
 type wordTable struct {
-	slots []wordSlot // length is a power of two; at least half are free
-	seeds wordKey    // random odd numbers, so that attackers can't choose words with equal hashes
-	shift int        // shift a hash right by this many bits to get an index
+	slots []wordSlot // length is a power of two, and at least half are free
+	seeds wordKey    // random odd numbers, to prevent deliberate collisions
+	shift int        // turns a hash into an index
 	count int
 }
 
-// wordSlot is a slot in the table; it is free if word is nil.
+// wordSlot is a slot in the table. It's free if word is nil.
 type wordSlot struct {
 	key  wordKey
 	word *knownWord

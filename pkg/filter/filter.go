@@ -1,5 +1,5 @@
-// Package filter implements metadata filters: it parses filters, converts them to canonical form, checks their types
-// and evaluates them on a row. It also accepts filters in the format of OpenAI's vector stores. See docs/retrieval.md.
+// Package filter implements metadata filters: parsing, canonical form, type checks, and evaluation on a row. It also
+// accepts the filters of OpenAI's vector stores. See docs/retrieval.md.
 package filter
 
 import (
@@ -12,9 +12,8 @@ import (
 // Op is the type of a filter.
 type Op string
 
-// Operators. And, Or and Not combine filters; the others are conditions on a key's values. A key can have several
-// values because metadata may contain lists. Ne and Nin negate Eq and In, so they also match documents that lack the
-// key.
+// Operators. And, Or and Not combine filters, and the others are conditions on a key's values, of which there may be
+// several if metadata contains a list. Ne and Nin negate Eq and In, so they also match documents without the key.
 const (
 	And      Op = "and"      // all Filters match
 	Or       Op = "or"       // at least one of Filters matches
@@ -27,25 +26,25 @@ const (
 	Lte      Op = "lte"      // a value is less than or equal to Values[0]
 	In       Op = "in"       // a value equals one of Values
 	Nin      Op = "nin"      // no value equals one of Values
-	Exists   Op = "exists"   // the key has at least one value if Values[0] is true, or none if it is false
+	Exists   Op = "exists"   // the key has a value if Values[0] is true, or none if it is false
 	Prefix   Op = "prefix"   // a text starts with Values[0]
 	Contains Op = "contains" // all of Values are among the key's values
 )
 
-// Ops lists all operators in the order used by the documentation.
+// Ops lists all operators in the documentation's order.
 var Ops = []Op{Eq, Ne, Gt, Gte, Lt, Lte, In, Nin, Exists, Prefix, Contains, And, Or, Not}
 
 // Limits on a filter.
 const (
-	MaxDepth      = 8        // nesting levels of and, or and not, counting the innermost condition as one
-	MaxConditions = 100      // conditions, not counting and, or and not
-	MaxValues     = 1000     // values in an in, nin or contains condition
-	MaxKeyBytes   = 256      // bytes of a key
-	MaxOrderBytes = 256      // bytes of a text in an ordered or prefix comparison
-	MaxBytes      = 64 << 10 // bytes of the whole filter in canonical form
+	MaxDepth      = 8        // levels of and, or and not, plus the innermost condition
+	MaxConditions = 100      // not counting and, or and not
+	MaxValues     = 1000     // in an in, nin or contains condition
+	MaxKeyBytes   = 256      // of a key
+	MaxOrderBytes = 256      // of a text in an ordered or prefix comparison
+	MaxBytes      = 64 << 10 // of the whole filter in canonical form
 )
 
-// Filter is a parsed filter: either a condition (Key and Values) or a combination (Filters).
+// Filter is a parsed filter: a condition (Key and Values) or a combination (Filters).
 type Filter struct {
 	Op      Op
 	Key     string
@@ -79,8 +78,8 @@ func (f *Filter) each(yield func(*Filter) bool) bool {
 	return true
 }
 
-// All returns a filter that matches if all the given filters match. It ignores nil filters. If there are no others, it
-// returns nil, which matches everything.
+// All returns a filter that matches if all of the filters do, ignoring nil ones. It is nil, which matches everything,
+// if there are no others.
 func All(filters ...*Filter) *Filter {
 	filters = slices.DeleteFunc(slices.Clone(filters), func(f *Filter) bool { return f == nil })
 	switch len(filters) {
@@ -92,8 +91,8 @@ func All(filters ...*Filter) *Filter {
 	return &Filter{Op: And, Filters: filters}
 }
 
-// Canonical returns an equivalent filter in canonical form: nested and-filters and or-filters are merged, and filters
-// and values are sorted and unique. It does not change f.
+// Canonical returns an equivalent filter in which nested and-filters and or-filters are merged, and filters and values
+// are sorted and unique. It does not change f.
 func (f *Filter) Canonical() *Filter {
 	if f == nil {
 		return nil

@@ -17,7 +17,7 @@ func mustParse(t *testing.T, text string) *filter.Filter {
 	return f
 }
 
-// row returns a function that looks up a row's values by key.
+// row returns a function that returns a key's values.
 func row(metadata map[string]any) func(string) []filter.Value {
 	return func(key string) (out []filter.Value) {
 		list, isList := metadata[key].([]any)
@@ -190,7 +190,7 @@ func TestConflicts(t *testing.T) {
 	for _, c := range []struct {
 		filter string
 		have   filter.Kind
-		want   string // "" if there is no error
+		want   string // "" if there should be none
 	}{
 		{`{"type":"eq","key":"k","value":1}`, filter.Number, ""},
 		{`{"type":"eq","key":"k","value":1}`, 0, ""},

@@ -9,8 +9,8 @@ import (
 // Matches evaluates the filter on one row. `values` returns the row's values for a key, without duplicates. A nil
 // filter matches every row.
 //
-// Comparing values of different types, such as a text with a number, yields false. Engines instead fail with an Error
-// for such a filter; see Conflict.
+// Values of different types, such as a text and a number, compare as false. Engines return an Error for such a filter
+// instead; see Conflict.
 func (f *Filter) Matches(values func(key string) []Value) bool {
 	if f == nil {
 		return true
@@ -33,14 +33,14 @@ func (f *Filter) Matches(values func(key string) []Value) bool {
 	return some != f.Negative()
 }
 
-// Negative reports whether the condition is negated, i.e. matches a row if none of the row's values passes Test.
+// Negative reports whether the condition matches rows of which no value passes Test.
 func (f *Filter) Negative() bool {
 	return f.Op == Ne || f.Op == Nin || f.Op == Exists && !f.Values[0].Bool()
 }
 
-// Test returns a function that tests one value of the condition's key. A row matches the condition if at least one of
-// its values passes or, if the condition is Negative, if none does. Contains conditions would need several tests, so
-// replace them with Split first.
+// Test returns a function that tests one value of the condition's key. A row matches if one of its values passes or,
+// for a Negative condition, if none does. Contains conditions would need several tests, so replace them with Split
+// first.
 func (f *Filter) Test() func(Value) bool {
 	switch f.Op {
 	case Exists:
@@ -54,8 +54,8 @@ func (f *Filter) Test() func(Value) bool {
 	return equalsAny(f.Values)
 }
 
-// Split returns an equivalent filter in which each Contains condition is replaced by an And of Eq conditions. The
-// result may share nodes with f, so modify neither afterwards.
+// Split returns an equivalent filter with Contains conditions replaced by an And of Eq conditions. It may share nodes
+// with f, so don't modify either afterwards.
 func (f *Filter) Split() *Filter {
 	switch {
 	case f == nil:
@@ -76,8 +76,7 @@ func (f *Filter) Split() *Filter {
 	return out
 }
 
-// ordered returns a function that reports whether a value is less than, greater than or equal to the condition's value,
-// as its operator requires.
+// ordered returns a function that compares a value with the condition's value as the operator says.
 func (f *Filter) ordered() func(Value) bool {
 	want := f.Values[0]
 	kind := want.Kind()
@@ -124,7 +123,7 @@ func equalsAny(values []Value) func(Value) bool {
 	}
 }
 
-// equals is equalsAny for one value.
+// equals is equalsAny for a single value.
 func equals(want Value) func(Value) bool {
 	moment, isDate := want.Time()
 	return func(v Value) bool {
@@ -139,8 +138,8 @@ func equals(want Value) func(Value) bool {
 	}
 }
 
-// Dated reports whether one of the condition's values is a date. The same date can be written in several ways, so the
-// condition may match a value with a different text.
+// Dated reports whether one of the condition's values is a date. There are several ways to write a date, so the
+// condition may match a different text.
 func (f *Filter) Dated() bool {
 	return slices.ContainsFunc(f.Values, func(v Value) bool { return v.Kind() == Date })
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Maximum number of faults that Parse reports.
+// Maximum number of faults to report.
 const maxFaults = 10
 
-// Parse reads a filter from a decoded JSON object. It returns nil if the object is null or the filter has faults.
-// `field` is the filter's name in the request; the paths of faulty fields start with it.
+// Parse reads a filter from a decoded JSON object. It returns nil for null, and if there are faults. `field` is the
+// filter's name in the request and starts the paths of faulty fields.
 func Parse(v any, field string) (*Filter, []domain.FieldError) {
 	if v == nil {
 		return nil, nil
@@ -47,7 +47,7 @@ func ParseJSON(data []byte, field string) (*Filter, []domain.FieldError) {
 	return Parse(v, field)
 }
 
-// IsFilter reports whether an object is a filter, i.e. has at least one of the fields that only filters have.
+// IsFilter reports whether an object is a filter, judging by fields that only filters have.
 func IsFilter(object map[string]any) bool {
 	for _, field := range []string{"type", "key", "value", "filters", "filter"} {
 		if _, ok := object[field]; ok {
@@ -68,7 +68,7 @@ func (p *parser) fault(field, format string, args ...any) {
 	}
 }
 
-// filter reads a filter. If it adds a fault, the caller must not use the result.
+// filter reads a filter. If it adds a fault, don't use the result.
 func (p *parser) filter(v any, field string, depth int) *Filter {
 	object, ok := v.(map[string]any)
 	if !ok {
@@ -107,7 +107,7 @@ func (p *parser) filter(v any, field string, depth int) *Filter {
 
 const example = `{"type": "eq", "key": "team", "value": "docs"}`
 
-// closed adds a fault for each field that a filter with operator `op` cannot have. A null field counts as omitted.
+// closed adds a fault for each field that filters with this operator can't have. A null field counts as omitted.
 func (p *parser) closed(object map[string]any, field string, op Op, allowed ...string) {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if !slices.Contains(allowed, name) && object[name] != nil {
@@ -221,7 +221,7 @@ func Describe(v any) string {
 	case string:
 		return strconv.Quote(Shorten(v))
 	case float64:
-		if text, err := json.Marshal(v); err == nil { // without an exponent where possible
+		if text, err := json.Marshal(v); err == nil { // avoids exponents where possible
 			return string(text)
 		}
 	case []any:

@@ -2,11 +2,11 @@ package filter
 
 import "slices"
 
-// PropertyPrefix starts the keys that name a datasource's property instead of metadata.
+// PropertyPrefix starts keys that name a datasource's property rather than metadata.
 const PropertyPrefix = "datasource."
 
-// Properties of a datasource. Content indexed by an old version lacks them and must be re-indexed before filters can
-// use them.
+// Properties of a datasource. Content indexed by an old version lacks them and can't be filtered by them until it is
+// re-indexed.
 const (
 	PropertyID        = PropertyPrefix + "id"         // present in every row with properties
 	PropertyName      = PropertyPrefix + "name"       // name at the time of indexing

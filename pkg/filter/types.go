@@ -5,12 +5,12 @@ import (
 	"fmt"
 )
 
-// Error means that a filter cannot be evaluated on a datastore's content. Either a key has values of the wrong type or
-// of several types, or the content was indexed without the data that a condition needs.
+// Error means that a filter can't be evaluated on a datastore's content: a key has values of the wrong type or of
+// several types, or the content was indexed without data that a condition needs.
 type Error struct {
 	Key     string // the condition's key
-	Message string // for users; names the key and says what to do
-	Stale   bool   // the content has to be re-indexed
+	Message string // for users; names the key and the remedy
+	Stale   bool   // content must be re-indexed
 }
 
 // Error implements error.
@@ -25,7 +25,7 @@ func AsError(err error) *Error {
 	return nil
 }
 
-// Refuses returns the kinds of values the condition cannot compare. The condition's key must not have such values. Only
+// Refuses returns the kinds of values that the condition can't compare and that its key therefore must not have. Only
 // ordered comparisons distinguish dates from other texts.
 func (f *Filter) Refuses() Kind {
 	if len(f.Values) == 0 || f.Op == Exists {
@@ -40,13 +40,13 @@ func (f *Filter) Refuses() Kind {
 	return Number | Bool
 }
 
-// Conflict returns an Error if a condition cannot compare the kinds of values that its key has.
+// Conflict returns an Error if the condition can't compare the kinds of values that its key has.
 func (f *Filter) Conflict(have Kind) error {
 	if have&f.Refuses() == 0 {
 		return nil
 	}
 	kinds := have
-	if !f.Op.Ordered() && have&Date != 0 { // here a date is just a text
+	if !f.Op.Ordered() && have&Date != 0 { // a date is just a text here
 		kinds = have&^Date | Text
 	}
 	if !kinds.single() {
@@ -58,7 +58,7 @@ func (f *Filter) Conflict(have Kind) error {
 		Shorten(f.Key), kinds, f.Op, f.compared(), advice[kinds])}
 }
 
-// compared describes the value that the condition compares with.
+// compared describes the condition's value.
 func (f *Filter) compared() string {
 	want := f.Values[0]
 	name := map[Kind]string{Text: "the text ", Number: "the number ", Date: "the date "}[want.Kind()]
@@ -72,7 +72,7 @@ var advice = map[Kind]string{
 	Date:   `a date such as "2026-01-31" or "2026-01-31T08:00:00+01:00"`,
 }
 
-// Stale returns the Error for a filter on data that an earlier version did not index. The content must be re-indexed.
+// Stale returns the Error for a filter on data that an earlier version didn't index, which requires re-indexing.
 func Stale(key, datastoreID string) error {
 	what := "a condition of this type"
 	if IsProperty(key) {

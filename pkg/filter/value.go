@@ -13,7 +13,7 @@ import (
 // Kind is the kind of a value. Kinds are combined with "|".
 type Kind uint8
 
-// Kinds of values. A text that looks like a date has the kind Date; see Value.Kind.
+// Kinds of values. A text that is a date has the kind Date; see Value.Kind.
 const (
 	Text Kind = 1 << iota
 	Number
@@ -43,7 +43,7 @@ func (k Kind) single() bool { return k != 0 && k&(k-1) == 0 }
 
 // Value is a text, a number or a boolean. The zero value is an empty text.
 type Value struct {
-	kind   Kind // Text, Number or Bool; 0 is Text
+	kind   Kind // Text, Number or Bool; 0 means Text
 	text   string
 	number float64 // 0 or 1 for a boolean
 }
@@ -54,7 +54,7 @@ func TextOf(s string) Value { return Value{kind: Text, text: s} }
 // NumberOf returns a number value.
 func NumberOf(f float64) Value {
 	if f == 0 {
-		f = 0 // turn negative zero into zero
+		f = 0 // negative zero becomes zero
 	}
 	return Value{kind: Number, number: f}
 }
@@ -91,8 +91,8 @@ func ValueOf(v any) (Value, bool) {
 	return Value{}, false
 }
 
-// Identity returns a string that identifies the value: values with the same identity are equal. Numbers, booleans and
-// texts never share an identity, and neither do two different texts for the same time. FromIdentity is the inverse.
+// Identity returns a string that only equal values share. Numbers, booleans and texts never share one, nor do different
+// texts for the same time. FromIdentity is the inverse.
 func (v Value) Identity() string {
 	switch v.kind {
 	case Number:
@@ -103,7 +103,7 @@ func (v Value) Identity() string {
 	return "s" + v.text
 }
 
-// FromIdentity returns the value with the given identity. It returns false if there is none.
+// FromIdentity returns the value with the given identity, or false if there is none.
 func FromIdentity(identity string) (Value, bool) {
 	if identity == "" {
 		return Value{}, false
@@ -135,7 +135,7 @@ func (v Value) Kind() Kind {
 // Text returns the value if it is a text, or "" otherwise.
 func (v Value) Text() string { return v.text }
 
-// Number returns the value if it is a number. It returns 1 for true, and 0 for false and for texts.
+// Number returns a number's value, 1 for true, and 0 for everything else.
 func (v Value) Number() float64 { return v.number }
 
 // Bool reports whether the value is true.
@@ -155,7 +155,7 @@ func (v Value) Any() any {
 // MarshalJSON implements json.Marshaler.
 func (v Value) MarshalJSON() ([]byte, error) { return json.Marshal(v.Any()) }
 
-// Layouts of dates. Days, and times without a zone, are in UTC.
+// Layouts of dates. Without a zone, they are in UTC.
 var layouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04", "2006-01-02T15:04Z07:00", "2006-01-02"}
 
 // Lengths in bytes of the shortest and longest dates. Fractions of a second may have nine digits.
@@ -165,7 +165,7 @@ const (
 )
 
 // Time returns the time of a text in RFC 3339 form ("2006-01-02T15:04:05+01:00"), or the first moment of a day
-// ("2006-01-02"). If there is no time zone, the time is in UTC. It returns false for all other values.
+// ("2006-01-02"). Without a time zone, it is in UTC. The result is false for all other values.
 func (v Value) Time() (time.Time, bool) {
 	s := v.text
 	if len(s) < minDateBytes || len(s) > maxDateBytes || s[4] != '-' || s[7] != '-' || s[0] < '0' || s[0] > '9' {
@@ -182,7 +182,7 @@ func (v Value) Time() (time.Time, bool) {
 // base returns Text, Number or Bool.
 func (v Value) base() Kind { return max(v.kind, Text) }
 
-// same reports whether two values are equal (see Identity). Dates are equal only if they are written in the same way.
+// same reports whether two values are equal (see Identity). Dates must also be written in the same way.
 func (v Value) same(w Value) bool {
 	return v.base() == w.base() && v.number == w.number && v.text == w.text
 }
