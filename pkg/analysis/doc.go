@@ -10,7 +10,7 @@
 // characters and pairs of adjacent characters.
 package analysis
 
-// Limits, even for malicious text.
+// Limits that hold even for malicious text.
 const (
 	// MaxTermRunes is the maximum length of a term in characters. Longer words are truncated in documents and queries.
 	MaxTermRunes = 64

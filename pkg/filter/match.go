@@ -76,7 +76,7 @@ func (f *Filter) Split() *Filter {
 	return out
 }
 
-// ordered returns a function that compares a value with the condition's value as the operator says.
+// ordered returns a function that compares a value with the condition's value, using the condition's operator.
 func (f *Filter) ordered() func(Value) bool {
 	want := f.Values[0]
 	kind := want.Kind()

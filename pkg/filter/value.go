@@ -155,7 +155,7 @@ func (v Value) Any() any {
 // MarshalJSON implements json.Marshaler.
 func (v Value) MarshalJSON() ([]byte, error) { return json.Marshal(v.Any()) }
 
-// Layouts of dates. Without a zone, they are in UTC.
+// Layouts of dates. They are in UTC unless they have a zone.
 var layouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04", "2006-01-02T15:04Z07:00", "2006-01-02"}
 
 // Lengths in bytes of the shortest and longest dates. Fractions of a second may have nine digits.
@@ -165,7 +165,7 @@ const (
 )
 
 // Time returns the time of a text in RFC 3339 form ("2006-01-02T15:04:05+01:00"), or the first moment of a day
-// ("2006-01-02"). Without a time zone, it is in UTC. The result is false for all other values.
+// ("2006-01-02"). If there is no time zone, it is in UTC. The result is false for all other values.
 func (v Value) Time() (time.Time, bool) {
 	s := v.text
 	if len(s) < minDateBytes || len(s) > maxDateBytes || s[4] != '-' || s[7] != '-' || s[0] < '0' || s[0] > '9' {

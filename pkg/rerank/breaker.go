@@ -17,9 +17,9 @@ const (
 // ErrPaused is wrapped by Rerank's error if recent failures kept it from calling the server or the model.
 var ErrPaused = errors.New("the reranker failed repeatedly, so it is paused")
 
-// breaker is a circuit breaker. It keeps queries from waiting in vain for a server that doesn't respond, or for an
-// overloaded in-process model. After maxFailures failures, it opens for a pause. Then one query probes the server. The
-// pauses grow as long as probes fail.
+// breaker is a circuit breaker. It keeps queries from waiting for a server that doesn't respond or an overloaded
+// in-process model. After maxFailures failures, it opens for a pause. Then one query probes the server. The pauses grow
+// as long as probes fail.
 type breaker struct {
 	now    func() time.Time
 	server string // in messages: "the server" or "the model"

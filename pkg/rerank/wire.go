@@ -30,8 +30,8 @@ type documentsRequest struct {
 	ReturnDocuments *bool    `json:"return_documents,omitempty"`
 }
 
-// textsRequest is a request in TEI's format. Without `truncate`, the server rejects texts that are too long for the
-// model.
+// textsRequest is a request in TEI's format. If `truncate` is omitted, the server rejects texts that are too long for
+// the model.
 type textsRequest struct {
 	Query      string   `json:"query"`
 	Texts      []string `json:"texts"`

@@ -18,7 +18,7 @@ import (
 // Boosts change the first stage's final scores, after the deduction for link lists. So they influence which candidates
 // are reranked. They then change the reranker's scores in the same way.
 
-// With boosts, search this many times deeper: a document that a boost lifts into the result may rank low without it.
+// If there are boosts, search this many times deeper: a document lifted into the result may rank low without its boost.
 const boostDepth = 5
 
 // boostedDocument is a document's boost factors and their product.

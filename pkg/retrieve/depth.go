@@ -19,7 +19,7 @@ const (
 	maxDepth     = 10_000 // the maximum of index.Query.Limit
 	depthPerTop  = 4      // candidates per requested fragment
 	spareVectors = 20
-	// With more inactive rows than this among its hits, a search is repeated at full depth.
+	// If more of its hits than this are inactive, a search is repeated at full depth.
 	maxInactive = spareVectors / 4
 )
 

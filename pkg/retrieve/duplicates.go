@@ -11,7 +11,7 @@ import (
 
 // Two texts are near-duplicates if the Jaccard similarity of their shingles is at least minShared. A shingle is a
 // window of windowRunes letters and digits. Short texts keep all their shingles, and longer texts a sample of about
-// 1/sampleRate. Sampling goes by the shingle's hash, so all long texts keep or drop the same shingles.
+// 1/sampleRate. Sampling depends on the shingle's hash, so all long texts keep or drop the same shingles.
 const (
 	windowRunes = 8 // one byte each, which fits into a uint64
 	sampleRate  = 8

@@ -49,7 +49,7 @@ const (
 	examinedBytes = 2000
 	// Number of each leg's best candidates to compare for evidence.agreement.
 	agreeing = 10
-	// Minimum number of candidates for evidence. With fewer, the legs' best candidates share many documents by chance.
+	// Minimum number of candidates for evidence. If there are fewer, both legs' best share many documents by chance.
 	minEvidence = 4 * agreeing
 )
 

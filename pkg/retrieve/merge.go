@@ -26,7 +26,7 @@ const (
 // mergedFragment is a fragment under construction: its best chunk, plus any adjacent chunks merged into it.
 type mergedFragment struct {
 	*candidate
-	rank   int          // the candidate's
+	rank   int          // of the candidate
 	chunks []*candidate // all its chunks in reading order; nil if there is only one
 	bytes  int
 }

@@ -129,8 +129,8 @@ func TestRetrieve_searches_by_a_vector_that_tells_little_when_no_word_matches(t 
 	}
 }
 
-// With only a few candidates, the typical cosine of unrelated texts is hard to estimate. That noise must not outweigh
-// words.
+// If there are only a few candidates, the typical cosine of unrelated texts is hard to estimate. That noise must not
+// outweigh words.
 func TestFuse_scores_what_holds_the_words_as_relevant_in_a_small_datastore(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -98,8 +98,8 @@ type part struct {
 	has  func(i, n int) bool // whether the part contains document i out of n
 }
 
-// parts lists the subsets to measure for each collection. Without every second document, the rest still cover most
-// subjects. If a collection is ordered by subject, dropping its second half removes whole subjects.
+// parts lists the subsets to measure for each collection. If every second document is left out, the rest still cover
+// most subjects. If a collection is ordered by subject, dropping its second half removes whole subjects.
 var parts = []part{
 	{"all", func(int, int) bool { return true }},
 	{"every second document", func(i, _ int) bool { return i%2 == 0 }},

@@ -47,7 +47,7 @@ type setQuestion struct {
 	wrong *regexp.Regexp
 }
 
-// half returns the half of the set with this question.
+// half returns the half of the set that contains the question.
 func (q setQuestion) half() string { return path.Dir(q.Document) }
 
 // questionSet is a set of questions about documents.

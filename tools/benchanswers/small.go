@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// smallSizes are typical datastore sizes of new users. The numbers of datastores give each size about the same total
+// smallSizes are typical sizes of new users' datastores. The numbers of datastores give each size about the same total
 // number of documents.
 var smallSizes = []struct{ documents, datastores int }{{1, 48}, {3, 16}, {8, 8}, {30, 3}}
 

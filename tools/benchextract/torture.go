@@ -172,7 +172,7 @@ func (l *crashLog) take() string {
 	return last
 }
 
-// findLeaks lists processes, goroutines and files that outlive reading.
+// findLeaks lists leftover processes, goroutines and files.
 func findLeaks(temp string, goroutines int) []string {
 	var left []string
 	if pids := bench.Children(); len(pids) > 0 {

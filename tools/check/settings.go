@@ -56,7 +56,7 @@ func isModelSetting(name string) bool { return isOffered(name) || strings.HasPre
 // databaseSecrets are only for api processes, because workers read untrusted files.
 var databaseSecrets = []string{"DATABASE_URL", "SLUICE_API_KEY"}
 
-// isSecret reports whether a setting is secret. It goes by the name, because the table of settings doesn't say.
+// isSecret reports whether a setting is secret. It judges by the name, because the table of settings doesn't say.
 func isSecret(name string) bool {
 	return name == "DATABASE_URL" || name == "SLUICE_SECRET_KEY" || name == "SLUICE_ADMIN_KEY" || name == "SLUICE_CRAWL_PROXY" || strings.HasSuffix(name, "_API_KEY") || strings.HasSuffix(name, "_TOKEN") || strings.HasSuffix(name, "_PASSWORD")
 }
@@ -72,7 +72,7 @@ var (
 	consumer   = regexp.MustCompile(`func ConsumerOf\(.*return "([a-z-]+)" \+ string\(`)
 )
 
-// readWorkerNames reads the names from the jobs package's source code. With a wrong name, an autoscaler would never
+// readWorkerNames reads the names from the jobs package's source code. An autoscaler with a wrong name would never
 // scale.
 func readWorkerNames(path string) (workerNames, error) {
 	text, err := os.ReadFile(path)

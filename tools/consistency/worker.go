@@ -202,8 +202,8 @@ func (w *worker) uploadOne(ctx context.Context) {
 	w.count("writes", 1)
 }
 
-// hastyWrite makes one attempt with a short time limit and no Idempotency-Key. Without an answer, the write may happen
-// at any time, or never.
+// hastyWrite makes one attempt with a short time limit and no Idempotency-Key. If there is no answer, the write may
+// happen at any time, or never.
 func (w *worker) hastyWrite(ctx context.Context) {
 	one := w.begin(w.pick(), "hasty upsert")
 	var ids []string

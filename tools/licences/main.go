@@ -121,7 +121,7 @@ func document(modules []module) ([]byte, error) {
 			faults = append(faults, fmt.Errorf("%s %s: %w", m.path, m.version, err))
 			continue
 		}
-		// Without versions, the document changes only if a licence or a module's path does.
+		// Omit versions, so that the document changes only if a licence or a module's path does.
 		title := strings.Join(names, ", ")
 		paths[title] = append(paths[title], m.path)
 	}

@@ -89,9 +89,9 @@ type Index struct {
 
 var _ index.Index = (*Index)(nil)
 
-// maxSearches returns the maximum number of concurrent searches. Further searches wait in order of arrival. With more
-// searches than processors, the scheduler could suspend one for 10 ms, long enough to run several others. The minimum
-// of two keeps a search that waits for the disk from blocking all others.
+// maxSearches returns the maximum number of concurrent searches. Further searches wait in order of arrival. If there
+// were more searches than processors, the scheduler could suspend one for 10 ms, long enough to run several others. The
+// minimum of two keeps a search that waits for the disk from blocking all others.
 func maxSearches() int64 { return int64(max(2, processors.Count())) }
 
 // Open opens the index in a directory, creating it if necessary. It does not open spaces. The caller must make sure

@@ -202,7 +202,7 @@ func (x *Index) release(h *handle) {
 	x.mu.Unlock()
 }
 
-// logError logs an error from closing a space. The current call doesn't use the space, so it mustn't fail.
+// logError logs an error from closing a space. The current call no longer needs the space, so it must not fail.
 func (x *Index) logError(err error) {
 	if err != nil {
 		x.log.Error("cannot close an unused space", "error", err)

@@ -16,7 +16,7 @@ import (
 
 // Options describes an engine.
 type Options struct {
-	// Reopen closes the index and reopens the same data. Without it, the durability tests are skipped.
+	// Reopen closes the index and reopens the same data. If nil, the durability tests are skipped.
 	Reopen func(t *testing.T, x index.Index) index.Index
 	// DenseOnly skips the tests of lexical search, for engines without it.
 	DenseOnly bool
@@ -31,8 +31,8 @@ type Options struct {
 	Selective int
 	// Tolerance is the maximum error of a score; 0 means 1e-5.
 	Tolerance float64
-	// Reference creates an empty index with another engine, whose results must be the same. Without it, the engine is
-	// compared with itself.
+	// Reference creates an empty index with another engine, whose results must be the same. If nil, the engine is compared
+	// with itself.
 	Reference func(t *testing.T) index.Index
 }
 

@@ -30,7 +30,7 @@ func collectionName(prefix string, s index.Space) string {
 	return fmt.Sprintf("%s_v%d_d%d_%s_%s", prefix, schemaVersion, s.Dimensions, shown[:min(len(shown), maxNamePart)], hex.EncodeToString(sum[:8]))
 }
 
-// validPrefix reports whether collection names may start like this.
+// validPrefix reports whether collection names can have this prefix.
 func validPrefix(prefix string) bool {
 	for i, r := range prefix {
 		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '_'

@@ -20,8 +20,8 @@ var (
 	strongConsistency = client.WithSearchQueryConsistencyLevel(entity.ClStrong)
 	// eventualConsistency lets a node answer without waiting for the latest writes.
 	eventualConsistency = client.WithSearchQueryConsistencyLevel(entity.ClEventually)
-	// maxLimit is the highest limit that servers accept. Without a limit, Milvus 2.3 omits one row for each stored copy of
-	// another.
+	// maxLimit is the highest limit that servers accept. If there is no limit, Milvus 2.3 omits one row for each stored
+	// copy of another.
 	maxLimit = client.WithLimit(16_384)
 )
 

@@ -127,8 +127,8 @@ func (x *Index) searchIn(ctx context.Context, col *collection, datastoreID strin
 	return out, nil
 }
 
-// topLexical returns the hits that the dense leg found, as near(i) reports, and up to `limit` hits with the highest
-// lexical scores.
+// topLexical returns the dense leg's hits, for which near(i) is true, and up to `limit` hits with the highest lexical
+// scores.
 func topLexical(hits []index.Hit, limit int, near func(i int) bool) []index.Hit {
 	order := make([]int, len(hits))
 	for i := range order {

@@ -185,7 +185,8 @@ func call(ctx context.Context, t *testing.T, addr, path, body string) string {
 	return answer
 }
 
-// request sends a request to Milvus's HTTP interface and returns the answer. With a body it is a POST, otherwise a GET.
+// request sends a request (a POST if there is a body, otherwise a GET) to Milvus's HTTP interface and returns the
+// answer.
 func request(ctx context.Context, addr, path, body string) (string, error) {
 	method := http.MethodGet
 	if body != "" {

@@ -85,7 +85,7 @@ var localSet struct {
 }
 
 // find returns the address of an engine's server: the one named in the environment, or the one that all test binaries
-// in this run share, or else one that this process starts.
+// in this run share, or, if there is neither, one that this process starts.
 func find(ctx context.Context, t testing.TB, variable, name string, start func(*Set) (string, error)) string {
 	t.Helper()
 	if addr := os.Getenv(variable); addr != "" {

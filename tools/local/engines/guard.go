@@ -36,7 +36,7 @@ func RunChildIfAsked() {
 	os.Exit(0)
 }
 
-// guard is a process between an engine and its user, the guard's parent. When the parent dies or says so, the guard
+// guard is a process between an engine and its user, the guard's parent. When the parent dies or asks for it, the guard
 // stops the engine and all its child processes.
 type guard struct {
 	in       *bufio.Reader
@@ -144,7 +144,7 @@ func (g *guard) start() (<-chan string, error) {
 	return exited, nil
 }
 
-// end stops the engine after the parent has said so or died.
+// end stops the engine after the parent has asked for it or died.
 func (g *guard) end(word string, exited <-chan string) {
 	if g.listener != nil {
 		_ = g.listener.Close()

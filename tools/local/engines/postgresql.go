@@ -51,8 +51,8 @@ var postgresqlSettings = map[string]string{
 }
 
 // StartPostgreSQL starts a PostgreSQL with its data in the directory, which it creates if necessary, and waits until it
-// answers queries. It uses the programs in PATH or /usr/lib/postgresql, or else downloads version 16 (11 MB).
-// PostgreSQL refuses to run as root, so for root the server runs as an ordinary user in a user namespace.
+// answers queries. It uses the programs in PATH or /usr/lib/postgresql; if there are none, it downloads version 16 (11
+// MB). PostgreSQL refuses to run as root, so for root the server runs as an ordinary user in a user namespace.
 func StartPostgreSQL(ctx context.Context, dir string, o PostgreSQLOptions) (*PostgreSQL, error) {
 	bin, err := postgresqlPrograms(ctx)
 	if err != nil {
@@ -192,7 +192,7 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// passwordOf returns the superuser's password from the directory, creating one if necessary. Without a password, any
+// passwordOf returns the superuser's password from the directory, creating one if necessary. If there were none, any
 // user on the machine could run programs as the server's user.
 func passwordOf(dir string) (string, error) {
 	file := filepath.Join(dir, "password")

@@ -14,7 +14,7 @@ import (
 )
 
 // Maximum number of rows whose metadata a filter reads because an earlier version stored their long values without
-// longFacet. With more such rows the filter fails, and the content must be re-indexed.
+// longFacet. If there are more such rows, the filter fails, and the content must be re-indexed.
 const maxUnlistedRows = 50_000
 
 // slotsOf returns postings with the slots of the rows that have a value, possibly including dead ones. The caller must

@@ -59,7 +59,7 @@ func Columns(payload, columns int) Layout {
 const (
 	// Number of records transposed together.
 	groupRows = 64
-	// Alignment of transposed records in bytes. With it, extents end at a page boundary.
+	// Alignment of transposed records in bytes. It makes extents end at a page boundary.
 	columnsAlign = 8
 )
 

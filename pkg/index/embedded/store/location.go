@@ -19,8 +19,8 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// The location file has copies of the columns that ranking needs, in one cache line per slot. With it, a search can
-// rank hundreds of hits without reading rows.
+// The location file has copies of the columns that ranking needs, in one cache line per slot. This lets a search rank
+// hundreds of hits without reading rows.
 
 const locationsName = "places.slots"
 

@@ -31,7 +31,7 @@ func (s *Snapshot) needsSweep() bool {
 	return dead > minDead && dead > inSegments/deadShare
 }
 
-// choose returns the segments to merge: those that `pick` selects, or else those with many dead slots.
+// choose returns the segments to merge: those that `pick` selects or, if there are none, those with many dead slots.
 func (v View) choose(ctx context.Context, pick func([]lexical.Segment) []lexical.Segment) ([]lexical.Segment, error) {
 	if group := pick(v.Segments); len(group) > 0 {
 		return group, nil

@@ -16,7 +16,7 @@ import (
 const (
 	// Number of slots compared together.
 	intervalBatch = 64
-	// Minimum number of rows per requested result. With fewer rows, a search by intervals would read most vectors anyway.
+	// Minimum number of rows per requested result. A search over fewer rows would read most vectors anyway.
 	minIntervalRows = 8
 )
 
