@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// Cache is an Embedder that caches the vectors of recent queries, because users repeat queries and a conversation sends
-// the same query to several datastores. It does not cache passages. A Cache is safe for concurrent use.
+// Cache is an Embedder that caches recent queries' vectors, because users repeat queries and a conversation sends the
+// same query to several datastores. It does not cache passages. It is safe for concurrent use.
 type Cache struct {
 	next    Embedder
 	limit   int
@@ -32,8 +32,8 @@ type cached struct {
 
 var _ Embedder = (*Cache)(nil)
 
-// Cached returns a Cache that gets missing vectors from `next`. It holds the vectors of up to `limit` queries, but at
-// least one. An entry takes about 200 bytes in addition to its vector.
+// Cached returns a Cache in front of next. It holds the vectors of up to limit queries, and at least one. Besides its
+// vector, an entry takes about 200 bytes.
 func Cached(next Embedder, limit int) *Cache {
 	return &Cache{next: next, limit: max(limit, 1), recent: list.New(), entries: make(map[cacheKey]*list.Element)}
 }

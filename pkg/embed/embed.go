@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Purpose says what a text is embedded for, because some models treat queries and passages differently.
+// Purpose is what a text is embedded for. Some models treat queries and passages differently.
 type Purpose int
 
 // Purposes for embedding texts.
@@ -23,31 +23,31 @@ type Model struct {
 	Dimensions int
 }
 
-// shortenable lists name parts of models with Matryoshka embeddings, whose vectors can be truncated to their first
-// dimensions.
+// shortenable lists parts of the names of models with Matryoshka embeddings, whose vectors can be truncated to their
+// first dimensions.
 var shortenable = []string{
 	"text-embedding-3-", "embeddinggemma", "qwen3-embedding", "mxbai-embed-large", "mxbai-embed-2d", "nomic-embed-text-v1.5", "nomic-embed-text-v2",
 	"snowflake-arctic-embed2", "snowflake-arctic-embed-m-v1.5", "snowflake-arctic-embed-m-v2", "snowflake-arctic-embed-l-v2", "jina-embeddings-v3", "jina-embeddings-v4",
 }
 
-// CanShorten reports, based on the model's name, whether its vectors can be truncated to their first dimensions and
-// rescaled to unit length.
+// CanShorten reports whether the model's vectors can be truncated to their first dimensions and rescaled to unit
+// length, judging by its name.
 func CanShorten(m Model) bool {
 	id := strings.ToLower(m.ID)
 	return slices.ContainsFunc(shortenable, func(name string) bool { return strings.Contains(id, name) })
 }
 
-// Embedder turns texts into vectors of unit length. The vector is zero if the model knows none of the text's words. An
-// Embedder is safe for concurrent use.
+// Embedder turns texts into vectors of unit length. A text without any known word has a zero vector. An Embedder is
+// safe for concurrent use.
 type Embedder interface {
 	Model() Model
-	// Embed returns one vector per text, in order. It truncates texts that are too long for the model instead of rejecting
-	// them. It retries temporary errors (timeouts, 429, 5xx) until ctx is done and returns them only then.
+	// Embed returns one vector per text, in order. Texts that are too long for the model are truncated, not rejected.
+	// Temporary errors (timeouts, 429, 5xx) are retried until ctx is done, and only then returned.
 	Embed(ctx context.Context, texts []string, purpose Purpose) ([][]float32, error)
 }
 
-// Coverage returns the fraction of the text, from 0 to 1, that consists of words the model knows. It calls the Coverage
-// method of e or of the first embedder wrapped by e that has one. If none has, it returns 1.
+// Coverage returns the fraction of the text, from 0 to 1, that consists of words known to the model. It calls the
+// Coverage method of e or of the first embedder it wraps that has one, and otherwise returns 1.
 func Coverage(e Embedder, text string) float64 {
 	if covered, ok := find[interface{ Coverage(text string) float64 }](e); ok {
 		return covered.Coverage(text)
@@ -56,7 +56,7 @@ func Coverage(e Embedder, text string) float64 {
 }
 
 // IsCached reports whether a query's vector is available without waiting, for example from a Cache. It calls the
-// IsCached method of e or of the first embedder wrapped by e that has one. If none has, it returns false.
+// IsCached method of e or of the first embedder it wraps that has one, and otherwise returns false.
 func IsCached(e Embedder, query string) bool {
 	cached, ok := find[interface{ IsCached(query string) bool }](e)
 	return ok && cached.IsCached(query)

@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Kind says whether it makes sense to retry a failed call.
+// Kind says whether a failed call is worth retrying.
 type Kind int
 
 // Kinds of failures.
@@ -29,8 +29,8 @@ func (k Kind) String() string {
 	}
 }
 
-// Error is an embedding model failure. Its chain also contains a domain.Error with the code UNAVAILABLE for API
-// callers, which says how long to wait but not what caused the failure.
+// Error is a failure of an embedding model. Its chain also contains a domain.Error with the code UNAVAILABLE, for API
+// callers, that says how long to wait but not what went wrong.
 type Error struct {
 	Kind       Kind
 	Model      string        // the model's ID

@@ -1,5 +1,5 @@
-// Package minilm embeds all-MiniLM-L6-v2, a sentence transformer for English, in the program. Its weights are 8-bit
-// integers. Package transformer runs the model in process and loads it on first use.
+// Package minilm contains the model all-MiniLM-L6-v2, an English sentence transformer, with 8-bit integer weights. It
+// is embedded in the program. Package transformer runs it in process and loads it on first use.
 //
 // The command in the convert directory creates the model's files from the published ones. NOTICE names the model's
 // authors and licence.
@@ -15,14 +15,14 @@ import (
 	"github.com/sluice/sluice/pkg/embed/transformer"
 )
 
-// The model's ID and dimensions. Every datastore stores them, so another conversion needs a new ID.
+// The model's ID and dimensions. Datastores store them, so another conversion needs a new ID.
 const (
 	ID         = "builtin-minilm"
 	Dimensions = 384
 )
 
-// The model's files as package transformer reads them. The weights are not copied: they stay in the executable's mapped
-// pages, which the system reads on demand and may drop at any time.
+// The model's files, for package transformer. The weights are not copied: they stay in the executable's mapped pages,
+// which the system reads on demand and may drop at any time.
 var (
 	//go:embed model/config.json
 	config string
@@ -60,7 +60,7 @@ func New() Embedder { return Embedder{} }
 func (Embedder) Model() embed.Model { return embed.Model{ID: ID, Dimensions: Dimensions} }
 
 // Embed implements embed.Embedder. It treats queries and passages alike and embeds only a text's first 256 tokens. A
-// text without tokens has a zero vector. Embed fails only if ctx is done or the program's copy of the model is damaged.
+// text without tokens has a zero vector. Embed fails only if ctx is done or the embedded model is damaged.
 func (Embedder) Embed(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
 	m, err := open()
 	if err != nil {
@@ -70,7 +70,7 @@ func (Embedder) Embed(ctx context.Context, texts []string, purpose embed.Purpose
 }
 
 // Coverage returns how much of a text the model's vocabulary covers, from 0 to 1; see transformer.Embedder.Coverage. If
-// the model cannot be loaded, it returns 1, and Embed then returns the error.
+// the model can't be loaded, it returns 1 and leaves the error to Embed.
 func (Embedder) Coverage(text string) float64 {
 	m, err := open()
 	if err != nil {

@@ -38,7 +38,7 @@ func TestTheEmbeddedFilesAreTheConvertedOnes(t *testing.T) {
 	}
 }
 
-// reference is a text with its vector from the published model with 32-bit floats, scaled to 8-bit integers; see
+// reference is a text with its vector from the published model with 32-bit floats, quantised to 8-bit integers; see
 // testdata/reference.py.
 type reference struct {
 	Text   string

@@ -14,8 +14,8 @@ type batch struct {
 	indexes []int // each text's index in the caller's slice
 }
 
-// batches splits the texts, in order, into batches within the configured limits on texts and tokens. It adds the
-// purpose's prefix to each text, truncates the result to MaxInputTokens, and omits blank texts.
+// batches splits the texts, in order, into batches within the limits on texts and tokens. It adds the purpose's prefix
+// to each text, truncates the result to MaxInputTokens, and leaves out blank texts.
 func (e *Embedder) batches(texts []string, purpose embed.Purpose) []batch {
 	prefix := e.config.PassagePrefix
 	if purpose == embed.Query {
@@ -43,12 +43,12 @@ func (e *Embedder) batches(texts []string, purpose embed.Purpose) []batch {
 	return all
 }
 
-// Average number of ASCII characters per token. This is a cautious value: English prose usually has 4 and source code
-// 3. Every non-ASCII character counts as one token, which is correct for Chinese and too many for other scripts.
+// Cautious estimate of the ASCII characters per token: English prose usually has 4 and source code 3. Every non-ASCII
+// character counts as one token, which is correct for Chinese and too many for other scripts.
 const asciiPerToken = 3
 
-// truncate returns the longest prefix of the text with an estimated `limit` tokens at most, and the estimate for that
-// prefix, rounded up.
+// truncate returns the longest prefix of the text with at most limit tokens, as estimated, and that estimate, rounded
+// up.
 func truncate(text string, limit int) (string, int) {
 	thirds := 0
 	for i, r := range text {
@@ -64,5 +64,5 @@ func truncate(text string, limit int) (string, int) {
 	return text, (thirds + asciiPerToken - 1) / asciiPerToken
 }
 
-// firstHalf returns the first half of text, up to a character boundary.
+// firstHalf returns the first half of text, cut at a character boundary.
 func firstHalf(text string) string { return bounded.Prefix(text, len(text)/2) }

@@ -41,8 +41,8 @@ func (v *vector) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// numbersOf parses an array of numbers in valid JSON, faster than the JSON package. It returns false if the array
-// contains anything but numbers.
+// numbersOf is a fast parser for an array of numbers in valid JSON. It returns false if the array contains anything
+// else.
 func numbersOf(data []byte) ([]float32, bool) {
 	if len(data) < 2 || data[0] != '[' {
 		return nil, false
@@ -64,9 +64,8 @@ func numbersOf(data []byte) ([]float32, bool) {
 	return numbers, true
 }
 
-// decode returns the response's vectors in the order of the request, scaled to unit length. It fails unless there are
-// exactly `want` vectors, each index occurs once, all vectors have the same length from 1 to maxDimensions, and all
-// numbers are finite.
+// decode returns the response's vectors, scaled to unit length, in the request's order. It fails unless there are
+// exactly want vectors with distinct indexes, equal lengths from 1 to maxDimensions, and finite numbers.
 func decode(body []byte, want int) ([][]float32, error) {
 	var answer struct {
 		Data []struct {

@@ -49,8 +49,8 @@ func kindOf(status int) embed.Kind {
 	return embed.Permanent
 }
 
-// classify turns an error from send into an *embed.Error. It returns errors from responseError unchanged. If the caller
-// has cancelled ctx, the error says so. A response that is too large is permanent. Any other error means that the
+// classify turns an error from send into an *embed.Error. Errors from responseError are returned unchanged. If the
+// caller cancelled ctx, the error says so. A response that is too large is permanent. Anything else means that the
 // connection failed, broke or timed out.
 func (e *Embedder) classify(ctx context.Context, err error) error {
 	if failure, ok := errors.AsType[*embed.Error](err); ok {
@@ -69,9 +69,8 @@ func (e *Embedder) classify(ctx context.Context, err error) error {
 	return &embed.Error{Kind: kind, Model: e.id, Message: message, Err: err}
 }
 
-// messageOf returns the message from an error response: {"error": {"message": …}} (OpenAI), {"error": "…"} (Ollama,
-// TEI), {"message": …} or {"detail": …} (older vLLM, FastAPI). If the body looks like none of these, it returns the
-// whole body.
+// messageOf returns the message in an error response: {"error": {"message": …}} (OpenAI), {"error": "…"} (Ollama, TEI),
+// {"message": …} or {"detail": …} (older vLLM, FastAPI). For any other format, it returns the whole body.
 func messageOf(body []byte) string {
 	var parsed struct {
 		Error   json.RawMessage `json:"error"`
@@ -108,7 +107,7 @@ func (e *Embedder) redact(message string) string {
 
 var lengthError = regexp.MustCompile(`(?i)length|too (long|large|many)|token|exceed|maximum|batch size`)
 
-// isTooLong reports whether the server rejected the input as too long. Only the message reveals this.
+// isTooLong reports whether the server rejected the input as too long, which only the message reveals.
 func isTooLong(err error) bool {
 	var failure *embed.Error
 	if !errors.As(err, &failure) {
@@ -125,8 +124,8 @@ func isTooLong(err error) bool {
 
 var dimensionsError = regexp.MustCompile(`(?i)dimension|matryoshka`)
 
-// rejectsDimensions reports whether the server rejected the "dimensions" field, because the model cannot shorten its
-// vectors or the server does not know the field. Only the message reveals this.
+// rejectsDimensions reports whether the server rejected the "dimensions" field, which only the message reveals. Either
+// the model can't shorten its vectors, or the server doesn't know the field.
 func rejectsDimensions(err error) bool {
 	var failure *embed.Error
 	return errors.As(err, &failure) && (failure.Status == http.StatusBadRequest || failure.Status == http.StatusUnprocessableEntity) &&

@@ -10,7 +10,7 @@ import (
 )
 
 // retryDelay returns how long the response asks the client to wait, or 0. It reads Retry-After and OpenAI's more
-// precise retry-after-ms. For a 429 response with neither, it returns the time until the exhausted limit resets.
+// precise retry-after-ms. For a 429 response without either, it returns the time until the exhausted limit resets.
 func retryDelay(status int, header http.Header, now time.Time) time.Duration {
 	wait, _ := modelhttp.RetryAfter(header, now)
 	if wait > 0 || status != http.StatusTooManyRequests {
@@ -25,15 +25,15 @@ func retryDelay(status int, header http.Header, now time.Time) time.Duration {
 	return wait
 }
 
-// delayPassages delays further passage requests after a 429. All documents share the limit, so these requests would
-// also be rejected and count towards it.
+// delayPassages delays further passage requests after a 429. They would also be rejected, because all documents share
+// the limit, and would count towards it.
 func (e *Embedder) delayPassages(failure *embed.Error, wait time.Duration) {
 	if failure.Status == http.StatusTooManyRequests {
 		e.resume.Store(time.Now().Add(wait).UnixNano())
 	}
 }
 
-// waitForPassages waits until passage requests may resume. Queries do not wait, because they are few and users are
+// waitForPassages waits until passage requests may resume. Queries don't wait, because they are few and users are
 // waiting for them.
 func (e *Embedder) waitForPassages(ctx context.Context, purpose embed.Purpose) error {
 	wait := time.Until(time.Unix(0, e.resume.Load()))

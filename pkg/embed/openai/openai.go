@@ -22,7 +22,7 @@ import (
 	"github.com/sluice/sluice/pkg/sleep"
 )
 
-// Config selects the server and the model and limits the requests. Zero fields get defaults, except Model, which is
+// Config selects the server and the model and limits requests. Zero fields get defaults, except Model, which is
 // required.
 type Config struct {
 	BaseURL string // includes the version: "http://localhost:11434/v1"; default "https://api.openai.com/v1"
@@ -30,22 +30,22 @@ type Config struct {
 	Model   string // the model's name on the server; required
 
 	// Dimensions is the vector length to request from a model that can shorten its vectors; 0 means the model's own
-	// length. The "dimensions" field is sent unless the server rejects it. Vectors with a different length are rejected.
-	// Dimensions is part of the model's ID, because vectors of different lengths cannot be compared.
+	// length. The "dimensions" field is sent unless the server rejects it, and vectors of any other length are
+	// rejected. Dimensions is part of the model's ID, because vectors of different lengths can't be compared.
 	Dimensions int
 
-	// Known is the length of the model's vectors in earlier responses, or 0 if unknown. Model returns it until the first
-	// response. Known is not sent to the server. If the server returns a different length, the model has changed, and the
-	// response is rejected.
+	// Known is the vector length in earlier responses, or 0 if unknown. Model returns it until the first response. It
+	// is not sent to the server. If the server returns a different length, the model has changed, and the response is
+	// rejected.
 	Known int
 
-	// QueryPrefix and PassagePrefix are prepended to queries and passages, for models trained with such prefixes
-	// ("query: ", "passage: "). A digest of PassagePrefix is part of the model's ID, because passages with and without
-	// the prefix cannot be compared.
+	// QueryPrefix and PassagePrefix are prepended to queries and passages, for models trained with prefixes such as
+	// "query: " and "passage: ". A digest of PassagePrefix is part of the model's ID, because passages with and without
+	// it can't be compared.
 	QueryPrefix, PassagePrefix string
 
-	// Base64 requests base64 vectors instead of JSON numbers. They take a third of the space, but not every server
-	// supports them. Whatever is requested, the server may respond in either form.
+	// Base64 requests vectors in base64, which takes a third of the space of JSON numbers but isn't supported by every
+	// server. Servers may respond in either form, whatever is requested.
 	Base64 bool
 
 	MaxInputTokens int           // maximum number of tokens per text, by a cautious estimate; longer texts are truncated; default 8,000
@@ -84,8 +84,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// newClient returns an HTTP client that keeps up to `connections` idle connections to the server. Go's default client
-// keeps only two, so most requests would need a new handshake. The client does not follow redirects to other hosts.
+// newClient returns an HTTP client that keeps up to this many idle connections to the server and does not follow
+// redirects to other hosts. Go's default client keeps only two, so most requests would need a new handshake.
 func newClient(connections int) *http.Client {
 	transport, ok := http.DefaultTransport.(*http.Transport)
 	if !ok { // the transport was replaced, e.g. by instrumentation
@@ -111,8 +111,7 @@ type Embedder struct {
 
 var _ embed.Embedder = (*Embedder)(nil)
 
-// New returns an embedder with this configuration without calling the server. If a field is invalid, the error names
-// it.
+// New returns an embedder without calling the server. If a field in the configuration is invalid, the error names it.
 func New(config Config) (*Embedder, error) {
 	config = config.withDefaults()
 	if config.Model == "" {
@@ -145,13 +144,13 @@ func New(config Config) (*Embedder, error) {
 	return e, nil
 }
 
-// Model implements embed.Embedder. Dimensions is 0 until Discover or Embed receives its first response, unless the
-// configuration sets Dimensions or Known.
+// Model implements embed.Embedder. If neither Dimensions nor Known is configured, the dimensions are 0 until the first
+// response to Discover or Embed.
 func (e *Embedder) Model() embed.Model {
 	return embed.Model{ID: e.id, Dimensions: int(e.dimensions.Load())}
 }
 
-// Discover determines unknown dimensions by embedding one word. It returns the same errors as Embed.
+// Discover determines unknown dimensions by embedding a word. It returns the same errors as Embed.
 func (e *Embedder) Discover(ctx context.Context) error {
 	if e.dimensions.Load() != 0 {
 		return nil
@@ -184,7 +183,7 @@ func (e *Embedder) Embed(ctx context.Context, texts []string, purpose embed.Purp
 	return vectors, nil
 }
 
-// setZeroVectors sets zero vectors for the texts not sent. It calls Discover if the vectors' length is unknown.
+// setZeroVectors sets zero vectors for texts that were not sent. If their length is unknown, it calls Discover.
 func (e *Embedder) setZeroVectors(ctx context.Context, vectors [][]float32) error {
 	for i, vector := range vectors {
 		if vector != nil {

@@ -19,9 +19,9 @@ const (
 	minHalvedBytes = 16 // a text is halved only if each half has at least this many bytes
 )
 
-// request returns one batch's vectors. If the server rejects the batch because of its length, request sends the halves
-// separately, and so on. This isolates a text that is too long, and also helps if the server allows fewer texts per
-// request. If a single text is too long, only its first half is embedded.
+// request returns one batch's vectors. If the server rejects the batch for its length, request sends the halves
+// separately, and so on. This isolates a text that is too long, and helps if the server allows fewer texts per request.
+// If a single text is too long, only its first half is embedded.
 func (e *Embedder) request(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
 	vectors, err := e.retry(ctx, texts, purpose)
 	if err == nil || !isTooLong(err) {
@@ -42,8 +42,8 @@ func (e *Embedder) request(ctx context.Context, texts []string, purpose embed.Pu
 	return slices.Concat(first, second), err
 }
 
-// retry sends one batch until it succeeds, fails permanently, or runs out of attempts or time. It gives up at once if
-// the next wait would go past ctx's deadline.
+// retry sends one batch until it succeeds, fails permanently, or runs out of attempts or time. It doesn't wait if that
+// would take longer than until ctx's deadline.
 func (e *Embedder) retry(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
 	if err := e.waitForPassages(ctx, purpose); err != nil {
 		return nil, fmt.Errorf("waiting to embed: %w", err)
@@ -55,7 +55,7 @@ func (e *Embedder) retry(ctx context.Context, texts []string, purpose embed.Purp
 		if err == nil || !errors.As(err, &failure) || failure.Kind == embed.Permanent || attempt == e.config.MaxAttempts {
 			return vectors, err
 		}
-		// Wait for a random time between wait/2 and wait, so that workers that failed together do not retry together.
+		// Randomise the wait (wait/2 to wait), so that workers that failed together don't retry together.
 		pause := max(wait/2+rand.N(wait/2+1), failure.RetryAfter)
 		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= pause {
 			return nil, err

@@ -25,11 +25,11 @@ type wireRequest struct {
 	Dimensions     int      `json:"dimensions"`
 }
 
-// server is an embedding server that uses the real protocol. The direction of a text's vector depends on the text's
-// length in bytes.
+// server is an embedding server with the real protocol. The direction of a text's vector depends on the text's length
+// in bytes.
 type server struct {
 	*httptest.Server
-	// answer handles the n-th request, counted from 1. If it returns false, the server responds normally.
+	// answer handles the n-th request, from 1. If it returns false, the server responds normally.
 	answer func(n int, w http.ResponseWriter, r *http.Request, body wireRequest) bool
 
 	mu       sync.Mutex
@@ -78,8 +78,7 @@ func (s *server) texts() []string {
 	return all
 }
 
-// vectorOf returns a text's vector. The vector's length is not 1, so that tests notice a client that does not normalise
-// it.
+// vectorOf returns a text's vector. It isn't of unit length, so that tests notice a client that does not normalise it.
 func vectorOf(text string) []float32 {
 	return []float32{3 * float32(math.Cos(float64(len(text)))), 3 * float32(math.Sin(float64(len(text)))), 0}
 }
@@ -125,7 +124,7 @@ func (p *pauses) pause(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// newEmbedder returns an embedder for the server, and the pauses it would have made. It does not wait between attempts.
+// newEmbedder returns an embedder for the server that records its pauses instead of making them.
 func newEmbedder(t *testing.T, s *server, change func(*Config)) (*Embedder, *pauses) {
 	t.Helper()
 	transport := http.DefaultTransport.(*http.Transport).Clone()

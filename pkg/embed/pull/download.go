@@ -26,7 +26,7 @@ type download struct {
 // permanentError is an error that retries cannot fix.
 type permanentError struct{ error }
 
-// run fetches the file, or the remainder if part of it is already on disk. Errors say what is wrong and what to do.
+// run fetches the file, or whatever is missing on disk. Errors say what is wrong and what to do.
 func (d *download) run(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(d.path), 0o700); err != nil {
 		return fmt.Errorf("creating its directory: %w", err)
@@ -52,7 +52,7 @@ func (d *download) run(ctx context.Context) error {
 	}
 }
 
-// attempt requests the missing remainder of the file and verifies the result.
+// attempt requests the missing remainder of the file and verifies the whole file.
 func (d *download) attempt(ctx context.Context) error {
 	file, err := os.OpenFile(d.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -85,7 +85,7 @@ func (d *download) attempt(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	// The file was damaged in transit or belongs to another version, so start again.
+	// The file was damaged in transit or is another version, so start over.
 	if err := file.Truncate(0); err != nil {
 		return permanentError{fmt.Errorf("emptying a damaged file: %w", err)}
 	}
@@ -95,7 +95,7 @@ func (d *download) attempt(ctx context.Context) error {
 	return err
 }
 
-// fetch appends the missing remainder of the published file to `file`, which has `have` bytes.
+// fetch appends the missing remainder to a file that already has this many bytes.
 func (d *download) fetch(ctx context.Context, file *os.File, have int64) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -149,7 +149,7 @@ func (d *download) receive(ctx context.Context, file *os.File, have int64, alive
 	return d.copy(file, response.Body, have, alive)
 }
 
-// copy writes the response to the file. It fails if the response ends too early or would make the file larger than the
+// copy writes the response to the file. It fails if the response ends early or would make the file larger than the
 // published one.
 func (d *download) copy(file *os.File, body io.Reader, have int64, alive func()) error {
 	buffer := make([]byte, 128<<10)
@@ -174,7 +174,7 @@ func (d *download) copy(file *os.File, body io.Reader, have int64, alive func())
 	}
 }
 
-// rangeStart returns where in the file a partial response starts, or -1 if unknown.
+// rangeStart returns the offset at which a partial response starts, or -1 if unknown.
 func rangeStart(header http.Header) int64 {
 	rest, ok := strings.CutPrefix(header.Get("Content-Range"), "bytes ")
 	first, _, dash := strings.Cut(rest, "-")

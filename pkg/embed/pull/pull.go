@@ -1,5 +1,5 @@
-// Package pull downloads embedding models and rerankers from Hugging Face or a mirror. It supports only known models,
-// for which it pins the size and digest of every file.
+// Package pull downloads embedding models and rerankers from Hugging Face or a mirror. It knows a fixed set of models
+// and pins the size and digest of each of their files.
 package pull
 
 import (
@@ -34,8 +34,8 @@ const (
 
 // Config says where to get models and where to store them. Zero fields get defaults, except Dir, which is required.
 type Config struct {
-	// Base is the address of Hugging Face or a mirror with the same paths; default DefaultBase. Only files with the pinned
-	// size and digest are kept, no matter where they come from.
+	// Base is the address of Hugging Face or a mirror with the same paths; default DefaultBase. Wherever files come
+	// from, only those with the pinned size and digest are kept.
 	Base string
 
 	// Dir is the directory for the models, each in a subdirectory with its name. It is created if necessary.
@@ -44,10 +44,10 @@ type Config struct {
 	// Attempts is the maximum number of attempts per file; default 8. Each resumes where the previous one stopped.
 	Attempts int
 
-	// Stall is how long an attempt waits for data from the server before it fails; default 30 s.
+	// Stall is how long an attempt waits for data before it fails; default 30 s.
 	Stall time.Duration
 
-	// Progress, unless nil, is called with the number of the model's bytes on disk and the model's size in bytes.
+	// Progress, unless nil, is called with the number of bytes on disk and the model's total size.
 	Progress func(done, total int64)
 
 	// Client sends the requests. The default client uses the proxies from the environment and rejects redirects from https
@@ -85,9 +85,9 @@ func checkRedirect(request *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// Pull downloads a model and returns its directory, which gets its final name only once the model is complete. It
-// resumes interrupted downloads. A model that already exists is only verified; the error names a file that differs from
-// the published one.
+// Pull downloads a model and returns its directory, which gets its final name only once the model is complete.
+// Interrupted downloads are resumed. If the model already exists, Pull only verifies it and returns an error that names
+// any file that differs from the published one.
 func Pull(ctx context.Context, c Config, m Model) (directory string, err error) {
 	c = c.withDefaults()
 	if base, err := url.Parse(c.Base); err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {

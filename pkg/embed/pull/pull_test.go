@@ -111,7 +111,7 @@ func verify(t *testing.T, c pull.Config) {
 	}
 }
 
-// cut sends n bytes of the weights from the requested position and then breaks the connection.
+// cut sends n bytes of the weights, from the requested position, and then breaks the connection.
 func cut(w http.ResponseWriter, r *http.Request, n int) {
 	all := contents["model.safetensors"]
 	from := 0

@@ -10,14 +10,13 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-// The model's ID and dimensions. Every datastore stores them, so a retrained table needs a new ID.
+// The model's ID and dimensions. Datastores store them, so a retrained table needs a new ID.
 const (
 	ID         = "builtin-en-256-v1"
 	Dimensions = 256
 )
 
-// Maximum number of tokens per text; longer texts are truncated. The limit also keeps the integer sums in mean from
-// overflowing.
+// Maximum number of tokens per text; longer texts are truncated. The integer sums in mean can't overflow within it.
 const maxTokens = 16_384
 
 // Embedder is the built-in embed.Embedder. It is safe for concurrent use and does not have to be closed. All embedders
@@ -67,12 +66,11 @@ type scratch struct {
 
 var scratchPool = sync.Pool{New: func() any { return new(scratch) }}
 
-// mean writes the weighted mean of the pieces' vectors, scaled to unit length, to `out`. Because of the scaling,
-// constant factors do not matter, so the sums are computed exactly, with integers, and are not divided by the sum of
-// the weights.
+// mean writes the weighted mean of the pieces' vectors to out, scaled to unit length. Because of the scaling, constant
+// factors don't matter, so the sums are exact integers and are not divided by the sum of the weights.
 func (t *table) mean(out []float32, s *scratch) {
 	clear(s.sums[:])
-	// Add four rows at a time, so that the sums are read and written only a quarter as often.
+	// Add four rows at a time, which reads and writes the sums only a quarter as often.
 	for start := 0; start < len(s.pieces); start += 4 {
 		for i := range s.four.vectors {
 			s.four.vectors[i], s.four.weights[i] = t.row(s.pieces, start+i)
@@ -107,7 +105,7 @@ func addRowsPortable(sums *[Dimensions]int32, r *rows) {
 	}
 }
 
-// row returns the vector and weight of pieces[i]. The weight is 0 if the piece is unknown or i is past the end.
+// row returns the vector and weight of pieces[i]. The weight is 0 for unknown pieces and past the end.
 func (t *table) row(pieces []piece, i int) (vector *[Dimensions]byte, weight int16) {
 	id := 0
 	if i < len(pieces) && pieces[i].id != unknown {

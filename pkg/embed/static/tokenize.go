@@ -27,8 +27,8 @@ type vocabulary struct {
 	rest   *trie // pieces that continue a word, without "##"
 }
 
-// newVocabulary parses a vocabulary with one entry per line. An entry's id is its line number. Special tokens ("[CLS]")
-// are skipped, so that their names count as ordinary text.
+// newVocabulary parses a vocabulary with one entry per line. An entry's id is its line number. It skips special tokens
+// ("[CLS]"), so that their names count as ordinary text.
 func newVocabulary(lines string) *vocabulary {
 	v := &vocabulary{starts: newTrie(17), rest: newTrie(14)}
 	id := int32(0)
@@ -49,9 +49,9 @@ func isSpecial(entry string) bool {
 	return len(entry) > 2 && entry[0] == '[' && entry[len(entry)-1] == ']'
 }
 
-// appendPieces appends up to `limit` of the text's tokens, split like the uncased BERT tokeniser: control characters
-// and accents are removed, letters are lowercased, and each punctuation mark and each Chinese character is a word.
-// Words are split into the longest matching pieces.
+// appendPieces appends up to limit of the text's tokens, split like the uncased BERT tokeniser: control characters and
+// accents are removed, letters are lowercased, each punctuation mark and Chinese character is a word, and words are
+// split into the longest matching pieces.
 func (v *vocabulary) appendPieces(pieces []piece, text string, limit int) []piece {
 	if len(text) > maxTextBytes {
 		text = strings.ToValidUTF8(text[:maxTextBytes], "")
@@ -84,8 +84,8 @@ func (v *vocabulary) appendPieces(pieces []piece, text string, limit int) []piec
 	return pieces[:min(limit, len(pieces))]
 }
 
-// appendWord splits a word into pieces, taking the longest matching piece each time. If no piece matches at some point,
-// the whole word becomes one unknown piece.
+// appendWord splits a word into pieces, always taking the longest match. If there is no match at some point, the whole
+// word becomes one unknown piece.
 func (v *vocabulary) appendWord(pieces []piece, word []byte, runes int) []piece {
 	if runes == 0 {
 		return pieces
@@ -108,7 +108,7 @@ func (v *vocabulary) appendWord(pieces []piece, word []byte, runes int) []piece 
 	return pieces
 }
 
-// class says how the tokeniser treats a character.
+// class is how the tokeniser treats a character.
 type class uint8
 
 const (
@@ -138,8 +138,7 @@ func classOf(r rune) class {
 	return letter
 }
 
-// isIdeograph reports whether r is in one of the blocks that BERT splits into single characters. These do not include
-// kana and Hangul.
+// isIdeograph reports whether BERT splits r's block into single characters. That does not include kana and Hangul.
 func isIdeograph(r rune) bool {
 	return r >= 0x4E00 && r <= 0x9FFF || r >= 0x3400 && r <= 0x4DBF || r >= 0x20000 && r <= 0x2A6DF ||
 		r >= 0x2A700 && r <= 0x2CEAF || r >= 0xF900 && r <= 0xFAFF || r >= 0x2F800 && r <= 0x2FA1F

@@ -2,9 +2,9 @@ package static
 
 import "math/bits"
 
-// trie is a set of strings. In one pass over a text, it finds the longest string in the set that the text starts with.
-// All edges are in one hash table of one or two megabytes, so a search needs only a few memory accesses. A Go map of
-// the strings would need one lookup per possible length.
+// trie is a set of strings. It finds the longest string in the set that a text starts with in one pass. All edges are
+// in one hash table of one or two megabytes, so a search takes only a few memory accesses. A Go map of the strings
+// would need one lookup per possible length.
 type trie struct {
 	edges []edge  // hash table with linear probing; the length is a power of two
 	shift int     // number of bits to shift a hash right to get an index
@@ -12,15 +12,15 @@ type trie struct {
 	ids   []int32 // id of the string that ends at each node, or unknown; the first node is the root
 }
 
-// edge leads from a node to the next one for a given byte. The zero edge marks an empty slot, because no edge leads to
-// node 0, the root.
+// edge leads from a node to the next one for a byte. The zero edge marks an empty slot, because no edge leads to node
+// 0, the root.
 type edge struct {
 	from uint32 // node<<8 | byte
 	to   int32
 }
 
-// newTrie returns an empty trie with 1<<size slots for edges. It grows when less than a third of the slots are free.
-// Filling it is faster if `size` is large enough from the start.
+// newTrie returns an empty trie with 1<<size slots for edges. It grows once less than a third of them are free; a large
+// enough size avoids that.
 func newTrie(size int) *trie {
 	return &trie{edges: make([]edge, 1<<size), shift: 32 - size, ids: append(make([]int32, 0, 1<<(size-1)), unknown)}
 }
@@ -66,8 +66,8 @@ func (t *trie) grow() {
 	}
 }
 
-// longestPrefix returns the id and length in bytes of the longest string in the trie that the text starts with. The
-// length is 0 if there is none.
+// longestPrefix returns the id and length in bytes of the longest string in the trie that the text starts with, or
+// length 0.
 func (t *trie) longestPrefix(text []byte) (id int32, length int) {
 	node := int32(0)
 	for i, b := range text {

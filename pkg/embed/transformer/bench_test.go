@@ -15,7 +15,7 @@ import (
 )
 
 // BenchmarkARealModel embeds batches of 128-token chunks, and single short queries, with the model in the
-// SLUICE_TEST_MODEL directory. SLUICE_TEST_KERNEL overrides the choice of the fastest kernel.
+// SLUICE_TEST_MODEL directory. It uses the fastest kernel unless SLUICE_TEST_KERNEL names another.
 func BenchmarkARealModel(b *testing.B) {
 	directory := os.Getenv("SLUICE_TEST_MODEL")
 	if directory == "" {

@@ -3,17 +3,17 @@ package transformer
 import "unicode/utf8"
 
 const (
-	// Minimum average number of letters per piece in a partly known word. Shorter pieces occur in any text, so they don't
-	// show that the model knows the word.
+	// Minimum average number of letters per piece for a split word to count. Shorter pieces occur in any text, so they
+	// don't show that the model knows the word.
 	minFragmentLetters = 3
-	// Weights per character: wholeWord for a word that is a single piece, fragmentShare for one split into long pieces.
-	// English texts have some split words, such as technical terms, but few; related languages split all but the shortest
-	// words. These weights separate medical English from Spanish better than the share of known words does.
+	// Weights per character: wholeWord for words that are a single piece, fragmentShare for words split into long
+	// pieces. English texts have few split words, mostly technical terms, whereas related languages split all but the
+	// shortest words. These weights separate medical English from Spanish better than the share of known words does.
 	wholeWord     = 1.3
 	fragmentShare = 0.4
 	// Assumed number of characters in an unknown token, whose real length is lost.
 	unknownRunes = 2
-	// A vocabulary with at least this many ideographs was built from text that includes Chinese or Japanese. English BERT
+	// A vocabulary with this many ideographs was built from text that includes Chinese or Japanese. English BERT
 	// vocabularies contain 244, multilingual ones 8,000.
 	minIdeographs = 1000
 )
@@ -33,9 +33,9 @@ type pieceKind struct {
 }
 
 // Coverage returns how much of a text the model's vocabulary covers, from 0 to 1. Words that are a single piece count
-// fully, and words split into long pieces count partly. Words split into short pieces do not count: they were rare in
-// training, so their vectors say little about their meaning. Mean coverage of public question sets with the vocabulary
-// of English BERT models: English 0.96 to 1, medical English 0.74 to 0.90, French 0.55, Spanish 0.53, Vietnamese 0.48,
+// fully, and words split into long pieces count partly. Words split into short pieces don't count: they were rare in
+// training, so their vectors say little about their meaning. Mean coverage of public question sets with English BERT
+// models' vocabulary: English 0.96 to 1, medical English 0.74 to 0.90, French 0.55, Spanish 0.53, Vietnamese 0.48,
 // Italian and Romanian 0.44, Turkish 0.18, other scripts up to 0.06. A Unigram tokeniser knows a word if it knows its
 // characters. A text without words has coverage 1.
 func (e *Embedder) Coverage(text string) float64 {
@@ -66,8 +66,8 @@ func (s *vocabularyCoverage) kind(id int32) pieceKind {
 	return s.pieces[id]
 }
 
-// word returns the number of characters in the word that consists of these tokens, and the weight of each character. A
-// single-character word has no weight, unless single characters are words in its script.
+// word returns the number of characters in a word with these tokens, and the weight of each character. A
+// single-character word has no weight, unless characters are words in its script.
 func (s *vocabularyCoverage) word(tokens []int32) (runes int, counts float64) {
 	known := true
 	for _, id := range tokens {
@@ -97,8 +97,8 @@ func (s *vocabularyCoverage) add(id int32, piece string, continues bool) {
 	s.pieces[id] = pieceKind{runes: uint8(min(utf8.RuneCountInString(piece), 255)), continues: continues, ideograph: size == len(piece) && isIdeograph(r)}
 }
 
-// count counts the vocabulary's ideographs to find out whether it was also built from Chinese or Japanese text. Call it
-// after all pieces have been added.
+// count determines whether the vocabulary was also built from Chinese or Japanese text by counting its ideographs. Call
+// it after adding all pieces.
 func (s *vocabularyCoverage) count() {
 	n := 0
 	for _, p := range s.pieces {

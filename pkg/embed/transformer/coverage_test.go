@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-// vocabularyOf returns an embedder with a vocabulary of the given words and, if `chinese` is set, a Chinese model's
+// vocabularyOf returns an embedder whose vocabulary has these words and, if chinese is set, a Chinese model's
 // ideographs.
 func vocabularyOf(t *testing.T, chinese bool, words ...string) *Embedder {
 	t.Helper()

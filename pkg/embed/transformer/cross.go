@@ -17,26 +17,26 @@ import (
 	"github.com/sluice/sluice/pkg/processors"
 )
 
-// CrossEncoderConfig says where a cross-encoder is and how to use it. Zero fields get defaults, except Directory, which
-// is required.
+// CrossEncoderConfig selects and configures a cross-encoder. Zero fields get defaults, except Directory, which is
+// required.
 type CrossEncoderConfig struct {
 	// Directory contains the model as published: config.json; tokenizer.json or vocab.txt; model.safetensors or model.onnx
 	// (also in onnx/); and tokenizer_config.json if the model has one. Only OpenCrossEncoder reads the directory.
 	Directory string
 
-	// MaxTokens is the number of tokens to which a pair of query and passage is truncated; default: the limit from the
-	// model's configuration.
+	// MaxTokens is the number of tokens to which a query and passage are truncated together; default: the limit from
+	// the model's configuration.
 	MaxTokens int
 
-	// Threads is the number of batches to compute at the same time; default processors.Count.
+	// Threads is the number of batches to compute concurrently; default processors.Count.
 	Threads int
 
-	// Priority makes passages wait while pairs are being scored. It affects the passages of all embedding models with the
-	// same Priority. By default, all models in the process share one.
+	// Priority makes passages wait while pairs are being scored, in all embedding models with the same Priority. By
+	// default, all models in the process share one.
 	Priority *Priority
 }
 
-// CrossEncoder scores pairs of a query and a passage with a model of the BERT or XLM-RoBERTa family, such as
+// CrossEncoder scores pairs of a query and a passage with a model from the BERT or XLM-RoBERTa family, such as
 // ms-marco-MiniLM-L6-v2 or bge-reranker-base. It is safe for concurrent use and does not have to be closed.
 type CrossEncoder struct {
 	network   *network
@@ -93,8 +93,8 @@ func openCrossEncoder(config CrossEncoderConfig, kn *kernel) (*CrossEncoder, err
 	return c, nil
 }
 
-// IsCrossEncoder reports whether a directory contains a cross-encoder or another classifier rather than an embedding
-// model. It returns false if the directory cannot be read.
+// IsCrossEncoder reports whether a directory contains a cross-encoder or other classifier instead of an embedding
+// model. It returns false if the directory can't be read.
 func IsCrossEncoder(path string) bool {
 	root, err := os.OpenRoot(path)
 	if err != nil {
@@ -105,7 +105,7 @@ func IsCrossEncoder(path string) bool {
 }
 
 // isClassifier reports whether config.json describes a classifier. A model with a pooling configuration is an embedding
-// model, even if config.json still names the classifier it was trained from.
+// model, even if config.json still names the classifier from which it was trained.
 func (d directory) isClassifier() bool {
 	var c struct {
 		Architectures []string `json:"architectures"`
@@ -123,11 +123,11 @@ func (c *CrossEncoder) Kernel() string { return c.network.kernel.name }
 // MaxTokens returns the maximum number of tokens in a pair, including the special tokens.
 func (c *CrossEncoder) MaxTokens() int { return c.maxTokens }
 
-// Score returns a logit for each passage, keyed by the passage's index. The higher the logit, the more relevant the
-// passage is to the query. A logit does not depend on the other passages.
+// Score returns a logit for each passage, keyed by the passage's index. A higher logit means that the passage is more
+// relevant to the query. It does not depend on the other passages.
 //
-// Passages are scored in the given order. Those not scored by the time `until` are missing from the result; if until is
-// zero, none are. Score fails if ctx is done or a logit is not finite.
+// Passages are scored in order. Those not scored by the time `until` are missing from the result; a zero time means no
+// limit. Score fails if ctx is done or a logit is not finite.
 func (c *CrossEncoder) Score(ctx context.Context, query string, passages []string, until time.Time) (map[int]float32, error) {
 	budget := ctx
 	if !until.IsZero() {
@@ -138,8 +138,8 @@ func (c *CrossEncoder) Score(ctx context.Context, query string, passages []strin
 	return c.score(ctx, budget, query, passages)
 }
 
-// score implements Score. `budget` is derived from ctx, possibly with an earlier deadline. When budget is done but ctx
-// is not, score returns the logits computed so far.
+// score implements Score. budget is ctx, possibly with an earlier deadline. If only budget is done, score returns the
+// logits computed so far.
 func (c *CrossEncoder) score(ctx, budget context.Context, query string, passages []string) (map[int]float32, error) {
 	c.priority.begin()
 	defer c.priority.end()
@@ -191,8 +191,8 @@ type pairBatch struct {
 	first int
 }
 
-// batches yields batches of pairs, tokenising each passage only when it builds its batch. Because batches are not
-// padded, pairs of different lengths can share one.
+// batches yields batches of pairs. It tokenises each passage only when it builds the passage's batch. Batches are not
+// padded, so pairs of different lengths can share one.
 func (c *CrossEncoder) batches(query string, passages []string) func(yield func(pairBatch) bool) {
 	return func(yield func(pairBatch) bool) {
 		asked := c.tokenizer.parts(query, c.maxTokens)
@@ -222,7 +222,7 @@ type head struct {
 	positions []float32 // one row per position, for tokens of type 1; nil if all tokens have type 0
 }
 
-// assembleHead builds the head from the tensors in the network's file. `typed` says whether passages have token type 1.
+// assembleHead builds the head from the tensors in the network's file. typed means that passages have token type 1.
 func assembleHead(s *settings, n *network, tensors map[string]tensor, typed bool) (*head, error) {
 	h := &head{}
 	body, top := newWeights(tensors), &weights{tensors: tensors}
@@ -275,8 +275,8 @@ func (n *network) score(ctx context.Context, w *workspace, pairs []pair, h *head
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	// The last layer needs to compute only the vector of each text's first token. Move these vectors to the matrices'
-	// first rows, so that feedForward computes no others.
+	// The last layer is needed only for each text's first token. Move these tokens' vectors to the matrices' first
+	// rows, so that feedForward computes no others.
 	n.kernel.apply(n.layers[last].qkv, w, w.qkv, w.x, tokens)
 	first := 0
 	for i, text := range texts {

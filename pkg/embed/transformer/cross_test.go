@@ -84,8 +84,8 @@ func TestRerankersAgreeWithTheReferenceOnEveryKernel(t *testing.T) {
 	}
 }
 
-// TestARealRerankerAgreesWithItsModelCard tests a model too large for the repository, ms-marco-MiniLM-L6-v2, in the
-// SLUICE_TEST_RERANKER directory. Its model card publishes these pairs' logits.
+// TestARealRerankerAgreesWithItsModelCard tests ms-marco-MiniLM-L6-v2, which is too large for the repository, in the
+// SLUICE_TEST_RERANKER directory. The logits are from its model card.
 func TestARealRerankerAgreesWithItsModelCard(t *testing.T) {
 	t.Parallel()
 	directory := os.Getenv("SLUICE_TEST_RERANKER")
@@ -247,7 +247,7 @@ func special(kind int) map[string]any {
 	return map[string]any{"SpecialToken": map[string]any{"id": "[SEP]", "type_id": kind}}
 }
 
-// TestTemplatesMatchOlderPostProcessors checks that a model gives the same scores with each kind of tokeniser file.
+// TestTemplatesMatchOlderPostProcessors checks that all kinds of tokeniser files give the same scores.
 func TestTemplatesMatchOlderPostProcessors(t *testing.T) {
 	t.Parallel()
 	pairs := tinyRerankers["bert-pairs"]

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// BenchmarkFiftyPairs scores 50 pairs of 128 tokens with random weights in networks the size of ms-marco-MiniLM-L2-v2
-// and -L6-v2.
+// BenchmarkFiftyPairs scores 50 pairs of 128 tokens in networks with random weights, of the same sizes as
+// ms-marco-MiniLM-L2-v2 and -L6-v2.
 func BenchmarkFiftyPairs(b *testing.B) {
 	pairs := make([]pair, 50)
 	for i := range pairs {

@@ -108,8 +108,7 @@ func TestRoundingStaysWithinSixteenBits(t *testing.T) {
 	}
 }
 
-// All positions in a tile hold the largest possible numbers. Partial sums overflow 32 bits, but the total must be
-// correct.
+// All numbers in a tile are as large as possible. Partial sums overflow 32 bits, but the total must be correct.
 func TestFixedPointTilesAcceptTheLargestNumbers(t *testing.T) {
 	t.Parallel()
 	for _, kn := range kernels() {

@@ -3,11 +3,11 @@ package transformer
 import "math"
 
 // fixedPoint multiplies matrices by linear layers' weights in fixed point. Each row of both matrices is scaled so that
-// its numbers become 16-bit integers and sums of products fit into 32 bits; the sums are scaled back. On most
-// processors this takes half as long as with floats, because they have instructions for pairs of 16-bit integers. The
-// relative error of a sum of k products is about 1e-5 in practice, and at most √k/46000 if all rounding errors have the
-// same sign. It is relative to the product of the two rows' lengths. This is seven bits more precise than bfloat16,
-// which other software uses for these models.
+// its numbers become 16-bit integers and sums of products fit into 32 bits; the sums are scaled back. This takes half
+// as long as with floats on most processors, which have instructions for pairs of 16-bit integers. The relative error
+// of a sum of k products is about 1e-5 in practice, and at most √k/46000 if all rounding errors have the same sign. It
+// is relative to the product of the two rows' lengths. This is seven bits more precise than bfloat16, which other
+// software uses for these models.
 type fixedPoint struct {
 	// tile sets c[i*ldc+j] = bias[j] + rows[i] * columns[j] * Σ a[i*lda+p] * b(p, j) for all i < kernel.rows, j <
 	// kernel.cols and p < k. k is a multiple of fixedStep. b contains k/2 × kernel.cols pairs of numbers for consecutive
@@ -22,17 +22,17 @@ type fixedPoint struct {
 }
 
 const (
-	// Maximum Euclidean length of a row of integers. By the Cauchy–Schwarz inequality, the sum of two rows' products is at
-	// most 46000², slightly below 2³¹. The difference covers the rounding errors in rows of up to 400,000 numbers. Partial
-	// sums may overflow: they wrap around, and the total is correct.
+	// Maximum Euclidean length of a row of integers. By the Cauchy–Schwarz inequality, the sum of two rows' products is
+	// at most 46000², slightly below 2³¹. The difference covers rounding errors in rows of up to 400,000 numbers.
+	// Partial sums may overflow: they wrap around, and the total is still correct.
 	fixedLength = 46000
 	// Rows are padded with zeros to a multiple of this length.
 	fixedStep = 16
-	// Number of rows of the left matrix to multiply at a time. This many fit into the processor's cache.
+	// Number of rows of the left matrix multiplied at a time, chosen to fit into the processor's cache.
 	fixedRows = 96
 )
 
-// quantScale returns the factor to multiply a row by before rounding it to integers, from the row's sum of squares and
+// quantScale returns the factor by which to multiply a row before rounding it to integers, given its sum of squares and
 // largest magnitude. It returns 0 for a row of zeros.
 func quantScale(squares float64, top float32) float64 {
 	if squares == 0 {
@@ -41,8 +41,7 @@ func quantScale(squares float64, top float32) float64 {
 	return min(fixedLength/math.Sqrt(squares), math.MaxInt16/float64(top))
 }
 
-// fixedWeights holds the weights of a linear layer with k inputs and n outputs in fixed point, in the order that a
-// kernel needs.
+// fixedWeights holds the weights of a linear layer with k inputs and n outputs in fixed point, in a kernel's order.
 type fixedWeights struct {
 	k, n    int
 	panels  []int16   // ⌈n/cols⌉ panels of k/2 × cols pairs
@@ -50,8 +49,8 @@ type fixedWeights struct {
 	bias    []float32
 }
 
-// newFixedWeights allocates weights and sets only the bias. `wide`, the number of rows in each panel, is k rounded up
-// to a multiple of fixedStep.
+// newFixedWeights allocates weights and sets only the bias. wide, the number of rows per panel, is k rounded up to a
+// multiple of fixedStep.
 func (kn *kernel) newFixedWeights(bias []float32, n, k int) (p *fixedWeights, wide int) {
 	wide, cols := roundUp(k, fixedStep), roundUp(n, kn.cols)
 	p = &fixedWeights{k: k, n: n, panels: make([]int16, cols*wide), columns: make([]float32, cols), bias: make([]float32, cols)}
@@ -60,7 +59,7 @@ func (kn *kernel) newFixedWeights(bias []float32, n, k int) (p *fixedWeights, wi
 }
 
 // packIntegers packs weights that are 8-bit integers times their row's scale: n rows of k numbers, one row per output.
-// Rows of up to 129,000 numbers are shorter than fixedLength.
+// Rows of up to 129,000 numbers stay below fixedLength.
 func (kn *kernel) packIntegers(numbers []byte, scales, bias []float32, n, k int) *fixedWeights {
 	p, wide := kn.newFixedWeights(bias, n, k)
 	copy(p.columns, scales)
@@ -102,8 +101,8 @@ type fixedSpace struct {
 	scales  [fixedRows + 16]float32 // tiles may read past the last row
 }
 
-// multiplyFixed is like multiply, but with weights in fixed point. If a row of A contains NaN or infinity, the whole
-// row of the product is NaN.
+// multiplyFixed is like multiply, but with weights in fixed point. If a row of A contains NaN or infinity, that row of
+// the product is NaN.
 func (kn *kernel) multiplyFixed(c []float32, ldc int, a []float32, lda, m int, b *fixedWeights, space *fixedSpace, tile []float32) {
 	wide := roundUp(b.k, fixedStep)
 	if need := (fixedRows + kn.rows) * wide; len(space.numbers) < need {
@@ -134,8 +133,7 @@ func (kn *kernel) multiplyFixed(c []float32, ldc int, a []float32, lda, m int, b
 	}
 }
 
-// row converts x to integers in `out`, padded with zeros. It returns the factor that turns the integers back into the
-// numbers, apart from rounding.
+// row converts x to integers in out, padded with zeros. It returns the factor for converting them back.
 func (f *fixedPoint) row(out []int16, x []float32) float32 {
 	squares32, top := f.extent(x)
 	squares := float64(squares32)

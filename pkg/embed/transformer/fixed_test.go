@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-// product multiplies in fixed point and returns the worst relative error, i.e. a value's error divided by the product
-// of its two rows' lengths.
+// product multiplies in fixed point and returns the worst relative error, i.e. relative to the product of the two rows'
+// lengths.
 func product(t *testing.T, kn *kernel, a, weight, bias []float32, m, n, k int) (c []float32, worst float64) {
 	t.Helper()
 	c = make([]float32, m*n)
@@ -58,8 +58,7 @@ func TestFixedPointIsCloseForAnyShapeAndScale(t *testing.T) {
 	}
 }
 
-// Sums are largest if both rows have the same direction. Numbers are largest if a row contains a single non-zero
-// number.
+// Sums are largest if both rows have the same direction, and numbers if a row has a single non-zero number.
 func TestFixedPointHoldsTheLargestSums(t *testing.T) {
 	t.Parallel()
 	for _, kn := range kernels() {

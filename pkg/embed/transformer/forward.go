@@ -30,7 +30,7 @@ type layer struct {
 	outputNorm       layerNorm
 }
 
-// pooling says how the vectors of a text's tokens are combined.
+// pooling is how the vectors of a text's tokens are combined.
 type pooling uint8
 
 const (
@@ -38,11 +38,10 @@ const (
 	poolFirst                // the first token's vector, [CLS]
 )
 
-// Number of tokens whose attention is computed at a time. It is limited because a long text's scores would take much
-// memory.
+// Number of tokens whose attention is computed at a time, because a long text's scores would take much memory.
 const scoreRows = 96
 
-// workspace holds a batch's buffers and is reused for later batches.
+// workspace holds a batch's reusable buffers.
 type workspace struct {
 	x, mixed, qkv, wide  []float32 // the tokens' vectors and intermediate results
 	keys, values, scores []float32
@@ -59,8 +58,7 @@ func grow(s []float32, n int) []float32 {
 	return s[:n]
 }
 
-// fit allocates memory for a batch. `tokens` is the total number of tokens, and `longest` is the number of tokens in
-// the longest text.
+// fit allocates memory for a batch with this total number of tokens and this many in the longest text.
 func (n *network) fit(w *workspace, tokens, longest int) {
 	rows := tokens + n.kernel.rows // tiles may read past the last row
 	w.x = grow(w.x, rows*n.hidden)
@@ -77,8 +75,8 @@ func (n *network) fit(w *workspace, tokens, longest int) {
 	}
 }
 
-// run computes each text's vector from its tokens and writes it to `vectors`. All texts' tokens form one matrix without
-// padding; only attention treats texts separately. run calls `between` before each layer. It fails only if ctx is done.
+// run computes each text's vector from its tokens and writes it to vectors. All texts' tokens form one matrix without
+// padding; only attention treats texts separately. between is called before each layer. run fails only if ctx is done.
 func (n *network) run(ctx context.Context, w *workspace, texts [][]int32, vectors [][]float32, between func(context.Context)) error {
 	n.fitTexts(w, texts)
 	n.lookUp(w.x, texts)
@@ -104,7 +102,7 @@ func (n *network) fitTexts(w *workspace, texts [][]int32) (tokens int) {
 	return tokens
 }
 
-// encode feeds the tokens' vectors in w.x through some of the network's layers.
+// encode feeds the tokens' vectors in w.x through these layers.
 func (n *network) encode(ctx context.Context, w *workspace, texts [][]int32, layers []layer, between func(context.Context)) error {
 	tokens := 0
 	for _, text := range texts {
@@ -126,10 +124,10 @@ func (n *network) encode(ctx context.Context, w *workspace, texts [][]int32, lay
 	return nil
 }
 
-// feedForward computes the part of a layer that follows attention, for the first `rows` rows of w.x and w.mixed.
+// feedForward computes the part of a layer after attention, for the first rows of w.x and w.mixed.
 func (n *network) feedForward(w *workspace, l *layer, rows int) {
 	size := rows * n.hidden
-	// qkv is no longer needed, so reuse its memory for this layer's output.
+	// qkv is no longer needed, so use its memory for this layer's output.
 	n.kernel.apply(l.output, w, w.qkv, w.mixed, rows)
 	l.attentionNorm.apply(n.kernel, w.x[:size], w.qkv)
 	n.kernel.apply(l.expand, w, w.wide, w.x, rows)
@@ -151,9 +149,8 @@ func (n *network) lookUp(x []float32, texts [][]int32) {
 	}
 }
 
-// attend computes the attention of the first `queries` tokens of the text whose first token is in row `first`. For each
-// head and each of these tokens, it mixes the values of all tokens, with weights derived from the token's query and the
-// other tokens' keys.
+// attend computes attention for the first `queries` tokens of the text that starts in row first. For each head and each
+// of these tokens, it mixes all tokens' values, weighted by how well the token's query matches their keys.
 func (n *network) attend(w *workspace, first, tokens, queries int) {
 	kn, hidden, size := n.kernel, n.hidden, n.hidden/n.heads
 	wide := roundUp(tokens, kn.cols)
@@ -171,7 +168,7 @@ func (n *network) attend(w *workspace, first, tokens, queries int) {
 			}
 			mixed := w.mixed[(first+row)*hidden+head*size:]
 			kn.multiply(mixed, hidden, w.scores, wide, rows, &values, w.tile)
-			// The softmax weights are not normalised. Normalise the result instead, because it has fewer numbers.
+			// Normalise the result instead of the softmax weights, because it has fewer numbers.
 			for i, sum := range w.sums[:rows] {
 				scale := 1 / sum
 				out := mixed[i*hidden:][:size]

@@ -21,9 +21,9 @@ func (k *kernel) softmax(scores []float32) (sum float32) {
 	return k.exp(scores, k.largest(scores))
 }
 
-// The loops below keep several partial results, so that an operation does not have to wait for the previous one. They
-// convert products to float32 before adding them, because otherwise the compiler may fuse the operations, which changes
-// the result on some processors.
+// The loops below keep several partial results, so that operations don't have to wait for one another. They convert
+// products to float32 before adding them; otherwise, the compiler may fuse the operations, which changes the result on
+// some processors.
 
 // maxOf returns the largest of the numbers. There must be at least one.
 func maxOf(x []float32) float32 {
@@ -76,7 +76,7 @@ type layerNorm struct {
 	epsilon      float64
 }
 
-// apply adds residual to x, normalises each row to mean 0 and variance 1, and applies weights and biases.
+// apply adds residual to x, normalises each row to mean 0 and variance 1, and applies the weights and biases.
 func (n *layerNorm) apply(kn *kernel, x, residual []float32) {
 	width := len(n.weight)
 	for ; len(x) >= width; x, residual = x[width:], residual[width:] {

@@ -17,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/embed/transformer/tinymodel"
 )
 
-// integerModel returns a tiny model's weights as 8-bit integers with scales, and the same weights as floats.
+// integerModel returns a tiny model's weights twice: as 8-bit integers with scales, and as floats.
 func integerModel(tb testing.TB) (integers, floats map[string]tensor) {
 	tb.Helper()
 	m := tinyModels["mean"]
@@ -71,7 +71,7 @@ func safetensorsOf(tb testing.TB, tensors map[string]tensor) []byte {
 	return slices.Concat(binary.LittleEndian.AppendUint64(nil, uint64(len(text))), text, data)
 }
 
-// withWeights writes the tiny model with different weights to a new directory and returns the directory's path.
+// withWeights writes the tiny model with these weights to a new directory and returns its path.
 func withWeights(tb testing.TB, tensors map[string]tensor) string {
 	tb.Helper()
 	directory := tinyDirectory(tb, tinyModels["mean"])
@@ -138,8 +138,8 @@ func TestIntegerWeightsNeedOneScalePerRow(t *testing.T) {
 // builtinModel is the directory with package minilm's model.
 const builtinModel = "../minilm/model"
 
-// builtinDigest is the digest of the built-in model's vectors in the test below, which is the same on every processor.
-// If it changes, so do existing datastores' vectors, and the model needs a new ID.
+// builtinDigest is the digest of the built-in model's vectors in the test below. It is the same on every processor. If
+// it changes, so do the vectors in existing datastores, and the model needs a new ID.
 const builtinDigest = "75e4cefa26f186064c5a8710ef4ae3bfad0869d90f84fd93bb18220db1d9b395"
 
 func TestTheBuiltInModelHasTheSameVectorsOnEveryProcessor(t *testing.T) {

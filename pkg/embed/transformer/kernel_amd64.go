@@ -15,11 +15,11 @@ var (
 		fixed: &fixedPoint{tile: fixedTile(12, 32, fixedVNNI12x32), extent: avx512.fixed.extent, round: avx512.fixed.round}}
 )
 
-// features says which of the relevant instruction sets the processor has.
+// features says which relevant instruction sets the processor has.
 type features struct{ avx2, avx512, vnni bool }
 
-// kernels returns the kernels that this processor supports, fastest first. Kernels for AVX2 or AVX-512 are included
-// only if the operating system also saves the wide registers.
+// kernels returns the kernels for this processor, fastest first. AVX2 and AVX-512 count only if the operating system
+// saves the wide registers as well.
 func kernels() []*kernel {
 	x := &cpu.X86
 	return kernelsWith(features{avx2: x.HasAVX2 && x.HasFMA, avx512: x.HasAVX512F && x.HasAVX512BW, vnni: x.HasAVX512VNNI})
@@ -175,8 +175,7 @@ func normWide(norm func(x, residual, weight, bias *float32, n int, epsilon float
 	}
 }
 
-// expWide8 and expWide16 pad the last vector, so that all numbers are computed in the same way and added in the same
-// order.
+// expWide8 and expWide16 pad the last vector, so that all numbers are computed and added in the same way.
 func expWide8(x []float32, shift float32) (sum float32) {
 	whole := len(x) / 16 * 16
 	if whole > 0 {
@@ -204,8 +203,7 @@ func expWide16(x []float32, shift float32) (sum float32) {
 	return sum
 }
 
-// lastPowers copies x, which has fewer than 16 numbers, to an array for exp8 or exp16 and fills the remainder with
-// `shift`.
+// lastPowers copies x, which has fewer than 16 numbers, to an array for exp8 or exp16, padded with shift.
 func lastPowers(x []float32, shift float32) (last [16]float32) {
 	n := copy(last[:], x)
 	for i := range last[n:] {

@@ -15,7 +15,7 @@ func randomVector(r *rand.Rand, n int) []float32 {
 	return out
 }
 
-// packLinear packs float weights stored as n rows of k numbers, one row per output. A nil bias stands for zeros.
+// packLinear packs float weights stored as n rows of k numbers, one row per output. A nil bias means zeros.
 func (kn *kernel) packLinear(weight, bias []float32, n, k int) *packed {
 	p := &packed{k: k, n: n}
 	p.panels = make([]float32, roundUp(n, kn.cols)*k)

@@ -1,7 +1,7 @@
 package transformer
 
-// packed is a matrix of k rows and n columns in the order that a kernel needs: panels of kernel.cols columns, each row
-// by row. The last panel is padded with zeros.
+// packed is a matrix of k rows and n columns in a kernel's order: panels of kernel.cols columns, row by row. The last
+// panel is padded with zeros.
 type packed struct {
 	k, n   int
 	panels []float32 // ⌈n/cols⌉ panels of k × cols
@@ -14,20 +14,20 @@ func roundUp(n, step int) int { return (n + step - 1) / step * step }
 // linear is a linear layer with weights in fixed point.
 type linear = fixedWeights
 
-// newLinear returns a layer with these weights, stored as n rows of k numbers, one row per output. `bias` has one
-// number per output.
+// newLinear returns a layer with these weights, stored as n rows of k numbers, one row per output, and one bias per
+// output.
 func (kn *kernel) newLinear(weight, bias []float32, n, k int) *linear {
 	return kn.packFixed(weight, bias, n, k)
 }
 
 // newIntegerLinear returns a layer whose weights are 8-bit integers times their row's scale, stored as n rows of k
-// numbers, one row per output. They are not rounded further.
+// numbers, one row per output. It does not round them further.
 func (kn *kernel) newIntegerLinear(numbers []byte, scales, bias []float32, n, k int) *linear {
 	return kn.packIntegers(numbers, scales, bias, n, k)
 }
 
-// apply feeds the first m rows of `a` through the layer and writes the output to `c`. The rows of both are contiguous.
-// Both slices must have room for whole tiles of rows; the content after row m is arbitrary.
+// apply feeds the first m rows of a through the layer and writes the output to c. The rows of both are contiguous. Both
+// slices must have room for whole tiles of rows; their content after row m is arbitrary.
 func (kn *kernel) apply(l *linear, w *workspace, c, a []float32, m int) {
 	kn.multiplyFixed(c, l.n, a, l.k, m, l, &w.fixed, w.tile)
 }
@@ -72,11 +72,11 @@ func (kn *kernel) packColumns(to, from []float32, stride, n, k int) {
 	}
 }
 
-// multiply sets the m rows of `c` to the product of `a` and `b`. The rows of `c` are `ldc` numbers apart, and the rows
-// of `a` are `lda` numbers apart. `a` must have room for whole tiles of rows; the content after row m is arbitrary.
-// `tile` is scratch memory for one tile.
+// multiply sets the m rows of c to the product of a and b. The rows of c start ldc numbers apart, and those of a start
+// lda numbers apart. a must have room for whole tiles of rows; its content after row m is arbitrary. tile is scratch
+// memory for one tile.
 //
-// The order of summation is the same in every row, so that a text's vector does not depend on the other texts in the
+// Sums are added in the same order in every row, so that a text's vector does not depend on the other texts in the
 // batch.
 func (kn *kernel) multiply(c []float32, ldc int, a []float32, lda, m int, b *packed, tile []float32) {
 	for column := 0; column < b.n; column += kn.cols {

@@ -16,12 +16,12 @@ import (
 const (
 	maxNested = 2  // maximum depth of nested normalizers
 	maxSteps  = 32 // maximum number of steps in a normalizer
-	// Maximum size in bytes of a segment after a normalisation step; longer results are truncated. A segment has about 4
-	// KiB, and Unicode normalisation makes a character at most eleven times as long.
+	// Maximum size in bytes of a segment after a normalisation step; longer results are truncated. A segment has about
+	// 4 KiB, and Unicode normalisation makes a character at most eleven times longer.
 	maxNormalized = 1 << 20
 )
 
-// parseNormalizer parses a Unigram tokeniser's normalizer, which is applied before the text is split into words.
+// parseNormalizer parses a Unigram tokeniser's normalizer, which processes the text before it is split into words.
 func parseNormalizer(raw json.RawMessage, depth int) (func(string) string, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return func(s string) string { return s }, nil
@@ -101,7 +101,7 @@ func cutNormalized(s string) string {
 	return s
 }
 
-// nmt normalises control characters and unusual spaces like translation models' tokenisers. It returns -1 for
+// nmt normalises control characters and unusual spaces, as translation models' tokenisers do. It returns -1 for
 // characters to remove.
 func nmt(r rune) rune {
 	switch {
@@ -158,14 +158,14 @@ func parseCharacterMap(data []byte) (*characterMap, error) {
 	return m, nil
 }
 
-// Grapheme clusters of at least this many bytes are looked up character by character.
+// Grapheme clusters of this many bytes or more are looked up one character at a time.
 const maxMapped = 6
 
 // Maximum length of a replacement in bytes. Longer ones are truncated.
 const maxMappedTo = 1 << 10
 
-// apply replaces clusters and characters that are in the table. If the table contains a prefix of a cluster, the
-// prefix's value replaces the whole cluster, as in the reference implementation.
+// apply replaces clusters and characters that are in the table. As in the reference implementation, if a prefix of a
+// cluster is in the table, its value replaces the whole cluster.
 func (m *characterMap) apply(s string) string {
 	var out strings.Builder
 	out.Grow(len(s))

@@ -30,9 +30,9 @@ const (
 // onnxTypes are the number types that weights may have.
 var onnxTypes = map[uint64]dtype{1: float32s, 10: float16s, 16: bfloat16s}
 
-// parseONNX returns a model's weights by their names in safetensors. They share the memory of `data`, except for those
-// that had to be transposed. The graph is not executed. It is read only to find out which linear layer uses which
-// weights, because exporters transpose and rename weights but keep the names of the layers' biases.
+// parseONNX returns a model's weights under their names in safetensors. Unless they had to be transposed, they share
+// the memory of data. The graph is not executed. It only shows which linear layer uses which weights, because exporters
+// transpose and rename weights but keep the names of the layers' biases.
 func parseONNX(data []byte) (map[string]tensor, error) {
 	tensors := make(map[string]tensor)
 	products := make(map[string]string) // maps each matrix product's result to its second factor
@@ -100,7 +100,7 @@ func (t tensor) transposed() tensor {
 	return tensor{dtype: t.dtype, shape: []int{columns, rows}, data: data}
 }
 
-// fields calls `visit` with the number of each field in a message and its value or bytes.
+// fields calls visit for each field in a message, with its number and its value or bytes.
 func fields(message []byte, visit func(number protowire.Number, value uint64, bytes []byte) error) error {
 	for len(message) > 0 {
 		number, kind, n := protowire.ConsumeTag(message)

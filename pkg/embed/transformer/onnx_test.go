@@ -14,8 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/embed/transformer/tinymodel"
 )
 
-// message encodes a message. `parts` alternates between field numbers and values. Integers are encoded as varints, and
-// all other values as bytes.
+// message encodes a message from alternating field numbers and values. Integers become varints, all other values bytes.
 func message(parts ...any) []byte {
 	var out []byte
 	for i := 0; i < len(parts); i += 2 {
@@ -32,8 +31,8 @@ func message(parts ...any) []byte {
 	return out
 }
 
-// asONNX encodes tensors as exporters do: linear layers' weights are transposed and lose their names, which only the
-// nodes that add the biases still reveal.
+// asONNX encodes tensors as exporters do: linear layers' weights are transposed and lose their names, which are left
+// only in the nodes that add the biases.
 func asONNX(tensors map[string]tensor) []byte {
 	var graph []byte
 	for i, name := range slices.Sorted(maps.Keys(tensors)) {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// pairTemplate says how the tokens of a query and a passage become a cross-encoder's input.
+// pairTemplate describes how the tokens of a query and a passage form a cross-encoder's input.
 type pairTemplate struct {
 	start, middle, end []int32 // special tokens before the query, between query and passage, and after the passage
 	typed              bool    // the passage and the special tokens after it have token type 1 instead of 0
@@ -21,9 +21,9 @@ type pair struct {
 	passage int // index of the passage's first token
 }
 
-// join returns the tokens of a query and a passage with the special tokens, at most `limit` in total. It drops tokens
-// from the end of the longer text and, once both are equally long, from both. The tokenizers library calls this
-// longest_first. Texts with more tokens than 2*limit count as equally long.
+// join returns the tokens of a query and a passage with the special tokens, at most limit in total. It drops tokens
+// from the end of the longer text and, once both are equally long, from both (longest_first in the tokenizers library).
+// Texts with more than 2*limit tokens count as equally long.
 func (p *pairTemplate) join(query, passage []int32, limit int) pair {
 	short, long := len(query), len(passage)
 	swapped := short > long
@@ -42,7 +42,7 @@ func (p *pairTemplate) join(query, passage []int32, limit int) pair {
 	return pair{slices.Concat(p.start, query[:short], p.middle, passage[:long], p.end), first}
 }
 
-// parts returns a query's or passage's tokens without special tokens, as input for join.
+// parts returns a query's or passage's tokens for join, without special tokens.
 func (t *tokenizer) parts(text string, limit int) []int32 {
 	return t.segmenter.appendTokens(nil, text, 2*limit)
 }
@@ -100,7 +100,7 @@ func (t *tokenizer) pairTemplate(words int) (*pairTemplate, error) {
 	return p, nil
 }
 
-// pairPart is one part of a pair template: a text or a special token.
+// pairPart is an element of a pair template: a text or a special token.
 type pairPart struct {
 	Text    *typedPart `json:"Sequence"`
 	Special *typedPart `json:"SpecialToken"`

@@ -2,9 +2,9 @@ package transformer
 
 import "math"
 
-// portable is the kernel that runs on every processor. Its results equal the vector kernels' to the last bit, because
-// it rounds at the same places and adds in the order of their vector registers. Products to be added are either fused
-// with the addition (fma32) or converted to float32 first. Otherwise the compiler would choose whether to fuse them.
+// portable is the kernel that runs on every processor. Its results are identical to the vector kernels', because it
+// rounds in the same places and adds in the order of their vector registers. Products to be added are either fused with
+// the addition (fma32) or converted to float32 first; otherwise, the compiler could choose whether to fuse them.
 var portable = &kernel{name: "portable", rows: 2, cols: 4, tile: tilePortable, exp: expPortable, gelu: geluPortable,
 	largest: maxOf, norm: normPortable,
 	fixed: &fixedPoint{tile: fixedPortable, extent: extentPortable, round: roundPortable}}
@@ -13,14 +13,14 @@ var portable = &kernel{name: "portable", rows: 2, cols: 4, tile: tilePortable, e
 func fmaEmulated(x, y, z float32) float32 {
 	product := float64(x) * float64(y) // exact
 	sum := float64(product + float64(z))
-	// The sum is now rounded to 53 bits and will next be rounded to 24 bits. Rounding twice matters only if the first
-	// result is exactly between two float32 numbers, or if the second is subnormal.
+	// The sum is now rounded to 53 bits, and will be rounded to 24 bits next. Rounding twice matters only if the first
+	// result is exactly between two float32 numbers or the second is subnormal.
 	bits := math.Float64bits(sum)
 	if bits&(1<<29-1) != 1<<28 && math.Abs(sum) >= 0x1p-126 {
 		return float32(sum)
 	}
-	// Determine the error of the first rounding (2Sum of Knuth and Møller). If there is one, round to odd instead, which
-	// makes the second rounding correct.
+	// If the first rounding had an error (2Sum of Knuth and Møller), round to odd instead, which makes the second
+	// rounding correct.
 	b := float64(sum - product)
 	lost := float64(product-float64(sum-b)) + float64(float64(z)-b)
 	if bits&1 == 0 && (lost > 0 || lost < 0) {
@@ -33,7 +33,7 @@ func fmaEmulated(x, y, z float32) float32 {
 	return float32(math.Float64frombits(bits))
 }
 
-// tilePortable computes 2 × 4 values at a time, because not every processor has registers for more.
+// tilePortable computes 2 × 4 values at a time, because some processors don't have registers for more.
 func tilePortable(a []float32, lda int, b, bias, c []float32, ldc, k int) {
 	a0, a1 := a[:k], a[lda:][:k]
 	c00, c01, c02, c03 := bias[0], bias[1], bias[2], bias[3]
@@ -81,7 +81,7 @@ func fixedPortable(a []int16, lda int, b []int16, rows, columns, bias, c []float
 // lanes holds the partial sums of two 512-bit or four 256-bit registers.
 type lanes [32]float32
 
-// total adds the partial sums in the vector kernels' order, i.e. always the upper half to the lower one.
+// total adds the partial sums in the vector kernels' order: always the upper half to the lower one.
 func (l *lanes) total() float32 {
 	for n := len(l) / 2; n > 0; n /= 2 {
 		for i := range n {

@@ -6,13 +6,11 @@ import (
 	"time"
 )
 
-// Maximum time that passages wait for queries before computing the next layer. It ensures that passages make progress
-// even if queries keep coming.
+// Maximum time that passages wait for queries before the next layer, so that they progress even if queries keep coming.
 const maxYieldTime = 50 * time.Millisecond
 
 // Priority lets queries run before passages, because users wait for queries while passages use all cores. Passages
-// check for queries between the network's layers, each of which takes a few milliseconds. Create a Priority with
-// NewPriority.
+// check for queries between the network's layers, each of which takes a few milliseconds. Create one with NewPriority.
 type Priority struct {
 	maxYield time.Duration
 	waiting  func() // test hook called when passages give way; may be nil
@@ -45,7 +43,7 @@ func (p *Priority) end() {
 	}
 }
 
-// yield waits until no query is running, the maximum time has passed, or ctx is done.
+// yield waits until no query is running, maxYield has passed, or ctx is done.
 func (p *Priority) yield(ctx context.Context) {
 	p.mu.Lock()
 	queries, idle := p.queries, p.idle

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestARealModelAgreesWithItsReference tests a model too large for the repository. SLUICE_TEST_MODEL is its directory,
-// and SLUICE_TEST_MODEL_REFERENCE is a file from testdata/reference.py.
+// TestARealModelAgreesWithItsReference tests the model in the SLUICE_TEST_MODEL directory, which is too large for the
+// repository. SLUICE_TEST_MODEL_REFERENCE is a file from testdata/reference.py.
 func TestARealModelAgreesWithItsReference(t *testing.T) {
 	t.Parallel()
 	directory, reference := os.Getenv("SLUICE_TEST_MODEL"), os.Getenv("SLUICE_TEST_MODEL_REFERENCE")

@@ -17,12 +17,12 @@ const (
 
 var errMalformed = errors.New("malformed")
 
-// Suffix of the name of the tensor with an int8 tensor's row scales.
+// The tensor with an int8 tensor's row scales has its name and this suffix.
 const scaleSuffix = "_scale"
 
-// parseSafetensors returns the weights in a safetensors file by name. Weights are floating-point tensors and
-// two-dimensional int8 tensors with scales. The scales, one per row, are in a float32 tensor whose name ends in
-// scaleSuffix. Other tensors, such as position ids, are skipped. The tensors share the memory of `data`.
+// parseSafetensors returns the weights in a safetensors file by name: floating-point tensors, and two-dimensional int8
+// tensors with one scale per row. The scales are in a float32 tensor whose name ends in scaleSuffix. Other tensors,
+// such as position ids, are skipped. The tensors share the memory of data.
 //
 // A file consists of the header's length (8 bytes), the header (JSON) and the numbers.
 func parseSafetensors(data []byte) (map[string]tensor, error) {
@@ -58,7 +58,7 @@ func parseSafetensors(data []byte) (map[string]tensor, error) {
 	return tensors, attachScales(tensors)
 }
 
-// attachScales gives each int8 tensor its rows' scales. It removes int8 tensors without scales.
+// attachScales attaches row scales to int8 tensors and removes int8 tensors that have none.
 func attachScales(tensors map[string]tensor) error {
 	for name, t := range tensors {
 		if t.dtype != int8s {

@@ -45,15 +45,14 @@ type settings struct {
 	chinese      bool
 }
 
-// directory gives access to files in a model's directory, but to none outside it.
+// directory gives access to the files in a model's directory and to no others.
 type directory struct {
 	name  string
 	root  *os.Root
 	files map[string]string // content by name, if root is nil
 }
 
-// read returns a file's content, or fs.ErrNotExist if there is no such file. If the file is too large, the error names
-// the limit.
+// read returns a file's content, or fs.ErrNotExist. If the file is too large, the error names the limit.
 func (d directory) read(name string, limit int64) ([]byte, error) {
 	if d.root == nil {
 		content, ok := d.files[name]
@@ -86,7 +85,7 @@ func (d directory) read(name string, limit int64) ([]byte, error) {
 
 func (d directory) path(name string) string { return path.Join(d.name, name) }
 
-// withoutPath returns the error without the operation and path, because the surrounding message already contains them.
+// withoutPath returns the error without operation and path, which the surrounding message already contains.
 func withoutPath(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err
@@ -94,7 +93,7 @@ func withoutPath(err error) error {
 	return err
 }
 
-// readJSON decodes a JSON file of limited size into v. If the file does not exist, it returns false and no error.
+// readJSON decodes a JSON file of limited size into v. If the file does not exist, it returns false without an error.
 func (d directory) readJSON(name string, v any) (bool, error) {
 	data, err := d.read(name, maxSettings)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -180,8 +179,7 @@ func (d directory) readConfig(s *settings) error {
 	return nil
 }
 
-// modelName derives a model's common name from its origin. It returns "" if the origin has no character that a name may
-// contain.
+// modelName derives a model's common name from its origin, or returns "" if no character of it may be in a name.
 func modelName(origin string) string {
 	name := path.Base(strings.TrimRight(strings.ReplaceAll(origin, `\`, "/"), "/"))
 	name = strings.Map(func(r rune) rune {
@@ -225,8 +223,8 @@ func (d directory) readModules(s *settings) error {
 		return err
 	}
 	others := p.Max || p.Weighted || p.Last || p.Prompt != nil && !*p.Prompt
-	// Some models divide the sum of the vectors by the square root of the number of tokens instead of the number itself.
-	// That makes no difference, because the vector is then scaled to length 1.
+	// Some models divide the sum of the vectors by the square root of the number of tokens. That makes no difference,
+	// because the vector is then scaled to length 1.
 	switch mean := p.Mean || p.Root; {
 	case !found, !others && mean && !p.First && p.Mode == "", p.Mode == "mean" && !others:
 		s.pool = poolMean
@@ -238,8 +236,8 @@ func (d directory) readModules(s *settings) error {
 	return nil
 }
 
-// readLengths reads the maximum number of tokens per text. For a tokeniser that has only a vocabulary file, it also
-// reads the tokeniser's options.
+// readLengths reads the maximum number of tokens per text and, for a tokeniser that is just a vocabulary file, its
+// options.
 func (d directory) readLengths(s *settings) error {
 	var sentence struct {
 		MaxTokens int `json:"max_seq_length"`
@@ -271,8 +269,8 @@ func (d directory) readLengths(s *settings) error {
 	return nil
 }
 
-// firstPosition returns the position table's row for a text's first token: the padding token's id plus 1 in RoBERTa
-// models, and 0 in others.
+// firstPosition returns the row in the position table for a text's first token: the padding token's id plus 1 in
+// RoBERTa models, and 0 in others.
 func (s *settings) firstPosition() int {
 	if s.kind == "xlm-roberta" {
 		return s.padding + 1
@@ -305,7 +303,7 @@ func (d directory) readPrompts(s *settings) error {
 // Maximum length of a prompt in bytes.
 const maxPrompt = 4096
 
-// prompt returns the first of the named prompts that exists, or the default prompt if none does.
+// prompt returns the first of these prompts that exists, or else the default prompt.
 func (s *settings) prompt(names ...string) string {
 	for _, name := range append(slices.Clone(names), "") {
 		if prompt, ok := s.prompts[name]; ok {

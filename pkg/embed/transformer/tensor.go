@@ -34,7 +34,7 @@ type tensor struct {
 	scales []float32 // for int8s: one number per row; a row has at least one element
 }
 
-// decode decodes len(out) of the tensor's numbers into `out`, starting at index `first`.
+// decode decodes len(out) of the tensor's numbers into out, starting at index first.
 func (t tensor) decode(out []float32, first int) {
 	data := t.data[first*t.dtype.size():]
 	switch t.dtype {
@@ -81,8 +81,8 @@ func float16(bits uint16) float32 {
 	return math.Float32frombits(sign | (exponent+112)<<23 | fraction<<13)
 }
 
-// elements returns the number of elements in a tensor of this shape. It fails if a dimension is negative or the
-// elements would not fit into maxWeights bytes.
+// elements returns the number of elements in a tensor of this shape. It fails if a dimension is negative or the tensor
+// would exceed maxWeights bytes.
 func elements(shape []int) (int, error) {
 	n := 1
 	for _, d := range shape {
@@ -94,7 +94,7 @@ func elements(shape []int) (int, error) {
 	return n, nil
 }
 
-// table is a tensor whose rows are decoded on lookup, because most of a vocabulary's many vectors are never used.
+// table is a tensor whose rows are decoded on lookup, because most vectors in a vocabulary are never used.
 type table struct {
 	tensor
 }

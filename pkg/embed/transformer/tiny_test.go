@@ -76,7 +76,7 @@ func expectations(tb testing.TB, path string) []expectation {
 	return all
 }
 
-// requireEqual compares e's tokens and vectors with the reference implementation's. It returns the lowest similarity of
+// requireEqual compares e's tokens and vectors with the reference implementation's and returns the lowest similarity of
 // two vectors.
 func requireEqual(t *testing.T, e *Embedder, want []expectation) (worst float64) {
 	t.Helper()

@@ -11,14 +11,13 @@ import (
 
 // segmenter splits text into tokens.
 type segmenter interface {
-	// appendTokens appends the tokens in `text` to `tokens`, up to a total of `limit`, and returns the result.
+	// appendTokens appends the text's tokens to tokens, up to limit in total, and returns the result.
 	appendTokens(tokens []int32, text string, limit int) []int32
 	// coverage describes the vocabulary's pieces.
 	coverage() *vocabularyCoverage
 }
 
-// tokenizer turns texts into the network's input: special tokens for the start, the text's tokens, and special tokens
-// for the end.
+// tokenizer turns texts into the network's input: their tokens between special tokens.
 type tokenizer struct {
 	segmenter     segmenter
 	before, after []int32
@@ -26,8 +25,8 @@ type tokenizer struct {
 	processor     json.RawMessage // post_processor in tokenizer.json; nil if the tokeniser is vocab.txt
 }
 
-// tokens returns the text's tokens, including the special tokens around them, at most `limit` in total. `limit` must
-// exceed special().
+// tokens returns up to limit of the text's tokens, including the special tokens around them. limit must exceed
+// special().
 func (t *tokenizer) tokens(text string, limit int) []int32 {
 	tokens := make([]int32, len(t.before), min(limit, t.special()+len(text)/2+8))
 	copy(tokens, t.before)
@@ -131,7 +130,7 @@ func boundaryTokens(ids map[string]int32) (first, last int32, err error) {
 	return first, last, nil
 }
 
-// parseTokenizer parses a supported tokeniser's tokenizer.json. All ids must be less than `words`, the size of the
+// parseTokenizer parses the tokenizer.json of a supported tokeniser. All ids must be less than words, the size of the
 // model's vocabulary.
 func parseTokenizer(data []byte, words int) (*tokenizer, error) {
 	var file tokenizerFile

@@ -1,4 +1,4 @@
-// Package transformer computes embeddings in process with a sentence-transformers model of the BERT family, such as
+// Package transformer computes embeddings in process with a sentence-transformers model from the BERT family, such as
 // all-MiniLM-L6-v2, bge-small, e5-small or multilingual-e5-small. It reads the model from a directory or from files in
 // memory.
 //
@@ -6,7 +6,7 @@
 // special tokens ("[SEP]", "</s>") are ordinary text. Characters newer than the libraries' Unicode tables follow Go's
 // tables. The vector of a text without tokens is zero.
 //
-// The vectors of each kernel have a cosine similarity of at least 0.99999 to those of the Python libraries.
+// Every kernel's vectors have a cosine similarity of at least 0.99999 to those of the Python libraries.
 //
 // Batches are not padded: the tokens of several texts form one matrix, and only attention treats the texts separately.
 // A kernel multiplies matrices with the processor's vector instructions (AVX-512, AVX2, NEON) or, without these, in
@@ -32,8 +32,7 @@ import (
 	"github.com/sluice/sluice/pkg/processors"
 )
 
-// Config says where the model is and how to use it. Zero fields get defaults, except that either Directory or Files is
-// required.
+// Config selects and configures the model. Zero fields get defaults, but either Directory or Files is required.
 type Config struct {
 	// Directory contains the model as published: config.json; tokenizer.json or vocab.txt; model.safetensors or model.onnx
 	// (also in onnx/); and, if the model has them, modules.json, 1_Pooling/config.json, sentence_bert_config.json,
@@ -43,21 +42,21 @@ type Config struct {
 	// Files contains the model's files by name, instead of a directory. They are not copied.
 	Files map[string]string
 
-	// QueryPrefix and PassagePrefix are prepended to queries and passages, for models trained with such prefixes ("query:
-	// ", "passage: "). nil selects the prefix from the model's configuration, which is often empty. PassagePrefix is part
-	// of the model's ID, because passages with and without it cannot be compared.
+	// QueryPrefix and PassagePrefix are prepended to queries and passages, for models trained with prefixes such as
+	// "query: " and "passage: ". nil means the prefix from the model's configuration, which is often empty.
+	// PassagePrefix is part of the model's ID, because passages with and without it can't be compared.
 	QueryPrefix, PassagePrefix *string
 
-	// MaxTokens is the number of tokens to which texts are truncated. If it is 0 or above the limit in the model's
-	// configuration, that limit applies; otherwise MaxTokens is part of the model's ID.
+	// MaxTokens is the number of tokens to which texts are truncated. 0 or a value above the limit in the model's
+	// configuration means that limit; any other value becomes part of the model's ID.
 	MaxTokens int
 
-	// Threads is the number of batches to compute at the same time, separately for queries and passages; default
+	// Threads is the number of batches to compute concurrently, for queries and passages separately; default
 	// processors.Count.
 	Threads int
 
-	// Priority makes passages wait while this model's queries are running. It affects the passages of all models with the
-	// same Priority. By default, all models in the process share one.
+	// Priority makes passages wait while this model's queries are running, in all models with the same Priority. By
+	// default, all models in the process share one.
 	Priority *Priority
 }
 
@@ -76,8 +75,8 @@ type Embedder struct {
 
 var _ embed.Embedder = (*Embedder)(nil)
 
-// Number of tokens per batch, unless a single text has more. It is large enough for weights to be read rarely, and
-// small enough for the batch to fit into the processor's cache.
+// Number of tokens per batch, unless a single text has more: large enough that weights are rarely read, and small
+// enough for the batch to fit into the processor's cache.
 const batchTokens = 384
 
 // Open reads the model, which takes about a second and as much memory as the weights (50 to 500 MB for small models).
@@ -137,15 +136,14 @@ func open(config Config, kn *kernel) (*Embedder, error) {
 	return e, nil
 }
 
-// modelNames maps digests of weights to common names, for models whose configuration names only the base model.
+// modelNames maps digests of weights to common names, for models whose configuration only names the base model.
 var modelNames = map[string]string{
 	"53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db": "all-MiniLM-L6-v2",
 	"1a55775f53449dac10a2bcbc312469fac40b96d53198c407081a831f81c98477": "multilingual-e5-small",
 }
 
-// readNetwork reads the weights from the first weights file that exists and returns the network and the file's digest.
-// If `more` is not nil, it is called with the network and the file's tensors in order to build other parts of the
-// model.
+// readNetwork reads the first weights file that exists and returns the network and the file's digest. If more is not
+// nil, it is called with the network and the file's tensors, to build other parts of the model.
 func (d directory) readNetwork(s *settings, kn *kernel, more func(*network, map[string]tensor) error) (*network, string, error) {
 	for _, file := range []struct {
 		name  string
@@ -185,8 +183,8 @@ func digestOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// identity returns a digest of everything that affects passages' vectors. It distinguishes models with the same name
-// and does not depend on the directory.
+// identity returns a digest of everything that affects passages' vectors, including the model's content but not its
+// directory.
 func (e *Embedder) identity(s *settings, weights string) string {
 	all, err := json.Marshal([]any{weights, e.tokenizer.digest, e.prefixes[embed.Passage], e.maxTokens, s.pool, s.activation, s.epsilon, s.heads})
 	if err != nil {
@@ -195,15 +193,16 @@ func (e *Embedder) identity(s *settings, weights string) string {
 	return digestOf(all)[:12]
 }
 
-// Model implements embed.Embedder. The ID consists of the model's common name, or the name in its configuration, and a
-// digest of its content. The directory can therefore be moved or renamed, and a retrained model gets a different ID.
+// Model implements embed.Embedder. The ID consists of the model's common name, or else the name in its configuration,
+// and a digest of its content. The directory can therefore be moved or renamed, and a retrained model gets a different
+// ID.
 func (e *Embedder) Model() embed.Model { return e.model }
 
 // MaxTokens returns the maximum number of tokens per text, including the prefix and special tokens. Longer texts are
 // truncated.
 func (e *Embedder) MaxTokens() int { return e.maxTokens }
 
-// Maximum number of tokens that Tokens counts, many times any model's limit.
+// Maximum number of tokens counted by Tokens, many times any model's limit.
 const maxCountedTokens = 1 << 20
 
 // Tokens returns the number of tokens in a passage, including the prefix and special tokens, up to maxCountedTokens.
@@ -265,8 +264,8 @@ type batch struct {
 	places []int
 }
 
-// batches yields batches of texts, tokenising each text only when it builds its batch. It omits texts with only special
-// tokens.
+// batches yields batches of texts, without texts that have only special tokens. It tokenises each text only when it
+// builds the text's batch.
 func (e *Embedder) batches(texts []string, purpose embed.Purpose) func(yield func(batch) bool) {
 	return func(yield func(batch) bool) {
 		var next batch

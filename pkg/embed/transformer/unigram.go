@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// unigram is the tokeniser used by XLM-RoBERTa and related models. It splits a text into words, each with a mark for
-// the space before it, and splits each word into the most probable sequence of pieces.
+// unigram is the tokeniser of XLM-RoBERTa and related models. It splits a text into words, each with a mark for the
+// space before it, and each word into the most probable sequence of pieces.
 type unigram struct {
 	pieces  map[string]piece
 	longest int     // size of the longest piece in bytes
@@ -86,8 +86,7 @@ func (f *tokenizerFile) unigram(words int) (segmenter, error) {
 	return u, nil
 }
 
-// readSplitter parses the rule for splitting text into words. It accepts Metaspace, either alone or after
-// WhitespaceSplit.
+// readSplitter parses the rule for splitting text into words: Metaspace, alone or after WhitespaceSplit.
 func (u *unigram) readSplitter(raw json.RawMessage) error {
 	type step struct {
 		Type   string `json:"type"`
@@ -112,8 +111,8 @@ func (u *unigram) readSplitter(raw json.RawMessage) error {
 		case s.Type == "WhitespaceSplit" && i == 0 && len(steps) == 2:
 			u.split = true
 		case s.Type == "Metaspace" && s.Sign == spaceMark && i == len(steps)-1 && (s.Split == nil || *s.Split):
-			// If the scheme is "first", only the first word of a text gets a space mark. All other words already have one for
-			// the space before them, unless WhitespaceSplit has removed that space.
+			// With the scheme "first", only a text's first word gets a space mark. All others already have one for the
+			// space before them, unless WhitespaceSplit has removed that space.
 			if u.split && s.Scheme == "first" {
 				return errors.New("a Metaspace with the scheme \"first\" after WhitespaceSplit cannot run in-process; run the model on a model server instead")
 			}
@@ -140,8 +139,8 @@ func (u *unigram) appendTokens(tokens []int32, text string, limit int) []int32 {
 			if len(tokens) >= limit {
 				break
 			}
-			// Truncate a very long word: its first maxLen bytes yield more than limit tokens, unless they contain long runs of
-			// unknown characters.
+			// Truncate a very long word: unless it contains long runs of unknown characters, its first maxLen bytes
+			// yield more than limit tokens.
 			if maxLen := (limit + 16) * u.longest; len(word) > maxLen {
 				word = strings.ToValidUTF8(word[:maxLen], "")
 			}
@@ -196,7 +195,7 @@ type viterbi struct {
 	path []int32
 }
 
-// ending is the most probable sequence of pieces for a prefix of a word.
+// ending is the most probable sequence of pieces for the start of a word.
 type ending struct {
 	score float64
 	start int32 // start of the last piece, or -1 if no sequence of pieces matches

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// wordPiece is BERT's tokeniser. It splits text at white space and around punctuation, and splits words into the
-// longest matching pieces. Special tokens' names are ordinary text.
+// wordPiece is BERT's tokeniser. It splits text at white space and around punctuation, and words into the longest
+// matching pieces. Special tokens' names are ordinary text.
 type wordPiece struct {
 	starts  map[string]int32 // pieces that start a word
 	rest    map[string]int32 // pieces that continue a word, without the prefix
@@ -31,7 +31,7 @@ const (
 	segment      = 4 << 10 // text is normalised in segments of this many bytes, so that text beyond the token limit is not normalised
 )
 
-// newWordPiece divides the vocabulary into pieces that start a word and pieces that continue one.
+// newWordPiece splits the vocabulary into pieces that start a word and pieces that continue one.
 func newWordPiece(ids map[string]int32, unknown, prefix string, maxWord int) (*wordPiece, error) {
 	if maxWord < 1 || maxWord > maxWordRunes {
 		return nil, fmt.Errorf("max_input_chars_per_word is %d; it must be between 1 and %d", maxWord, maxWordRunes)
@@ -54,7 +54,7 @@ func newWordPiece(ids map[string]int32, unknown, prefix string, maxWord int) (*w
 		} else {
 			w.known.add(id, piece, false)
 		}
-		// Add continuing pieces here too, with their prefix "##", because a word in a text may really start with "##".
+		// Continuing pieces go here as well, with their "##", because a word in a text may really start with "##".
 		w.starts[piece] = id
 		w.longest = max(w.longest, len(piece))
 	}
@@ -109,7 +109,7 @@ func (w *wordPiece) appendTokens(tokens []int32, text string, limit int) []int32
 	return tokens[:min(len(tokens), max(limit, 0))]
 }
 
-// cutSegment splits off a segment at a space, so that characters stay with their combining marks. A very long run
+// cutSegment splits off a segment at a space, which keeps characters with their combining marks. A very long run
 // without spaces is split anywhere.
 func cutSegment(text string) (part, rest string) {
 	if len(text) <= segment {
@@ -138,8 +138,8 @@ func (w *wordPiece) appendRune(word []byte, r rune) []byte {
 	return utf8.AppendRune(word, r)
 }
 
-// appendWord splits a word into pieces, taking the longest matching piece each time. If no piece matches at some point,
-// the whole word becomes one unknown token.
+// appendWord splits a word into pieces, always taking the longest match. If there is no match at some point, the whole
+// word becomes one unknown token.
 func (w *wordPiece) appendWord(tokens []int32, word []byte, runes int) []int32 {
 	if runes > w.maxWord {
 		return append(tokens, w.unknown)
@@ -171,7 +171,7 @@ func longestPiece(pieces map[string]int32, text []byte, longest int) (id int32, 
 	return 0, 0
 }
 
-// class says how the tokeniser treats a character.
+// class is how the tokeniser treats a character.
 type class uint8
 
 const (
@@ -201,8 +201,8 @@ func (w *wordPiece) classOf(r rune) class {
 	return letter
 }
 
-// isIdeograph reports whether r is in one of the blocks that BERT tokenisers split into single characters. Like BERT's
-// list, it omits U+2B820 to U+2B91F, kana and Hangul.
+// isIdeograph reports whether BERT tokenisers split r's block into single characters. Like BERT's list, it omits
+// U+2B820 to U+2B91F, kana and Hangul.
 func isIdeograph(r rune) bool {
 	return r >= 0x4E00 && r <= 0x9FFF || r >= 0x3400 && r <= 0x4DBF || r >= 0x20000 && r <= 0x2A6DF ||
 		r >= 0x2A700 && r <= 0x2B81F || r >= 0x2B920 && r <= 0x2CEAF || r >= 0xF900 && r <= 0xFAFF || r >= 0x2F800 && r <= 0x2FA1F

@@ -1,4 +1,4 @@
-// Command convert writes the files of package minilm from the published model all-MiniLM-L6-v2. It reads the directory
+// Command convert creates package minilm's files from the published model all-MiniLM-L6-v2. It reads the directory
 // written by "sluice models pull all-MiniLM-L6-v2" and verifies that its files are the published ones. The output is
 // reproducible:
 //
@@ -32,7 +32,7 @@ const (
 	maxTokens = 256 // max_seq_length from the published sentence_bert_config.json
 )
 
-// config is the published configuration without unused fields and with the converted model's sizes.
+// config is the published configuration with the converted model's sizes and without unused fields.
 const config = `{
   "_name_or_path": "sentence-transformers/all-MiniLM-L6-v2",
   "model_type": "bert",
@@ -129,8 +129,8 @@ func readPublished(directory, name string) ([]byte, error) {
 	return content, nil
 }
 
-// keptWords returns the published vocabulary's words that can occur in texts, in id order. It also returns their ids in
-// the published model, which are row numbers in its word vectors.
+// keptWords returns the words in the published vocabulary that can occur in texts, in id order. It also returns their
+// ids in the published model, which are rows in its word vectors.
 func keptWords(tokenizer []byte) (words []string, rows []int, err error) {
 	var file struct {
 		Model struct {
@@ -155,7 +155,7 @@ func keptWords(tokenizer []byte) (words []string, rows []int, err error) {
 	return words, rows, nil
 }
 
-// matrix is a tensor of 32-bit floats. A vector has one row.
+// matrix is a float32 tensor. A vector has one row.
 type matrix struct {
 	shape []int
 	data  []float32
@@ -196,8 +196,8 @@ type output struct {
 	data  []byte
 }
 
-// quantise converts the published tensors and returns the result by name. Of the word vectors, it keeps only those with
-// the row numbers in `rows`.
+// quantise converts the published tensors and returns the results by name. It keeps only these rows of the word
+// vectors.
 func quantise(tensors map[string]matrix, rows []int) (map[string]output, error) {
 	out := make(map[string]output)
 	for name, m := range tensors {
@@ -232,8 +232,7 @@ func addFloats(out map[string]output, name string, m matrix) {
 	out[name] = output{dtype: "F32", shape: m.shape, data: data}
 }
 
-// addIntegers converts a matrix to 8-bit integers and adds two tensors to the output: the integers, and one scale per
-// row.
+// addIntegers adds a matrix to the output as two tensors: 8-bit integers and one scale per row.
 func addIntegers(out map[string]output, name string, m matrix) {
 	width := m.shape[1]
 	scales := matrix{shape: m.shape[:1]}
@@ -249,10 +248,10 @@ func addIntegers(out map[string]output, name string, m matrix) {
 	addFloats(out, name+"_scale", scales)
 }
 
-// Largest absolute value of an integer.
+// Largest magnitude of an integer.
 const top = 127
 
-// integer returns the integer whose product with the scale is nearest to v.
+// integer returns the integer that is nearest to v when multiplied by the scale.
 func integer(v, scale float32) int8 {
 	if scale == 0 {
 		return 0
@@ -260,8 +259,8 @@ func integer(v, scale float32) int8 {
 	return int8(max(-top, min(top, math.RoundToEven(float64(v)/float64(scale)))))
 }
 
-// bestScale returns the scale with the least squared error. It also tries scales that are too small for the largest
-// number, because a row of small numbers with a single large one loses less if the large one is clipped.
+// bestScale returns the scale with the least squared error. That may be too small for the largest number: in a row of
+// small numbers with a single large one, clipping the large one loses less.
 func bestScale(row []float32) float32 {
 	var largest float32
 	for _, v := range row {
