@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// BenchmarkCut splits a manual with two hundred sections. Each section has a heading, paragraphs and a table.
+// BenchmarkCut splits a manual with 200 sections, each with a heading, paragraphs and a table.
 func BenchmarkCut(b *testing.B) {
 	const sentence = "The valve of the second pump opens when the pressure falls under 2.5 bar, e.g. after a leak. "
 	section := slices.Concat([]domain.Block{

@@ -10,7 +10,7 @@ import (
 )
 
 // A table row says little without the table's caption, its unit and the label of its row group. The types in this file
-// track these, so that each of the table's chunks has them in its context.
+// track these, so that all of the table's chunks have them in their context.
 
 // Limits on captions.
 const (
@@ -22,11 +22,11 @@ const (
 var (
 	// captionWord matches the start of a caption, such as "Table 3" or "表 3".
 	captionWord = regexp.MustCompile(`(?i)^(?:table|tab\.|exhibit|schedule|figure|fig\.|tabelle|übersicht|tableau|tabla|cuadro|tabella|tabela|tabel|таблица|表|図表)\s*[\dIVXA-Z]{1,4}\b`)
-	// unitNote matches a note on the unit for all numbers: "(in thousands, except per share data)".
+	// unitNote matches a note that gives the unit for all numbers: "(in thousands, except per share data)".
 	unitNote = regexp.MustCompile(`(?i)\((?:[^()]{0,40}\b)?(?:in|en|em|w|in den)\s+[^()]{0,20}(?:thousand|million|billion|percent|dollars|euros?|pounds|tausend|mio|mrd|tsd|milli|millones|milhões|milioni|miles|tys|mln|%|\p{Sc})[^()]{0,60}\)`)
 )
 
-// tableCaption tracks the current table's caption and the group that its rows belong to.
+// tableCaption tracks the current table's caption and row group.
 type tableCaption struct {
 	before  [2]string // the last two blocks, most recent last; "" for blocks other than paragraphs
 	caption string
@@ -62,9 +62,9 @@ func (c *tableCaption) enter(b domain.Block, begins bool) {
 	c.path = joinContext(c.caption, c.group, maxCaptionBytes+maxGroupBytes)
 }
 
-// captionOf returns a table's caption, or "". `before` holds the two paragraphs above the table, the nearer one last.
-// The caption is the nearer paragraph's last sentence if it introduces the table. If that paragraph only names a unit,
-// the paragraph above it supplies the caption, and the unit is appended.
+// captionOf returns a table's caption, or "". before holds the two paragraphs above the table, the nearer one last. The
+// caption is that paragraph's last sentence, if it introduces the table. If the paragraph only gives a unit, the
+// caption comes from the one above it, with the unit appended.
 func captionOf(before [2]string) string {
 	near := strings.TrimSpace(before[1])
 	if near == "" {
@@ -90,7 +90,7 @@ func captionOf(before [2]string) string {
 	return oneLine(strings.TrimRight(last, ":： "), maxCaptionBytes)
 }
 
-// isUnitNote reports whether a paragraph is just a note on the unit, in parentheses.
+// isUnitNote reports whether a paragraph is just a unit note in parentheses.
 func isUnitNote(text string) bool {
 	return strings.HasPrefix(text, "(") && strings.HasSuffix(text, ")") && unitNote.MatchString(text)
 }
@@ -108,7 +108,7 @@ func lastSentence(text string) string {
 	return text[s.Start:s.End]
 }
 
-// rowLabel returns the text of a row with a single short cell, or "" for other rows.
+// rowLabel returns the text of a row that has just one short cell, or "" for other rows.
 func rowLabel(text string) string {
 	text = strings.TrimSpace(text)
 	if text == "" || len(text) > maxGroupBytes || strings.ContainsAny(text, "\t\n;") || strings.Contains(strings.TrimRight(text, ": "), ": ") ||

@@ -1,7 +1,7 @@
 // Package chunk splits an extracted document into the chunks to index and return. A chunk consists of whole sentences,
 // about 128 tokens in total. Headings stay with their text, and table rows with their header. Code is split by lines.
-// Small chunks measured better than large ones, because they contain more of the answers in the same amount of returned
-// text. A chunk's title and heading path supply the context that a small chunk lacks.
+// Measurements favoured small chunks, which contain more of the answers in the same amount of returned text. A chunk's
+// title and heading path supply the context that it lacks.
 //
 // Splitting is deterministic: the same document and options always give the same chunks.
 package chunk
@@ -20,8 +20,8 @@ type Options struct {
 	MaxTokens    int // maximum size, exceeded only by a single long grapheme; default as in domain.Chunking, at least TargetTokens
 	MaxChunks    int // documents with more chunks are rejected; default DefaultMaxChunks
 
-	// Sentences returns the sentences in a text in reading order, without overlap. Text between two sentences belongs to
-	// the earlier one. The default is the Sentences function.
+	// Sentences splits a text into sentences, in reading order and without overlap. Text between two sentences belongs
+	// to the earlier one. Default: the Sentences function.
 	Sentences func(text string) []analysis.Span
 }
 
@@ -49,7 +49,7 @@ const (
 	typeODP  = "application/vnd.oasis.opendocument.presentation"
 )
 
-// minHeadingLevel returns the lowest level number among the headings, or 0 if there are none.
+// minHeadingLevel returns the headings' lowest level number, or 0 if there are no headings.
 func minHeadingLevel(blocks []domain.Block) int {
 	top := 0
 	for _, b := range blocks {
@@ -60,7 +60,7 @@ func minHeadingLevel(blocks []domain.Block) int {
 	return top
 }
 
-// Sized returns a Chunker with these sizes but otherwise the same options.
+// Sized returns a Chunker with other sizes but the same options otherwise.
 func (c *Chunker) Sized(sizes domain.Chunking) *Chunker {
 	o := c.opts
 	o.TargetTokens, o.MaxTokens = sizes.Sizes()
@@ -70,9 +70,8 @@ func (c *Chunker) Sized(sizes domain.Chunking) *Chunker {
 // Chunks splits the document. The chunks contain all of its text in reading order, except for white space at their
 // ends. No chunk crosses one of the document's top-level headings. A document without text has no chunks.
 //
-// Two things are repeated. If a table with a header spans several chunks, each further chunk repeats the header. If a
-// paragraph spans several chunks, each further chunk begins with the last sentence of the previous one, unless that
-// sentence is long.
+// Two things are repeated. If a table with a header spans several chunks, the header is repeated in each of them. If a
+// paragraph does, each chunk after the first begins with the last sentence of the previous one, unless that is long.
 //
 // A heading shares a chunk with the start of its text. Headings at the end of the document join the chunk before them.
 // Headings form a chunk of their own only if the document has no other text or if they leave no space for text.

@@ -363,7 +363,7 @@ func TestTokens(t *testing.T) {
 }
 
 // checkInvariants checks what must hold for every document: the chunks contain its text in order, each chunk is at its
-// Offset, no chunk exceeds the limits or starts inside a grapheme, and a second run returns the same chunks.
+// Offset, no chunk exceeds the limits or starts inside a grapheme, and splitting again gives the same chunks.
 func checkInvariants(t *testing.T, opts Options, doc *domain.Document, chunks []domain.Chunk) {
 	t.Helper()
 	again, err := New(opts).Chunks(doc)
@@ -406,9 +406,8 @@ func checkInvariants(t *testing.T, opts Options, doc *domain.Document, chunks []
 	}
 }
 
-// checkRuns checks a chunk's runs before and after encoding. They must cover the chunk's whole text, and each must have
-// the correct position in the document. Parts that are adjacent both in the chunk and in the document must form one
-// run.
+// checkRuns checks a chunk's runs before and after encoding. They must cover the whole text and have the correct
+// positions in the document. Text that is contiguous in both the chunk and the document must form a single run.
 func checkRuns(t *testing.T, full string, c domain.Chunk) {
 	t.Helper()
 	encoded := c.Runs.Encode(c.Offset)
@@ -436,8 +435,8 @@ func checkRuns(t *testing.T, full string, c domain.Chunk) {
 	}
 }
 
-// covered returns where a chunk's text ends in the document. White space between blocks may differ, and a repeated
-// table header is ignored.
+// covered returns where a chunk's text ends in the document, ignoring a repeated table header and differences in white
+// space between blocks.
 func covered(t *testing.T, full string, c domain.Chunk) int {
 	t.Helper()
 	for _, candidate := range []string{c.Text, afterFirstLine(c.Text)} {
@@ -500,7 +499,7 @@ func graphemeCount(s string) int {
 	return n
 }
 
-// oneOversizedWord reports whether a single grapheme of s exceeds the token limit.
+// oneOversizedWord reports whether s has a grapheme that exceeds the token limit by itself.
 func oneOversizedWord(s string, limit int) bool {
 	for g := graphemes.FromString(s); g.Next(); {
 		if Tokens(g.Value()) > limit {

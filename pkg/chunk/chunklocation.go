@@ -7,8 +7,8 @@ type headingContext struct {
 	anchor string // fragment of the location's URL
 }
 
-// chunkLocation determines a chunk's location for citations. If a chunk spans several pages or sections, its location
-// is the page and heading path of most of its text, no matter where the chunk begins.
+// chunkLocation determines a chunk's location for citations. A chunk that spans several pages or sections is located on
+// the page and under the headings where most of its text is, no matter where it begins.
 type chunkLocation struct {
 	pages    tokenCount[int]
 	heads    tokenCount[headingContext]
@@ -35,8 +35,8 @@ func (s *chunkLocation) add(page int, h headingContext, term string, tokens int)
 	s.entries.add(definedTerm{h, term}, tokens)
 }
 
-// headings returns the headings above most of the chunk's text, or `other` if the chunk has no text. If most of the
-// text below these headings defines one term, the result has that term's anchor.
+// headings returns the headings above most of the chunk's text, or other if it has no text. If most of the text below
+// them defines one term, the result has that term's anchor.
 func (s *chunkLocation) headings(other headingContext) headingContext {
 	at := s.heads.largest(other)
 	var below tokenCount[definedTerm]
@@ -76,8 +76,7 @@ func (t *tokenCount[K]) add(key K, tokens int) {
 	t.keys, t.tokens = append(t.keys, key), append(t.tokens, tokens)
 }
 
-// largest returns the key with the most tokens, or the first such key if there is a tie. If nothing was counted, it
-// returns `other`.
+// largest returns the key with the most tokens, the first one if there is a tie, or other if nothing was counted.
 func (t *tokenCount[K]) largest(other K) K {
 	best := -1
 	for i, n := range t.tokens {

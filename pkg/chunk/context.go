@@ -6,9 +6,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// context returns the text to index in addition to the chunk's own: the title, the document's subject, the headings and
-// the section labels. After a domain.ContextSeparator come the table caption and the terms that the chunk defines.
-// Labels and captions already in the chunk's text are omitted, because a chunk with a longer context than its
+// context returns the text to index along with the chunk's own: the title, the document's subject, the headings and the
+// section labels. After a domain.ContextSeparator come the table caption and the terms that the chunk defines. Labels
+// and captions that are already in the chunk's text are omitted, because a chunk with a longer context than its
 // neighbours would rank below them.
 func (d *draft) context(at headingContext, text string) string {
 	section, caption := largestLabel(d.location.sections, at), largestLabel(d.location.tables, at)
@@ -23,7 +23,7 @@ func (d *draft) context(at headingContext, text string) string {
 	return context + domain.ContextSeparator + details
 }
 
-// appendMissing appends a path to a context, omitting the parts of the path that are already in the text.
+// appendMissing appends those parts of a path to a context that are not yet in the text.
 func appendMissing(context, path, text string) string {
 	for part := range strings.SplitSeq(path, pathSeparator) {
 		if !strings.Contains(text, part) {

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// FuzzChunks splits documents made from the input: the bytes between \x1e form blocks, and each block's first letter
-// selects its kind.
+// FuzzChunks splits documents made from the input: each run of bytes between \x1e is a block, whose first letter is its
+// kind.
 func FuzzChunks(f *testing.F) {
 	f.Add("p"+prose(40)+"\x1eh2 Heading\x1etName\tAge\x1etBob\t3", 128, 200)
 	f.Add("p"+strings.Repeat("水闸控制河水的流量。", 30), 16, 20)

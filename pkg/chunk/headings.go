@@ -7,11 +7,11 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// A heading on its own makes a bad chunk: it is short and full of query words, so it would outrank the text that has
-// the answer. The functions in this file keep headings and text together.
+// A heading alone makes a bad chunk: short and full of query words, it would outrank the text with the answer. The
+// functions in this file keep headings and text together.
 
 // trackTail records where the headings at the end of the current chunk begin. The packer calls it before appending a
-// piece of block b to a chunk that already has text. `offset` is the piece's position in the document.
+// piece of block b, at this offset in the document, to a chunk that already has text.
 func (p *packer) trackTail(b domain.Block, offset int) {
 	d := &p.cur
 	switch {
@@ -22,8 +22,7 @@ func (p *packer) trackTail(b domain.Block, offset int) {
 	}
 }
 
-// next closes the current chunk and opens a new one. Headings at the end of the closed chunk are moved to the start of
-// the new one.
+// next closes the current chunk and opens a new one, to which it moves any headings at the end of the old one.
 func (p *packer) next() error {
 	d := p.cur
 	if d.tail == nil {
@@ -47,9 +46,9 @@ func (p *packer) next() error {
 	return nil
 }
 
-// divide splits a piece that does not fit below the headings in the current chunk. If the piece must stay whole, divide
-// returns at most one part. This is the case if the piece cannot be split, or if the headings fill more than half of
-// the chunk and may form a chunk of their own.
+// divide splits a piece that does not fit below the headings in the current chunk. It returns at most one part if the
+// piece must stay whole, because it can't be split or because the headings fill more than half of the chunk and may
+// form a chunk of their own.
 func (p *packer) divide(b domain.Block, s piece) []piece {
 	used := p.cur.tokens
 	if used > p.opts.MaxTokens/2 || b.Kind == domain.BlockHeading {
@@ -61,9 +60,9 @@ func (p *packer) divide(b domain.Block, s piece) []piece {
 	return o.appendFitting(nil, b.Text, s.start, s.end)
 }
 
-// joinLast appends the current chunk, which has only headings, to the last finished chunk. It returns false and changes
-// nothing if the result would be too large, or if the white space between the two texts differs from the separator it
-// would insert.
+// joinLast appends the current chunk, which has only headings, to the last finished one. It returns false and changes
+// nothing if the result would be too large, or if the white space between the two texts isn't the separator it would
+// insert.
 func (p *packer) joinLast() bool {
 	if len(p.chunks) == 0 {
 		return false

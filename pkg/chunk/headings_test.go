@@ -69,8 +69,8 @@ func TestHeadingsStayWithTheirText(t *testing.T) {
 	}
 }
 
-// TestNoChunkIsAHeadingAlone splits documents of many shapes. Their sections span up to several chunks, have one or two
-// heading levels, and are on sheets, on pages or on neither.
+// TestNoChunkIsAHeadingAlone splits documents of many shapes, with sections of up to several chunks, one or two heading
+// levels, and sheets, pages or neither.
 func TestNoChunkIsAHeadingAlone(t *testing.T) {
 	t.Parallel()
 	for place := range 3 {

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Maximum length in bytes of titles and headings. They are stored with every chunk, so a one-megabyte heading would
-// inflate the index.
+// Maximum length in bytes of titles and headings. Every chunk stores them, so a one-megabyte heading would inflate the
+// index.
 const (
 	maxTitleBytes   = 300
 	maxHeadingBytes = 200
@@ -30,7 +30,7 @@ func newLocation(doc *domain.Document) location {
 	return location{title: oneLine(doc.Title, maxTitleBytes), subject: subject(doc.Blocks)}
 }
 
-// enter updates the location for the next block: it sets the sheet and, if the block is a heading, the heading path.
+// enter updates the location for the next block: the sheet and, for a heading, the heading path.
 func (p *location) enter(b domain.Block) {
 	p.sheet = b.Sheet
 	b.Sheet = oneLine(b.Sheet, maxHeadingBytes)
@@ -51,7 +51,7 @@ func (p *location) context() string {
 	return appendTo(appendTo(p.title, p.subject), strings.TrimPrefix(path, p.title+pathSeparator))
 }
 
-// oneLine joins the words in s by single spaces and truncates the result to `limit` bytes, at a grapheme boundary.
+// oneLine joins the words in s with single spaces and truncates the result to limit bytes at a grapheme boundary.
 func oneLine(s string, limit int) string {
 	if len(s) > 8*limit {
 		s = strings.ToValidUTF8(s[:8*limit], "")

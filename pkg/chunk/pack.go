@@ -86,7 +86,6 @@ func (p *packer) addBlock(b domain.Block, offset int) error {
 	return nil
 }
 
-// pieces splits a block according to its kind.
 func (p *packer) pieces(b domain.Block) []piece {
 	switch b.Kind {
 	case domain.BlockCode:
@@ -98,10 +97,9 @@ func (p *packer) pieces(b domain.Block) []piece {
 	}
 }
 
-// breakBefore closes the current chunk if the block must start a new one. A new sheet, a top-level heading or a new
-// slide always starts a new chunk. Other headings, new pages and sections without headings do so only if the current
-// chunk is not small, and a code block only if it would not fit as a whole. A chunk that contains only headings stays
-// open for their text.
+// breakBefore closes the current chunk if the block must start a new one. New sheets, top-level headings and new slides
+// always do. Other headings, new pages and sections without headings do only if the current chunk is not small, and
+// code blocks only if they would not fit as a whole. A chunk with only headings stays open for their text.
 func (p *packer) breakBefore(b domain.Block, section bool) error {
 	d := &p.cur
 	if b.Apart { // the headings above the block do not apply to it
@@ -186,8 +184,8 @@ func (p *packer) add(b domain.Block, s piece, offset int, first bool) error {
 	return nil
 }
 
-// fits reports whether the piece fits into the current chunk. The limit is usually the target size. It is the maximum
-// size if the chunk has only headings or is less than half full, or if both chunk and piece are code.
+// fits reports whether the piece fits into the current chunk. The limit is the maximum size if the chunk has only
+// headings or is less than half full, or if both chunk and piece are code. Otherwise, it is the target size.
 func (p *packer) fits(b domain.Block, s piece) bool {
 	d := &p.cur
 	if d.text.Len()+len(domain.BlockSeparator)+s.end-s.start > domain.MaxChunkBytes {
@@ -203,8 +201,8 @@ func (p *packer) fits(b domain.Block, s piece) bool {
 	return d.headingsOnly || d.tokens < p.opts.TargetTokens/2 || b.Kind == domain.BlockCode && d.kind == domain.BlockCode
 }
 
-// begin starts a chunk with the piece, which is at `offset` in the document's text. If the piece is a table row below
-// the header and both fit, the chunk starts with the header.
+// begin starts a chunk with the piece, which is at offset in the document's text. A table row below the header starts
+// with the header if both fit.
 func (p *packer) begin(b domain.Block, s piece, offset int) {
 	p.cur = draft{offset: offset, page: b.Page, sheet: b.Sheet, headingsOnly: true}
 	if h := p.header; b.Kind == domain.BlockTableRow && h != nil && h.seen && h.tokens+s.tokens <= p.opts.MaxTokens {
@@ -252,8 +250,8 @@ func (p *packer) finish() ([]domain.Chunk, error) {
 	return p.chunks, nil
 }
 
-// separator returns the text between two blocks in a chunk: a line break between table rows or list items, otherwise an
-// empty line.
+// separator returns the text between two blocks: a line break between table rows or list items, otherwise an empty
+// line.
 func separator(before, after domain.BlockKind) string {
 	if before == after && (after == domain.BlockTableRow || after == domain.BlockListItem) {
 		return "\n"
@@ -261,7 +259,7 @@ func separator(before, after domain.BlockKind) string {
 	return domain.BlockSeparator
 }
 
-// trimStart removes white space from the start of a text, except for a space that has combining marks attached.
+// trimStart removes leading white space, except for a space with combining marks.
 func trimStart(text string) string {
 	body := strings.TrimLeftFunc(text, unicode.IsSpace)
 	if body == "" || len(body) == len(text) || body[0] < utf8.RuneSelf {

@@ -7,8 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// rows is the range of table rows in a chunk, as numbered in the sheet or file. It is zero if the chunk has no table
-// rows.
+// rows is the range of table rows in a chunk, as numbered in the sheet or file, or zero if there are none.
 type rows struct{ first, last int }
 
 func (r *rows) add(row int) {
@@ -31,7 +30,7 @@ func (r rows) appendTo(path string) string {
 	return appendTo(path, place)
 }
 
-// appendTo appends a place, such as "row 3", to a heading path. Either may be empty.
+// appendTo appends a place, such as "row 3", to a heading path. Either may be "".
 func appendTo(path, place string) string {
 	if path == "" || place == "" {
 		return path + place
@@ -39,8 +38,8 @@ func appendTo(path, place string) string {
 	return path + pathSeparator + place
 }
 
-// anchor returns the chunk's URL fragment: its headings' fragment (`headings`) or, if that is empty, the fragment for
-// its time in a recording. It returns "" if the chunk has neither.
+// anchor returns the chunk's URL fragment: that of its headings or, if that is empty, that of its time in a recording.
+// It returns "" if there is neither.
 func (d *draft) anchor(headings string) string {
 	if headings == "" && d.time != "" {
 		return domain.TimeAnchor + d.time

@@ -11,9 +11,9 @@ import (
 )
 
 // Contracts and filings often mark their sections without headings: "ARTICLE 8", "8.2 Termination for Cause. Either
-// party may …". In the extracted document, such lines are ordinary paragraphs. The functions in this file recognise
-// them as section labels and add them to the chunks' context, because a clause rarely repeats its section's subject.
-// The heading path contains only real headings.
+// party may …". Extraction turns such lines into ordinary paragraphs. The functions in this file recognise them as
+// section labels and add them to the chunks' context, because a clause rarely repeats its section's subject. The
+// heading path contains only real headings.
 
 // Limits on section labels.
 const (
@@ -68,8 +68,7 @@ func (s *sections) enter(b domain.Block) bool {
 }
 
 var (
-	// divisionWord matches the start of a label that names one of the document's divisions, such as "ARTICLE IV" or "Note
-	// 3".
+	// divisionWord matches the start of a label for one of the document's divisions, such as "ARTICLE IV" or "Note 3".
 	divisionWord = regexp.MustCompile(`(?i)^(?:article|section|item|note|part|exhibit|schedule|annex|appendix|chapter|amendment|addendum|attachment|statement of work|work order|` +
 		`artikel|abschnitt|anlage|anhang|kapitel|teil|annexe|chapitre|titre|artículo|anexo|capítulo|cláusula|sección|artigo|articolo|allegato|capitolo|` +
 		`bijlage|hoofdstuk|załącznik|rozdział|статья|приложение|глава|раздел)\s+(?:(?:no|nr|n)\.?\s*|№\s*)?(?:\d{1,3}[a-z]?|[ivxlc]{1,7}|[a-z])(?:[.:)\s–—-]|$)`)
@@ -79,7 +78,7 @@ var (
 	clauseNumber = regexp.MustCompile(`^(\d{1,3}(?:\.\d{1,3}){0,3})[.)]?\s+`)
 )
 
-// sectionLabel returns the section label at the start of a paragraph and its level, which is -1 if there is none.
+// sectionLabel returns the label at the start of a paragraph and its level, which is -1 if there is no label.
 func sectionLabel(text string) (label string, level int) {
 	text = strings.TrimSpace(text)
 	if short := len(text) <= maxLabelBytes; short && !endsSentence(text) {
@@ -104,8 +103,8 @@ func sectionLabel(text string) (label string, level int) {
 	return oneLine(number[1]+" "+rest[:end], maxLabelBytes), level
 }
 
-// titleEnd returns the length of the title at the start of a numbered clause, or -1 if there is none. A title is short
-// and capitalised and ends with a full stop, a colon or the end of the paragraph.
+// titleEnd returns the length of the title at the start of a numbered clause, or -1. A title is short and capitalised,
+// and ends with a full stop, a colon or the end of the paragraph.
 func titleEnd(text string) int {
 	end := strings.IndexAny(text[:min(len(text), maxRunInBytes)], ".:\n")
 	if end < 0 {
@@ -135,7 +134,7 @@ func endsSentence(text string) bool {
 	return unicode.Is(unicode.STerm, last) || strings.ContainsRune(":;,", last)
 }
 
-// isCapitals reports whether a text is in capital letters, as titles often are.
+// isCapitals reports whether a text is in capitals, as titles often are.
 func isCapitals(text string) bool {
 	upper := 0
 	for _, r := range text {
@@ -149,7 +148,7 @@ func isCapitals(text string) bool {
 	return upper >= 5 && upper*2 > utf8.RuneCountInString(text)
 }
 
-// definingVerbs are the phrases between a quoted term and its definition.
+// definingVerbs come between a quoted term and its definition.
 var definingVerbs = []string{"means", "shall mean", "has the meaning", "have the meaning", "shall have the meaning", "refers to", "is defined", "bedeutet", "bezeichnet", "meint",
 	"désigne", "signifie", "s'entend", "significa", "se refiere", "indica", "betekent", "oznacza", "означает", "指", "是指"}
 

@@ -8,17 +8,16 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// Minimum length, in characters, of a wrapped line. Text files and PDFs break lines within sentences, so a line of at
-// least this length that does not end a sentence continues on the next line. A shorter line may be a list item. Scripts
+// Minimum length of a wrapped line in characters. Text files and PDFs break lines within sentences, so a line of at
+// least this length continues on the next one unless it ends a sentence. A shorter line may be a list item. Scripts
 // without spaces need fewer characters for the same content.
 const (
 	wrappedCharacters         = 40
 	wrappedCharactersUnspaced = 20
 )
 
-// Sentences splits a text into sentences like analysis.Sentences, with two differences: it joins lines that were
-// wrapped within a sentence, and it keeps the number of a list item or table of contents entry with the text after it.
-// It runs in linear time.
+// Sentences splits a text into sentences. Unlike analysis.Sentences, it joins lines that were wrapped within a sentence
+// and keeps the number of a list item or table of contents entry with the text after it. It runs in linear time.
 func Sentences(text string) []analysis.Span {
 	var out []analysis.Span
 	lineStart := 0 // start of the last line of the last sentence in `out`
@@ -35,7 +34,7 @@ func Sentences(text string) []analysis.Span {
 	return out
 }
 
-// isWrapped reports whether the sentence in `line` continues in `next`, the text after the gap.
+// isWrapped reports whether the sentence in line continues after the gap, in next.
 func isWrapped(line, gap, next string) bool {
 	if strings.Count(gap, "\n") != 1 {
 		return false
@@ -55,8 +54,8 @@ func isWrapped(line, gap, next string) bool {
 	return unicode.IsLetter(first) && utf8.RuneCountInString(line) >= enough
 }
 
-// isItemNumber reports whether `label` is just a list item's number, such as "5." or "(a)", and the item's text follows
-// on the same line after the white space `gap`.
+// isItemNumber reports whether label is just a list item's number, such as "5." or "(a)", with the item's text on the
+// same line after the gap.
 func isItemNumber(label, gap string) bool {
 	const longest = 12 // bytes
 	label = strings.TrimSpace(label)

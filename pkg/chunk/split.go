@@ -10,9 +10,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Maximum size of a piece in bytes. It leaves room in domain.MaxChunkBytes for several pieces, their separators and a
-// repeated table header. A grapheme, such as a letter with thousands of combining marks, is split only if it alone
-// exceeds this size.
+// Maximum size of a piece in bytes, so that domain.MaxChunkBytes allows several pieces with separators and a repeated
+// table header. A grapheme, such as a letter with thousands of combining marks, is split only if it exceeds this size
+// by itself.
 const maxPieceBytes = domain.MaxChunkBytes / 8
 
 // piece is a part of a block that is not split further.
@@ -55,7 +55,7 @@ func (o Options) splitLines(text string) []piece {
 	return out
 }
 
-// appendFitting appends text[start:end] as one piece if it is within the limits, or else as several pieces of about
+// appendFitting appends text[start:end] as one piece if it is within the limits, or else as several pieces of roughly
 // equal size.
 func (o Options) appendFitting(out []piece, text string, start, end int) []piece {
 	tokens := Tokens(text[start:end])
@@ -82,7 +82,7 @@ func (o Options) appendFitting(out []piece, text string, start, end int) []piece
 }
 
 // atoms calls f for each part of the text that must stay whole, usually a word with the punctuation and space after it.
-// Words that exceed the limit are split into graphemes, and graphemes longer than maxPieceBytes are split too.
+// Words beyond the limit are split into graphemes, and graphemes beyond maxPieceBytes are split as well.
 func atoms(text string, maxTokens int, f func(from, to int)) {
 	for w := words.FromString(text); w.Next(); {
 		from, to := w.Start(), w.End()

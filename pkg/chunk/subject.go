@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Number of blocks and bytes at the start of a document to search for its parties.
+// How much of a document's start to search for its parties.
 const (
 	subjectBlocks = 40
 	subjectBytes  = 8 << 10
@@ -24,13 +24,13 @@ const (
 )
 
 var (
-	// defined matches the abbreviation that a contract gives to a party: (the “Supplier”).
+	// defined matches a contract's short name for a party: (the “Supplier”).
 	defined = regexp.MustCompile(`\([^()“”"„«»]{0,60}[“"„«][^“”"„«»()]{1,50}[”"“»][^()]{0,80}\)`)
 	// between matches the words before the first party.
 	between = regexp.MustCompile(`(?i)\b(?:between|among|zwischen|entre|tra|fra|tussen|pomiędzy|między|между)\b:?\s*`)
-	// description matches the start of the text between a party's name and its abbreviation.
+	// description matches the start of what follows a party's name, up to its short name.
 	description = regexp.MustCompile(`\s+(?:\(|with\s|whose\s|having\s|mit\s)`)
-	// legalForm matches a legal form, which belongs to the name even after a comma.
+	// legalForm matches a legal form, which is part of the name even after a comma.
 	legalForm   = regexp.MustCompile(`(?i)^(?:inc|llc|l\.l\.c|ltd|limited|l\.?p|llp|corp|corporation|co|company|plc|n\.a|s\.a|gmbh|ag|kg)\b`)
 	conjunction = regexp.MustCompile(`(?i)^[\s,;.]*(?:and|und|et|y|e|en|i|и)\s+`)
 	longDate    = regexp.MustCompile(`\p{Lu}\p{L}{2,9} \d{1,2}, ?\d{4}|\d{1,2}\.? \p{L}{3,10} \d{4}|\d{4}-\d{2}-\d{2}|\d{1,2}\.\d{1,2}\.\d{4}`)
@@ -38,8 +38,8 @@ var (
 	fiscalYear  = regexp.MustCompile(`(?i)(?:year|period) ended\s+(\p{L}{3,9} \d{1,2}, ?\d{4})`)
 )
 
-// subject returns the parties and date of a contract, or the company and fiscal year end of a filing, or "" for other
-// documents. Only the first page has these, but questions about any clause or figure mention them.
+// subject returns a contract's parties and date, a filing's company and fiscal year end, or "" for other documents.
+// Only the first page has them, but questions about any clause or figure mention them.
 func subject(blocks []domain.Block) string {
 	var names []string
 	date, bytes := "", 0
@@ -113,8 +113,7 @@ func parties(text string) []string {
 	return names
 }
 
-// withoutDescription returns the name at the start of a text such as "Acme, Inc., a corporation with its seat in
-// Ghent".
+// withoutDescription returns just the name from a text such as "Acme, Inc., a corporation with its seat in Ghent".
 func withoutDescription(text string) string {
 	if cut := description.FindStringIndex(text); cut != nil {
 		text = text[:cut[0]]

@@ -16,8 +16,8 @@ type tableHeader struct {
 	seen   bool // a row below the header has been read
 }
 
-// trackTable records the current table's header, which is the table's first row if that looks like one. The packer
-// calls it for each table row with the row's offset in the document.
+// trackTable remembers the current table's first row as the header if it looks like one. The packer calls it for each
+// table row, with the row's offset in the document.
 func (p *packer) trackTable(b domain.Block, offset int) {
 	if p.table && (p.header == nil || p.header.sheet == b.Sheet) {
 		if p.header != nil {
@@ -34,8 +34,8 @@ func (p *packer) trackTable(b domain.Block, offset int) {
 	}
 }
 
-// looksLikeHeader reports whether a row of tab-separated cells contains column names: at least two cells, all on one
-// line, each with letters and as short as a label. Rows like "column: value; …" name their columns themselves.
+// looksLikeHeader reports whether a row of tab-separated cells contains column names: at least two cells on one line,
+// each with letters and as short as a label. Rows like "column: value; …" name their columns themselves.
 func looksLikeHeader(row string) bool {
 	if strings.Contains(strings.TrimSpace(row), "\n") {
 		return false

@@ -2,13 +2,13 @@ package chunk
 
 import "unicode"
 
-// Average number of letters per token in alphabetic scripts. Words up to this length count as one token, and longer
-// words proportionally more.
+// Average number of letters per token in alphabetic scripts. Words up to this length are one token, longer words
+// proportionally more.
 const lettersPerToken = 6
 
-// Tokens estimates how many tokens a language model would count in the text. In scripts without spaces (Han, kana,
-// Hangul, Thai and the like), each character is one token. In other scripts, a word has one token per lettersPerToken
-// letters or digits. Each punctuation mark or symbol is one token. White space and joiners do not count.
+// Tokens estimates a text's number of tokens for a language model. In scripts without spaces (Han, kana, Hangul, Thai
+// and the like), each character is one token. In others, a word has one token per lettersPerToken letters or digits.
+// Each punctuation mark or symbol is one token. White space and joiners don't count.
 func Tokens(text string) int {
 	n, word := 0, 0
 	for _, r := range text {

@@ -2,12 +2,12 @@ package chunk
 
 import "fmt"
 
-// Version is the version of the splitting algorithm. Increment it whenever any document's chunks change, because
-// unchanged content is split again only if this number differs.
+// Version is the version of the splitting algorithm. Increment it whenever any document's chunks change. Otherwise,
+// unchanged content is not split again.
 const Version = 6
 
-// Version identifies everything other than the document that affects its chunks: the Version constant and the sizes in
-// the options.
+// Version identifies everything except the document that affects its chunks: the Version constant and the configured
+// sizes.
 func (c *Chunker) Version() string {
 	return fmt.Sprintf("%d:%d:%d", Version, c.opts.TargetTokens, c.opts.MaxTokens)
 }
