@@ -7,8 +7,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// normalised returns the NFKC form of a text. NFKC turns superscripts into ordinary digits, which would make 12.52 of
-// 12.5² and 106 of 10⁶. So normalised inserts a space before a superscript that follows a digit.
+// normalised returns the NFKC form of a text. NFKC turns superscripts into ordinary digits, which would turn 12.5² into
+// 12.52 and 10⁶ into 106. So normalised inserts a space before a superscript that follows a digit.
 func normalised(text string) string {
 	if norm.NFKC.IsNormalString(text) {
 		return text

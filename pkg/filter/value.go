@@ -135,7 +135,7 @@ func (v Value) Kind() Kind {
 // Text returns the value if it is a text, or "" otherwise.
 func (v Value) Text() string { return v.text }
 
-// Number returns a number's value, 1 for true, and 0 for everything else.
+// Number returns the value of a number, 1 for true, and 0 for everything else.
 func (v Value) Number() float64 { return v.number }
 
 // Bool reports whether the value is true.

@@ -27,9 +27,9 @@ type boostedDocument struct {
 	product float64
 }
 
-// boost applies the boosts to a leg's candidates and sorts them again. A document's value may be unusable for a boost.
-// That fails with domain.CodeInvalid, except that it only adds a note if the boost comes from the settings or the value
-// from the document itself.
+// boost applies the boosts to a leg's candidates and sorts them again. If a document's value is unusable for a boost,
+// it returns domain.CodeInvalid, or just a note if the boost comes from the settings or the value from the document
+// itself.
 func (q *query) boost(all []*candidate) (notes []string, err error) {
 	if !slices.ContainsFunc(q.Datastores, func(ds domain.Datastore) bool { return len(q.boosts(&ds)) > 0 }) {
 		return nil, nil

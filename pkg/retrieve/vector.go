@@ -117,8 +117,7 @@ func (r *Retriever) dimensions(ctx context.Context, model string) (int, error) {
 	return e.Model().Dimensions, nil
 }
 
-// embedQueries embeds queries with a model. For a lexical search, it doesn't, provided that the number of dimensions is
-// known.
+// embedQueries embeds queries with a model. For a lexical search, it skips that if the number of dimensions is known.
 func (r *Retriever) embedQueries(ctx context.Context, model string, queries []string, mode domain.SearchMode) ([]embedding, error) {
 	made := make([]embedding, len(queries))
 	if model == "" { // a space without vectors is only searchable by words

@@ -26,7 +26,7 @@ type smallResult struct {
 	name      string
 	documents int // per datastore
 	own       tally
-	foreign   tally // questions about documents in other datastores
+	foreign   tally // questions about documents not in the datastore
 }
 
 // draw picks random documents for a datastore. It also returns the questions that they answer (`own`) and as many that

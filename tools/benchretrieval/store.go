@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/eval/service"
 )
 
-// content is what a datastore should contain: documents, and how to chunk them.
+// content is the intended content of a datastore: its documents, and how to chunk them.
 type content struct {
 	name      string // without engine and model
 	chunking  *service.Chunking

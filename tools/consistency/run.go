@@ -108,7 +108,7 @@ func (r *run) summary() string {
 	return fmt.Sprintf("%d operations (%s), %d violations", operations, strings.Join(parts, ", "), len(r.violations))
 }
 
-// Time limits for after the workers stop, and the interval for progress reports.
+// Time limits once the workers have stopped, and the interval for progress reports.
 const (
 	settleTimeout = 3 * time.Minute  // for requests in progress
 	quietTimeout  = 10 * time.Minute // until everything accepted is searchable; job retries can take minutes

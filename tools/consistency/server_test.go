@@ -31,7 +31,7 @@ type item struct {
 	metadata                     map[string]any
 }
 
-// start returns the server and two addresses for it, as of two api processes.
+// start returns the server and two addresses for it, as if there were two api processes.
 func start(t *testing.T, fault string) (*server, []string) {
 	t.Helper()
 	s := &server{fault: fault, stores: map[string]*store{}, items: map[string]*item{}, responses: map[string]string{}}
@@ -44,7 +44,7 @@ func start(t *testing.T, fault string) (*server, []string) {
 	return s, urls
 }
 
-// every reports whether this fault is planted and the request is an n-th one.
+// every reports whether the fault is planted and due: it affects every n-th request.
 func (s *server) every(n int, fault string) bool { return s.fault == fault && s.requests%n == 0 }
 
 func (s *server) newID() string {

@@ -118,7 +118,7 @@ func (s *sources) check(ctx context.Context, dir, system, pattern string) (n int
 		if p.Module != nil && p.Module.GoVersion != "" {
 			conf.GoVersion = "go" + p.Module.GoVersion
 		}
-		checked[p.ImportPath], _ = conf.Check(p.ImportPath, s.positions, parsed[i], nil) // Error already has the errors
+		checked[p.ImportPath], _ = conf.Check(p.ImportPath, s.positions, parsed[i], nil) // Error has collected the errors
 	}
 	return len(packages), errors.Join(faults...)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// A row stores a list of hashes: one of its custom id and one per filterable metadata value. Comparing hashes is exact,
-// as index.Filter requires, however the server treats numbers, types and quotes. It also keeps user input out of
+// A row stores a list of hashes: one for its custom id and one per filterable metadata value. Comparing hashes is
+// exact, as index.Filter requires, however the server treats numbers, types and quotes. It also keeps user input out of
 // expressions.
 
 // Prefixes that tell custom id hashes from metadata hashes.

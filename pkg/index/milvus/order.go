@@ -113,7 +113,7 @@ func sortable(order string, v filter.Value) string {
 	return hex.EncodeToString([]byte(text[:min(len(text), filter.MaxOrderBytes+1)]))
 }
 
-// Appended to a prefix in sortable form, it sorts after all texts with the prefix.
+// A prefix in sortable form plus afterPrefix sorts after all texts with the prefix.
 const afterPrefix = "g"
 
 // addOrder adds the data for comparisons by kind, order and prefix to a row's metadata and hashes. It adds nothing if

@@ -53,7 +53,7 @@ type spaceKey struct{ collection, datastore string }
 type termStatistics struct {
 	ready chan struct{} // closed once the other fields are set
 	err   error
-	// before is older statistics to use until these are ready, guarded by statisticsCache.mu.
+	// before contains older statistics to use until these are ready. It is guarded by statisticsCache.mu.
 	before *termStatistics
 
 	rows      float64

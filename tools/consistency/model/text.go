@@ -30,7 +30,7 @@ var (
 	verbs     = strings.Fields("blocks carries drains feeds guards heats joins lifts marks opens passes quenches raises shields turns warms")
 )
 
-// Text returns the content of a document's version. It depends only on the arguments, so texts aren't stored.
+// Text returns the content of a document's version. It depends only on its arguments, so there is nothing to store.
 func Text(tag Tag, version int) string {
 	h := fnv.New64a()
 	fmt.Fprint(h, tag, version)

@@ -18,7 +18,7 @@ import (
 const (
 	workers      = 4
 	maxDocuments = 24 // per worker
-	maxBatch     = 3  // per request
+	maxBatch     = 3  // texts per request
 	// Pause between two requests from a worker, which leaves CPU time for checking images.
 	pace = 15 * time.Millisecond
 )
@@ -55,7 +55,7 @@ type worker struct {
 	number int
 	random *rand.Rand
 
-	created       int      // created so far
+	created       int      // documents created so far
 	exist, absent []change // in their acknowledged states
 }
 

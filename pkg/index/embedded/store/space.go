@@ -55,7 +55,7 @@ type Space struct {
 	pinned  *Snapshot           // snapshot of the running IVF build
 	idle    bool                // no writes for a while
 	broken  bool                // the space must be reopened before its next use
-	// A broken space that can be read until it is reopened.
+	// The space is broken but can be read until it is reopened.
 	readable bool
 }
 

@@ -193,7 +193,7 @@ func (s *Set) IVFWork(idle bool) Work {
 // unassigned returns the live slots among 64w to 64w+63 that are in no list.
 func (s *Set) unassigned(w int) uint64 { return s.Live.Word(w) &^ s.Assigned.Word(w) }
 
-// AssignedAmong returns those of the slots that are in an IVF list.
+// AssignedAmong returns the slots that are in an IVF list.
 func (s *Set) AssignedAmong(slots []uint32) (in []uint32) {
 	for _, slot := range slots {
 		if s.Assigned.Has(slot) {

@@ -107,7 +107,7 @@ func benchIVF(b *testing.B, s *Files, snap *Set, queries [][]float32) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					if i >= len(queries)/10 { // the first tenth only warms the page cache
+					if i >= len(queries)/10 { // the first tenth only loads the files into memory
 						all, few = append(all, between-before), append(few, processorTime(b)-between)
 					}
 					looked += float64(n) / float64(with.Rows) / float64(len(queries))

@@ -47,8 +47,8 @@ func (r Radius) at(limit int) float32 {
 
 // calibrationQuery is a query and its true nearest rows.
 type calibrationQuery struct {
-	kind    int    // slot of the row the query comes from, which is not a hit
-	slot    uint32 // slot of the row the query is derived from, which does not count as a hit
+	kind    int    // index into queryNoise
+	slot    uint32 // slot of the row the query comes from, which is not a hit
 	query   []float32
 	nearest []topk.Scored // best first, as many as the larger calibrated limit
 }
