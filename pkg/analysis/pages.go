@@ -1,12 +1,12 @@
 package analysis
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/sluice/sluice/pkg/bounded"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // Maximum number of pages that a query can name.
@@ -32,7 +32,7 @@ func PageTerm(page int) string {
 func IsPageTerm(term string) bool { return strings.HasPrefix(term, pagePrefix) }
 
 // namedPage matches a page or page range named in a query: "page 12", "pp. 12–14", "Seite 12", "第12页".
-var namedPage = regexp.MustCompile(`(?i)(?:^|[^\p{L}\p{N}])(?:pages?|pp?\.|pg\.?|slides?|seiten?|folien?|páginas?|págs?\.|pagin[ae]|pagg?\.|blz\.|stron[aiey]|str\.|sida|sidan|` +
+var namedPage = lazyregexp.New(`(?i)(?:^|[^\p{L}\p{N}])(?:pages?|pp?\.|pg\.?|slides?|seiten?|folien?|páginas?|págs?\.|pagin[ae]|pagg?\.|blz\.|stron[aiey]|str\.|sida|sidan|` +
 	`страниц[аеуы]|стр\.|сторінк[аи]|σελίδα|σελ\.|sayfa|trang|पृष्ठ|صفحة|صفحه)\s*(?:no\.?\s*|nr\.?\s*|#\s*)?(\d{1,5})(?:\s*(?:-|–|—|to|bis|à|a|al|до|and|und|et|y|e|,|&)\s*(\d{1,5}))?(?:$|[^\p{L}\p{N}])` +
 	`|第\s*(\d{1,5})\s*[页頁]|(\d{1,5})\s*(?:ページ|쪽|페이지)`)
 
@@ -49,7 +49,7 @@ func PageTerms(text string) []QueryTerm {
 			q.Forms = append(q.Forms, term)
 		}
 	}
-	for _, m := range namedPage.FindAllStringSubmatch(text, maxNamedPages) {
+	for _, m := range namedPage().FindAllStringSubmatch(text, maxNamedPages) {
 		first, _ := strconv.Atoi(m[1] + m[3] + m[4]) // exactly one of them is not empty
 		last, _ := strconv.Atoi(m[2])
 		add(first)

@@ -1,12 +1,12 @@
 package chunk
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // A table row says little without the table's caption, its unit and the label of its row group. The types in this file
@@ -21,9 +21,9 @@ const (
 
 var (
 	// captionWord matches the start of a caption, such as "Table 3" or "表 3".
-	captionWord = regexp.MustCompile(`(?i)^(?:table|tab\.|exhibit|schedule|figure|fig\.|tabelle|übersicht|tableau|tabla|cuadro|tabella|tabela|tabel|таблица|表|図表)\s*[\dIVXA-Z]{1,4}\b`)
+	captionWord = lazyregexp.New(`(?i)^(?:table|tab\.|exhibit|schedule|figure|fig\.|tabelle|übersicht|tableau|tabla|cuadro|tabella|tabela|tabel|таблица|表|図表)\s*[\dIVXA-Z]{1,4}\b`)
 	// unitNote matches a note that gives the unit for all numbers: "(in thousands, except per share data)".
-	unitNote = regexp.MustCompile(`(?i)\((?:[^()]{0,40}\b)?(?:in|en|em|w|in den)\s+[^()]{0,20}(?:thousand|million|billion|percent|dollars|euros?|pounds|tausend|mio|mrd|tsd|milli|millones|milhões|milioni|miles|tys|mln|%|\p{Sc})[^()]{0,60}\)`)
+	unitNote = lazyregexp.New(`(?i)\((?:[^()]{0,40}\b)?(?:in|en|em|w|in den)\s+[^()]{0,20}(?:thousand|million|billion|percent|dollars|euros?|pounds|tausend|mio|mrd|tsd|milli|millones|milhões|milioni|miles|tys|mln|%|\p{Sc})[^()]{0,60}\)`)
 )
 
 // tableCaption tracks the current table's caption and row group.
@@ -73,7 +73,7 @@ func captionOf(before [2]string) string {
 	if len(near) <= maxCaptionBytes && isUnitNote(near) {
 		return joinContext(captionOf([2]string{"", before[0]}), near, maxCaptionBytes)
 	}
-	if captionWord.MatchString(near) {
+	if captionWord().MatchString(near) {
 		return oneLine(near, maxCaptionBytes)
 	}
 	last := lastSentence(near)
@@ -82,7 +82,7 @@ func captionOf(before [2]string) string {
 	}
 	end, _ := utf8.DecodeLastRuneInString(last)
 	switch {
-	case end == ':' || end == '：' || unitNote.MatchString(last):
+	case end == ':' || end == '：' || unitNote().MatchString(last):
 	case len(near) <= maxLabelBytes && !unicode.Is(unicode.STerm, end) && end != ',' && end != ';':
 	default:
 		return ""
@@ -92,7 +92,7 @@ func captionOf(before [2]string) string {
 
 // isUnitNote reports whether a paragraph is just a unit note in parentheses.
 func isUnitNote(text string) bool {
-	return strings.HasPrefix(text, "(") && strings.HasSuffix(text, ")") && unitNote.MatchString(text)
+	return strings.HasPrefix(text, "(") && strings.HasSuffix(text, ")") && unitNote().MatchString(text)
 }
 
 func lastSentence(text string) string {

@@ -1,13 +1,13 @@
 package chunk
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // Contracts and filings often mark their sections without headings: "ARTICLE 8", "8.2 Termination for Cause. Either
@@ -51,7 +51,7 @@ func (s *sections) enter(b domain.Block) bool {
 		s.open = false
 		return false
 	}
-	if level == 0 && s.open && !divisionWord.MatchString(label) { // the title after "ARTICLE 8"
+	if level == 0 && s.open && !divisionWord().MatchString(label) { // the title after "ARTICLE 8"
 		label = oneLine(s.labels[0]+" "+label, maxSectionBytes)
 	}
 	s.open, s.text = level == 0, 0
@@ -69,13 +69,13 @@ func (s *sections) enter(b domain.Block) bool {
 
 var (
 	// divisionWord matches the start of a label for one of the document's divisions, such as "ARTICLE IV" or "Note 3".
-	divisionWord = regexp.MustCompile(`(?i)^(?:article|section|item|note|part|exhibit|schedule|annex|appendix|chapter|amendment|addendum|attachment|statement of work|work order|` +
+	divisionWord = lazyregexp.New(`(?i)^(?:article|section|item|note|part|exhibit|schedule|annex|appendix|chapter|amendment|addendum|attachment|statement of work|work order|` +
 		`artikel|abschnitt|anlage|anhang|kapitel|teil|annexe|chapitre|titre|artículo|anexo|capítulo|cláusula|sección|artigo|articolo|allegato|capitolo|` +
 		`bijlage|hoofdstuk|załącznik|rozdział|статья|приложение|глава|раздел)\s+(?:(?:no|nr|n)\.?\s*|№\s*)?(?:\d{1,3}[a-z]?|[ivxlc]{1,7}|[a-z])(?:[.:)\s–—-]|$)`)
-	paragraphSign = regexp.MustCompile(`^§+\s*\d`)
-	chineseNumber = regexp.MustCompile(`^第\s*[0-9〇一二三四五六七八九十百]+\s*[条條章节節編编]`)
+	paragraphSign = lazyregexp.New(`^§+\s*\d`)
+	chineseNumber = lazyregexp.New(`^第\s*[0-9〇一二三四五六七八九十百]+\s*[条條章节節編编]`)
 	// clauseNumber matches a clause's number: "8.", "8.2", "8.2.1." or "8)".
-	clauseNumber = regexp.MustCompile(`^(\d{1,3}(?:\.\d{1,3}){0,3})[.)]?\s+`)
+	clauseNumber = lazyregexp.New(`^(\d{1,3}(?:\.\d{1,3}){0,3})[.)]?\s+`)
 )
 
 // sectionLabel returns the label at the start of a paragraph and its level, which is -1 if there is no label.
@@ -83,14 +83,14 @@ func sectionLabel(text string) (label string, level int) {
 	text = strings.TrimSpace(text)
 	if short := len(text) <= maxLabelBytes; short && !endsSentence(text) {
 		switch {
-		case divisionWord.MatchString(text), paragraphSign.MatchString(text), chineseNumber.MatchString(text), isCapitals(text):
+		case divisionWord().MatchString(text), paragraphSign().MatchString(text), chineseNumber().MatchString(text), isCapitals(text):
 			return oneLine(text, maxLabelBytes), 0
 		}
 	}
 	if text == "" || text[0] < '0' || text[0] > '9' {
 		return "", -1
 	}
-	number := clauseNumber.FindStringSubmatch(text[:min(len(text), 2*maxRunInBytes)])
+	number := clauseNumber().FindStringSubmatch(text[:min(len(text), 2*maxRunInBytes)])
 	if number == nil {
 		return "", -1
 	}
@@ -153,7 +153,7 @@ var definingVerbs = []string{"means", "shall mean", "has the meaning", "have the
 	"désigne", "signifie", "s'entend", "significa", "se refiere", "indica", "betekent", "oznacza", "означает", "指", "是指"}
 
 // definition matches a quoted term and the verb that starts its definition.
-var definition = regexp.MustCompile(`[“"„«「]\s?([^“”"„«»「」\n]{2,60}?)\s?[”"“»」]\s?(?:\([^()]{1,60}\)\s)?(?:` + strings.Join(definingVerbs, "|") + `)`)
+var definition = lazyregexp.New(`[“"„«「]\s?([^“”"„«»「」\n]{2,60}?)\s?[”"“»」]\s?(?:\([^()]{1,60}\)\s)?(?:` + strings.Join(definingVerbs, "|") + `)`)
 
 // Maximum number of defined terms in a chunk's context.
 const maxDefinitions = 4
@@ -164,7 +164,7 @@ func definedTerms(text string) []string {
 		return nil
 	}
 	var terms []string
-	for _, m := range definition.FindAllStringSubmatch(text, maxDefinitions) {
+	for _, m := range definition().FindAllStringSubmatch(text, maxDefinitions) {
 		terms = append(terms, m[1])
 	}
 	return terms

@@ -1,13 +1,13 @@
 package chunk
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // How much of a document's start to search for its parties.
@@ -25,17 +25,17 @@ const (
 
 var (
 	// defined matches a contract's short name for a party: (the “Supplier”).
-	defined = regexp.MustCompile(`\([^()“”"„«»]{0,60}[“"„«][^“”"„«»()]{1,50}[”"“»][^()]{0,80}\)`)
+	defined = lazyregexp.New(`\([^()“”"„«»]{0,60}[“"„«][^“”"„«»()]{1,50}[”"“»][^()]{0,80}\)`)
 	// between matches the words before the first party.
-	between = regexp.MustCompile(`(?i)\b(?:between|among|zwischen|entre|tra|fra|tussen|pomiędzy|między|между)\b:?\s*`)
+	between = lazyregexp.New(`(?i)\b(?:between|among|zwischen|entre|tra|fra|tussen|pomiędzy|między|между)\b:?\s*`)
 	// description matches the start of what follows a party's name, up to its short name.
-	description = regexp.MustCompile(`\s+(?:\(|with\s|whose\s|having\s|mit\s)`)
+	description = lazyregexp.New(`\s+(?:\(|with\s|whose\s|having\s|mit\s)`)
 	// legalForm matches a legal form, which is part of the name even after a comma.
-	legalForm   = regexp.MustCompile(`(?i)^(?:inc|llc|l\.l\.c|ltd|limited|l\.?p|llp|corp|corporation|co|company|plc|n\.a|s\.a|gmbh|ag|kg)\b`)
-	conjunction = regexp.MustCompile(`(?i)^[\s,;.]*(?:and|und|et|y|e|en|i|и)\s+`)
-	longDate    = regexp.MustCompile(`\p{Lu}\p{L}{2,9} \d{1,2}, ?\d{4}|\d{1,2}\.? \p{L}{3,10} \d{4}|\d{4}-\d{2}-\d{2}|\d{1,2}\.\d{1,2}\.\d{4}`)
-	registrant  = regexp.MustCompile(`(?i)\(?\s*exact name of (?:small business issuer|registrant|the registrant|company)\b`)
-	fiscalYear  = regexp.MustCompile(`(?i)(?:year|period) ended\s+(\p{L}{3,9} \d{1,2}, ?\d{4})`)
+	legalForm   = lazyregexp.New(`(?i)^(?:inc|llc|l\.l\.c|ltd|limited|l\.?p|llp|corp|corporation|co|company|plc|n\.a|s\.a|gmbh|ag|kg)\b`)
+	conjunction = lazyregexp.New(`(?i)^[\s,;.]*(?:and|und|et|y|e|en|i|и)\s+`)
+	longDate    = lazyregexp.New(`\p{Lu}\p{L}{2,9} \d{1,2}, ?\d{4}|\d{1,2}\.? \p{L}{3,10} \d{4}|\d{4}-\d{2}-\d{2}|\d{1,2}\.\d{1,2}\.\d{4}`)
+	registrant  = lazyregexp.New(`(?i)\(?\s*exact name of (?:small business issuer|registrant|the registrant|company)\b`)
+	fiscalYear  = lazyregexp.New(`(?i)(?:year|period) ended\s+(\p{L}{3,9} \d{1,2}, ?\d{4})`)
 )
 
 // subject returns a contract's parties and date, a filing's company and fiscal year end, or "" for other documents.
@@ -50,10 +50,10 @@ func subject(blocks []domain.Block) string {
 		if b.Kind == domain.BlockCode || b.Kind == domain.BlockTableRow {
 			continue
 		}
-		if m := fiscalYear.FindStringSubmatch(b.Text); m != nil && date == "" {
+		if m := fiscalYear().FindStringSubmatch(b.Text); m != nil && date == "" {
 			date = m[1]
 		}
-		if at := registrant.FindStringIndex(b.Text); at != nil {
+		if at := registrant().FindStringIndex(b.Text); at != nil {
 			name := strings.TrimSpace(b.Text[:at[0]])
 			if name == "" && i > 0 {
 				name = blocks[i-1].Text
@@ -68,7 +68,7 @@ func subject(blocks []domain.Block) string {
 		}
 		if len(names) == 0 {
 			if names = parties(b.Text); names != nil {
-				date = longDate.FindString(b.Text)
+				date = longDate().FindString(b.Text)
 				break
 			}
 		}
@@ -85,17 +85,17 @@ func subject(blocks []domain.Block) string {
 // parties returns the names in a sentence such as "between Acme, Inc., a corporation (the “Supplier”), and Bolt LLC
 // (the “Customer”)". It returns nil if there are fewer than two.
 func parties(text string) []string {
-	at := between.FindStringIndex(text)
+	at := between().FindStringIndex(text)
 	if at == nil {
 		return nil
 	}
 	var names []string
 	start := at[1]
-	for _, m := range defined.FindAllStringIndex(text, 2*maxParties) {
+	for _, m := range defined().FindAllStringIndex(text, 2*maxParties) {
 		if m[0] < start {
 			continue
 		}
-		name := strings.TrimLeft(conjunction.ReplaceAllString(text[start:m[0]], ""), " ,;.")
+		name := strings.TrimLeft(conjunction().ReplaceAllString(text[start:m[0]], ""), " ,;.")
 		start = m[1]
 		name = withoutDescription(name)
 		name = strings.Trim(oneLine(name, 2*maxPartyBytes), " ,;")
@@ -115,7 +115,7 @@ func parties(text string) []string {
 
 // withoutDescription returns just the name from a text such as "Acme, Inc., a corporation with its seat in Ghent".
 func withoutDescription(text string) string {
-	if cut := description.FindStringIndex(text); cut != nil {
+	if cut := description().FindStringIndex(text); cut != nil {
 		text = text[:cut[0]]
 	}
 	for from := 0; ; {
@@ -124,7 +124,7 @@ func withoutDescription(text string) string {
 			return text
 		}
 		from += comma + 1
-		if !legalForm.MatchString(strings.TrimLeft(text[from:], " ")) {
+		if !legalForm().MatchString(strings.TrimLeft(text[from:], " ")) {
 			return text[:from-1]
 		}
 	}

@@ -2,16 +2,16 @@ package cli
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
+	"github.com/sluice/sluice/pkg/lazyregexp"
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-var idForm = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+var idForm = lazyregexp.New(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 // IsID reports whether the user's argument looks like an id rather than a name.
-func IsID(wanted string) bool { return idForm.MatchString(wanted) }
+func IsID(wanted string) bool { return idForm().MatchString(wanted) }
 
 // Named is an object with an id and a name, and with its workspace if the user can see several.
 type Named struct{ ID, Name, Workspace string }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -16,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice/sluice/pkg/client"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // searchSettingsCommands returns the `datastores` subcommands for search settings.
@@ -136,7 +136,7 @@ func rulesIn(text string) (rules []string, lines []int) {
 	return rules, lines
 }
 
-var rulePattern = regexp.MustCompile(`^synonyms\[(\d+)\]$`)
+var rulePattern = lazyregexp.New(`^synonyms\[(\d+)\]$`)
 
 // atLine adds the file name and the invalid rules' line numbers to the service's error. `lines` are all rules' line
 // numbers.
@@ -147,7 +147,7 @@ func atLine(err error, file string, lines []int) error {
 	}
 	var faults []string
 	for _, f := range e.Fields {
-		if m := rulePattern.FindStringSubmatch(f.Field); m != nil {
+		if m := rulePattern().FindStringSubmatch(f.Field); m != nil {
 			if i, err := strconv.Atoi(m[1]); err == nil && i < len(lines) {
 				faults = append(faults, fmt.Sprintf("%s:%d: %s", file, lines[i], f.Message))
 			}

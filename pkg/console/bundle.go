@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
+
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // EmbedPath is the path to the chat script for other web sites.
@@ -16,10 +17,10 @@ const entry = "embed/chat.js"
 
 // Patterns for imports, exports and comments in the console's modules. bundle changes nothing else.
 var (
-	importPattern  = regexp.MustCompile(`(?m)^import \{ ([^}]+) \} from '([^']+)';\n`)
-	exportPattern  = regexp.MustCompile(`(?m)^export ((?:async )?(?:function\*?|const|class)) (\w+)`)
-	commentPattern = regexp.MustCompile(`(?m)^[ \t]*(?://.*|/\*\*(?:[^*]|\*+[^*/])*\*+/)\n`)
-	nonWordPattern = regexp.MustCompile(`\W`)
+	importPattern  = lazyregexp.New(`(?m)^import \{ ([^}]+) \} from '([^']+)';\n`)
+	exportPattern  = lazyregexp.New(`(?m)^export ((?:async )?(?:function\*?|const|class)) (\w+)`)
+	commentPattern = lazyregexp.New(`(?m)^[ \t]*(?://.*|/\*\*(?:[^*]|\*+[^*/])*\*+/)\n`)
+	nonWordPattern = lazyregexp.New(`\W`)
 )
 
 // bundle combines a module and its imports into one classic script without comments. A module script would take one
@@ -37,22 +38,22 @@ func bundle(sources map[string][]byte, name string) ([]byte, error) {
 		if !found || len(outer) > 20 {
 			return fmt.Errorf("bundling %s: there is no module %s", strings.Join(outer, " > "), name)
 		}
-		for _, m := range importPattern.FindAllSubmatch(text, -1) {
+		for _, m := range importPattern().FindAllSubmatch(text, -1) {
 			if err := add(path.Join(path.Dir(name), string(m[2])), append(outer, name)); err != nil {
 				return err
 			}
 		}
 		done[name] = true
 		var exported []string
-		for _, m := range exportPattern.FindAllSubmatch(text, -1) {
+		for _, m := range exportPattern().FindAllSubmatch(text, -1) {
 			exported = append(exported, string(m[2]))
 		}
-		text = importPattern.ReplaceAllFunc(text, func(line []byte) []byte {
-			m := importPattern.FindSubmatch(line)
+		text = importPattern().ReplaceAllFunc(text, func(line []byte) []byte {
+			m := importPattern().FindSubmatch(line)
 			return fmt.Appendf(nil, "const { %s } = %s;\n", bytes.ReplaceAll(m[1], []byte(" as "), []byte(": ")), variable(path.Join(path.Dir(name), string(m[2]))))
 		})
-		text = exportPattern.ReplaceAll(text, []byte("$1 $2"))
-		text = commentPattern.ReplaceAll(text, nil)
+		text = exportPattern().ReplaceAll(text, []byte("$1 $2"))
+		text = commentPattern().ReplaceAll(text, nil)
 		fmt.Fprintf(&out, "const %s = (() => {\n%sreturn { %s };\n})();\n", variable(name), text, strings.Join(exported, ", "))
 		return nil
 	}
@@ -65,5 +66,5 @@ func bundle(sources map[string][]byte, name string) ([]byte, error) {
 
 // variable returns the name of the variable that holds a module's exports in a bundle.
 func variable(module string) string {
-	return "$" + nonWordPattern.ReplaceAllString(strings.TrimSuffix(module, ".js"), "_")
+	return "$" + nonWordPattern().ReplaceAllString(strings.TrimSuffix(module, ".js"), "_")
 }

@@ -4,7 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"net/http"
-	"regexp"
+
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // Page is a self-contained HTML page whose Content-Security-Policy forbids external resources.
@@ -13,12 +14,12 @@ type Page struct {
 	policy string
 }
 
-var inline = regexp.MustCompile(`(?s)<(script|style)>(.*?)</(?:script|style)>`)
+var inline = lazyregexp.New(`(?s)<(script|style)>(.*?)</(?:script|style)>`)
 
 // NewPage returns a page whose policy allows only the service's icon and the page's own scripts and styles, by hash.
 func NewPage(html string) Page {
 	sources := map[string]string{"script": "", "style": ""}
-	for _, m := range inline.FindAllStringSubmatch(html, -1) {
+	for _, m := range inline().FindAllStringSubmatch(html, -1) {
 		sum := sha256.Sum256([]byte(m[2]))
 		sources[m[1]] += " 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}

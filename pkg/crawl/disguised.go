@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/crawl/weburl"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
@@ -38,7 +38,7 @@ const (
 )
 
 // notFoundWords matches titles and headings of soft 404 pages.
-var notFoundWords = regexp.MustCompile(`(?i)^` + errorCode + `[.!]?$|^(?:` + errorCode + `[\s:!.,]*)?` + apology + `(?:` +
+var notFoundWords = lazyregexp.New(`(?i)^` + errorCode + `[.!]?$|^(?:` + errorCode + `[\s:!.,]*)?` + apology + `(?:` +
 	`(?:` + missingNoun + `)?` + requestedClause + `\s*(?:(?:was|is|could|can|does|has)\s*)?(?:not|n?['’]t|cannot)\s*(?:been |be )?(?:found|exist|available)|` +
 	missingNoun + requestedClause + ` (?:(?:is|was|has been|may have been) (?:gone|missing|removed|deleted)|missing|no longer exists)|no such page|nothing (?:was )?found(?: here)?|` +
 	`we (?:can(?:no|['’])?t|could(?:n['’]t| not)|(?:are|were) (?:unable to|not able to)) (?:seem to )?(?:find|locate) ` + missingNoun + requestedClause + `|` +
@@ -51,22 +51,22 @@ var notFoundWords = regexp.MustCompile(`(?i)^` + errorCode + `[.!]?$|^(?:` + err
 	`)[\s!.…]*(?:\(?(?:error\s*)?(?:404|410)\)?)?$`)
 
 // apologyWords matches headings that only apologise; the page's title then has to give the reason.
-var apologyWords = regexp.MustCompile(`(?i)^(?:oops|whoops|uh[ -]oh|sorry|hoppla|ups|something went wrong|nothing (?:to see )?here|dead end|` +
+var apologyWords = lazyregexp.New(`(?i)^(?:oops|whoops|uh[ -]oh|sorry|hoppla|ups|something went wrong|nothing (?:to see )?here|dead end|` +
 	`(?:looks like )?you(?: are|['’]re| seem)? (?:to be )?lost|server error(?: in .*)?|fehler|erreur|410 gone)\b[^\pL]*(?:nothing (?:to see )?here)?[^\pL]*$`)
 
 // titleParts matches the separators between a page's title and its site's name.
-var titleParts = regexp.MustCompile(`\s+[|·•»«:–—-]+\s+|[|»«—]|: `)
+var titleParts = lazyregexp.New(`\s+[|·•»«:–—-]+\s+|[|»«—]|: `)
 
 // isNotFoundText reports whether a title or heading says that there is no such page.
 func isNotFoundText(s string) bool {
 	s = strings.Join(strings.Fields(s), " ")
-	return s != "" && (notFoundWords.MatchString(s) || slices.ContainsFunc(titleParts.Split(s, 10), func(part string) bool {
-		return notFoundWords.MatchString(strings.TrimSpace(part))
+	return s != "" && (notFoundWords().MatchString(s) || slices.ContainsFunc(titleParts().Split(s, 10), func(part string) bool {
+		return notFoundWords().MatchString(strings.TrimSpace(part))
 	}))
 }
 
 // notFoundPath matches the addresses of error pages.
-var notFoundPath = regexp.MustCompile(`(?i)404|not-?_?found`)
+var notFoundPath = lazyregexp.New(`(?i)404|not-?_?found`)
 
 // isNotFound reports whether the page is a soft 404, i.e. title and heading say that the page does not exist and there
 // is little other text. If the address has "404" in a path with several segments, the page is an article about missing
@@ -75,18 +75,18 @@ func (p *pageReader) isNotFound(final *url.URL) bool {
 	switch {
 	case p.signs.letters > maxNotFoundLetters || !isNotFoundText(p.title):
 		return false
-	case p.heading == "" && p.signs.letters > maxBareLetters, p.heading != "" && !isNotFoundText(p.heading) && !apologyWords.MatchString(p.heading):
+	case p.heading == "" && p.signs.letters > maxBareLetters, p.heading != "" && !isNotFoundText(p.heading) && !apologyWords().MatchString(p.heading):
 		return false
 	}
-	return !notFoundPath.MatchString(final.Path) || strings.Count(strings.Trim(final.Path, "/"), "/") == 0
+	return !notFoundPath().MatchString(final.Path) || strings.Count(strings.Trim(final.Path, "/"), "/") == 0
 }
 
 var (
 	// signInPath matches the paths and host names of sign-in pages.
-	signInPath = regexp.MustCompile(`(?i)(?:^|[/._-])(?:log[-_]?in|sign[-_]?in|log[-_]?on|sign[-_]?on|sso|auth|oauth2?|authorize|authenticate|` +
+	signInPath = lazyregexp.New(`(?i)(?:^|[/._-])(?:log[-_]?in|sign[-_]?in|log[-_]?on|sign[-_]?on|sso|auth|oauth2?|authorize|authenticate|` +
 		`anmelden|anmeldung|einloggen|connexion|iniciar[-_]sesion|acceder|accedi|inloggen|logowanie|sessions?/new|saml2?|idp|adfs|accounts)(?:$|[/._-])`)
 	// signInWords matches the titles and headings of sign-in pages.
-	signInWords = regexp.MustCompile(`(?i)^(?:members only|access denied|authentication required|unauthori[sz]ed|restricted (?:access|area))\b|^(?:please )?(?:log|sign)[- ]?(?:in|on)\b|\b(?:log|sign) ?in (?:to|required)|^(?:bitte )?(?:anmelden|einloggen)|^anmeldung|` +
+	signInWords = lazyregexp.New(`(?i)^(?:members only|access denied|authentication required|unauthori[sz]ed|restricted (?:access|area))\b|^(?:please )?(?:log|sign)[- ]?(?:in|on)\b|\b(?:log|sign) ?in (?:to|required)|^(?:bitte )?(?:anmelden|einloggen)|^anmeldung|` +
 		`^(?:se )?connecter|^connexion|^identifiez-vous|^iniciar sesión|^entrar$|^accedi|^inloggen|^zaloguj|^logga in|^вход|^войти|^登录|^登入|^ログイン|^로그인`)
 	// returnParameters are query parameters that hold the address to return to after signing in.
 	returnParameters = wordset.Of(`next return returnurl return_url return_to returnto redirect redirect_uri redirect_url redirect_to redirecturl continue
@@ -95,7 +95,7 @@ var (
 
 func isSignIn(u *url.URL) bool {
 	host, _, _ := strings.Cut(u.Hostname(), ".")
-	return signInPath.MatchString(u.Path) || signInPath.MatchString(host)
+	return signInPath().MatchString(u.Path) || signInPath().MatchString(host)
 }
 
 // isSignInPage reports whether the server sent a sign-in form instead of the requested page.
@@ -121,7 +121,7 @@ func (p *pageReader) isSignInPage(requested, final *url.URL, redirected bool) bo
 
 // hasSignInTitle reports whether the title or heading is typical of sign-in pages.
 func (p *pageReader) hasSignInTitle() bool {
-	return signInWords.MatchString(p.title) || signInWords.MatchString(p.heading)
+	return signInWords().MatchString(p.title) || signInWords().MatchString(p.heading)
 }
 
 // isAccountField reports whether an element is an account name field.

@@ -7,13 +7,13 @@ import (
 	"hash/maphash"
 	"net/url"
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/sluice/sluice/pkg/crawl/scope"
 	"github.com/sluice/sluice/pkg/crawl/sitemap"
 	"github.com/sluice/sluice/pkg/crawl/weburl"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 const (
@@ -115,7 +115,7 @@ func (d *discovery) looksLikeSitemap(e sitemap.Entry, already int) bool {
 	}
 	at, _, _ := strings.Cut(strings.ToLower(e.Loc), "?")
 	at, packed := strings.CutSuffix(at, ".gz")
-	if feedName.MatchString(path.Base(at)) {
+	if feedName().MatchString(path.Base(at)) {
 		return false
 	}
 	switch ext := path.Ext(at); ext {
@@ -131,7 +131,7 @@ func (d *discovery) looksLikeSitemap(e sitemap.Entry, already int) bool {
 }
 
 // feedName matches names of feeds, which list only new pages.
-var feedName = regexp.MustCompile(`feed|rss|atom`)
+var feedName = lazyregexp.New(`feed|rss|atom`)
 
 // readListed tries entries from a list of pages as sitemaps. Those that aren't sitemaps become pages.
 func (d *discovery) readListed(ctx context.Context, list *url.URL, maybe []sitemap.Entry, level int) error {

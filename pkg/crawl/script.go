@@ -1,12 +1,13 @@
 package crawl
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // Rendered is a page whose scripts a browser has run.
@@ -112,8 +113,8 @@ func (s *shellSigns) text(n *html.Node) {
 	}
 	s.letters += letters
 	if s.letters < emptyNotice { // the text is short
-		s.isLoading = s.isLoading || loading.MatchString(n.Data)
-		s.textNeedsScripts = s.textNeedsScripts || scriptRequest.MatchString(n.Data)
+		s.isLoading = s.isLoading || loading().MatchString(n.Data)
+		s.textNeedsScripts = s.textNeedsScripts || scriptRequest().MatchString(n.Data)
 	}
 }
 
@@ -128,12 +129,12 @@ func isFraming(n *html.Node) bool {
 }
 
 // loading matches loading messages in the most common languages.
-var loading = regexp.MustCompile(`(?i)\b(loading|please wait|one moment|just a moment|wird geladen|bitte warten|laden|` +
+var loading = lazyregexp.New(`(?i)\b(loading|please wait|one moment|just a moment|wird geladen|bitte warten|laden|` +
 	`chargement|patientez|cargando|carregando|caricamento|wczytywanie|laddar|indl.ser|ladataan|y.kleniyor)\b|` +
 	`загруз|завантаж|加载|載入|正在|読み込|로딩|로드|…\s*$|\.\.\.\s*$`)
 
 // scriptRequest matches text that asks for JavaScript.
-var scriptRequest = regexp.MustCompile(`(?i)(enabl|requir|needs?\b|turn(ed)? on|activ|habilit|einschalten|abilit|włącz|включ|启用|啟用|有効).{0,60}java ?script` +
+var scriptRequest = lazyregexp.New(`(?i)(enabl|requir|needs?\b|turn(ed)? on|activ|habilit|einschalten|abilit|włącz|включ|启用|啟用|有効).{0,60}java ?script` +
 	`|java ?script.{0,60}(enabl|requir|needed|turned? on|activ|habilit|einschalten|abilit|włącz|включ|启用|啟用|有効)`)
 
 func (s *shellSigns) element(n *html.Node) {

@@ -3,13 +3,13 @@ package crawl
 import (
 	"net/http"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"golang.org/x/net/html"
 
 	"github.com/sluice/sluice/pkg/crawl/weburl"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // Static sites can't send a redirect status, so they publish pages that redirect by a refresh (in HTML or a header) or
@@ -154,25 +154,25 @@ func resolveRedirect(base *weburl.Base, target string, at *url.URL) *url.URL {
 // A script redirects by assigning to location, location.href or location.pathname, or by calling location.replace or
 // location.assign.
 var (
-	locationAssignment = regexp.MustCompile(`(?:^|[^\w.$])(?:(?:window|document|self|top|parent|globalThis)\s*\.\s*)*location\s*` +
+	locationAssignment = lazyregexp.New(`(?:^|[^\w.$])(?:(?:window|document|self|top|parent|globalThis)\s*\.\s*)*location\s*` +
 		`(?:(?:\.\s*(?:href|pathname)\s*)?=\s*(?:new\s+URL\s*\(\s*)?(?:[^=\s])|\.\s*(?:replace|assign)\s*\(\s*(?:new\s+URL\s*\(\s*)?\S)`)
-	variables = regexp.MustCompile("(?:\\b(?:var|let|const)\\s+|[,;]\\s*)([A-Za-z_$][\\w$]*)\\s*=\\s*(?:\"([^\"\\\\\\n]*)\"|'([^'\\\\\\n]*)'|`([^`$\\\\]*)`)")
+	variables = lazyregexp.New("(?:\\b(?:var|let|const)\\s+|[,;]\\s*)([A-Za-z_$][\\w$]*)\\s*=\\s*(?:\"([^\"\\\\\\n]*)\"|'([^'\\\\\\n]*)'|`([^`$\\\\]*)`)")
 	// bracketed matches properties named by a string: window["location"].
-	bracketed = regexp.MustCompile(`\[\s*["'](location|href|pathname|replace|assign)["']\s*\]`)
+	bracketed = lazyregexp.New(`\[\s*["'](location|href|pathname|replace|assign)["']\s*\]`)
 	// comments matches comments in scripts. Two slashes after a colon or quotation mark are part of an address and begin
 	// no comment.
-	comments = regexp.MustCompile(`(?s)/\*.*?\*/|(?m:(?:^|[\s;{}(),])//[^\n]*)`)
+	comments = lazyregexp.New(`(?s)/\*.*?\*/|(?m:(?:^|[\s;{}(),])//[^\n]*)`)
 	// locationVariable matches names of variables that hold the fragment or query of the page's own address, which scripts
 	// append to the redirect's target.
-	locationVariable = regexp.MustCompile(`(?i)hash|search|anchor|quer|frag|param`)
+	locationVariable = lazyregexp.New(`(?i)hash|search|anchor|quer|frag|param`)
 	// unsupportedTarget matches the targets of scripts that turn away unsupported browsers.
-	unsupportedTarget = regexp.MustCompile(`(?i)unsupported|outdated|no-?js|no-?script|old-?browser|upgrade-?browser|browser-?(?:upgrade|update|support)`)
+	unsupportedTarget = lazyregexp.New(`(?i)unsupported|outdated|no-?js|no-?script|old-?browser|upgrade-?browser|browser-?(?:upgrade|update|support)`)
 )
 
 // scriptTargets returns the redirect targets that scripts contain literally. `at` is the page's own address.
 func scriptTargets(script string, at *url.URL) []string {
-	script = bracketed.ReplaceAllString(comments.ReplaceAllString(script, "\n"), ".$1")
-	places := locationAssignment.FindAllStringIndex(script, maxScriptTargets)
+	script = bracketed().ReplaceAllString(comments().ReplaceAllString(script, "\n"), ".$1")
+	places := locationAssignment().FindAllStringIndex(script, maxScriptTargets)
 	if places == nil {
 		return nil
 	}
@@ -180,7 +180,7 @@ func scriptTargets(script string, at *url.URL) []string {
 		"location.origin": at.Scheme + "://" + at.Host, "location.pathname": at.EscapedPath(), "location.protocol": at.Scheme + ":",
 		"location.host": at.Host, "location.hostname": at.Hostname(), "location.href": at.String(),
 	}
-	for _, m := range variables.FindAllStringSubmatch(script, 100) {
+	for _, m := range variables().FindAllStringSubmatch(script, 100) {
 		if _, twice := known[m[1]]; !twice {
 			known[m[1]] = m[2] + m[3] + m[4]
 		}
@@ -188,7 +188,7 @@ func scriptTargets(script string, at *url.URL) []string {
 	var out []string
 	for _, place := range places {
 		target, ok := evaluate(script[place[1]-1:], known)
-		if ok && target != "" && !unsupportedTarget.MatchString(target) {
+		if ok && target != "" && !unsupportedTarget().MatchString(target) {
 			out = append(out, target)
 		}
 	}
@@ -220,7 +220,7 @@ func evaluate(script string, known map[string]string) (string, bool) {
 			if !ok {
 				// A variable with an unknown value may only be the expression's last term.
 				term := s[:len(s)-len(strings.TrimLeftFunc(s, func(c rune) bool { return c != ';' && c != '\n' }))]
-				return b.String(), b.Len() > 0 && locationVariable.MatchString(term) && !strings.Contains(term, "/")
+				return b.String(), b.Len() > 0 && locationVariable().MatchString(term) && !strings.Contains(term, "/")
 			}
 			b.WriteString(value)
 			s = s[strings.Index(s, name)+len(name):]
@@ -247,7 +247,7 @@ func literal(s string) (text, rest string, ok bool) {
 			return "", "", false
 		case quote == '`' && strings.HasPrefix(s[i:], "${"):
 			end := strings.IndexByte(s[i:], '}')
-			if end < 0 || !locationVariable.MatchString(s[i:i+end]) {
+			if end < 0 || !locationVariable().MatchString(s[i:i+end]) {
 				return "", "", false
 			}
 			i += end

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sluice/sluice/pkg/bounded"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // RemoveVolatile examines at most the first maxLine bytes of each line, to bound the regular expressions' running time.
@@ -40,51 +41,51 @@ var counters = []string{"view", "visit", "hits", "impressions", "aufrufe", "besu
 
 type volatilePattern struct {
 	anyOf      []string // every match contains one of these strings; checked first, because the expressions are slow
-	expression *regexp.Regexp
-	notBefore  *regexp.Regexp // a match is kept if this expression matches the text after it; may be nil
+	expression func() *regexp.Regexp
+	notBefore  func() *regexp.Regexp // a match is kept if this expression matches the text after it; may be nil
 }
 
 // perUnit matches what follows the number in "10,000 views per month". Such a number belongs to an offer, so it is
 // content rather than a counter.
-var perUnit = regexp.MustCompile(`^\s*(?:per\b|/|€|\$|%|an? \pL|each\b|every\b|pro\b|par\b|por\b|im monat|included|for\b)`)
+var perUnit = lazyregexp.New(`^\s*(?:per\b|/|€|\$|%|an? \pL|each\b|every\b|pro\b|par\b|por\b|im monat|included|for\b)`)
 
 // strictPatterns lists the patterns for text that changes with every response. A time matches only after words about
 // the server or its page. It stays after "Time:", "printed", "as of" or "last updated", because it may be content.
 var strictPatterns = []volatilePattern{
 	// Matches "Page generated at 13:04" and "Server time: 13:04".
 	{anyOf: []string{"page", "response", "seite", "página", "server"},
-		expression: regexp.MustCompile(`\b(?:(?:page|response|seite|página)(?: was| is| wurde| a été| fue)? (?:generated|rendered|served|cached|erzeugt|generiert|générée?|generad[ao])|(?:server|page) time)` + connector + moment + wordEnd)},
+		expression: lazyregexp.New(`\b(?:(?:page|response|seite|página)(?: was| is| wurde| a été| fue)? (?:generated|rendered|served|cached|erzeugt|generiert|générée?|generad[ao])|(?:server|page) time)` + connector + moment + wordEnd)},
 	// Matches "Current time: 2026-11-26 13:04:05" and "Today is Thursday, 26 November 2026 13:04:05".
-	{anyOf: []string{"time", "now", "today", "uhrzeit"}, expression: regexp.MustCompile(`\b(?:(?:current|system|local) (?:date(?: and | ?[/&] ?))?time|time now|aktuelle uhrzeit|(?:today|it)(?: is|['’]s)(?: now)?)` + connector + instant + wordEnd)},
+	{anyOf: []string{"time", "now", "today", "uhrzeit"}, expression: lazyregexp.New(`\b(?:(?:current|system|local) (?:date(?: and | ?[/&] ?))?time|time now|aktuelle uhrzeit|(?:today|it)(?: is|['’]s)(?: now)?)` + connector + instant + wordEnd)},
 	// Matches "Generated on 26 November 2026 at 13:04" and "Rendered at 1795698245.123456".
 	{anyOf: []string{"generated", "rendered", "erzeugt", "generiert", "généré", "generad"},
-		expression: regexp.MustCompile(`\b(?:generated|rendered|erzeugt|generiert|générée?|generad[ao])` + connector + second + wordEnd)},
+		expression: lazyregexp.New(`\b(?:generated|rendered|erzeugt|generiert|générée?|generad[ao])` + connector + second + wordEnd)},
 	// Matches "Page generated in 0.034 seconds" and "17 queries in 0.2 seconds".
 	{anyOf: []string{" in ", " took ", " after ", "queries"},
-		expression: regexp.MustCompile(`\b\d+ (?:sql |db |database )?queries[.,:;|-]? ?\d+(?:[.,]\d+)? ?(?:ms|s|sec|secs|seconds?)\b|\b(?:(?:page|seite)(?: \pL+){0,2} (?:created|loaded|served|built)|generated|rendered|\d+ queries|erzeugt|générée?)(?: \pL+){0,3} (?:in|took|after) \d+(?:[.,]\d+)? ?(?:ms|milliseconds|msec|s|sec|secs|seconds?|sekunden|secondes)\b`)},
+		expression: lazyregexp.New(`\b\d+ (?:sql |db |database )?queries[.,:;|-]? ?\d+(?:[.,]\d+)? ?(?:ms|s|sec|secs|seconds?)\b|\b(?:(?:page|seite)(?: \pL+){0,2} (?:created|loaded|served|built)|generated|rendered|\d+ queries|erzeugt|générée?)(?: \pL+){0,3} (?:in|took|after) \d+(?:[.,]\d+)? ?(?:ms|milliseconds|msec|s|sec|secs|seconds?|sekunden|secondes)\b`)},
 	// Matches "1,234 views", "Page views: 1234" and "You are visitor number 1234".
-	{anyOf: counters, expression: regexp.MustCompile(`\b` + amount + ` ?` + views + `\b`), notBefore: perUnit},
-	{anyOf: counters, expression: regexp.MustCompile(`\b(?:` + views + counter + `*(?: ?[:#=(]| is)|(?:` + views + `|visitor)` + counter + `+ ?[:#=(]?) *` + amount), notBefore: perUnit},
-	{anyOf: []string{" times"}, expression: regexp.MustCompile(`\bviewed ` + amount + ` ?times\b`)},
+	{anyOf: counters, expression: lazyregexp.New(`\b` + amount + ` ?` + views + `\b`), notBefore: perUnit},
+	{anyOf: counters, expression: lazyregexp.New(`\b(?:` + views + counter + `*(?: ?[:#=(]| is)|(?:` + views + `|visitor)` + counter + `+ ?[:#=(]?) *` + amount), notBefore: perUnit},
+	{anyOf: []string{" times"}, expression: lazyregexp.New(`\bviewed ` + amount + ` ?times\b`)},
 	// Matches "Served by web-12".
-	{anyOf: []string{"served by"}, expression: regexp.MustCompile(`\bserved by:? \pL[\pL._-]*\d[\w.-]*`)},
+	{anyOf: []string{"served by"}, expression: lazyregexp.New(`\bserved by:? \pL[\pL._-]*\d[\w.-]*`)},
 	// Matches "Request ID: 4f1c…", "Trace: 123e4567-e89b-…" and "csrf_token = …".
 	{anyOf: []string{"request", "trace", "ray", "correlation", "incident", "reference"},
-		expression: regexp.MustCompile(`\b(?:request|trace|ray|correlation|incident|reference)(?: (?:no\.?|number|#))? ?[:#=] ?[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}\b`)},
-	{anyOf: []string{"id"}, expression: regexp.MustCompile(`\b(?:(?:request|ray|trace|correlation)[ _-]?id ?[:#=]? ?[0-9a-z_-]*\d[0-9a-z_-]*|session[ _-]?id ?[:#=]? ?[0-9a-z_-]{16,})`)},
-	{anyOf: []string{"nonce", "csrf", "xsrf", "token"}, expression: regexp.MustCompile(`\b(?:nonce|csrf(?:[ _-]?token)?|xsrf(?:[ _-]?token)?|request token) ?[:=] ?\S{6,}`)},
+		expression: lazyregexp.New(`\b(?:request|trace|ray|correlation|incident|reference)(?: (?:no\.?|number|#))? ?[:#=] ?[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}\b`)},
+	{anyOf: []string{"id"}, expression: lazyregexp.New(`\b(?:(?:request|ray|trace|correlation)[ _-]?id ?[:#=]? ?[0-9a-z_-]*\d[0-9a-z_-]*|session[ _-]?id ?[:#=]? ?[0-9a-z_-]{16,})`)},
+	{anyOf: []string{"nonce", "csrf", "xsrf", "token"}, expression: lazyregexp.New(`\b(?:nonce|csrf(?:[ _-]?token)?|xsrf(?:[ _-]?token)?|request token) ?[:=] ?\S{6,}`)},
 }
 
 var lenientPatterns = slices.Concat(strictPatterns, []volatilePattern{
 	// Matches "3 minutes ago".
-	{anyOf: []string{" ago", "vor ", "il y a ", "hace "}, expression: regexp.MustCompile(`\b(?:\d+|an?|one) (?:seconds?|secs?|minutes?|mins?|hours?) ago\b|\bvor \d+ (?:sekunden?|minuten?|stunden?)\b|\bil y a \d+ (?:secondes?|minutes?|heures?)\b|\bhace \d+ (?:segundos?|minutos?|horas?)\b`)},
+	{anyOf: []string{" ago", "vor ", "il y a ", "hace "}, expression: lazyregexp.New(`\b(?:\d+|an?|one) (?:seconds?|secs?|minutes?|mins?|hours?) ago\b|\bvor \d+ (?:sekunden?|minuten?|stunden?)\b|\bil y a \d+ (?:secondes?|minutes?|heures?)\b|\bhace \d+ (?:segundos?|minutos?|horas?)\b`)},
 	// Matches "Visitors: 1234" and "1234 hits so far".
-	{anyOf: counters, expression: regexp.MustCompile(`\b` + counted + `(?:` + counter + `* ?[:#=]|` + counter + `+) *` + amount), notBefore: perUnit},
-	{anyOf: counters, expression: regexp.MustCompile(`\b` + amount + ` ?` + counted + ` (?:so far|since|today|bisher|seit|heute)\b`)},
+	{anyOf: counters, expression: lazyregexp.New(`\b` + counted + `(?:` + counter + `* ?[:#=]|` + counter + `+) *` + amount), notBefore: perUnit},
+	{anyOf: counters, expression: lazyregexp.New(`\b` + amount + ` ?` + counted + ` (?:so far|since|today|bisher|seit|heute)\b`)},
 	// Matches "17 users online", "Users online: 17", "3 users browsing this forum" and "Memory: 1.5 MB".
-	{anyOf: []string{"online", "browsing"}, expression: regexp.MustCompile(`\b` + amount + ` ?` + people + `(?: and ` + amount + ` ?` + people + `)?(?: are| is)? (?:currently )?(?:online|browsing)\b|\b(?:` + people + ` (?:currently )?online|currently online) ?[:#=(]? *` + amount)},
-	{anyOf: []string{"memory"}, expression: regexp.MustCompile(`\b(?:peak )?memory(?: usage| used)? ?[:=] ?\d+(?:[.,]\d+)? ?[kmg]i?b\b(?:[,;|] *time ?[:=] ?\d+(?:[.,]\d+)? ?(?:ms|s|sec|seconds?)\b)?`)},
-	{anyOf: []string{" times"}, expression: regexp.MustCompile(`\b(?:read|visited) ` + amount + ` ?times\b`)},
+	{anyOf: []string{"online", "browsing"}, expression: lazyregexp.New(`\b` + amount + ` ?` + people + `(?: and ` + amount + ` ?` + people + `)?(?: are| is)? (?:currently )?(?:online|browsing)\b|\b(?:` + people + ` (?:currently )?online|currently online) ?[:#=(]? *` + amount)},
+	{anyOf: []string{"memory"}, expression: lazyregexp.New(`\b(?:peak )?memory(?: usage| used)? ?[:=] ?\d+(?:[.,]\d+)? ?[kmg]i?b\b(?:[,;|] *time ?[:=] ?\d+(?:[.,]\d+)? ?(?:ms|s|sec|seconds?)\b)?`)},
+	{anyOf: []string{" times"}, expression: lazyregexp.New(`\b(?:read|visited) ` + amount + ` ?times\b`)},
 })
 
 // RemoveVolatile returns the text in lower case, with single spaces, and without the parts that a server changes in
@@ -126,14 +127,14 @@ func cleanLine(line string, parts []volatilePattern) string {
 		if !slices.ContainsFunc(u.anyOf, func(word string) bool { return strings.Contains(line, word) }) {
 			continue
 		}
-		matches := u.expression.FindAllStringIndex(line, -1)
+		matches := u.expression().FindAllStringIndex(line, -1)
 		if matches == nil {
 			continue
 		}
 		var b strings.Builder
 		from := 0
 		for _, m := range matches {
-			if u.notBefore != nil && u.notBefore.MatchString(line[m[1]:]) {
+			if u.notBefore != nil && u.notBefore().MatchString(line[m[1]:]) {
 				continue
 			}
 			b.WriteString(line[from:m[0]])

@@ -2,7 +2,6 @@ package citation
 
 import (
 	"net/url"
-	"regexp"
 	"strings"
 	"sync"
 	"unicode"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/answer/chat"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // knownAddresses are the web addresses in a prompt, collected on the first lookup.
@@ -29,7 +29,7 @@ const (
 )
 
 // schemeOrWWW matches the start of a web address.
-var schemeOrWWW = regexp.MustCompile(`(?i)https?://|www\.`)
+var schemeOrWWW = lazyregexp.New(`(?i)https?://|www\.`)
 
 // addressesOf returns all addresses in a prompt, including its instructions, documents, history and question.
 func addressesOf(p chat.Prompt) *knownAddresses {
@@ -62,7 +62,7 @@ func (a *knownAddresses) read() {
 	texts, sources := a.collect()
 	a.collect = nil
 	for _, text := range texts {
-		for _, at := range schemeOrWWW.FindAllStringIndex(text, -1) {
+		for _, at := range schemeOrWWW().FindAllStringIndex(text, -1) {
 			if len(a.inPrompt) >= maxAddresses {
 				return
 			}
@@ -80,7 +80,7 @@ func (a *knownAddresses) read() {
 }
 
 func key(address string) string {
-	if at := schemeOrWWW.FindStringIndex(address); at != nil && at[0] == 0 && address[at[1]-1] == '/' {
+	if at := schemeOrWWW().FindStringIndex(address); at != nil && at[0] == 0 && address[at[1]-1] == '/' {
 		address = address[at[1]:]
 	}
 	return strings.TrimSuffix(address, "/")

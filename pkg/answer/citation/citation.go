@@ -155,7 +155,7 @@ func (c *citationFilter) read(s string, last bool) string {
 			continue
 		}
 		if start == i && strings.HasPrefix(s[i:], "[0") {
-			c.learnArray(nameBefore.FindString(c.left))
+			c.learnArray(nameBefore().FindString(c.left))
 		}
 		m, state := parseMark(s[i:])
 		end := i + m.length
@@ -192,9 +192,9 @@ func (c *citationFilter) isText(m mark, space, after string) bool {
 		return false
 	}
 	if space != "" || !isSubscriptPrefix(c.left) {
-		return space == "" && (c.subscript || subscriptBefore.MatchString(c.left)) || assigned.MatchString(c.left+space) || space != "" && numbersBelongToWord(c.left, m)
+		return space == "" && (c.subscript || subscriptBefore().MatchString(c.left)) || assigned().MatchString(c.left+space) || space != "" && numbersBelongToWord(c.left, m)
 	}
-	return c.indented() || isSubscript(c.left, firstBytes(after)) || c.arrays[nameBefore.FindString(c.left)] ||
+	return c.indented() || isSubscript(c.left, firstBytes(after)) || c.arrays[nameBefore().FindString(c.left)] ||
 		!slices.ContainsFunc(m.numbers, c.isFragmentNumber)
 }
 

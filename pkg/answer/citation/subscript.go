@@ -1,9 +1,9 @@
 package citation
 
 import (
-	"regexp"
 	"strings"
 
+	"github.com/sluice/sluice/pkg/lazyregexp"
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
@@ -15,27 +15,27 @@ const (
 
 var (
 	// arrayName matches common names for arrays in code that aren't English words: arr, argv, snake_case, $name.
-	arrayName = regexp.MustCompile(`(?:^|[^\p{L}\p{M}\p{N}_$])(?:arr|argv|args|buf|cols|dict|elems|idx|lst|mat|nums|params|ptr|regs|str|tmp|tup|vals|vec|[a-z][0-9a-z]*_[0-9a-z_]*|\$[0-9A-Za-z_]+)$`)
+	arrayName = lazyregexp.New(`(?:^|[^\p{L}\p{M}\p{N}_$])(?:arr|argv|args|buf|cols|dict|elems|idx|lst|mat|nums|params|ptr|regs|str|tmp|tup|vals|vec|[a-z][0-9a-z]*_[0-9a-z_]*|\$[0-9A-Za-z_]+)$`)
 	// letterName matches a one-letter name, such as x, but not the s in "gate's".
-	letterName = regexp.MustCompile(`(?:^|[^\p{L}\p{M}\p{N}_$'’./-])[a-z]$`)
+	letterName = lazyregexp.New(`(?:^|[^\p{L}\p{M}\p{N}_$'’./-])[a-z]$`)
 	// callBefore matches a call whose result may be subscripted: split(",")[1]. The end of "text (note)" doesn't match,
 	// because of the space before the parenthesis.
-	callBefore = regexp.MustCompile(`[0-9A-Za-z_]\([^()]*\)$`)
+	callBefore = lazyregexp.New(`[0-9A-Za-z_]\([^()]*\)$`)
 	// codeFollows matches what follows a subscript only in code: assignments, comparisons, field accesses, increments.
-	codeFollows = regexp.MustCompile(`^(?:\s?(?:[-+*/|&^%:]?=|[!<>]=)|\+\+|--|->|\.[a-z_]|\{|\[[A-Za-z'"])`)
+	codeFollows = lazyregexp.New(`^(?:\s?(?:[-+*/|&^%:]?=|[!<>]=)|\+\+|--|->|\.[a-z_]|\{|\[[A-Za-z'"])`)
 	// assigned matches text ending with an equals sign. A list of numbers after it is a value, not a citation: x = [5].
-	assigned = regexp.MustCompile(`=\s?$`)
+	assigned = lazyregexp.New(`=\s?$`)
 )
 
 // nameBefore matches the name before a bracket, such as arr in arr[2]. Digits alone, as in 1[2], are not a name.
-var nameBefore = regexp.MustCompile(`[A-Za-z_$][0-9A-Za-z_$]*$`)
+var nameBefore = lazyregexp.New(`[A-Za-z_$][0-9A-Za-z_$]*$`)
 
 // isSubscript reports whether the brackets between before and after are a subscript, as in arr[2], and not a citation.
 func isSubscript(before, after string) bool {
 	if !isSubscriptPrefix(before) || strings.Contains(before[strings.LastIndexAny(before, " \t\n")+1:], "://") {
 		return false
 	}
-	return arrayName.MatchString(before) || letterName.MatchString(before) || callBefore.MatchString(before) || codeFollows.MatchString(after)
+	return arrayName().MatchString(before) || letterName().MatchString(before) || callBefore().MatchString(before) || codeFollows().MatchString(after)
 }
 
 // Maximum number of array names remembered by learnArrays.
@@ -45,8 +45,8 @@ const maxArrays = 100
 const arrayPattern = `([A-Za-z_$][0-9A-Za-z_$]*)(?:\[(?:0|[i-n]|idx|index|key|[a-z]+_[a-z_]+)\])+`
 
 var (
-	arrayInText     = regexp.MustCompile(arrayPattern)
-	subscriptBefore = regexp.MustCompile(arrayPattern + `$`)
+	arrayInText     = lazyregexp.New(arrayPattern)
+	subscriptBefore = lazyregexp.New(arrayPattern + `$`)
 )
 
 // learnArrays remembers the text's array names: if items[0] occurs, items[1] is a subscript, too.
@@ -54,7 +54,7 @@ func (c *citationFilter) learnArrays(text string) {
 	if !strings.Contains(text, "[") {
 		return
 	}
-	for _, found := range arrayInText.FindAllStringSubmatch(text, maxArrays) {
+	for _, found := range arrayInText().FindAllStringSubmatch(text, maxArrays) {
 		c.learnArray(found[1])
 	}
 }
@@ -86,7 +86,7 @@ var intervalWords = wordset.Of(`
 `)
 
 // lastWord captures the last word before a bracket, without a full stop: "pp" in "see pp.".
-var lastWord = regexp.MustCompile(`([\p{L}'’]+)\.?$`)
+var lastWord = lazyregexp.New(`([\p{L}'’]+)\.?$`)
 
 // numbersBelongToWord reports whether bracketed numbers belong to the last word directly before them, as in "pages
 // [3-5]".
@@ -94,7 +94,7 @@ func numbersBelongToWord(before string, m mark) bool {
 	if len(m.numbers) < 2 {
 		return false
 	}
-	found := lastWord.FindStringSubmatch(before)
+	found := lastWord().FindStringSubmatch(before)
 	if found == nil {
 		return false
 	}
@@ -104,7 +104,7 @@ func numbersBelongToWord(before string, m mark) bool {
 
 // isSubscriptPrefix reports whether before ends in a name or a call, which brackets may subscript.
 func isSubscriptPrefix(before string) bool {
-	return nameBefore.MatchString(before) || callBefore.MatchString(before)
+	return nameBefore().MatchString(before) || callBefore().MatchString(before)
 }
 
 // lastBytes returns the end of the text, as much as isSubscript needs.

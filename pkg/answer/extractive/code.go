@@ -1,12 +1,12 @@
 package extractive
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/sluice/sluice/pkg/answer/language"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // Limits on quoted code.
@@ -24,7 +24,7 @@ type stretch struct {
 
 // fenceLine matches a line that opens or closes a code block, along with any language name. It ignores tildes, which
 // more often underline headings.
-var fenceLine = regexp.MustCompile("^ {0,3}(```+)[ \t]*([a-zA-Z0-9_+#.-]*)[^`]*$")
+var fenceLine = lazyregexp.New("^ {0,3}(```+)[ \t]*([a-zA-Z0-9_+#.-]*)[^`]*$")
 
 // splitAtFences splits a fragment's text at its code fences. A fragment may start or end inside code. If the number of
 // fences is odd and the first one names no language, the fragment started inside code.
@@ -32,7 +32,7 @@ func splitAtFences(text string) []stretch {
 	lines := strings.Split(text, "\n")
 	fences, first := 0, ""
 	for _, line := range lines {
-		if m := fenceLine.FindStringSubmatch(line); m != nil {
+		if m := fenceLine().FindStringSubmatch(line); m != nil {
 			if fences++; fences == 1 {
 				first = m[2]
 			}
@@ -53,7 +53,7 @@ func splitAtFences(text string) []stretch {
 		s, held = next, nil
 	}
 	for _, line := range lines {
-		m := fenceLine.FindStringSubmatch(line)
+		m := fenceLine().FindStringSubmatch(line)
 		switch {
 		case m == nil, s.code && mark != "" && (len(m[1]) < len(mark) || m[2] != ""):
 			held = append(held, line)
@@ -69,7 +69,7 @@ func splitAtFences(text string) []stretch {
 }
 
 // codeSigns matches lines that are typical of programs, commands or settings and do not occur in prose.
-var codeSigns = regexp.MustCompile(`^(?:\$ |# ?!|#include\b|def |func |class |import \w+$|from \w+ import |return\b|const |let |var |public |private |if .*:$|for .*:$|SELECT |INSERT |UPDATE |sudo |pip3? |npm |npx |yarn |git |docker |kubectl |helm |go (?:run|build|install|test|get|mod) |make \w+$|cargo |brew |apt(?:-get)? |curl |wget |cp |mv |mkdir |chmod |ssh |python3? |bash |systemctl |</?\w+[ >])|` +
+var codeSigns = lazyregexp.New(`^(?:\$ |# ?!|#include\b|def |func |class |import \w+$|from \w+ import |return\b|const |let |var |public |private |if .*:$|for .*:$|SELECT |INSERT |UPDATE |sudo |pip3? |npm |npx |yarn |git |docker |kubectl |helm |go (?:run|build|install|test|get|mod) |make \w+$|cargo |brew |apt(?:-get)? |curl |wget |cp |mv |mkdir |chmod |ssh |python3? |bash |systemctl |</?\w+[ >])|` +
 	` --?[a-zA-Z][\w-]*|[{;]$|^[})\]]+[;,]?$|\w\([^ )]*\)|=>|->|::|&&| \| | \|\| |^[\w.\[\]"']+ ?:?= ?\S|^ {2,}\S+:`)
 
 // looksLikeCode reports whether an unfenced paragraph is code: no line ends like a sentence, and at least half of the
@@ -84,11 +84,11 @@ func looksLikeCode(text string) bool {
 			continue
 		}
 		last, _ := utf8.DecodeLastRuneInString(strings.TrimSpace(line))
-		if recordLine.MatchString(line) || itemLine.MatchString(line) || unicode.Is(unicode.STerm, last) || strings.ContainsFunc(line, language.IsUnspaced) {
+		if recordLine().MatchString(line) || itemLine().MatchString(line) || unicode.Is(unicode.STerm, last) || strings.ContainsFunc(line, language.IsUnspaced) {
 			return false
 		}
 		lines++
-		if codeSigns.MatchString(line) {
+		if codeSigns().MatchString(line) {
 			signs++
 		}
 	}
@@ -111,12 +111,12 @@ func firstCode(code string) (text string, cut bool) {
 }
 
 // backticks matches runs of backticks, which could close a code block.
-var backticks = regexp.MustCompile("`+")
+var backticks = lazyregexp.New("`+")
 
 // block puts code between fences that its content cannot close.
 func block(code, lang string, cut bool) string {
 	mark := "```"
-	for _, run := range backticks.FindAllString(code, -1) {
+	for _, run := range backticks().FindAllString(code, -1) {
 		if len(run) >= len(mark) {
 			mark = run + "`"
 		}

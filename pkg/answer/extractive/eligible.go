@@ -1,13 +1,13 @@
 package extractive
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/sluice/sluice/pkg/answer/language"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // withoutNames returns the topics except names, or all topics if all of them are names.
@@ -88,7 +88,7 @@ func (q question) namesShareRow(p page, about topics) bool {
 	for i := range about {
 		named[i] = about[i] && q.names[i] && q.own[i]
 	}
-	return !slices.ContainsFunc(p.lines, func(l line) bool { return recordLine.MatchString(l.text) }) ||
+	return !slices.ContainsFunc(p.lines, func(l line) bool { return recordLine().MatchString(l.text) }) ||
 		slices.ContainsFunc(p.lines, func(l line) bool { return q.containsAll(named, l.own, p.title) })
 }
 
@@ -152,11 +152,11 @@ func (q question) isEligible(p page, about topics) bool {
 // hasValue reports whether a page contains a value of the requested kind. Receipts often omit the currency, so a number
 // with two decimals counts as a price.
 func (q question) hasValue(p page) bool {
-	return q.wants.isIn(p.fragment.Text) || q.wants == wantMoney && amount.MatchString(p.fragment.Text)
+	return q.wants.isIn(p.fragment.Text) || q.wants == wantMoney && amount().MatchString(p.fragment.Text)
 }
 
 // amount matches a number with two decimals. In receipts and invoices, such a number is a price.
-var amount = regexp.MustCompile(`\d[.,]\d{2}(?:\D|$)`)
+var amount = lazyregexp.New(`\d[.,]\d{2}(?:\D|$)`)
 
 // hasNumberedLine reports whether a line, or an entry within a line, starts with the given number.
 func (p page) hasNumberedLine(number string) bool {

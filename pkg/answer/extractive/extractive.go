@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -16,6 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/answer/language"
 	"github.com/sluice/sluice/pkg/chunk"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 	"github.com/sluice/sluice/pkg/lists"
 	syntax "github.com/sluice/sluice/pkg/question"
 )
@@ -392,8 +392,8 @@ func isQuestion(text string) bool {
 
 // titleOf returns the headings and the datasource name, which may name a fragment's subject.
 func titleOf(f domain.Fragment) string {
-	return rowRange.ReplaceAllString(f.Heading, "") + "\n" + f.DatasourceName
+	return rowRange().ReplaceAllString(f.Heading, "") + "\n" + f.DatasourceName
 }
 
 // rowRange matches the row numbers in a partial table's heading, which are not in the document itself.
-var rowRange = regexp.MustCompile(`\brows \d+ to \d+$`)
+var rowRange = lazyregexp.New(`\brows \d+ to \d+$`)

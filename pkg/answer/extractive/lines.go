@@ -9,6 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/answer/language"
 	"github.com/sluice/sluice/pkg/chunk"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // Limits on the text quoted after a colon.
@@ -22,18 +23,18 @@ const shortLine = 40
 
 // Markup that a browser would fetch or follow, and its replacement in quotations.
 var markup = []struct {
-	pattern *regexp.Regexp
+	pattern func() *regexp.Regexp
 	text    string
 }{
-	{regexp.MustCompile(`!\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])?`), "$1"},                // images
-	{regexp.MustCompile(`\[([^\[\]]*)\](?:\([^()\s]*(?:\s+"[^"]*")?\)|\[\w{1,20}\])`), "$1"}, // links
-	{regexp.MustCompile(`(?m)^ {0,3}\[[^\[\]\n]+\]:\s+\S.*$`), ""},                           // link definitions
-	{regexp.MustCompile(`(?is)<(script|style)\b[^<>]*>.*?</(?:script|style)\s*>`), ""},
-	{regexp.MustCompile(`(?i)</?(?:a|applet|area|audio|base|body|button|embed|form|frame|iframe|image|img|input|link|math|meta|object|picture|script|source|style|svg|track|video)(?:[\s/][^<>]*)?>`), ""},
+	{lazyregexp.New(`!\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])?`), "$1"},                // images
+	{lazyregexp.New(`\[([^\[\]]*)\](?:\([^()\s]*(?:\s+"[^"]*")?\)|\[\w{1,20}\])`), "$1"}, // links
+	{lazyregexp.New(`(?m)^ {0,3}\[[^\[\]\n]+\]:\s+\S.*$`), ""},                           // link definitions
+	{lazyregexp.New(`(?is)<(script|style)\b[^<>]*>.*?</(?:script|style)\s*>`), ""},
+	{lazyregexp.New(`(?i)</?(?:a|applet|area|audio|base|body|button|embed|form|frame|iframe|image|img|input|link|math|meta|object|picture|script|source|style|svg|track|video)(?:[\s/][^<>]*)?>`), ""},
 }
 
 // itemLine matches the start of a list entry.
-var itemLine = regexp.MustCompile(`^\s*(?:[-*•–]|\d{1,3}[.)])\s`)
+var itemLine = lazyregexp.New(`^\s*(?:[-*•–]|\d{1,3}[.)])\s`)
 
 func paragraph(text string) []part {
 	if hasSeparateLines(text) {
@@ -44,9 +45,9 @@ func paragraph(text string) []part {
 	for _, s := range wholeSentences(text) {
 		p := part{text: strings.Join(strings.Fields(text[s.Start:s.End]), " ")}
 		switch rest := strings.TrimSpace(text[s.End:]); {
-		case itemLine.MatchString(p.text):
+		case itemLine().MatchString(p.text):
 			p.kind = partEntry
-		case endsInColon(p.text) && rest != "" && itemLine.MatchString(rest):
+		case endsInColon(p.text) && rest != "" && itemLine().MatchString(rest):
 			p.text += "\n" + firstLines(rest)
 		}
 		out = append(out, p)
@@ -81,7 +82,7 @@ func unwrapped(part string) string {
 		switch {
 		case before == "":
 		case language.IsUnspaced(first) && language.IsUnspaced(last):
-		case itemLine.MatchString(line) || endsInColon(before):
+		case itemLine().MatchString(line) || endsInColon(before):
 			out.WriteByte('\n')
 		case unicode.IsLower(first) || unicode.Is(unicode.STerm, last) || utf8.RuneCountInString(before) >= shortLine:
 			out.WriteByte(' ')
@@ -105,10 +106,10 @@ func hasSeparateLines(part string) bool {
 	}
 	records, items, short, capitals, sentences := 0, 0, 0, 0, 0
 	for i, line := range lines {
-		if recordLine.MatchString(line) {
+		if recordLine().MatchString(line) {
 			records++
 		}
-		if itemLine.MatchString(line) {
+		if itemLine().MatchString(line) {
 			items++
 		}
 		first, _ := utf8.DecodeRuneInString(strings.TrimSpace(line))

@@ -1,7 +1,6 @@
 package extractive
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sluice/sluice/pkg/answer/language"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // monthNames lists the names of the months in all supported languages, one month per line. It omits short forms, which
@@ -59,7 +59,7 @@ func monthsIn(question string) []int {
 }
 
 // numericDate matches dates in digits: 27/06/2025, 27.6.25, 2025-06-27, 06/2025.
-var numericDate = regexp.MustCompile(`\b(?:\d{1,2}[./-]\d{1,2}[./-](?:\d{4}|\d{2})|\d{4}-\d{1,2}-\d{1,2}|\d{1,2}/\d{4})\b`)
+var numericDate = lazyregexp.New(`\b(?:\d{1,2}[./-]\d{1,2}[./-](?:\d{4}|\d{2})|\d{4}-\d{1,2}-\d{1,2}|\d{1,2}/\d{4})\b`)
 
 // mentionsMonth reports whether a text names the month or contains a date in it. In a numeric date, the month may be
 // first or second.
@@ -67,7 +67,7 @@ func mentionsMonth(text string, month int) bool {
 	if slices.Contains(monthsIn(text), month) || slices.ContainsFunc(language.Words(text), func(w string) bool { return monthOf[w] == month && w != "may" && w != "march" }) {
 		return true
 	}
-	for _, date := range numericDate.FindAllString(text, -1) {
+	for _, date := range numericDate().FindAllString(text, -1) {
 		parts := strings.FieldsFunc(date, func(r rune) bool { return !unicode.IsDigit(r) })
 		for _, digits := range parts {
 			if n, err := strconv.Atoi(digits); err == nil && n == month && len(digits) <= 2 {

@@ -1,7 +1,6 @@
 package extractive
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -9,16 +8,17 @@ import (
 
 	"github.com/sluice/sluice/pkg/answer/language"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // option matches a program option's name.
-var option = regexp.MustCompile(`(?:^|[\s("'“«„` + "`" + `])(--[\pL\d][\pL\d_-]*)`)
+var option = lazyregexp.New(`(?:^|[\s("'“«„` + "`" + `])(--[\pL\d][\pL\d_-]*)`)
 
 // optionsIn returns the program options named in a question, such as --verbose. Text about another option does not
 // answer the question.
 func optionsIn(question string) []string {
 	var out []string
-	for _, m := range option.FindAllStringSubmatch(question, -1) {
+	for _, m := range option().FindAllStringSubmatch(question, -1) {
 		out = append(out, m[1])
 	}
 	return out

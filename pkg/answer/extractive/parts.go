@@ -1,11 +1,11 @@
 package extractive
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 type partKind int
@@ -60,7 +60,7 @@ func partsOf(f domain.Fragment) []part {
 
 // frontMatter matches metadata between two rules at the start of a document: "name: value" or "name = value" lines,
 // whose values may be lists or continue on further lines.
-var frontMatter = regexp.MustCompile(`\A\x{FEFF}?\s*(?:---|\+\+\+)[ \t]*\n(?:[ \t]*\n|#.*\n)*[\w.-]+ ?[:=](?:[ \t].*)?\n(?:[\w.-]+ ?[:=](?:[ \t].*)?\n|[ \t]+\S.*\n|- .*\n|#.*\n|\[.*\n|[ \t]*\n)*(?:---|\.\.\.|\+\+\+)[ \t]*(?:\n|\z)`)
+var frontMatter = lazyregexp.New(`\A\x{FEFF}?\s*(?:---|\+\+\+)[ \t]*\n(?:[ \t]*\n|#.*\n)*[\w.-]+ ?[:=](?:[ \t].*)?\n(?:[\w.-]+ ?[:=](?:[ \t].*)?\n|[ \t]+\S.*\n|- .*\n|#.*\n|\[.*\n|[ \t]*\n)*(?:---|\.\.\.|\+\+\+)[ \t]*(?:\n|\z)`)
 
 func lastHeading(path string) string {
 	return strings.TrimSpace(path[strings.LastIndex(path, headingSeparator)+1:])

@@ -106,7 +106,7 @@ func withScores(pages []page, fragments []domain.Fragment) []page {
 // sentencesOf splits a long line into sentences. It leaves short lines and table rows whole.
 func sentencesOf(text string) []string {
 	text = strings.TrimRight(text, " \r")
-	if utf8.RuneCountInString(text) <= longLine || strings.Contains(text, "\t") || recordLine.MatchString(text) {
+	if utf8.RuneCountInString(text) <= longLine || strings.Contains(text, "\t") || recordLine().MatchString(text) {
 		return []string{text}
 	}
 	var out []string
@@ -144,10 +144,10 @@ func withoutOrders(lines []line) []line {
 func shownText(f domain.Fragment) string {
 	text := f.Text
 	if f.Offset == 0 {
-		text = strings.TrimPrefix(text, frontMatter.FindString(text))
+		text = strings.TrimPrefix(text, frontMatter().FindString(text))
 	}
 	for _, m := range markup {
-		text = m.pattern.ReplaceAllString(text, m.text)
+		text = m.pattern().ReplaceAllString(text, m.text)
 	}
 	return text
 }
@@ -410,10 +410,10 @@ func withoutColumns(lines []string) []string {
 	var out []string
 	var columns []string
 	for i, line := range lines {
-		if cells := strings.Split(line, "\t"); len(cells) >= 2 && len(cells)%2 == 0 && i+1 < len(lines) && recordLine.MatchString(lines[i+1]) {
+		if cells := strings.Split(line, "\t"); len(cells) >= 2 && len(cells)%2 == 0 && i+1 < len(lines) && recordLine().MatchString(lines[i+1]) {
 			columns = cells
 		}
-		if isForm(columns) && recordLine.MatchString(line) {
+		if isForm(columns) && recordLine().MatchString(line) {
 			if cells, ok := cellsOf(columns, line); ok {
 				line = strings.Join(cells, "\t")
 			}

@@ -1,7 +1,6 @@
 package extractive
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -12,6 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/answer/language"
 	"github.com/sluice/sluice/pkg/chunk"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // phrases are the words to put around quotations, in the answer's language.
@@ -85,8 +85,8 @@ func (say phrases) formatAnnouncement(text, cite string) string {
 
 // formatEntry formats a list entry. A numbered entry keeps its number.
 func (say phrases) formatEntry(text string) string {
-	mark := strings.TrimSpace(itemLine.FindString(text))
-	text = say.Open + strings.TrimSpace(itemLine.ReplaceAllString(text, "")) + say.Close
+	mark := strings.TrimSpace(itemLine().FindString(text))
+	text = say.Open + strings.TrimSpace(itemLine().ReplaceAllString(text, "")) + say.Close
 	if strings.ContainsFunc(mark, unicode.IsDigit) {
 		return mark + " " + text
 	}
@@ -107,7 +107,7 @@ func marked(s sentence, fragments []domain.Fragment) string {
 
 // cutOff reports whether text looks truncated: several words of prose that end in a letter, a comma or the like.
 func cutOff(text string) bool {
-	if strings.ContainsAny(text, "\n·") || labelled.MatchString(text) || chunk.Tokens(text) <= 2*scrapTokens {
+	if strings.ContainsAny(text, "\n·") || labelled().MatchString(text) || chunk.Tokens(text) <= 2*scrapTokens {
 		return false
 	}
 	last, _ := utf8.DecodeLastRuneInString(text)
@@ -115,7 +115,7 @@ func cutOff(text string) bool {
 }
 
 // labelled matches a line that isn't a sentence because it starts with a label: "Next review: 22 May, room Pine".
-var labelled = regexp.MustCompile(`^\p{Lu}[^.:;!?]{0,40}: `)
+var labelled = lazyregexp.New(`^\p{Lu}[^.:;!?]{0,40}: `)
 
 func separator(a, b string) string {
 	last, _ := utf8.DecodeLastRuneInString(a)

@@ -1,13 +1,14 @@
 package extractive
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
+
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // recordLine matches a table row or list object as extraction writes it: "name: value; name: value".
-var recordLine = regexp.MustCompile(`^[^:;]{1,80}: [^;]*; [^:;]{1,80}:`)
+var recordLine = lazyregexp.New(`^[^:;]{1,80}: [^;]*; [^:;]{1,80}:`)
 
 // cellSeparator separates the cells in a row that repeats the column names: "name: value; name: value".
 const cellSeparator = "; "
@@ -36,7 +37,7 @@ func entries(lines []string) []part {
 		}
 		named := row(columns, line)
 		p := part{kind: partEntry, text: strings.TrimSpace(named)}
-		if strings.Contains(line, "\t") || recordLine.MatchString(named) {
+		if strings.Contains(line, "\t") || recordLine().MatchString(named) {
 			p.kind = partRow
 		}
 		out = append(out, p)
@@ -57,7 +58,7 @@ func headsTable(line, next string) bool {
 			return false
 		}
 	}
-	return strings.Count(next, "\t") == len(cells)-1 || recordLine.MatchString(next) && strings.Contains(next, strings.TrimSpace(cells[0])+": ")
+	return strings.Count(next, "\t") == len(cells)-1 || recordLine().MatchString(next) && strings.Contains(next, strings.TrimSpace(cells[0])+": ")
 }
 
 // row adds the column names to a row's cells. It returns other lines unchanged.

@@ -109,7 +109,7 @@ func (q question) readFragment(i int, f domain.Fragment, best float64) []sentenc
 		e.names, e.score, e.rank = names, f.Score, f.Score/max(best, minScore)
 		e.scrap = p.kind == partProse && !endsSentence(p.text) && (isScrap(p.text) || q.unspaced && n == 0) || q.addsNothing(own)
 		e.certain = q.identifies(p, own, lang)
-		tells := p.kind == partProse || p.kind == partEntry && endsSentence(p.text) && !isQuestion(p.text) && !itemLine.MatchString(p.text) || q.isAboutSubject(said, before, heading) || e.certain
+		tells := p.kind == partProse || p.kind == partEntry && endsSentence(p.text) && !isQuestion(p.text) && !itemLine().MatchString(p.text) || q.isAboutSubject(said, before, heading) || e.certain
 		if before = own; p.isRowOrEntry() {
 			before = wording{}
 		}

@@ -1,12 +1,12 @@
 package extractive
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/sluice/sluice/pkg/answer/language"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
@@ -88,13 +88,13 @@ func (w want) covers(word string) bool {
 }
 
 var (
-	money = regexp.MustCompile(`(?i)[€$£¥₽₹₩₪₴₺฿₫₦]|\b(?:eur|euros?|usd|dollars?|gbp|pounds?|chf|francs?|franken|cents?|nok|sek|dkk|kr|pln|zł|czk|huf|jpy|yen|cny|yuan|rubel|rupees?|kronor|kronen|kroner?|krónur|rubles?|roubles?|zlotys?|złotych|forints?|dirhams?|dinars?|riyals?|shekels?|baht|pence|inr|krw|brl|mxn|aud|cad|nzd|sgd|hkd|thb|ils|aed|zar)\b|` +
+	money = lazyregexp.New(`(?i)[€$£¥₽₹₩₪₴₺฿₫₦]|\b(?:eur|euros?|usd|dollars?|gbp|pounds?|chf|francs?|franken|cents?|nok|sek|dkk|kr|pln|zł|czk|huf|jpy|yen|cny|yuan|rubel|rupees?|kronor|kronen|kroner?|krónur|rubles?|roubles?|zlotys?|złotych|forints?|dirhams?|dinars?|riyals?|shekels?|baht|pence|inr|krw|brl|mxn|aud|cad|nzd|sgd|hkd|thb|ils|aed|zar)\b|` +
 		`\d\s?(?:crowns?|korun\pL?|kč|ft|lei|leva|lira|rials?|rupia\pL?|won|ringgit|rupiah|pesos?|reais|real|rand|shillings?|hryvn\pL+|rmb|kn|try|credits?)(?:[^\pL]|$)|руб|грн|円|元|원|\d\s?(?:million|billion|mio|mrd|milliard|mill[oó]n|miliard)|` +
 		`\b(?:price|cost|fee|preis|gebühr|prix|tarif|precio|prezzo|preço|prijs)s?\b[^;:.]{0,20}:`)
-	free  = regexp.MustCompile(`(?i)\b(?:free(?: of charge)?|at no charge|kostenlos|kostenfrei|gratuits?|gratuitement|gratis|gratuit[oa]s?|offerte?s?)\b|бесплатн`)
-	mass  = regexp.MustCompile(`(?i)\d\s?(?:kg|g|t|lbs?|oz|kilos?|kilogram\pL*|gram\pL*|tonn?e[sn]?|tons?|pounds?|pfund|кг|公斤)(?:[^\pL]|$)`)
-	phone = regexp.MustCompile(`\+?\(?\d[\d ()/.-]{4,}\d|\b(?:extension|ext\.|durchwahl|poste)\b`)
-	mail  = regexp.MustCompile(`\S@\S`)
+	free  = lazyregexp.New(`(?i)\b(?:free(?: of charge)?|at no charge|kostenlos|kostenfrei|gratuits?|gratuitement|gratis|gratuit[oa]s?|offerte?s?)\b|бесплатн`)
+	mass  = lazyregexp.New(`(?i)\d\s?(?:kg|g|t|lbs?|oz|kilos?|kilogram\pL*|gram\pL*|tonn?e[sn]?|tons?|pounds?|pfund|кг|公斤)(?:[^\pL]|$)`)
+	phone = lazyregexp.New(`\+?\(?\d[\d ()/.-]{4,}\d|\b(?:extension|ext\.|durchwahl|poste)\b`)
+	mail  = lazyregexp.New(`\S@\S`)
 )
 
 // isIn reports whether the text contains a value of the requested kind.
@@ -106,13 +106,13 @@ func (w want) isIn(text string) bool {
 	digits := strings.ContainsFunc(text, unicode.IsDigit)
 	switch w {
 	case wantMoney:
-		return digits && money.MatchString(text) || free.MatchString(text)
+		return digits && money().MatchString(text) || free().MatchString(text)
 	case wantMass:
-		return digits && mass.MatchString(text)
+		return digits && mass().MatchString(text)
 	case wantPhone:
-		return phone.MatchString(text)
+		return phone().MatchString(text)
 	case wantMail:
-		return mail.MatchString(text)
+		return mail().MatchString(text)
 	}
 	return false
 }

@@ -7,6 +7,8 @@ import (
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // AddressesModel reports whether text gives orders to a language model: to ignore its instructions, to assume an
@@ -17,13 +19,13 @@ import (
 // Lookalike letters count as the letters they resemble, and invisible characters are ignored.
 func AddressesModel(text string) bool {
 	plain := skeleton(text)
-	if strings.ContainsAny(plain, "<[#:") && templateMarks.MatchString(plain) {
+	if strings.ContainsAny(plain, "<[#:") && templateMarks().MatchString(plain) {
 		return true
 	}
 	orders := func(plain string) bool {
 		return slices.ContainsFunc(commands, func(c command) bool { return c.in(plain) })
 	}
-	return orders(plain) && orders(reminders.ReplaceAllString(plain, " "))
+	return orders(plain) && orders(reminders().ReplaceAllString(plain, " "))
 }
 
 // templateMarks match the message separators in chat templates, which mean nothing to people.
@@ -36,11 +38,11 @@ var templateMarks = skeletons(
 // command is a way to give orders to a model. Only texts with one of the hints are matched against the pattern.
 type command struct {
 	hints   []string
-	pattern *regexp.Regexp
+	pattern func() *regexp.Regexp
 }
 
 func (c command) in(plain string) bool {
-	return slices.ContainsFunc(c.hints, func(h string) bool { return strings.Contains(plain, h) }) && c.pattern.MatchString(plain)
+	return slices.ContainsFunc(c.hints, func(h string) bool { return strings.Contains(plain, h) }) && c.pattern().MatchString(plain)
 }
 
 var commands = []command{
@@ -107,8 +109,8 @@ func newCommand(hints, pattern string) command {
 var reminders = skeletons(`(?:not|n't|never|nicht|ne pas|n'|no|nunca|non|nao|niet|nu|nie|не|不要|别|勿) ?(?:sie )?(?:forget|vergessen|oublie\w*|olvid\w*|dimentica\w*|esque\w*|vergeet|vergeten|uita\w*|zapomn\w*|забудь\w*|забыва\w*|忘记|忘記)`)
 
 // skeletons compiles patterns for matching skeletons.
-func skeletons(patterns ...string) *regexp.Regexp {
-	return regexp.MustCompile(replaceLookalikes(strings.Join(patterns, "|")))
+func skeletons(patterns ...string) func() *regexp.Regexp {
+	return lazyregexp.New(replaceLookalikes(strings.Join(patterns, "|")))
 }
 
 // replaceLookalikes prepares a pattern for matching skeletons: like skeleton, it removes accents and invisible

@@ -6,7 +6,6 @@ package planner
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/answer/fence"
 	"github.com/sluice/sluice/pkg/answer/followup"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 	"github.com/sluice/sluice/pkg/question"
 )
 
@@ -136,13 +136,13 @@ func excerpts(found []domain.Fragment) []domain.Fragment {
 }
 
 // listMark matches a list item marker, which models often add.
-var listMark = regexp.MustCompile(`^(?:[-*•–]|\(?\d{1,2}[.):])\s+`)
+var listMark = lazyregexp.New(`^(?:[-*•–]|\(?\d{1,2}[.):])\s+`)
 
 // parse parses a plan, one question per line. It rejects the plan if checkQuestion fails for any question.
 func parse(text, asked string, passages []domain.Fragment) (Plan, error) {
 	var p Plan
 	for line := range strings.Lines(text) {
-		line = listMark.ReplaceAllString(strings.TrimSpace(line), "")
+		line = listMark().ReplaceAllString(strings.TrimSpace(line), "")
 		if line == "" {
 			continue
 		}

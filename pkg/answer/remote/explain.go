@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/sluice/sluice/pkg/answer/chat"
 	"github.com/sluice/sluice/pkg/bounded"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // Delays between attempts.
@@ -51,7 +51,7 @@ func retryDelay(err error, attempt int) (time.Duration, bool) {
 func (s *Status) outOfQuota() bool { return s.Code == "insufficient_quota" }
 
 // tooLong matches error messages about prompts that exceed the context window. Only OpenAI has an error code for it.
-var tooLong = regexp.MustCompile(`(?i)context[ _]length|context[ _]window|context[ _]size|prompt is too long|exceed\w* context|too many tokens|maximum number of tokens|must be <= \d+`)
+var tooLong = lazyregexp.New(`(?i)context[ _]length|context[ _]window|context[ _]size|prompt is too long|exceed\w* context|too many tokens|maximum number of tokens|must be <= \d+`)
 
 // TooLong reports whether the request exceeded the model's context window.
 func (s *Status) TooLong() bool {
@@ -59,7 +59,7 @@ func (s *Status) TooLong() bool {
 	case http.StatusRequestEntityTooLarge:
 		return true
 	case sentInStream, http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusInternalServerError:
-		return s.Code == "context_length_exceeded" || tooLong.MatchString(s.Message)
+		return s.Code == "context_length_exceeded" || tooLong().MatchString(s.Message)
 	}
 	return false
 }

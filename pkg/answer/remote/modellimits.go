@@ -3,11 +3,12 @@ package remote
 import (
 	"maps"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // Parameters are one request's parameters, by their names in the server's API.
@@ -49,13 +50,13 @@ func (q ModelLimit) MaxTokens(n int) float64 {
 }
 
 // maxTokensPattern matches the output limit in an error message.
-var maxTokensPattern = regexp.MustCompile(`(?i)(?:at most|less than or equal to|> ?) ?(\d+)`)
+var maxTokensPattern = lazyregexp.New(`(?i)(?:at most|less than or equal to|> ?) ?(\d+)`)
 
 // SystemRole stands for system messages as if they were a parameter, because some models' chat templates reject them.
 const SystemRole = "system role"
 
 // refusesSystem matches error messages from servers and model templates that reject system messages.
-var refusesSystem = regexp.MustCompile(`(?i)\bsystem['"]? (?:role|message|prompt|instruction)s?\b.{0,60}\b(?:not|unsupported|invalid|must alternate)\b` +
+var refusesSystem = lazyregexp.New(`(?i)\bsystem['"]? (?:role|message|prompt|instruction)s?\b.{0,60}\b(?:not|unsupported|invalid|must alternate)\b` +
 	`|\b(?:not|unsupported|invalid|unexpected|unknown)\b.{0,40}(?:['"]system['"]|\bsystem (?:role|message|prompt|instruction)|\brole\W+system\b)` +
 	`|['"]system['"] is not` +
 	`|\bdeveloper instruction\b` +
@@ -70,7 +71,7 @@ func (q *ModelLimits) Learn(model string, s *Status, sent Parameters) bool {
 	case s.TooLong() || s.Filtered():
 	case s.HTTP == http.StatusBadRequest || s.HTTP == http.StatusUnprocessableEntity:
 		at = rejectedParameter(s, sent)
-	case s.HTTP == http.StatusInternalServerError && refusesSystem.MatchString(s.Message): // llama.cpp's status for a failing template
+	case s.HTTP == http.StatusInternalServerError && refusesSystem().MatchString(s.Message): // llama.cpp's status for a failing template
 		at = rejectedParameter(s, Parameters{SystemRole: sent[SystemRole]})
 	}
 	if _, wasSent := sent[at]; !wasSent {
@@ -79,7 +80,7 @@ func (q *ModelLimits) Learn(model string, s *Status, sent Parameters) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	known := q.byModel[model]
-	if found := maxTokensPattern.FindStringSubmatch(s.Message); found != nil && strings.HasPrefix(at, "max_") {
+	if found := maxTokensPattern().FindStringSubmatch(s.Message); found != nil && strings.HasPrefix(at, "max_") {
 		limit, err := strconv.ParseFloat(found[1], 64)
 		if err != nil || limit < 1 || limit >= sent[at] {
 			return false
@@ -103,7 +104,7 @@ func rejectedParameter(s *Status, sent Parameters) string {
 	if _, ok := sent[s.Param]; ok {
 		return s.Param
 	}
-	if _, ok := sent[SystemRole]; ok && refusesSystem.MatchString(s.Message) {
+	if _, ok := sent[SystemRole]; ok && refusesSystem().MatchString(s.Message) {
 		return SystemRole
 	}
 	best, at := "", -1

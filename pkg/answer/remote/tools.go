@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strings"
 
 	"github.com/sluice/sluice/pkg/answer/chat"
 	"github.com/sluice/sluice/pkg/bounded"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // Limits on tool calls in one response.
@@ -129,12 +129,12 @@ func (t *toolCalls) complete() []chat.ToolCall {
 }
 
 // refusesTools matches errors from servers whose model does not support tools.
-var refusesTools = regexp.MustCompile(`(?i)\btools?\b|\btool[ _](?:choice|call)`)
+var refusesTools = lazyregexp.New(`(?i)\btools?\b|\btool[ _](?:choice|call)`)
 
 // ToolError returns ErrNoTools if err means that the request was rejected because of its tools, and otherwise err.
 func ToolError(err error, p chat.Prompt) error {
 	var status *Status
-	if len(p.Params.Tools) == 0 || !errors.As(err, &status) || !refusesTools.MatchString(status.Message) {
+	if len(p.Params.Tools) == 0 || !errors.As(err, &status) || !refusesTools().MatchString(status.Message) {
 		return err
 	}
 	switch status.HTTP {

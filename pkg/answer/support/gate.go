@@ -91,7 +91,7 @@ func (g *Gate) Close() string {
 // too.
 func (g *Gate) line(out *strings.Builder, line string) {
 	body := strings.TrimRight(line, "\r\n")
-	fence := fenceLine.FindStringSubmatch(body)
+	fence := fenceLine().FindStringSubmatch(body)
 	switch {
 	case body == "" && g.fence == "":
 		out.WriteString(line) // nothing to compare with the sources
@@ -127,7 +127,7 @@ func (g *Gate) sentences(out *strings.Builder) {
 	if cut == 0 && len(g.held) > maxHeld {
 		cut = len(validPrefix(g.held, maxHeld))
 	}
-	if cut == 0 || fenceLine.MatchString(g.held) && !g.begun || strings.HasPrefix(strings.TrimSpace(g.held), "|") && len(g.held) <= maxHeld {
+	if cut == 0 || fenceLine().MatchString(g.held) && !g.begun || strings.HasPrefix(strings.TrimSpace(g.held), "|") && len(g.held) <= maxHeld {
 		return
 	}
 	out.WriteString(g.judged(g.held[:cut]))
@@ -151,7 +151,7 @@ func (g *Gate) judged(text string) string {
 			continue
 		}
 		start := p.Start
-		if before := itemLine.FindString(text); at == 0 && len(before) == start && len(pieces) == 1 {
+		if before := itemLine().FindString(text); at == 0 && len(before) == start && len(pieces) == 1 {
 			start = 0 // the only sentence in an item
 		}
 		out.WriteString(text[at:start])

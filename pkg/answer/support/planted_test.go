@@ -206,7 +206,7 @@ var wordsOf = regexp.MustCompile(`\S+`)
 
 // reworded returns variants that say the same as a sentence, or some of it, in other words.
 func reworded(sentence string, lang analysis.Language) []string {
-	if itemLine.MatchString(sentence) || strings.ContainsAny(sentence, "\t\n|") || len(wordsOf.FindAllString(sentence, -1)) < 6 && !strings.ContainsFunc(sentence, unspaced) || utf8.RuneCountInString(sentence) < 15 {
+	if itemLine().MatchString(sentence) || strings.ContainsAny(sentence, "\t\n|") || len(wordsOf.FindAllString(sentence, -1)) < 6 && !strings.ContainsFunc(sentence, unspaced) || utf8.RuneCountInString(sentence) < 15 {
 		return nil
 	}
 	body := strings.TrimRight(sentence, ".。")

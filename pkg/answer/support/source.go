@@ -1,7 +1,6 @@
 package support
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -9,6 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/chunk"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // source is a fragment prepared for comparison.
@@ -66,7 +66,7 @@ func newSource(f domain.Fragment, r *reader, limit int) *source {
 		}
 		s.units = append(s.units, u)
 	}
-	heading := validPrefix(rowRange.ReplaceAllString(f.Heading, "")+"\n"+f.DatasourceName, 2000)
+	heading := validPrefix(rowRange().ReplaceAllString(f.Heading, "")+"\n"+f.DatasourceName, 2000)
 	for _, w := range r.read(heading, 0, len(heading), maxSentenceWords) {
 		for _, t := range w.terms {
 			s.context[t] = true
@@ -80,7 +80,7 @@ func newSource(f domain.Fragment, r *reader, limit int) *source {
 }
 
 // rowRange matches the row numbers in the heading of a partial table, such as "rows 1 to 20".
-var rowRange = regexp.MustCompile(`\brows? \d+(?: to \d+)?$`)
+var rowRange = lazyregexp.New(`\brows? \d+(?: to \d+)?$`)
 
 func appendPlace(list []at, p at) []at {
 	if len(list) == maxPlaces {

@@ -1,12 +1,12 @@
 package support
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/sluice/sluice/pkg/answer/citation"
 	"github.com/sluice/sluice/pkg/chunk"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // Kind is the kind of a piece: prose, heading or code.
@@ -44,12 +44,12 @@ type splitter struct {
 
 // Markdown blocks.
 var (
-	fenceLine     = regexp.MustCompile("^ {0,3}(```+|~~~+)")
-	headingLine   = regexp.MustCompile(`^ {0,3}#{1,6}\s|^\s*\*\*[^*]+\*\*:?\s*$`)
-	itemLine      = regexp.MustCompile(`^[ \t]*(?:[-*+•–]|\d{1,3}[.)]|\(\d{1,3}\))[ \t]+`)
-	quoteLine     = regexp.MustCompile(`^ {0,3}(?:> ?)+`)
-	delimiterLine = regexp.MustCompile(`^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$`)
-	ruleLine      = regexp.MustCompile(`^ {0,3}(?:(?:- *){3,}|(?:\* *){3,}|(?:_ *){3,}|=+)$`)
+	fenceLine     = lazyregexp.New("^ {0,3}(```+|~~~+)")
+	headingLine   = lazyregexp.New(`^ {0,3}#{1,6}\s|^\s*\*\*[^*]+\*\*:?\s*$`)
+	itemLine      = lazyregexp.New(`^[ \t]*(?:[-*+•–]|\d{1,3}[.)]|\(\d{1,3}\))[ \t]+`)
+	quoteLine     = lazyregexp.New(`^ {0,3}(?:> ?)+`)
+	delimiterLine = lazyregexp.New(`^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$`)
+	ruleLine      = lazyregexp.New(`^ {0,3}(?:(?:- *){3,}|(?:\* *){3,}|(?:_ *){3,}|=+)$`)
 )
 
 // line is a line in the text, without its line break.
@@ -75,7 +75,7 @@ func (s *splitter) split() {
 	for i := 0; i < len(lines) && len(s.out) < MaxSentences; i++ {
 		l := lines[i]
 		text := s.text[l.start:l.end]
-		switch fence := fenceLine.FindStringSubmatch(text); {
+		switch fence := fenceLine().FindStringSubmatch(text); {
 		case fence != nil:
 			flush(l.start)
 			n := i + 1
@@ -85,24 +85,24 @@ func (s *splitter) split() {
 			n = min(n, len(lines)-1)
 			s.add(l.start, lines[n].end, Code)
 			i = n
-		case strings.TrimSpace(text[len(quoteLine.FindString(text)):]) == "":
+		case strings.TrimSpace(text[len(quoteLine().FindString(text)):]) == "":
 			flush(l.start)
-		case headingLine.MatchString(text):
+		case headingLine().MatchString(text):
 			flush(l.start)
 			s.add(l.start, l.end, Heading)
-		case strings.Contains(text, "|") && delimiterLine.MatchString(text), ruleLine.MatchString(text):
+		case strings.Contains(text, "|") && delimiterLine().MatchString(text), ruleLine().MatchString(text):
 			flush(l.start)
-		case strings.Contains(text, "|") && i+1 < len(lines) && delimiterLine.MatchString(s.text[lines[i+1].start:lines[i+1].end]):
+		case strings.Contains(text, "|") && i+1 < len(lines) && delimiterLine().MatchString(s.text[lines[i+1].start:lines[i+1].end]):
 			flush(l.start)
 			s.add(l.start, l.end, Heading)
 		case strings.HasPrefix(strings.TrimSpace(text), "|"):
 			flush(l.start)
 			s.add(l.start, l.end, Prose)
-		case itemLine.MatchString(text):
+		case itemLine().MatchString(text):
 			flush(l.start)
-			begin = l.start + len(itemLine.FindString(text))
+			begin = l.start + len(itemLine().FindString(text))
 		case begin < 0:
-			begin = l.start + len(quoteLine.FindString(text))
+			begin = l.start + len(quoteLine().FindString(text))
 		}
 	}
 	flush(len(s.text))

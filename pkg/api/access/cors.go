@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -13,10 +12,11 @@ import (
 	"github.com/sluice/sluice/pkg/api/jsonbody"
 	"github.com/sluice/sluice/pkg/api/problem"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // agentQueryPath matches agent query paths and captures the agent's id.
-var agentQueryPath = regexp.MustCompile(`^(?:/api)?/agents/(?:query/([^/]+)|([^/]+)/query)$`)
+var agentQueryPath = lazyregexp.New(`^(?:/api)?/agents/(?:query/([^/]+)|([^/]+)/query)$`)
 
 // Methods and headers that pages from other origins may send, and headers they may read (ExposedHeaders).
 const (
@@ -45,7 +45,7 @@ type CORS struct {
 // not come from a web page.
 func (p *CORS) Check(c *gin.Context) error {
 	agentID := ""
-	if m := agentQueryPath.FindStringSubmatch(c.Request.URL.Path); m != nil {
+	if m := agentQueryPath().FindStringSubmatch(c.Request.URL.Path); m != nil {
 		agentID = m[1] + m[2]
 	}
 	if agentID != "" || len(p.Origins) > 0 {

@@ -5,11 +5,11 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // Writer writes one row per message (RFC 4180). It keeps line breaks within texts. All errors come from the underlying
@@ -54,12 +54,12 @@ func (w *Writer) Close() error {
 // formula matches text that a spreadsheet may read as a formula: at the start of the cell, and after each character
 // that some program treats as a cell separator. A program that expects semicolons or tabs ignores this export's quotes.
 // Some programs skip blanks and empty quotes, and accept full-width =, +, - and @.
-var formula = regexp.MustCompile(`(^|[,;|\t\r\n])([ "\x{A0}]*[=+\-@＝＋－＠])`)
+var formula = lazyregexp.New(`(^|[,;|\t\r\n])([ "\x{A0}]*[=+\-@＝＋－＠])`)
 
 // escapeFormula puts a ' before each formula in a cell. Otherwise a formula in a visitor's message would run on the
 // machine of whoever opens the export.
 func escapeFormula(cell string) string {
-	cell = formula.ReplaceAllString(cell, "${1}'${2}")
+	cell = formula().ReplaceAllString(cell, "${1}'${2}")
 	if strings.IndexAny(cell, "\t\r\n") == 0 {
 		return "'" + cell
 	}

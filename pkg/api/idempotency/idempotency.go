@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -23,6 +22,7 @@ import (
 	"github.com/sluice/sluice/pkg/api/transfer"
 	"github.com/sluice/sluice/pkg/catalog/accounts"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // Store stores responses by idempotency key.
@@ -45,7 +45,7 @@ const header = "Idempotency-Key"
 
 // keyPattern matches valid keys, as in the OpenAPI document. An empty key is an error, because its sender expects
 // idempotency and would not get it.
-var keyPattern = regexp.MustCompile(`^[ -~]{1,200}$`)
+var keyPattern = lazyregexp.New(`^[ -~]{1,200}$`)
 
 // replayedHeader marks a replayed response.
 const replayedHeader = "Idempotent-Replayed"
@@ -72,7 +72,7 @@ func (k *Responses) Serve(c *gin.Context, caller access.Caller, secret bool, con
 		return nil
 	}
 	key := given[0]
-	if len(given) > 1 || !keyPattern.MatchString(key) {
+	if len(given) > 1 || !keyPattern().MatchString(key) {
 		return domain.Invalid(header, "must be sent once and consist of 1 to 200 printable ASCII characters")
 	}
 	if caller.Anonymous || asksForStream(c.Request) {

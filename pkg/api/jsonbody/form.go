@@ -2,15 +2,15 @@ package jsonbody
 
 import (
 	"bytes"
-	"regexp"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // Patterns for the start of form-encoded and multipart bodies. Some clients send these by default instead of JSON.
 var (
-	formEncoded = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.%\[\]-]{0,100}=`)
-	multipartIn = regexp.MustCompile(`(?i)^--[^\r\n]{1,100}\r?\ncontent-`)
+	formEncoded = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_.%\[\]-]{0,100}=`)
+	multipartIn = lazyregexp.New(`(?i)^--[^\r\n]{1,100}\r?\ncontent-`)
 )
 
 const fileHint = "; to upload a file, send multipart/form-data: curl -F datastoreId=ID -F file=@NAME"
@@ -25,11 +25,11 @@ func FormFaults(body []byte, takesFile bool) []domain.FieldError {
 		way, file = way+` such as {"datastoreId": "ID", "type": "web_page", "config": {"source_url": "https://…"}}`, fileHint
 	}
 	switch {
-	case formEncoded.Match(body):
+	case formEncoded().Match(body):
 		return Fault("is form-encoded, %s%s%s", excerpt(body), way, file)
-	case multipartIn.Match(body) && takesFile:
+	case multipartIn().Match(body) && takesFile:
 		return Fault("is multipart/form-data, but the header Content-Type is not; let the HTTP client set the header with the boundary")
-	case multipartIn.Match(body):
+	case multipartIn().Match(body):
 		return Fault("is multipart/form-data, which this endpoint does not accept%s", way)
 	case takesFile && isFile(body):
 		return Fault("is a plain file that begins with %s%s", excerpt(body), file)

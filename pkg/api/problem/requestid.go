@@ -3,21 +3,21 @@ package problem
 import (
 	"context"
 	"net/http"
-	"regexp"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // RequestIDHeader carries the request's id in requests and responses.
 const RequestIDHeader = "X-Request-Id"
 
 // requestIDPattern matches the request ids accepted from callers.
-var requestIDPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
+var requestIDPattern = lazyregexp.New(`^[A-Za-z0-9._-]{1,100}$`)
 
 // RequestIDOf returns the caller's request id, or a new one if it is missing, invalid or contains a secret.
 func RequestIDOf(r *http.Request, secrets domain.Secrets, newID func() string) string {
 	id := r.Header.Get(RequestIDHeader)
-	if !requestIDPattern.MatchString(id) || secrets.Redact(id) != id {
+	if !requestIDPattern().MatchString(id) || secrets.Redact(id) != id {
 		return newID()
 	}
 	return id

@@ -6,11 +6,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strconv"
 
 	"github.com/sluice/sluice/pkg/api/problem"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 	"github.com/sluice/sluice/pkg/searchsettings"
 )
 
@@ -100,14 +100,14 @@ func Restore(ctx context.Context, s Store, ws, id string, version int64, ifMatch
 }
 
 // etagPattern matches a version's ETag, even if it's weak or unquoted. The OpenAPI document has the same pattern.
-var etagPattern = regexp.MustCompile(`^(?:(?:W/)?"([0-9]{1,18})"|([0-9]{1,18}))$`)
+var etagPattern = lazyregexp.New(`^(?:(?:W/)?"([0-9]{1,18})"|([0-9]{1,18}))$`)
 
 // versionOf returns the version in an If-Match header, or nil if it names none.
 func versionOf(ifMatch string) (*int64, error) {
 	if ifMatch == "" || ifMatch == "*" {
 		return nil, nil
 	}
-	found := etagPattern.FindStringSubmatch(ifMatch)
+	found := etagPattern().FindStringSubmatch(ifMatch)
 	if found == nil {
 		return nil, domain.Invalid("If-Match", "is %.40q; it must be the ETag of a response, such as %q", ifMatch, ETag(3))
 	}

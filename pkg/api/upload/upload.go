@@ -16,7 +16,6 @@ import (
 	"net/http"
 	"os"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -29,6 +28,7 @@ import (
 	"github.com/sluice/sluice/pkg/api/transfer"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // Upload limits other than the file's size.
@@ -292,7 +292,7 @@ func (f *Form) readMetadata() {
 }
 
 // pairPattern matches name=value, the notation of forms and shells.
-var pairPattern = regexp.MustCompile(`^\s*([\pL\pN_.-]{1,100})\s*=\s*([^=]*)$`)
+var pairPattern = lazyregexp.New(`^\s*([\pL\pN_.-]{1,100})\s*=\s*([^=]*)$`)
 
 // pairsAsJSON converts team=ops or team=ops,year=2026 to a JSON object for an error message. For other texts, it
 // returns "".
@@ -300,7 +300,7 @@ func pairsAsJSON(text string) string {
 	const limit = 20 // maximum number of pairs in the message
 	object := map[string]any{}
 	for _, pair := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("&,;\n", r) }) {
-		found := pairPattern.FindStringSubmatch(pair)
+		found := pairPattern().FindStringSubmatch(pair)
 		if found == nil || len(object) == limit {
 			return ""
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/cli"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 	"github.com/sluice/sluice/pkg/lists"
 )
 
@@ -138,7 +138,7 @@ func (p commands) createKey(ctx context.Context, keys *catalog.Catalog, f keyFla
 	_, err = keys.WorkspaceName(ctx, f.workspace)
 	isNew := domain.CodeOf(err) == domain.CodeNotFound
 	switch {
-	case isNew && !workspaceID.MatchString(f.workspace):
+	case isNew && !workspaceID().MatchString(f.workspace):
 		return cli.Misusedf("--workspace %q: use 1 to 100 letters, digits, dots, hyphens and underscores, and begin with a letter or digit", f.workspace)
 	case isNew:
 		if err := keys.EnsureWorkspace(ctx, f.workspace, f.workspace); err != nil {
@@ -165,7 +165,7 @@ func (p commands) createKey(ctx context.Context, keys *catalog.Catalog, f keyFla
 }
 
 // workspaceID matches valid ids for new workspaces. These ids appear in commands, logs and audit records.
-var workspaceID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+var workspaceID = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
 // parseLimits parses the limits of a key, such as queries=1000,requests_per_second=5.
 func parseLimits(text string) (domain.Limits, error) {

@@ -3,9 +3,10 @@ package crawltest
 import (
 	"fmt"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // addSpellings adds links with equivalent spellings of the same address.
@@ -109,15 +110,15 @@ func (s *Site) narrow(p *page, text string) {
 }
 
 var (
-	monthPath  = regexp.MustCompile(`^/(calendar|notes)/(\d{4})/(\d{2})/?$`)
-	spiralPath = regexp.MustCompile(`^/spiral/(a/b/)+$`)
-	spinPath   = regexp.MustCompile(`^/(spin/)+$`)
+	monthPath  = lazyregexp.New(`^/(calendar|notes)/(\d{4})/(\d{2})/?$`)
+	spiralPath = lazyregexp.New(`^/spiral/(a/b/)+$`)
+	spinPath   = lazyregexp.New(`^/(spin/)+$`)
 )
 
 // endless creates a trap's page when a crawler requests it. It returns nil for other addresses.
 func endless(u *url.URL) *page {
 	p := &page{address: u.RequestURI(), text: u.RequestURI(), lang: "en"}
-	switch m := monthPath.FindStringSubmatch(u.Path); {
+	switch m := monthPath().FindStringSubmatch(u.Path); {
 	case m != nil:
 		year, _ := strconv.Atoi(m[2])
 		month, _ := strconv.Atoi(m[3])
@@ -129,9 +130,9 @@ func endless(u *url.URL) *page {
 		p.links = []link{{href: "/agenda?date=" + u.Query().Get("date") + "0"}}
 	case u.Path == "/shop/":
 		p.links = []link{{href: u.RequestURI() + "&more=1"}}
-	case spiralPath.MatchString(u.Path):
+	case spiralPath().MatchString(u.Path):
 		p.links = []link{{href: "a/b/"}}
-	case spinPath.MatchString(u.Path):
+	case spinPath().MatchString(u.Path):
 		p.text, p.links = "/spin/", []link{{href: "spin/"}}
 	default:
 		return nil

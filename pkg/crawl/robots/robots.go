@@ -5,10 +5,10 @@ package robots
 import (
 	"bytes"
 	"github.com/sluice/sluice/pkg/crawl/weburl"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 	"iter"
 	"math"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -168,10 +168,10 @@ func removeControls(s string) string {
 
 // delayForm matches a Crawl-delay value: seconds, optionally with a unit or a decimal comma, which are nonstandard but
 // common.
-var delayForm = regexp.MustCompile(`(?i)^(\d*[.,]?\d+(?:e\+?\d+)?)\s*(ms|msecs?|milliseconds?|s|secs?|seconds?|m|min|mins|minutes?)?\.?$`)
+var delayForm = lazyregexp.New(`(?i)^(\d*[.,]?\d+(?:e\+?\d+)?)\s*(ms|msecs?|milliseconds?|s|secs?|seconds?|m|min|mins|minutes?)?\.?$`)
 
 func delayOf(v string) time.Duration {
-	m := delayForm.FindStringSubmatch(v)
+	m := delayForm().FindStringSubmatch(v)
 	if m == nil {
 		return 0
 	}

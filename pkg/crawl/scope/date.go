@@ -3,12 +3,12 @@ package scope
 import (
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/sluice/sluice/pkg/lazyregexp"
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
@@ -144,7 +144,7 @@ func numbers(parts []string, last int) (date, bool) {
 	} else {
 		word = ""
 	}
-	if week := weekForm.FindStringSubmatch(parts[1]); week != nil && len(parts) == 2 {
+	if week := weekForm().FindStringSubmatch(parts[1]); week != nil && len(parts) == 2 {
 		n, _ := strconv.Atoi(week[1])
 		return weekOf(parts[0], n, last)
 	}
@@ -165,7 +165,7 @@ func numbers(parts []string, last int) (date, bool) {
 }
 
 // weekForm matches a week in ISO 8601 ("W48") or in German notation ("KW48").
-var weekForm = regexp.MustCompile(`^(?i:w|kw)([0-9]{1,2})$`)
+var weekForm = lazyregexp.New(`^(?i:w|kw)([0-9]{1,2})$`)
 
 // weekOf returns the Monday of a week. A year's first week contains 4 January.
 func weekOf(year string, week, last int) (date, bool) {

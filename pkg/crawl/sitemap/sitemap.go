@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/bounded"
 	"github.com/sluice/sluice/pkg/crawl/content"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // MaxEntries is the maximum number of entries in a file according to sitemaps.org.
@@ -133,7 +133,7 @@ func (s *budgetReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-var declaredEncoding = regexp.MustCompile(`^\s*<\?xml[^>]{0,200}?\sencoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']`)
+var declaredEncoding = lazyregexp.New(`^\s*<\?xml[^>]{0,200}?\sencoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']`)
 
 // decoderFor returns a decoder for text that starts with `head`. It goes by the first bytes or, if they are
 // inconclusive, the encoding declared in the XML. It ignores a declaration of UTF-16 if letters have only one byte,
@@ -152,7 +152,7 @@ func decoderFor(head []byte) transform.Transformer {
 		}
 		return c
 	})
-	m := declaredEncoding.FindSubmatch(head)
+	m := declaredEncoding().FindSubmatch(head)
 	if m == nil {
 		return clean
 	}
@@ -164,7 +164,7 @@ func decoderFor(head []byte) transform.Transformer {
 }
 
 // rootForm matches the start of an XML sitemap: the declaration or root element.
-var rootForm = regexp.MustCompile(`(?i)<\?xml[\s?]|<(?:[a-z0-9_-]+:)?(?:urlset|sitemapindex|rss|rdf|feed)[\s>]`)
+var rootForm = lazyregexp.New(`(?i)<\?xml[\s?]|<(?:[a-z0-9_-]+:)?(?:urlset|sitemapindex|rss|rdf|feed)[\s>]`)
 
 // xmlStart returns where the sitemap's XML starts in `head`, a file's first bytes, or a negative number if there is
 // none. Other output, such as PHP warnings, may come first.
@@ -176,7 +176,7 @@ func xmlStart(head []byte) int {
 	const tries = 16
 	at := 0
 	for range tries {
-		m := rootForm.FindIndex(head[at:])
+		m := rootForm().FindIndex(head[at:])
 		if m == nil {
 			return -1
 		}

@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/sluice/sluice/pkg/bounded"
 	"github.com/sluice/sluice/pkg/embed"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 const (
@@ -105,7 +105,7 @@ func (e *Embedder) redact(message string) string {
 	return strings.ToValidUTF8(message, "")
 }
 
-var lengthError = regexp.MustCompile(`(?i)length|too (long|large|many)|token|exceed|maximum|batch size`)
+var lengthError = lazyregexp.New(`(?i)length|too (long|large|many)|token|exceed|maximum|batch size`)
 
 // isTooLong reports whether the server rejected the input as too long, which only the message reveals.
 func isTooLong(err error) bool {
@@ -117,17 +117,17 @@ func isTooLong(err error) bool {
 	case http.StatusRequestEntityTooLarge:
 		return true
 	case http.StatusBadRequest, http.StatusUnprocessableEntity:
-		return lengthError.MatchString(failure.Message)
+		return lengthError().MatchString(failure.Message)
 	}
 	return false
 }
 
-var dimensionsError = regexp.MustCompile(`(?i)dimension|matryoshka`)
+var dimensionsError = lazyregexp.New(`(?i)dimension|matryoshka`)
 
 // rejectsDimensions reports whether the server rejected the "dimensions" field, which only the message reveals. Either
 // the model can't shorten its vectors, or the server doesn't know the field.
 func rejectsDimensions(err error) bool {
 	var failure *embed.Error
 	return errors.As(err, &failure) && (failure.Status == http.StatusBadRequest || failure.Status == http.StatusUnprocessableEntity) &&
-		dimensionsError.MatchString(failure.Message)
+		dimensionsError().MatchString(failure.Message)
 }

@@ -3,7 +3,6 @@ package csv
 
 import (
 	"cmp"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -11,6 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/extract/format"
 	"github.com/sluice/sluice/pkg/extract/table"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 	"github.com/sluice/sluice/pkg/lists"
 )
 
@@ -175,7 +175,7 @@ func (r *reader) record() (fields []string, at int, ok bool, err error) {
 	if !ok || err != nil {
 		return nil, 0, false, err
 	}
-	r.escaped = r.escaped || escapedQuote.MatchString(first.text)
+	r.escaped = r.escaped || escapedQuote().MatchString(first.text)
 	record := record{sep: r.sep, escaped: r.escaped}
 	record.line(first.text)
 	var used []textLine
@@ -212,7 +212,7 @@ type record struct {
 
 // escapedQuote matches a quotation mark between a backslash and a letter or digit, which shows that the file escapes
 // quotation marks with backslashes. Elsewhere, the backslash may just be the field's last character.
-var escapedQuote = regexp.MustCompile(`\\" ?[\p{L}\p{N}]`)
+var escapedQuote = lazyregexp.New(`\\" ?[\p{L}\p{N}]`)
 
 // line adds the next line of the record.
 func (r *record) line(s string) {
@@ -248,7 +248,7 @@ func (r *record) line(s string) {
 
 // splitRecord splits a record into fields. The record must be a single line.
 func splitRecord(s string, sep rune) []string {
-	r := record{sep: sep, escaped: escapedQuote.MatchString(s)}
+	r := record{sep: sep, escaped: escapedQuote().MatchString(s)}
 	r.line(s)
 	return append(r.fields, r.quoted...)
 }
@@ -338,7 +338,7 @@ func fieldCounts(lines []string, sep rune) (width, votes, records int) {
 		if strings.TrimSpace(lines[i]) == "" || strings.HasPrefix(lines[i], "#") {
 			continue
 		}
-		escaped = escaped || escapedQuote.MatchString(lines[i])
+		escaped = escaped || escapedQuote().MatchString(lines[i])
 		record := record{sep: sep, escaped: escaped}
 		record.line(lines[i])
 		for end := i + 1; record.open && end < min(len(lines), i+maxSampleFieldLines); end++ {

@@ -4,7 +4,6 @@ package html
 import (
 	"io"
 	"net/url"
-	"regexp"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -13,6 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/extract/charset"
 	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 const (
@@ -105,7 +105,7 @@ func hasScripts(doc *html.Node) bool {
 	return false
 }
 
-var metaCharset = regexp.MustCompile(`(?i)<meta[^>]+charset\s*=\s*["']?\s*([a-z0-9_:-]+)`)
+var metaCharset = lazyregexp.New(`(?i)<meta[^>]+charset\s*=\s*["']?\s*([a-z0-9_:-]+)`)
 
 // pageCharset returns the page's declared encoding. A declaration outside the page, such as an HTTP header, overrides a
 // meta element.
@@ -113,7 +113,7 @@ func (p *reader) pageCharset(data []byte) string {
 	if cs := p.DeclaredCharset(); cs != "" {
 		return cs
 	}
-	if m := metaCharset.FindSubmatch(data[:min(len(data), 4096)]); m != nil {
+	if m := metaCharset().FindSubmatch(data[:min(len(data), 4096)]); m != nil {
 		return string(m[1])
 	}
 	return ""

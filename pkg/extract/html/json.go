@@ -2,10 +2,10 @@ package html
 
 import (
 	"encoding/json"
-	"regexp"
 	"strings"
 
 	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // Limits on a page's linked data.
@@ -26,14 +26,14 @@ type linkedData struct {
 }
 
 // wrappedScript matches a script inside comments that hide it from old browsers and XML parsers.
-var wrappedScript = regexp.MustCompile(`(?s)^\s*(?:<!--|/\*\s*<!\[CDATA\[\s*\*/|(?://\s*)?<!\[CDATA\[)(.*?)(?:(?://\s*)?-->|/\*\s*\]\]>\s*\*/|(?://\s*)?\]\]>)\s*$`)
+var wrappedScript = lazyregexp.New(`(?s)^\s*(?:<!--|/\*\s*<!\[CDATA\[\s*\*/|(?://\s*)?<!\[CDATA\[)(.*?)(?:(?://\s*)?-->|/\*\s*\]\]>\s*\*/|(?://\s*)?\]\]>)\s*$`)
 
 // read reads a JSON-LD script. It ignores malformed ones, which are common.
 func (l *linkedData) read(script string) {
 	if len(script) > maxLinkedData {
 		return
 	}
-	if m := wrappedScript.FindStringSubmatch(script); m != nil {
+	if m := wrappedScript().FindStringSubmatch(script); m != nil {
 		script = m[1]
 	}
 	script = strings.Map(func(r rune) rune {

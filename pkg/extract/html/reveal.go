@@ -1,7 +1,6 @@
 package html
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -10,6 +9,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/extract/charset"
 	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
@@ -104,7 +104,7 @@ func (r *revealer) measure(doc *html.Node) {
 	r.measured[doc] = walk(doc, false)
 }
 
-var quotedName = regexp.MustCompile(`['"#]([A-Za-z][\w:.-]{0,99})['"]`)
+var quotedName = lazyregexp.New(`['"#]([A-Za-z][\w:.-]{0,99})['"]`)
 
 // survey records which control opens which element and counts hidden elements by rowKey. It skips menus and banners.
 func (r *revealer) survey(n *html.Node) {
@@ -142,7 +142,7 @@ func (r *revealer) noteControl(n *html.Node) {
 				r.control(a.Val, n)
 			}
 		case "onclick":
-			for _, m := range quotedName.FindAllStringSubmatch(a.Val[:min(len(a.Val), 500)], 8) {
+			for _, m := range quotedName().FindAllStringSubmatch(a.Val[:min(len(a.Val), 500)], 8) {
 				r.control(m[1], n)
 			}
 		}

@@ -1,11 +1,11 @@
 package markdown
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // maxFrontMatter is the maximum size of front matter in bytes.
@@ -40,7 +40,7 @@ var frontKeys = map[string]string{
 	"keywords": domain.MetaKeywords, "canonical": domain.MetaURL, "canonical_url": domain.MetaURL, "canonicalurl": domain.MetaURL,
 }
 
-var startsWithDate = regexp.MustCompile(`^\d{4}-\d\d-\d\d`)
+var startsWithDate = lazyregexp.New(`^\d{4}-\d\d-\d\d`)
 
 // frontMatter records the title, language and metadata from the front matter.
 func frontMatter(p *format.Parser, front string) {
@@ -52,7 +52,7 @@ func frontMatter(p *format.Parser, front string) {
 		case key == "lang" || key == "language" || key == "locale":
 			p.Doc.Language = f.values[0]
 		case meta == domain.MetaCreated || meta == domain.MetaModified:
-			if date := startsWithDate.FindString(f.values[0]); date != "" {
+			if date := startsWithDate().FindString(f.values[0]); date != "" {
 				p.Meta(meta, date)
 			}
 		case meta == domain.MetaKeywords && len(f.values) == 1:

@@ -2,7 +2,6 @@ package markdown
 
 import (
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 
 	extast "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/util"
@@ -21,7 +21,7 @@ import (
 const softBreak = '\x00'
 
 // templateMark matches markup for site generators: shortcodes, template tags, anchors.
-var templateMark = regexp.MustCompile(`\{\{[<%].*?[%>]\}\}|\{%.*?%\}|\s*\{[#.][\w:.# -]+\}\s*$`)
+var templateMark = lazyregexp.New(`\{\{[<%].*?[%>]\}\}|\{%.*?%\}|\s*\{[#.][\w:.# -]+\}\s*$`)
 
 // inline returns a block's text without markup, and the block's links.
 func (w *walker) inline(n ast.Node) (string, []domain.BlockLink) {
@@ -30,7 +30,7 @@ func (w *walker) inline(n ast.Node) (string, []domain.BlockLink) {
 	w.writeInline(&b, n, 0)
 	text := b.String()
 	if !w.plain && strings.Contains(text, "{") && !hasCode(n) {
-		text = templateMark.ReplaceAllString(text, "")
+		text = templateMark().ReplaceAllString(text, "")
 	}
 	return joinSoft(text), w.links
 }
@@ -142,8 +142,8 @@ func (w *walker) link(text, address string) {
 }
 
 var (
-	lineBreakTag = regexp.MustCompile(`(?i)^<(br|/p|/div|/li|hr)\b`)
-	imageAlt     = regexp.MustCompile(`(?i)^<img\b[^>]*\balt\s*=\s*("[^"]*"|'[^']*')`)
+	lineBreakTag = lazyregexp.New(`(?i)^<(br|/p|/div|/li|hr)\b`)
+	imageAlt     = lazyregexp.New(`(?i)^<img\b[^>]*\balt\s*=\s*("[^"]*"|'[^']*')`)
 )
 
 // rawHTML writes the text that an inline tag stands for, such as a line break.
@@ -156,10 +156,10 @@ func (w *walker) rawHTML(b *strings.Builder, n *ast.RawHTML) {
 	switch s := tag.String(); {
 	case w.plain:
 		b.WriteString(s)
-	case lineBreakTag.MatchString(s):
+	case lineBreakTag().MatchString(s):
 		b.WriteByte('\n')
 	default:
-		if alt := imageAlt.FindStringSubmatch(s); alt != nil {
+		if alt := imageAlt().FindStringSubmatch(s); alt != nil {
 			b.WriteString(strings.Trim(alt[1], `"'`))
 		}
 	}

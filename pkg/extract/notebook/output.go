@@ -3,11 +3,11 @@ package notebook
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 const (
@@ -101,7 +101,7 @@ func isScript(page string) bool {
 }
 
 // control matches escape sequences for terminals, such as colours.
-var control = regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07`)
+var control = lazyregexp.New(`\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07`)
 
 // printed emits a program's output as a terminal shows it. If a line was overwritten, such as a progress bar, only the
 // last version remains.
@@ -110,7 +110,7 @@ func (r *reader) printed(text string) error {
 		text = format.Cut(text, maxOutputBytes)
 		r.p.Out.Warn("printed results were cut after " + format.SizeText(maxOutputBytes))
 	}
-	text = strings.ReplaceAll(control.ReplaceAllString(text, ""), "\r\n", "\n")
+	text = strings.ReplaceAll(control().ReplaceAllString(text, ""), "\r\n", "\n")
 	if strings.Contains(text, "\r") {
 		kept := strings.Split(text, "\n")
 		for i, line := range kept {

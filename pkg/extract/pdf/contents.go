@@ -2,22 +2,22 @@ package pdf
 
 import (
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 	"github.com/sluice/sluice/pkg/lists"
 )
 
 var (
 	// leader matches the dots between a title and its page number, with or without blanks.
-	leader = regexp.MustCompile(`[ \t]*(?:(?:[.·•‧․_][ \t]?){4,}|[…⋯][ \t]*(?:[….·⋯][ \t]*)+)[ \t]*`)
+	leader = lazyregexp.New(`[ \t]*(?:(?:[.·•‧․_][ \t]?){4,}|[…⋯][ \t]*(?:[….·⋯][ \t]*)+)[ \t]*`)
 	// contentsEnd matches the page number at the end of an entry, after the leader has been replaced.
-	contentsEnd = regexp.MustCompile(` … (?:[A-Za-z]{1,3}[-–])?(?:\d{1,5}|[ivxlcIVXLC]{1,8})(?:[-–]\d{1,5})?$`)
+	contentsEnd = lazyregexp.New(` … (?:[A-Za-z]{1,3}[-–])?(?:\d{1,5}|[ivxlcIVXLC]{1,8})(?:[-–]\d{1,5})?$`)
 	// numbering matches the number at the start of a section title.
-	numbering = regexp.MustCompile(`^(\d{1,3}(?:\.\d{1,3}){0,5})\.?\s+\S`)
+	numbering = lazyregexp.New(`^(\d{1,3}(?:\.\d{1,3}){0,5})\.?\s+\S`)
 )
 
 // leaderText replaces the dots.
@@ -27,7 +27,7 @@ const leaderText = " … "
 // leader dots in many ways, sometimes as separate lines.
 func joinContents(lines []pdftext.Line) []pdftext.Line {
 	if !slices.ContainsFunc(lines, func(l pdftext.Line) bool {
-		return strings.ContainsAny(l.Text(), ".·•‧․_…⋯") && leader.MatchString(l.Text())
+		return strings.ContainsAny(l.Text(), ".·•‧․_…⋯") && leader().MatchString(l.Text())
 	}) {
 		return lines
 	}
@@ -60,18 +60,18 @@ func contentsCells(cells []pdftext.Cell) []pdftext.Cell {
 		if open < 0 {
 			open = i
 		}
-		if i+1 < len(cells) && (!endsWithPageNumber(c.Text) || !leader.MatchString(joinedText(cells[open:i+1]))) {
+		if i+1 < len(cells) && (!endsWithPageNumber(c.Text) || !leader().MatchString(joinedText(cells[open:i+1]))) {
 			continue
 		}
 		text := joinedText(cells[open : i+1])
-		at := leader.FindAllStringIndex(text, -1)
+		at := leader().FindAllStringIndex(text, -1)
 		if len(at) == 0 {
 			return nil
 		}
 		last := at[len(at)-1]
 		title, page := strings.TrimRight(text[:last[0]], " \t"), strings.TrimSpace(text[last[1]:])
 		entry := title + leaderText + page
-		if title == "" || !contentsEnd.MatchString(entry) {
+		if title == "" || !contentsEnd().MatchString(entry) {
 			return nil
 		}
 		entries = append(entries, pdftext.Cell{Text: entry, X0: cells[open].X0, X1: c.X1})
@@ -92,12 +92,12 @@ func endsWithPageNumber(s string) bool {
 }
 
 // isContents reports whether a line is, or ends, a table of contents entry.
-func isContents(text string) bool { return contentsEnd.MatchString(text) }
+func isContents(text string) bool { return contentsEnd().MatchString(text) }
 
 // numbersOn reports whether the section number in `text` can follow the one in `before`, as in "5." → "5.1", "5.1.3" →
 // "5.2", or "5.2" → "6".
 func numbersOn(text, before string) bool {
-	a, b := numbering.FindStringSubmatch(before), numbering.FindStringSubmatch(text)
+	a, b := numbering().FindStringSubmatch(before), numbering().FindStringSubmatch(text)
 	if a == nil || b == nil {
 		return false
 	}

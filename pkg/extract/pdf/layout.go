@@ -189,7 +189,7 @@ func (l *layout) continues(line pdftext.Line, kind domain.BlockKind, leading flo
 func (l *layout) endsEntry(line, last pdftext.Line, leading float64) bool {
 	text := line.Text()
 	gap := (last.Y - line.Y) / max(line.Size, 1)
-	return isContents(text) && !startsItem(text) && numbering.FindString(text) == "" && numbering.MatchString(l.para[0].Text()) && gap > 0 && gap <= leading*widerLeading
+	return isContents(text) && !startsItem(text) && numbering().FindString(text) == "" && numbering().MatchString(l.para[0].Text()) && gap > 0 && gap <= leading*widerLeading
 }
 
 // isScriptDistance reports whether two lines are close enough vertically for one to be the other's superscript or part

@@ -5,13 +5,13 @@ package subtitle
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 const (
@@ -28,7 +28,7 @@ var SubRip = format.Format{
 		case typeSubRip, typeWebVTT:
 			return bytes.Contains(head, []byte("-->")) && !isWebVTT(head)
 		case "":
-			return numberedCue.Match(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")))
+			return numberedCue().Match(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")))
 		}
 		return false
 	},
@@ -44,7 +44,7 @@ var WebVTT = format.Format{
 }
 
 // numberedCue matches the start of a SubRip file: the first cue's number and times.
-var numberedCue = regexp.MustCompile(`^\s*\d{1,6}[ \t]*\r?\n[ \t]*\d{1,3}:\d\d:\d\d[,.]\d{1,3}[ \t]*-->`)
+var numberedCue = lazyregexp.New(`^\s*\d{1,6}[ \t]*\r?\n[ \t]*\d{1,3}:\d\d:\d\d[,.]\d{1,3}[ \t]*-->`)
 
 // isWebVTT reports whether a text starts with the WebVTT signature.
 func isWebVTT(head []byte) bool {
@@ -128,14 +128,14 @@ type cue struct {
 }
 
 // times matches a cue's first line. Hours are optional in WebVTT; SubRip has a comma before the milliseconds.
-var times = regexp.MustCompile(`^(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,3}))?\s*-->\s*(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,3}))?(?:\s|$)`)
+var times = lazyregexp.New(`^(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,3}))?\s*-->\s*(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,3}))?(?:\s|$)`)
 
 // cueTimes returns the start and end times from a cue's first line.
 func cueTimes(line string) (start, end time.Duration, ok bool) {
 	if !strings.Contains(line, "-->") {
 		return 0, 0, false
 	}
-	m := times.FindStringSubmatch(line)
+	m := times().FindStringSubmatch(line)
 	if m == nil {
 		return 0, 0, false
 	}

@@ -1,13 +1,13 @@
 package table
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // Maximum lengths of a property name and of a question, in characters.
@@ -137,11 +137,11 @@ func namesValues(s string) bool {
 }
 
 // shortDate matches a date of three numbers, which would pass for an amount with thousands separators.
-var shortDate = regexp.MustCompile(`^\d{1,4}([./-])\d{1,2}[./-]\d{1,4}$`)
+var shortDate = lazyregexp.New(`^\d{1,4}([./-])\d{1,2}[./-]\d{1,4}$`)
 
 // valueKind returns a value's kind. For an amount, that's its unit, which is the same throughout a column.
 func valueKind(s string) string {
-	if shortDate.MatchString(s) {
+	if shortDate().MatchString(s) {
 		return "figures"
 	}
 	if unit, ok := amountUnit(s); ok {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/table"
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 	"github.com/sluice/sluice/pkg/extract/zip"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 const (
@@ -285,11 +285,11 @@ func (r *sheetReader) cell(sc *xmlscan.Scanner, e xml.StartElement) (text, link 
 
 // hyperlinkFormula matches =HYPERLINK("address", "text"). The address must be a constant; the text may be an
 // expression.
-var hyperlinkFormula = regexp.MustCompile(`(?i)^=?\s*HYPERLINK\(\s*"((?:[^"]|"")+)"\s*(?:\)|,\s*"((?:[^"]|"")*)"\s*\)|,)`)
+var hyperlinkFormula = lazyregexp.New(`(?i)^=?\s*HYPERLINK\(\s*"((?:[^"]|"")+)"\s*(?:\)|,\s*"((?:[^"]|"")*)"\s*\)|,)`)
 
 // formulaLink returns a HYPERLINK formula's text and address. Both are "" for other formulas.
 func formulaLink(formula string) (text, address string) {
-	m := hyperlinkFormula.FindStringSubmatch(formula)
+	m := hyperlinkFormula().FindStringSubmatch(formula)
 	if m == nil || strings.HasPrefix(m[1], "#") {
 		return "", ""
 	}

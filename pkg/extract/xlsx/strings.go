@@ -2,13 +2,13 @@ package xlsx
 
 import (
 	"encoding/xml"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/sluice/sluice/pkg/extract/format"
 	"github.com/sluice/sluice/pkg/extract/ooxml"
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // maxSheetText is the maximum size of a cell's shared text, in bytes. Cells hold at most 32,767 characters. The limit
@@ -73,14 +73,14 @@ func richText(sc *xmlscan.Scanner) string {
 	return unescapeXstring(b.String())
 }
 
-var xstringEscape = regexp.MustCompile(`_x[0-9A-Fa-f]{4}_`)
+var xstringEscape = lazyregexp.New(`_x[0-9A-Fa-f]{4}_`)
 
 // unescapeXstring decodes escapes for characters that XML cannot contain, such as "_x000D_".
 func unescapeXstring(s string) string {
 	if !strings.Contains(s, "_x") {
 		return s
 	}
-	return xstringEscape.ReplaceAllStringFunc(s, func(m string) string {
+	return xstringEscape().ReplaceAllStringFunc(s, func(m string) string {
 		n, err := strconv.ParseUint(m[2:6], 16, 16)
 		if err != nil {
 			return m

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"regexp"
 	"strconv"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 	"github.com/sluice/sluice/pkg/sleep"
 )
 
@@ -134,11 +134,11 @@ func (s *server) learn(ctx context.Context, prefix string) error {
 	return nil
 }
 
-var versionPattern = regexp.MustCompile(`^v?(\d{1,4})\.(\d{1,4})`)
+var versionPattern = lazyregexp.New(`^v?(\d{1,4})\.(\d{1,4})`)
 
 // parseVersion returns the major and minor numbers of a version such as v2.3.5-lite or 2.4.15.
 func parseVersion(v string) (major, minor int, ok bool) {
-	m := versionPattern.FindStringSubmatch(v)
+	m := versionPattern().FindStringSubmatch(v)
 	if m == nil {
 		return 0, 0, false
 	}

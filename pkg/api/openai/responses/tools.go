@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 
 	"github.com/sluice/sluice/pkg/answer"
@@ -12,6 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/api/jsonbody"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/filter"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // tools are a request's tools and the choice between them.
@@ -45,7 +45,7 @@ const (
 )
 
 // functionName matches the function names accepted by OpenAI.
-var functionName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+var functionName = lazyregexp.New(`^[a-zA-Z0-9_-]{1,64}$`)
 
 func readTools(o jsonbody.Object) (t tools) {
 	t.shown = []json.RawMessage{}
@@ -85,7 +85,7 @@ func shownTool(tool jsonbody.Object) json.RawMessage {
 
 func (t *tools) readFunction(tool jsonbody.Object) {
 	f := chat.Tool{Name: short(tool, "name"), Description: valueOf(tool.Text("description", answer.MaxInstructionBytes))}
-	if !functionName.MatchString(f.Name) {
+	if !functionName().MatchString(f.Name) {
 		tool.Fault("name", "is %s; it must consist of 1 to 64 letters, digits, _ or -", jsonbody.Describe(tool.Value("name")))
 	}
 	if slices.ContainsFunc(t.functions, func(other chat.Tool) bool { return other.Name == f.Name }) {

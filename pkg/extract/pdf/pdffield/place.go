@@ -4,13 +4,13 @@ package pdffield
 import (
 	"cmp"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
+	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // Bounds on the distance between a field and its label, in points or as multiples of the label's font size.
@@ -23,7 +23,7 @@ const (
 )
 
 // blankToFill matches dots or underscores that a form prints where a value belongs.
-var blankToFill = regexp.MustCompile(`[ \t]*(?:[_.…·‧]{3,}|(?:[_.] ){3,}[_.]?)[ \t]*$`)
+var blankToFill = lazyregexp.New(`[ \t]*(?:[_.…·‧]{3,}|(?:[_.] ){3,}[_.]?)[ \t]*$`)
 
 // Place joins form field values to their labels: "Name: Smith", "☒ by post". A value without a label on the page gets
 // the field's name, at the field's position. In a table of fields, the column names are the labels; `inTables` reports
@@ -94,7 +94,7 @@ func (f *placer) place(field pdftext.Field) {
 		parts := cells[k].Cut(field.Box.X0 + labelSlack)
 		label := withColon(parts[0])
 		joined := label.Before(value)
-		if rest := parts[1]; rest.Text != "" && blankToFill.ReplaceAllString(rest.Text, "") != "" {
+		if rest := parts[1]; rest.Text != "" && blankToFill().ReplaceAllString(rest.Text, "") != "" {
 			rest.Text, _ = strings.CutPrefix(rest.Text, leadingBlank(rest.Text))
 			joined = joined.Before(pdftext.Placed(strings.TrimSpace(rest.Text), rest.X0, rest.X1))
 		}
@@ -125,7 +125,7 @@ func leadingBlank(s string) string {
 // withColon strips trailing dots or underscores from a label. It adds a colon unless the label ends in another
 // separator.
 func withColon(label pdftext.Cell) pdftext.Cell {
-	text := strings.TrimRight(blankToFill.ReplaceAllString(label.Text, ""), " \t_")
+	text := strings.TrimRight(blankToFill().ReplaceAllString(label.Text, ""), " \t_")
 	last, _ := utf8.DecodeLastRuneInString(text)
 	if unicode.IsLetter(last) || unicode.IsDigit(last) || strings.ContainsRune(")]*%", last) {
 		text += ":"

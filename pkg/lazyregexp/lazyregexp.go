@@ -1,0 +1,31 @@
+// Package lazyregexp compiles regular expressions when they are first used, like internal/lazyregexp in the standard
+// library. Sluice has hundreds of expressions in package variables. Compiling all of them takes a third of the CPU time
+// in which a process starts, and most processes (commands, extraction processes) use few of them.
+package lazyregexp
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// inTest reports whether the go command started this process to run tests.
+var inTest = slices.ContainsFunc(os.Args, func(arg string) bool { return strings.HasPrefix(arg, "-test.") })
+
+// New returns a function that compiles the expression when it is first called and always returns the same result. It
+// panics if the expression is invalid. In test binaries New itself panics, so that any test in a package finds an
+// invalid expression.
+func New(expression string) func() *regexp.Regexp {
+	return NewFunc(func() string { return expression })
+}
+
+// NewFunc is like New for an expression that takes time to build.
+func NewFunc(build func() string) func() *regexp.Regexp {
+	compile := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(build()) })
+	if inTest {
+		compile()
+	}
+	return compile
+}

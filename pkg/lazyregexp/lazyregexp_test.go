@@ -1,0 +1,25 @@
+package lazyregexp_test
+
+import (
+	"testing"
+
+	"github.com/sluice/sluice/pkg/lazyregexp"
+)
+
+func TestAnExpressionIsCompiledOnce(t *testing.T) {
+	t.Parallel()
+	digits := lazyregexp.New(`\d+`)
+	if got := digits().FindString("in 1998"); got != "1998" || digits() != digits() {
+		t.Errorf("found %q", got)
+	}
+}
+
+func TestTestsFindInvalidExpressions(t *testing.T) {
+	t.Parallel()
+	defer func() {
+		if recover() == nil {
+			t.Error("New accepted an invalid expression")
+		}
+	}()
+	lazyregexp.New(`(`)
+}
