@@ -59,7 +59,8 @@ func (e *entry) text(version int) string {
 // accepted versions are searchable, deleted documents are gone, and the index contains exactly the catalog's rows.
 func TestAFleetSurvivesChaos(t *testing.T) {
 	const clients = 4
-	documents := 500 * max(1, int(chaosTime(t)/time.Minute)) // more than the clients can send in that time
+	documents := int(chaosTime(t).Minutes() * 500)
+	pace := chaosTime(t) * clients / time.Duration(documents) // spreads the work over the whole time
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	pages := httptest.NewServer(site.Handler())
@@ -81,8 +82,11 @@ func TestAFleetSurvivesChaos(t *testing.T) {
 	for c := range clients {
 		work.Go(func() {
 			random := rand.New(rand.NewPCG(seed, uint64(c)))
+			next := time.NewTicker(pace)
+			defer next.Stop()
 			for i := c; i < len(entries); i += clients {
 				f.live(all, store, entries, i, random)
+				<-next.C
 			}
 		})
 	}

@@ -329,8 +329,12 @@ func (p *program) settled(storeID string, timeout time.Duration) []source {
 	defer poll.Stop()
 	for {
 		all, err := p.sources(storeID, "")
-		p.must(err)
 		var waiting []string
+		if refusedWith(err, http.StatusServiceUnavailable) { // an engine restarted a moment ago
+			waiting = append(waiting, err.Error())
+		} else {
+			p.must(err)
+		}
 		for _, s := range all {
 			if s.Status != "synched" && s.Status != "error" && s.Status != "skipped" {
 				waiting = append(waiting, s.Name+" ("+s.Status+")")
