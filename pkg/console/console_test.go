@@ -98,7 +98,7 @@ func TestTheConsoleLoadsNothingFromOtherHosts(t *testing.T) {
 		if m := foreign.FindString(text); m != "" {
 			t.Errorf("%s fetches from elsewhere: %s", name, m)
 		}
-		if m := inline().FindString(text); m != "" && strings.HasSuffix(name, ".html") {
+		if m := inline.FindString(text); m != "" && strings.HasSuffix(name, ".html") {
 			t.Errorf("%s has scripts or styles inline: %s", name, m)
 		}
 		if m := markup.FindString(text); m != "" {
