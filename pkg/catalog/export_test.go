@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/db"
 )
 
-// Statements adds the statements used so far to into.
+// Statements adds the statements used so far to the map.
 func (c *Catalog) Statements(into map[string]bool) {
 	for _, text := range c.db.Statements() {
 		into[text] = true
@@ -45,7 +45,7 @@ func (c *Catalog) Plan(ctx context.Context, text string) (steps []string, err er
 	return steps, err
 }
 
-// Transact creates all the workspaces in one transaction and calls between after each insert.
+// Transact creates all the workspaces in one transaction and calls between after each of them.
 func (c *Catalog) Transact(ctx context.Context, between func(stored int), ids ...string) error {
 	return c.db.Update(ctx, "testing", func(t *db.Tx) error {
 		for i, id := range ids {

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// A backup must contain an original that two datastores share only once. It must also contain the originals of files
+// If two datastores share an original, a backup must contain it only once. It must also contain the originals of files
 // and upload parts that no datasource uses.
 func TestASnapshotListsEachOriginalOnce(t *testing.T) {
 	t.Parallel()

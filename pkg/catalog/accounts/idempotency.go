@@ -30,9 +30,9 @@ const (
 )
 
 // Claim is the right to execute the request with an idempotency key. If its holder does not renew it in time, another
-// process may take over. Running a request twice creates nothing twice, because the ids of new objects are derived from
-// the request. But a process that was merely paused could undo a later request by replacing newer content or recreating
-// deleted objects, so an execution that has lost its claim can't commit anything (see WithClaim).
+// process may take over. Running a request twice doesn't create duplicates, because the ids of new objects are derived
+// from the request. But a process that was merely paused could undo a later request by replacing newer content or
+// recreating deleted objects, so an execution that has lost its claim can't commit anything (see WithClaim).
 type Claim struct {
 	// Repeated is true if an earlier execution ended without a response. It may have done all, some or none of the
 	// work.

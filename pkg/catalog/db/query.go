@@ -237,8 +237,8 @@ func Scan[T any](into func(*T) []any) func(Scanner) (T, error) {
 	}
 }
 
-// InLists splits values into lists of limited length and calls f with a condition for each, to append to a column name,
-// and its arguments.
+// InLists splits values into lists of limited length. For each list, it calls f with an SQL condition to append to a
+// column name, and with the condition's arguments.
 func InLists(q Querier, values []string, f func(in string, args []any) error) error {
 	d := q.engine()
 	for len(values) > 0 {

@@ -238,7 +238,7 @@ func recordPublished(ctx context.Context, t *db.Tx, j domain.Job) error {
 			seen_generation = CASE WHEN seen_generation < ? THEN ? ELSE seen_generation END WHERE id = ? AND job_id = ?
 			AND EXISTS (SELECT 1 FROM outbox WHERE outbox.datasource_id = datasources.id AND outbox.job_id = datasources.job_id)`,
 			Args: []any{now, now, generation, generation, j.DatasourceID, j.ID}},
-		// It finds a row only if the statement before did not: one write per job, not two.
+		// This finds a row only if the previous statement did not, so each job takes one write.
 		{Text: `UPDATE datasources SET seen_generation = ? WHERE id = ? AND seen_generation < ?`,
 			Args: []any{generation, j.DatasourceID, generation}},
 		{Text: `DELETE FROM outbox WHERE datasource_id = ? AND job_id = ?`, Args: []any{j.DatasourceID, j.ID}},

@@ -167,7 +167,7 @@ func (s *Responses) ForgetResponses(ctx context.Context, before time.Time) (more
 	return more && err == nil, err
 }
 
-// FailAbandoned marks responses as failed whose holder has stopped renewing its claim, because it must have died.
+// FailAbandoned marks responses as failed if their holder has stopped renewing its claim and so must have died.
 func (s *Responses) FailAbandoned(ctx context.Context) error {
 	now := db.Micros(s.db.Now().Add(-db.ClockSkew))
 	const abandoned = unfinished + ` AND held_until < ?`

@@ -69,8 +69,8 @@ func (c *Sites) addCanonical(ctx context.Context, t *db.Tx, site, r record.Recor
 }
 
 // QueueYield must be called when a page's job has finished. If the page has content, QueueYield queues work that skips
-// pages naming it as canonical. If it names a canonical page with content itself, QueueYield queues work that may skip
-// it.
+// pages naming it as canonical. If it also names a canonical page that has content, QueueYield queues work that may
+// skip this page.
 func QueueYield(ctx context.Context, t *db.Tx, page domain.Datasource) error {
 	if page.GroupID == "" || page.ActiveGeneration == 0 || !page.Alive() {
 		return nil
@@ -107,8 +107,8 @@ func queueYieldTo(ctx context.Context, t *db.Tx, siteID, pageID string) error {
 	return queueWork(ctx, t, siteTask{siteID: siteID, kind: workYield, pageID: pageID})
 }
 
-// skipNonCanonical skips pages with similar text that name the task's page as canonical, but not the page that it names
-// as canonical itself. It does nothing if the task's page has no content.
+// skipNonCanonical skips pages with similar text that name the task's page as canonical, except the one that the task's
+// page itself names as canonical. It does nothing if the task's page has no content.
 func (w *siteWork) skipNonCanonical(ctx context.Context) error {
 	keeper, exists, err := record.Find(ctx, w.t, w.task.pageID)
 	if err != nil || !exists {

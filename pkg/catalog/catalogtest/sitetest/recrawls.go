@@ -15,10 +15,10 @@ import (
 
 const pageC = "https://pumps.example/c"
 
-// smallBatch is the batch size of most tests of batches. Those of stopping a crawl use the default.
+// smallBatch is the batch size in most tests of batches. Tests that stop a crawl use the default.
 const smallBatch = 20
 
-// inSmallBatches makes the catalog work on smallBatch pages of a site at a time, and apply settings to a quarter of
+// inSmallBatches opens catalogs that work on smallBatch pages of a site at a time. Settings are applied to a quarter of
 // that.
 func inSmallBatches(open world.Open) world.Open {
 	return func(t testing.TB, o catalog.Options) *catalog.Catalog {
