@@ -53,7 +53,7 @@ func (d Datastore) Places() []Place {
 }
 
 // DatastorePatch changes a datastore. Nil fields are left unchanged. Setting Type or EmbeddingModel starts a move (see
-// Place) in place of any other or, if they name the place that serves readers, only cancels a move in progress.
+// Place), replacing any other. If they name the place that serves readers, they only cancel a move in progress.
 type DatastorePatch struct {
 	Type           *Engine
 	EmbeddingModel *string

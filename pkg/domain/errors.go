@@ -71,7 +71,7 @@ func Invalid(field, format string, args ...any) *Error {
 	return &Error{Code: CodeInvalid, Message: field + ": " + msg, Fields: []FieldError{{Field: field, Message: msg}}}
 }
 
-// NotFound returns a CodeNotFound error, also for resources in other workspaces.
+// NotFound returns a CodeNotFound error. Use it for resources in other workspaces as well.
 func NotFound(kind, id string) *Error {
 	return Errorf(CodeNotFound, "no %s with id %q", kind, id)
 }

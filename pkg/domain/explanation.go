@@ -6,7 +6,7 @@ import (
 )
 
 // Explanation explains how a query's fragments were found. Besides ids and numbers, it contains only words from the
-// query and the names and headings of documents, but no other content.
+// query and documents' names and headings.
 type Explanation struct {
 	Query            string         // the searched text; for an agent, the question along with the context it refers to
 	Parts            []string       // the questions in Query if there are several; each was also searched separately

@@ -98,8 +98,8 @@ type FileBatch struct {
 	Missing     int64 // files that did not exist when the batch was created
 }
 
-// StoredFile is a file in a datastore. It is a datasource or, in a file batch, possibly just the id of a file that did
-// not exist when the batch was created.
+// StoredFile is a file in a datastore. Usually it is a datasource, but in a file batch it may be just the id of a file
+// that did not exist when the batch was created.
 type StoredFile struct {
 	Datasource
 	MissingFileID string // id of a missing file; "" for a datasource

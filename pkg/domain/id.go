@@ -50,8 +50,8 @@ func IngestJobID(crawlJobID string, generation uint64) string {
 	return DerivedID("ingest", crawlJobID, strconv.FormatUint(generation, 10))
 }
 
-// PageJobID returns the id of the job that fetches a page in a crawl, which siteJobID, the id of the site's job,
-// identifies.
+// PageJobID returns the id of the job that fetches a page in a crawl. siteJobID, the id of the site's job, identifies
+// the crawl.
 func PageJobID(siteJobID, pageID string) string { return DerivedID("page-job", siteJobID, pageID) }
 
 // PostponedJobID returns the id of the job that replaces a postponed job of this generation.
@@ -65,8 +65,8 @@ func SitemapJobID(jobID string, generation uint64) string {
 	return DerivedID("sitemap", jobID, strconv.FormatUint(generation, 10))
 }
 
-// NearerJobID returns the id of the job that replaces a page's job after a shorter path from the root, of length depth,
-// was found.
+// NearerJobID returns the id of the job that replaces a page's job once a shorter path from the root is found. depth is
+// that path's length.
 func NearerJobID(jobID string, depth int) string {
 	return DerivedID("nearer", jobID, strconv.Itoa(depth))
 }

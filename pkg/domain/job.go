@@ -118,7 +118,7 @@ type Event struct {
 	Fetched  *Fetched  `json:"fetched,omitempty"`
 	Links    []Link    `json:"links,omitempty"`  // discovered: at most MaxLinksPerEvent
 	Follow   bool      `json:"follow,omitempty"` // discovered, for a site: follow the links on its pages
-	// Members are files in an archive, set in its discovered events; at most MaxMembersPerEvent. They are stored as
+	// Members, in an archive's discovered events, are up to MaxMembersPerEvent of its files. They are stored as
 	// originals, named after their paths in the archive.
 	Members []Original `json:"members,omitempty"`
 	// A page's links may be split across several discovered events. Part is the event's 0-based index, and Parts is

@@ -52,8 +52,8 @@ func FragmentMetadata(given map[string]any, doc *DocumentInfo) map[string]any {
 // to 1.
 const metaConfidence = "ocrConfidence"
 
-// WithConfidence adds the OCR confidence to the metadata, from FragmentMetadata, of a fragment whose text was
-// recognised in a picture. given is the caller's metadata.
+// WithConfidence adds the OCR confidence for text recognised in a picture to a fragment's metadata from
+// FragmentMetadata. given is the caller's metadata.
 func WithConfidence(metadata, given map[string]any, confidence float64) map[string]any {
 	if _, taken := given[metaDocument]; taken {
 		return metadata

@@ -62,8 +62,8 @@ func (d *Datasource) BeginCrawl(at time.Time) {
 	d.Crawl, d.DiscoveryDone = &Crawl{StartedAt: at}, false
 }
 
-// crawl returns the site's newest crawl for modification. It copies d.Crawl, which copies of the datasource share.
-// Older versions stored no crawl; it then returns a new one.
+// crawl returns the site's newest crawl for modification. It copies d.Crawl, which copies of the datasource share. If
+// none is stored, as in older versions, it returns a new one.
 func (d *Datasource) crawl(at time.Time) *Crawl {
 	c := Crawl{StartedAt: at}
 	if d.Crawl != nil {
@@ -113,7 +113,8 @@ type SiteProgress struct {
 	Removed    int64 // removed from the datastore by the newest crawl; not included in Discovered
 }
 
-// WarnSitemap warns that the sitemap must be read again to find new pages, after the scope of a site was widened.
+// WarnSitemap adds a warning, after a site's scope was widened, that new pages are found only when its sitemap is read
+// again.
 func (d *Datasource) WarnSitemap() {
 	if !slices.Contains(d.Warnings, rereadSitemapWarning) {
 		d.Warnings = append(slices.Clone(d.Warnings), rereadSitemapWarning)

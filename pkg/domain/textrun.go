@@ -104,8 +104,8 @@ func (l *Located) trim() {
 	l.Document = TextRange{l.Document.Start + left, l.Document.End - right}
 }
 
-// Encode encodes the runs for storage with the chunk, whose offset in the document is offset. It returns "" if there
-// are no runs or the result would exceed maxEncodedRuns.
+// Encode encodes the runs for storage with the chunk. offset is the chunk's offset in the document. Encode returns ""
+// if there are no runs or the result would exceed maxEncodedRuns.
 func (r TextRuns) Encode(offset int) string {
 	var out strings.Builder
 	before := TextRun{Document: offset}
