@@ -21,7 +21,7 @@ const (
 	translateTokens  = 300 // maximum tokens in the model's output
 	translateBytes   = 8 << 10
 
-	// Minimum number of words to translate if the question's language is unknown. Shorter messages are mostly
+	// Minimum length in words of a question to translate if its language is unknown. Shorter messages are mostly
 	// greetings.
 	translateWords = 3
 )

@@ -13,9 +13,10 @@ import (
 // answers, documents in a prompt, quotations and earlier messages, so that all recognise the same markers.
 //
 // Markers are [1], [1, 2], [1-3], [document 1], [^1], 【1†source】, the same in the brackets 【】 and ［］, and with
-// full-width digits. Numbers are 1 to 999. Not markers are code between backticks or fences; subscripts, such as arr[2]
-// (see isSubscript); and numbers that belong to the word before them, such as pages [3-5] (see rangedWords). The filter
-// holds back only text that may become a marker. After a marker that may be a subscript, it waits for a few more bytes.
+// full-width digits. Numbers are 1 to 999. These are not markers: code between backticks or fences; subscripts, such as
+// arr[2] (see isSubscript); and numbers that belong to the word before them, such as pages [3-5] (see rangedWords). The
+// filter holds back only text that may become a marker. After a marker that may be a subscript, it waits for a few more
+// bytes.
 type citationFilter struct {
 	action    markAction
 	fragments int             // number of fragments in the prompt, numbered from 1
@@ -55,7 +56,7 @@ const (
 	maxMarkNumbers = 32
 )
 
-// A number of fragments for which every marker is recognised, because no marker contains a larger number.
+// Passed as the number of fragments to recognise every marker. No marker contains a larger number.
 const allFragments = 999
 
 func newCitationFilter(given int) *citationFilter {

@@ -102,7 +102,7 @@ func numbersBelongToWord(before string, m mark) bool {
 	return intervalWords[word] || m.ranged && rangedWords[word]
 }
 
-// isSubscriptPrefix reports whether before ends in a name or a call, which brackets may subscript.
+// isSubscriptPrefix reports whether before ends in a name or a call, after which brackets may be a subscript.
 func isSubscriptPrefix(before string) bool {
 	return nameBefore().MatchString(before) || callBefore().MatchString(before)
 }

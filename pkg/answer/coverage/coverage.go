@@ -94,8 +94,8 @@ type Words struct {
 	total   float64
 }
 
-// Words returns a text's content words: all except function words, question words, framing words, and words that ignore
-// returns true for. Rare words weigh most. A synonym counts as analysis.SynonymWeight of the word.
+// Words returns a text's content words: all except function words, question words, framing words, and words for which
+// ignore returns true. Rare words weigh most. A synonym counts as analysis.SynonymWeight of the word.
 func (p *Page) Words(text string, ignore func(word string) bool) Words {
 	kept := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`?!.,;:"()«»“”„`, r) })
 	lang := language.Detect(text)

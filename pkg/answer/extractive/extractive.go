@@ -43,7 +43,7 @@ const (
 	// A sentence that shares more than this fraction of its words is a repetition.
 	sameTerms = 0.7
 	// If the best quotation is a row or entry, others are quoted only if their share of the question's words is at
-	// least this fraction of its share.
+	// least this fraction of the best one's.
 	sameThing = 0.95
 )
 
