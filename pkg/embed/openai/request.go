@@ -42,8 +42,8 @@ func (e *Embedder) request(ctx context.Context, texts []string, purpose embed.Pu
 	return slices.Concat(first, second), err
 }
 
-// retry sends one batch until it succeeds, fails permanently, or runs out of attempts or time. It doesn't wait if that
-// would take longer than until ctx's deadline.
+// retry sends one batch until it succeeds, fails permanently, or runs out of attempts or time. It gives up immediately
+// if the next wait would go past ctx's deadline.
 func (e *Embedder) retry(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
 	if err := e.waitForPassages(ctx, purpose); err != nil {
 		return nil, fmt.Errorf("waiting to embed: %w", err)

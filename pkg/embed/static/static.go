@@ -16,7 +16,8 @@ const (
 	Dimensions = 256
 )
 
-// Maximum number of tokens per text; longer texts are truncated. The integer sums in mean can't overflow within it.
+// Maximum number of tokens per text; longer texts are truncated. Within this limit, the integer sums in mean can't
+// overflow.
 const maxTokens = 16_384
 
 // Embedder is the built-in embed.Embedder. It is safe for concurrent use and does not have to be closed. All embedders

@@ -17,7 +17,7 @@ const (
 
 var errMalformed = errors.New("malformed")
 
-// The tensor with an int8 tensor's row scales has its name and this suffix.
+// Name suffix of the tensor that holds an int8 tensor's row scales.
 const scaleSuffix = "_scale"
 
 // parseSafetensors returns the weights in a safetensors file by name: floating-point tensors, and two-dimensional int8

@@ -161,7 +161,7 @@ func assemble(s *settings, tensors map[string]tensor, kn *kernel) (*network, err
 }
 
 // detachWords copies the word vectors, so that the rest of the file can be freed. If they make up most of the file, as
-// in multilingual models, it doesn't, because the copy would double the memory for a while.
+// in multilingual models, they stay in place, because the copy would double the memory for a while.
 func (n *network) detachWords(file []byte) {
 	if len(n.words.data) < len(file)/4*3 {
 		n.words.data = slices.Clone(n.words.data)
