@@ -2,8 +2,8 @@ package chunk
 
 import "fmt"
 
-// Version is the version of the splitting algorithm. Increment it whenever any document's chunks change. Otherwise,
-// unchanged content is not split again.
+// Version is the version of the splitting algorithm. Increment it whenever any document's chunks change, because
+// unchanged content is split again only then.
 const Version = 6
 
 // Version identifies everything except the document that affects its chunks: the Version constant and the configured
