@@ -243,8 +243,8 @@ func hasContent(lower string) bool {
 	return true
 }
 
-// completeQuestion turns a part into a query that can be searched on its own. If a part contains no names and either
-// refers to the previous part, before, or says too little on its own, completeQuestion prepends the previous part's
+// completeQuestion turns a part into a query that can be searched on its own. before is the previous part. If the part
+// contains no names and either refers back or says too little on its own, completeQuestion prepends the previous part's
 // names or, if it has none, all of it.
 func completeQuestion(part, before string) string {
 	if unspaced(part) {
