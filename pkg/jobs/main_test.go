@@ -4,9 +4,13 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"flag"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
+	"runtime"
+	"strconv"
 	"testing"
 	"time"
 
@@ -24,7 +28,24 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(envChild); dir != "" {
 		os.Exit(child(dir))
 	}
+	flag.Parse()
+	if err := runManyAtOnce(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	goleak.VerifyTestMain(m)
+}
+
+// runManyAtOnce raises the number of tests that run at once, unless -parallel sets it. Most tests wait for elections
+// and redelivery, not for the processor. With -short, as for the race detector, the number stays.
+func runManyAtOnce() error {
+	const parallel = "test.parallel"
+	set := testing.Short()
+	flag.Visit(func(f *flag.Flag) { set = set || f.Name == parallel })
+	if set {
+		return nil
+	}
+	return flag.Set(parallel, strconv.Itoa(3*runtime.GOMAXPROCS(0)))
 }
 
 // testTimeout limits every wait in a test. Successful tests never wait that long.
