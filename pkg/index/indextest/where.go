@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -184,20 +186,29 @@ func (o oracle) matching(f *filter.Filter) (keys, conflicts []string) {
 // expected.
 func (o oracle) check(t *testing.T, x index.Index, sp index.Space, f *filter.Filter) int {
 	t.Helper()
+	n, err := o.compare(t.Context(), x, sp, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// compare is like check but returns differences as an error, so goroutines can call it.
+func (o oracle) compare(ctx context.Context, x index.Index, sp index.Space, f *filter.Filter) (int, error) {
 	want, conflicts := o.matching(f)
-	r, err := x.Search(t.Context(), sp, index.Query{Vector: vector(3), Limit: len(o.rows), Filter: index.Filter{Where: f}})
+	r, err := x.Search(ctx, sp, index.Query{Vector: vector(3), Limit: len(o.rows), Filter: index.Filter{Where: f}})
 	if fault := filter.AsError(err); err != nil && fault == nil || (fault != nil) != (conflicts != nil) || fault != nil && !slices.Contains(conflicts, fault.Key) {
-		t.Fatalf("%s: error %v, want one of the keys %q", f, err, conflicts)
+		return 0, fmt.Errorf("%s: error %q, want one of the keys %q", f, fmt.Sprint(err), conflicts)
 	}
 	if err != nil {
-		return -1
+		return -1, nil
 	}
 	got := keys(r.Hits)
 	r.Release()
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Fatalf("%s: rows (-want +got):\n%s", f, diff)
+		return 0, fmt.Errorf("%s: rows (-want +got):\n%s", f, diff)
 	}
-	return len(want)
+	return len(want), nil
 }
 
 func (s *suite) where() map[string]func(*testing.T) {
@@ -222,15 +233,29 @@ func (s *suite) where() map[string]func(*testing.T) {
 			mustWrite(t, x, sp, rows...)
 			o := newOracle(rows)
 			n := filterCount(t, 300)
-			matched, refused := 0, 0
-			for range n {
-				switch got := o.check(t, x, sp, g.parsed()); {
-				case got < 0:
-					refused++
-				case got > 0 && got < len(rows):
-					matched++
-				}
+			filters := make(chan *filter.Filter)
+			var many, refusals atomic.Int64
+			var searching sync.WaitGroup
+			for range 8 { // a search of a Milvus server mostly waits
+				searching.Go(func() {
+					for f := range filters {
+						switch got, err := o.compare(t.Context(), x, sp, f); {
+						case err != nil:
+							t.Error(err)
+						case got < 0:
+							refusals.Add(1)
+						case got > 0 && got < len(rows):
+							many.Add(1)
+						}
+					}
+				})
 			}
+			for i := 0; i < n && !t.Failed(); i++ {
+				filters <- g.parsed()
+			}
+			close(filters)
+			searching.Wait()
+			matched, refused := int(many.Load()), int(refusals.Load())
 			if matched < n/5 || refused < n/50 {
 				t.Errorf("of %d filters, %d match some rows and %d are refused: they tell little", n, matched, refused)
 			}
