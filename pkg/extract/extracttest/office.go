@@ -3,7 +3,9 @@ package extracttest
 import (
 	"archive/zip"
 	"bytes"
+	"compress/flate"
 	"fmt"
+	"hash/crc32"
 	"strings"
 	"testing"
 )
@@ -14,20 +16,47 @@ func Zip(t testing.TB, parts map[string]string, repeat int) []byte {
 	var buf bytes.Buffer
 	z := zip.NewWriter(&buf)
 	for name, body := range parts {
-		w, err := z.Create(name)
+		packed, sum := deflateRepeated(t, body, repeat)
+		w, err := z.CreateRaw(&zip.FileHeader{
+			Name: name, Method: zip.Deflate, Flags: entryFlags, CRC32: sum,
+			CompressedSize64: uint64(len(packed)), UncompressedSize64: uint64(len(body)) * uint64(repeat),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range repeat {
-			if _, err := w.Write([]byte(body)); err != nil {
-				t.Fatal(err)
-			}
+		if _, err := w.Write(packed); err != nil {
+			t.Fatal(err)
 		}
 	}
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
 	return buf.Bytes()
+}
+
+// entryFlags are a zip entry's flags: its checksum and sizes follow its content, and its name is UTF-8.
+const entryFlags = 0x8 | 0x800
+
+// deflateRepeated compresses the body once and repeats the compressed blocks, because compressing hundreds of megabytes
+// takes seconds. It returns the DEFLATE stream and the CRC-32 of the unpacked content.
+func deflateRepeated(t testing.TB, body string, repeat int) (packed []byte, sum uint32) {
+	t.Helper()
+	var blocks bytes.Buffer
+	w, err := flate.NewWriter(&blocks, flate.DefaultCompression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write([]byte(body)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Flush(); err != nil { // ends at a byte boundary, without a final block
+		t.Fatal(err)
+	}
+	content := []byte(body)
+	for range repeat {
+		sum = crc32.Update(sum, crc32.IEEETable, content)
+	}
+	return append(bytes.Repeat(blocks.Bytes(), repeat), 1, 0, 0, 0xff, 0xff), sum // a final block without content
 }
 
 // Part is a part of an office document.
