@@ -125,7 +125,7 @@ func TestCloseEndsPagesAndProcesses(t *testing.T) {
 	if err := <-failed; !errors.Is(err, ErrClosed) {
 		t.Errorf("the page ends with %v, want %v", err, ErrClosed)
 	}
-	within(t, 5*time.Second, "all processes have ended", func() bool { return len(members(t, group)) == 0 })
+	within(t, 30*time.Second, "all processes have ended", func() bool { return len(members(t, group)) == 0 })
 	if _, err := b.Render(context.Background(), s.URL+"/", via(t)); !errors.Is(err, ErrClosed) {
 		t.Errorf("after Close: %v, want %v", err, ErrClosed)
 	}
@@ -170,7 +170,7 @@ func TestTheBrowserEndsWithAKilledProcess(t *testing.T) {
 	if _, err := fmt.Sscanf(said, "rendered %d", &group); err != nil {
 		t.Fatalf("the process says %q", said)
 	}
-	within(t, 10*time.Second, "the browser's processes have ended", func() bool { return len(members(t, group)) == 0 })
+	within(t, 30*time.Second, "the browser's processes have ended", func() bool { return len(members(t, group)) == 0 })
 }
 
 func TestABrowserThatCannotBeStartedIsReported(t *testing.T) {

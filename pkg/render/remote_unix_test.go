@@ -98,7 +98,7 @@ func TestARunningBrowserIsLeftUnchanged(t *testing.T) {
 		})
 	}
 	t.Run("and has no tabs of ours in the end", func(t *testing.T) {
-		within(t, 10*time.Second, "all tabs are closed", func() bool {
+		within(t, 30*time.Second, "all tabs are closed", func() bool {
 			res, err := http.Get("http://" + u.Host + "/json/list")
 			if err != nil {
 				t.Fatal(err)
