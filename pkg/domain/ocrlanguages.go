@@ -2,9 +2,8 @@ package domain
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
-
-	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // FieldOCRLanguages is the API field name used in errors from OCRLanguages.Check.
@@ -14,10 +13,10 @@ const FieldOCRLanguages = "ocrLanguages"
 // recognition down.
 const MaxOCRLanguages = 6
 
-var ocrLanguagePattern = lazyregexp.New(`^[a-z]{3}(_[A-Za-z]{2,10}){0,2}$`)
+var ocrLanguagePattern = regexp.MustCompile(`^[a-z]{3}(_[A-Za-z]{2,10}){0,2}$`)
 
 // IsOCRLanguage reports whether name has the format of a Tesseract language name, such as "deu" or "chi_sim".
-func IsOCRLanguage(name string) bool { return ocrLanguagePattern().MatchString(name) }
+func IsOCRLanguage(name string) bool { return ocrLanguagePattern.MatchString(name) }
 
 // OCRLanguages is a comma-separated list of Tesseract language names. "" means the service's configured languages.
 type OCRLanguages string

@@ -3,13 +3,12 @@ package domain
 import (
 	"fmt"
 	"math/bits"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/robfig/cron/v3"
-
-	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // Limits on refresh schedules.
@@ -158,7 +157,7 @@ var cronFields = [5]cronField{
 var cronParser = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
 
 // cronPart matches one item in a field's list. The parser alone would accept more, some of it with surprising meanings.
-var cronPart = lazyregexp.New(`^(?:\*|([0-9a-zA-Z]+)(?:-([0-9a-zA-Z]+))?)(?:/([0-9]+))?$`)
+var cronPart = regexp.MustCompile(`^(?:\*|([0-9a-zA-Z]+)(?:-([0-9a-zA-Z]+))?)(?:/([0-9]+))?$`)
 
 // everyValue is set by the parser for a field written as "*".
 const everyValue = 1 << 63
@@ -190,7 +189,7 @@ func checkCron(fields []string) error {
 
 // parse parses one item in field i's list and returns the permitted values as a bit set.
 func (f cronField) parse(i int, part string) (uint64, error) {
-	found := cronPart().FindStringSubmatch(part)
+	found := cronPart.FindStringSubmatch(part)
 	if found == nil {
 		return 0, fmt.Errorf("%q must be a number between %d and %d%s, a range such as %d-%d, \"*\", or one of these with a step such as */2", part, f.min, f.max, f.names, f.min, f.min+1)
 	}

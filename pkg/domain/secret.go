@@ -2,17 +2,16 @@ package domain
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // KeyPrefix is the prefix of generated API keys.
 const KeyPrefix = "sk_"
 
 // keyPattern matches an API key's secret, even if it is truncated.
-var keyPattern = lazyregexp.New(KeyPrefix + `[0-9a-fA-F]{8,}`)
+var keyPattern = regexp.MustCompile(KeyPrefix + `[0-9a-fA-F]{8,}`)
 
 // MinSecretBytes is the minimum length in bytes of secrets that Redact hides. Shorter ones could be ordinary text.
 const MinSecretBytes = 12
@@ -36,5 +35,5 @@ func (s Secrets) Redact(text string) string {
 	if !strings.Contains(text, KeyPrefix) {
 		return text
 	}
-	return keyPattern().ReplaceAllString(text, KeyPrefix+"…")
+	return keyPattern.ReplaceAllString(text, KeyPrefix+"…")
 }

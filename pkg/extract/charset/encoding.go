@@ -5,6 +5,7 @@ package charset
 import (
 	"bytes"
 	"encoding/binary"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -18,8 +19,6 @@ import (
 	"golang.org/x/text/encoding/korean"
 	"golang.org/x/text/encoding/simplifiedchinese"
 	"golang.org/x/text/encoding/unicode/utf32"
-
-	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // Decode converts bytes to UTF-8. It also returns their encoding, for diagnostics. `label` is the declared encoding,
@@ -88,11 +87,11 @@ func (t *Evidence) isUTF8(label string) bool {
 	return t.validSequences >= 4 && t.validSequences > 4*t.Bad
 }
 
-var xmlDeclaration = lazyregexp.New(`^\s*<\?xml\s[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']`)
+var xmlDeclaration = regexp.MustCompile(`^\s*<\?xml\s[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']`)
 
 // xmlDeclaredEncoding returns the encoding named in the text's XML declaration, or "" if there is none.
 func xmlDeclaredEncoding(head []byte) string {
-	if m := xmlDeclaration().FindSubmatch(head[:min(len(head), 1024)]); m != nil {
+	if m := xmlDeclaration.FindSubmatch(head[:min(len(head), 1024)]); m != nil {
 		return string(m[1])
 	}
 	return ""

@@ -2,13 +2,13 @@ package pdffont
 
 import (
 	"bytes"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/ledongthuc/pdf"
 	"github.com/sluice/sluice/pkg/extract/pdf/pdfobject"
-	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
 // program is the part of an embedded font program that maps glyphs to characters.
@@ -99,7 +99,7 @@ func (p *program) named(name string) string {
 	return p.glyphs()[uint32(n)]
 }
 
-var encodingLine = lazyregexp.New(`dup\s+(\d{1,3}|8#[0-7]{1,3}|16#[0-9A-Fa-f]{1,2})\s*/([^\s/{}<>()\[\]]+)\s+put`)
+var encodingLine = regexp.MustCompile(`dup\s+(\d{1,3}|8#[0-7]{1,3}|16#[0-9A-Fa-f]{1,2})\s*/([^\s/{}<>()\[\]]+)\s+put`)
 
 // type1Encoding reads an embedded Type 1 font's encoding from the font's unencrypted part.
 func type1Encoding(data []byte) *[256]string {
@@ -110,7 +110,7 @@ func type1Encoding(data []byte) *[256]string {
 	if bytes.Contains(data, []byte("/Encoding StandardEncoding")) {
 		return baseEncoding("StandardEncoding")
 	}
-	found := encodingLine().FindAllSubmatch(data, 1024)
+	found := encodingLine.FindAllSubmatch(data, 1024)
 	if len(found) == 0 {
 		return baseEncoding("StandardEncoding")
 	}

@@ -75,6 +75,7 @@ func (e *Edit) chunk(slot uint32) []uint64 {
 // Set adds a slot.
 func (e *Edit) Set(slot uint32) { e.chunk(slot)[slot/64%ChunkWords] |= 1 << (slot % 64) }
 
+// Clear removes a slot.
 func (e *Edit) Clear(slot uint32) { e.chunk(slot)[slot/64%ChunkWords] &^= 1 << (slot % 64) }
 
 // Done returns the edited bitmap. After Done, only Changed may be called.
