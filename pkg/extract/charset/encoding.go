@@ -97,8 +97,8 @@ func xmlDeclaredEncoding(head []byte) string {
 	return ""
 }
 
-// wideLabel reports whether the label names UTF-16 or UTF-32. Callers ignore such labels, because the bytes alone
-// decide that.
+// wideLabel reports whether the label names UTF-16 or UTF-32. Callers ignore such labels, because the bytes alone show
+// whether the text is in one of these encodings.
 func wideLabel(label string) bool {
 	return strings.HasPrefix(label, "utf-16") || strings.HasPrefix(label, "utf-32")
 }
@@ -273,8 +273,8 @@ func IsASCII(b []byte) bool {
 	return !slices.ContainsFunc(b, func(c byte) bool { return c >= utf8.RuneSelf })
 }
 
-// The label is ignored if another encoding's score is higher by minLead. Correctly decoded text scores about 1,
-// inconclusive text about 0.
+// minLead is how far another encoding must outscore the labelled one before the label is ignored. Correctly decoded
+// text scores about 1, inconclusive text about 0.
 const minLead = 0.5
 
 // contradicts reports whether another encoding fits so much better that the label must be wrong. Some senders put the

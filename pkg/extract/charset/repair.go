@@ -33,8 +33,9 @@ func (t *Evidence) addInvalid(piece []byte, at int) {
 	t.invalidContext = append(append(t.invalidContext, '\n'), piece[start:end]...)
 }
 
-// InvalidEncoding returns the encoding of stray bytes in UTF-8 text. `name` is Decide's result. It returns nil if
-// `name` is not UTF-8, there are no stray bytes, or they are not in a single-byte encoding.
+// InvalidEncoding returns the encoding of stray bytes in UTF-8 text. `name` is the encoding that Decide returned for
+// the text. The result is nil if `name` is not UTF-8, there are no stray bytes, or they are not in a single-byte
+// encoding.
 func (t *Evidence) InvalidEncoding(name string) *charmap.Charmap {
 	if name != "utf-8" || t.Bad == 0 && len(t.incomplete) == 0 {
 		return nil
