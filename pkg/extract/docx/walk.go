@@ -184,8 +184,8 @@ func (w *walker) finish(p *paragraph) {
 	w.sc.Stop(w.r.notes.emit(p.notes, w.emit))
 }
 
-// A header or footer paragraph is dropped if at most maxPageWords bytes are left without its page number, as in "Page
-// of".
+// maxPageWords is a size in bytes. A header or footer paragraph is dropped if at most this much text is left without
+// its page number, as in "Page of".
 const maxPageWords = 12
 
 // headingLevel returns the heading level set by the paragraph or its style, or 0 for body text.
