@@ -14,8 +14,8 @@ import (
 // Damage says how many damaged copies Cases makes of each kind. Zero disables a kind.
 type Damage struct {
 	Seed uint64
-	// Truncations is the number of equal sections. One copy ends after each of them except the last: with 10 sections,
-	// at 10%, 20%, … 90% of the file.
+	// Truncations is the number of equal sections of the file. One copy ends after each of them except the last: with
+	// 10 sections, at 10%, 20%, … 90% of the file.
 	Truncations int
 	// Flips is the number of copies with randomly changed bytes. The rate cycles from copy to copy: one byte in 10,000,
 	// one in 1,000, one in 100.
