@@ -26,7 +26,8 @@ const (
 )
 
 const (
-	// TypeOLE is the type of Word, Excel and PowerPoint files from before 2007, and of encrypted newer ones.
+	// TypeOLE is the type of Word, Excel and PowerPoint files in the binary formats from before 2007, and of encrypted
+	// files in the newer ones.
 	TypeOLE = "application/x-ole-storage"
 	// typeUnknown is the type of binary data whose format is unknown.
 	typeUnknown = "application/octet-stream"

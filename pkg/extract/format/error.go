@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Kind is the reason why a document cannot be read. No kind is worth a retry.
+// Kind is the reason why a document cannot be read. Every kind is permanent, so a retry would not help.
 type Kind string
 
 // The kinds of failure.
