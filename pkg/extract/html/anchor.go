@@ -17,12 +17,12 @@ import (
 const (
 	// maxAnchorBytes is the maximum length of an anchor. It is limited because every chunk stores one.
 	maxAnchorBytes = 256
-	// maxWrappers is the number of elements around a heading whose ids are considered. DocBook puts three between a
-	// section and its title.
+	// maxWrappers is the maximum number of elements around a heading whose ids are considered. DocBook puts three
+	// between a section and its title.
 	maxWrappers = 8
-	// maxMarks is the number of text-less links before a heading whose ids are considered.
+	// maxMarks is the maximum number of links without text before a heading whose ids are considered.
 	maxMarks = 8
-	// maxHeadingNodes is the number of nodes in a heading whose ids are considered.
+	// maxHeadingNodes is the maximum number of nodes in a heading whose ids are considered.
 	maxHeadingNodes = 64
 )
 

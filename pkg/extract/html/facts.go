@@ -21,7 +21,7 @@ type nodeFacts struct {
 // size returns the length in bytes of the text that nodeText would return.
 func (f nodeFacts) size() int { return f.bytes + max(f.words-1, 0) }
 
-// add updates f for text with the facts `next` appended.
+// add updates f for text appended to the text it describes. `next` holds the appended text's facts.
 func (f *nodeFacts) add(next nodeFacts) {
 	if next.bytes == 0 && next.open { // empty
 		return

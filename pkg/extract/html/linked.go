@@ -21,7 +21,7 @@ const (
 	maxLinkedBlocks   = 2000
 )
 
-// notSubjects are schema.org types that never are a page's subject.
+// notSubjects are schema.org types that describe the site, never a page's subject.
 var notSubjects = wordset.Of(`Organization NewsMediaOrganization Corporation WebSite BreadcrumbList SearchAction Person ImageObject SiteNavigationElement
 	WPHeader WPFooter WPSideBar ReadAction EntryPoint ListItem`)
 
