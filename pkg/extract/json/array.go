@@ -12,7 +12,7 @@ const (
 	// maxShownNumbers is how many values of a long run of numbers are kept. Nobody searches for the thousandth
 	// coordinate.
 	maxShownNumbers = 8
-	// Runs of more than minShortenedRun numbers are shortened.
+	// minShortenedRun is the length above which runs of numbers are shortened.
 	minShortenedRun = 64
 	// listedScalars is the maximum number of array values per name-value pair.
 	listedScalars = 1000

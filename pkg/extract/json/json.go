@@ -229,7 +229,8 @@ func (w *walker) scalar(tok token) (string, error) {
 	return string(text), nil
 }
 
-// isEncodedData reports whether a string is Base64 or the like: long, without spaces, and only made of such characters.
+// isEncodedData reports whether a string is Base64 or the like: long, without spaces, and with only the characters that
+// such encodings use.
 func isEncodedData(text []byte) bool {
 	if len(text) < 1024 {
 		return false

@@ -13,8 +13,8 @@ var Format = format.Format{
 	Name:       "JSON", Label: "JSON", Text: true, Sniff: sniffJSON, Read: read, Piece: piece,
 }
 
-// sniffJSON recognises JSON by its first bytes. It never matches if the file is named as Markdown or plain text, and
-// matches only objects if it is named as CSV.
+// sniffJSON recognises JSON by its first bytes. `named` is the type that the file's name or declared type suggests. For
+// Markdown and plain text, sniffJSON never matches. For CSV, it matches only objects.
 func sniffJSON(head []byte, named string) bool {
 	switch named {
 	case format.TypeJSON:
