@@ -85,7 +85,7 @@ func (m *reader) split(part mimePart) []mimePart {
 			}
 			return parts
 		}
-		// The body is in memory, so only its end can be missing.
+		// The body is in memory, so the only possible error is a missing end.
 		body, _ := io.ReadAll(next)
 		header := next.Header
 		if mediaType == "multipart/digest" && header.Get("Content-Type") == "" {
@@ -96,7 +96,8 @@ func (m *reader) split(part mimePart) []mimePart {
 }
 
 // root returns the main part of a multipart/related body, such as a web archive's page: the part named by the start
-// parameter, the first HTML part or the first text part. It returns nil if there is none of these.
+// parameter or, failing that, the first HTML part or, failing that, the first text part. It returns nil if there is
+// none.
 func (m *reader) root(part mimePart, nesting int) (*mimePart, error) {
 	mediaType, params := part.mediaType()
 	switch {
