@@ -182,7 +182,7 @@ func orderedPoints(points map[int]string) []string {
 	return out
 }
 
-// readDimensions reads a newer kind of chart, which stores points separately from the series.
+// readDimensions reads the points of a newer kind of chart, which stores them separately from the series.
 func readDimensions(sc *xmlscan.Scanner) *chartSeries {
 	s := &chartSeries{}
 	sc.Each(func(e xml.StartElement) bool {
