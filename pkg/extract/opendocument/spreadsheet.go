@@ -173,7 +173,7 @@ func (s *sheet) put(row *table.Row, column int, c cell) {
 	}
 }
 
-// emit writes a row up to `times` times, within a limit.
+// emit writes a row `times` times, up to a limit.
 func (s *sheet) emit(row table.Row, times int) error {
 	if err := s.heading(); err != nil {
 		return err
