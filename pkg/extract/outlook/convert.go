@@ -147,7 +147,7 @@ func (c *converter) attachments(s *storage, m *properties, nesting int) ([]part,
 	return parts, nil
 }
 
-// attachedMessage converts an attached message. It warns about objects embedded by other programs.
+// attachedMessage converts an attached message. For an object embedded by another program, it only adds a warning.
 func (c *converter) attachedMessage(s *storage, a *properties, nesting int) ([]part, error) {
 	if s.streams[propertiesStream] == nil {
 		c.p.Out.Warn("embedded objects were skipped; upload them as separate files")

@@ -43,7 +43,8 @@ func wide(s string) []byte {
 const (
 	// maxEntries is the maximum number of streams and storages in a file.
 	maxEntries = 50_000
-	// Messages attached at nesting depth maxNesting or deeper are skipped. Package mail would not read them either.
+	// maxNesting is the nesting depth from which attached messages are skipped. Package mail would not read them
+	// either.
 	maxNesting = 5
 )
 
