@@ -132,7 +132,7 @@ func (c *cidFont) loadGlyphs(file *pdfobject.File, desc pdf.Value) {
 	}
 }
 
-// cidMetrics reads a font's W or W2 array. It keeps an entry's first number of one (W) or three (W2).
+// cidMetrics reads a font's W or W2 array. Entries have one number in W and three in W2; only the first is kept.
 func cidMetrics(w pdf.Value, numbers int) map[uint32]float64 {
 	out := map[uint32]float64{}
 	budget := maxMapped // limits the number of widths, because entries may repeat a long list or overlap
