@@ -23,7 +23,7 @@ func NewScanner(data []byte) *Scanner { return &Scanner{data: data} }
 // maxItems is the maximum total number of items in a value's arrays and dictionaries. Each item takes about 60 bytes.
 const maxItems = 2_000_000
 
-// maxDepth is the maximum nesting depth of values, and of object loads that trigger each other.
+// maxDepth is the maximum nesting depth of values, and of objects that have to be loaded to read another one.
 const maxDepth = 64
 
 // Kind is the type of a token: an operand type, an operator, or the end of the data.
