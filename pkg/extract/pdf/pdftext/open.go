@@ -42,7 +42,8 @@ type Stats struct {
 	Odd       int // glyphs decoded to control or private-use characters
 }
 
-// The end marker must be within the last endWindow bytes (ISO 32000-1, section 7.5.5, note on readers).
+// endWindow is how many bytes at the end of a file must contain the end marker (ISO 32000-1, section 7.5.5, note on
+// readers).
 const endWindow = 1024
 
 const (

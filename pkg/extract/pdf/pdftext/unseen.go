@@ -244,7 +244,7 @@ func covered(at rect, paints []paintBox, pictures bool) bool {
 	})
 }
 
-// matchesBackground reports whether a string has the same colour as the last region painted below it.
+// matchesBackground reports whether a string has the same colour as the last region painted under it.
 func matchesBackground(s suspect, paints []paintBox) bool {
 	for _, p := range slices.Backward(paints) {
 		if share := shareIn(s.at, p.rect); share > insideShare {
