@@ -202,8 +202,8 @@ func holdsValue(r alignedCells) bool {
 	return slices.ContainsFunc(r.cells, func(c pdftext.Cell) bool { return isValue(c.Text) && !table.IsYear(c.Text) })
 }
 
-// growAligned extends a block row by row, starting at one row, as long as each cell fits into a single column. It
-// returns nil if the rows are not aligned.
+// growAligned extends a block downwards from row `from`, as long as each cell fits into a single column. It returns nil
+// if the rows are not aligned.
 func growAligned(rows []alignedCells, from int) *alignedBlock {
 	b := &alignedBlock{from: from, to: from}
 	several, size := 0, rows[from].size

@@ -8,8 +8,8 @@ const (
 	maxPDFiumCalls = 2_000_000
 	// maxFailures is the number of consecutive pages with mostly unknown characters after which PDFium is used less often.
 	maxFailures = 32
-	// After maxFailures pages, PDFium is tried only on every retryInterval-th page that pdftext cannot decode, in case
-	// it can read a later one.
+	// retryInterval limits the use of PDFium after maxFailures pages: it is tried only on every retryInterval-th page
+	// that pdftext cannot decode, in case it can read a later one.
 	retryInterval = 16
 )
 
@@ -48,7 +48,7 @@ func (b *pdfiumBudget) next(calls int, alternative bool) skipReason {
 // exhausted reports whether PDFium did not help with the last maxFailures pages.
 func (b *pdfiumBudget) exhausted() bool { return b.failures >= maxFailures }
 
-// record counts pages on which PDFium failed. It ignores pages without characters.
+// record counts the consecutive pages on which PDFium did not help. It ignores pages without characters.
 func (b *pdfiumBudget) record(text pdfiumPage) {
 	switch {
 	case text.chars == 0:

@@ -119,8 +119,8 @@ const oneLetterWords = "AIOÀÁÉÓYEUАВИКОСУЯΟΗ"
 var afterOneLetter = wordset.Of("was am have had do did can could will would should think know remember first never new few man woman good great small " +
 	"little very lot young old big large single couple group team recent major number year century day week world good-bye")
 
-// isWordBefore reports whether an initial is a word of its own, like the "A" in "A new day". The page's other words
-// help to decide: do they contain the first word with or without the initial?
+// isWordBefore reports whether an initial is a word of its own, like the "A" in "A new day". It checks whether the page
+// also contains the text's first word with or without the initial.
 func isWordBefore(initial, text string, words map[string]int) bool {
 	letter, _ := utf8.DecodeLastRuneInString(initial)
 	rest := text

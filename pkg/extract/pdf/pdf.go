@@ -150,8 +150,8 @@ func haveClause(n int) string {
 	return fmt.Sprintf("its %d pages have", n)
 }
 
-// damagedPDF returns the error for a damaged file: a one-line message for users that says `what` is damaged, and the
-// PDF reader's error for logs.
+// damagedPDF returns the error for a damaged file. Its message is one line for users, in which `what` describes the
+// damage. `cause` is the PDF reader's error, for logs.
 func damagedPDF(what string, cause error) *format.Error {
 	return &format.Error{Kind: format.Damaged, Err: cause, Message: "the PDF is damaged: " + what + "; export it again, or upload the document in another format"}
 }

@@ -26,9 +26,9 @@ import (
 // pdfiumPages is the sandbox's maximum memory in WebAssembly pages of 64 KiB: 256 MiB.
 const pdfiumPages = 4096
 
-// Heap growth, in percent, that triggers a garbage collection while PDFium has a file open. Every sandbox call leaves
-// 10 KiB of garbage, so frequent collections save much memory, and they are cheap because the live heap is quick to
-// scan.
+// pdfiumGC is the heap growth, in percent, that triggers a garbage collection while PDFium has a file open. Every
+// sandbox call leaves 10 KiB of garbage, so frequent collections save much memory, and they are cheap because the live
+// heap is quick to scan.
 const pdfiumGC = 20
 
 // pdfiumRuntime is this process's compiled PDFium. It is compiled once, and only if a file needs it, because that takes

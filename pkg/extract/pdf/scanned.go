@@ -72,7 +72,7 @@ type scannedPages struct {
 	skipped    []int // pages skipped because of the limit
 }
 
-// recognised replaces page i's text (counted from 0) with the OCR text if that is better.
+// recognised replaces the text of page i, counted from 0, with the OCR text if that is better.
 func (s *source) recognised(i int, p page) page {
 	p.substituted = !p.unknown.IsSignificant() && pdfgarbled.HasSubstitutedLetters(p.lines)
 	p.need = needOf(p)

@@ -139,7 +139,7 @@ func (r *pdfiumReader) gray(i int) (_ *image.Gray, err error) {
 		row := rgba.Pix[y*rgba.Stride:]
 		for x := range g.Rect.Dx() {
 			red, green, blue, alpha := uint32(row[4*x]), uint32(row[4*x+1]), uint32(row[4*x+2]), uint32(row[4*x+3])
-			// PDFium leaves the background transparent on pages with transparency, so paint it white first.
+			// PDFium leaves the background transparent on pages with transparency, so blend the page with white.
 			g.Pix[y*g.Stride+x] = uint8(min((299*red+587*green+114*blue)/1000+255-alpha, 255))
 		}
 	}
