@@ -119,8 +119,8 @@ func childAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeath
 // exitOnCPULimit installs the SIGXCPU handler once per process. Go ignores the signal if there is no handler.
 var exitOnCPULimit sync.Once
 
-// niceness is added to the child's nice value, because requests have priority over reading documents. It is small, so
-// that even on a busy machine, a child gets enough CPU time to finish within its wall-clock limit.
+// niceness is added to the child's nice value, because requests to the service have priority over reading documents. It
+// is small, so that even on a busy machine, a child gets enough CPU time to finish within its wall-clock limit.
 const niceness = 5
 
 // yieldProcessor adds `nice` to all threads' nice value, lowering their priority. New threads inherit it.

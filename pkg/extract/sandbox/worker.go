@@ -32,7 +32,8 @@ type Worker struct {
 	HasExited bool
 	stop      chan struct{} // closed to stop the child
 	ended     chan struct{} // closed once the child has exited
-	// Missing lists the rights that this system couldn't drop. It is set once the child has accepted a document.
+	// Missing lists the rights that the child couldn't give up on this system. It is set once the child has accepted a
+	// document.
 	Missing []string
 }
 
