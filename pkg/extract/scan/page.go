@@ -88,8 +88,8 @@ func (p Page) Confidence() float64 {
 	return sum / float64(letters)
 }
 
-// Quality estimates how much of the page's text was recognised correctly. It serves to choose between two results for a
-// page.
+// Quality estimates how much of the page's text was recognised correctly. Of two results for a page, the one with the
+// higher quality is better.
 func (p Page) Quality() float64 {
 	c := p.Confidence()
 	return float64(p.Letters()) * c * c
@@ -130,8 +130,8 @@ const (
 	maxLogoLetters       = 60 // letters on a logo
 )
 
-// InDocument returns a picture's text if the document shows it `places` times. It is empty if the picture is a logo or
-// probably has no text.
+// InDocument returns the text of a picture that a document shows `places` times. It is empty if the picture is a logo
+// or probably has no text.
 func (p Page) InDocument(places int) Page {
 	p = p.WithoutNoise()
 	n := p.Letters()
@@ -141,8 +141,8 @@ func (p Page) InDocument(places int) Page {
 	return p
 }
 
-// Only lines at least minSlopeWidth times as wide as their size count towards the page's slope. Slopes of shorter ones
-// are too inaccurate.
+// minSlopeWidth is the minimum width of a line that counts towards the page's slope, as a multiple of the line's size.
+// Slopes of shorter lines are too inaccurate.
 const minSlopeWidth = 6
 
 // Slope returns the median slope of the page's lines over all letters. It is 0 if the page was straight on the scanner.
