@@ -110,9 +110,9 @@ func read(p *format.Parser, route string, webVTT bool) error {
 const (
 	// maxCueLines is the maximum number of lines in a cue.
 	maxCueLines = 200
-	// From minParagraph bytes on, a paragraph ends with the next sentence.
+	// minParagraph is the size, in bytes, from which a paragraph ends with the next complete sentence.
 	minParagraph = 400
-	// At maxParagraph bytes, a paragraph ends even in mid-sentence.
+	// maxParagraph is the size, in bytes, at which a paragraph ends even in mid-sentence.
 	maxParagraph = 1200
 	// maxPause is the longest pause within a paragraph.
 	maxPause = 4 * time.Second
