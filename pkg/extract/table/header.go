@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// HeaderRows returns the index of the first header row and the number of header rows, or -1 if there is no header. The
-// first one fills most columns, has only short and mostly distinct words, and looks unlike the rows below. If column
-// groups have names, the header has several rows.
+// HeaderRows returns the index of the first header row, or -1 if there is none, and the number of header rows. The
+// first header row fills most columns, has only short and mostly distinct words, and looks unlike the rows below. If
+// column groups have names, the header has several rows.
 func HeaderRows(rows [][]string) (at, depth int) {
 	width := 0
 	for _, r := range rows {
