@@ -191,8 +191,8 @@ func (n *node) hasText() bool {
 	return false
 }
 
-// words returns an element's text on one line, without footnotes and index terms. The texts of child elements without
-// text in between, such as the parts of a name, are separated by spaces.
+// words returns an element's text on one line, without footnotes and index terms. If an element contains only elements,
+// such as the parts of a name, their texts are separated by spaces.
 func (n *node) words() string {
 	var b strings.Builder
 	n.appendWords(&b)
@@ -224,7 +224,7 @@ func (n *node) isMixed() bool {
 }
 
 // isProse reports whether the file is a document and not data. It must have a paragraph with at least two words, and
-// either a document's root element with a title, or a third of its text in paragraphs.
+// either a document's root element with a title, or at least a third of its text in paragraphs.
 func (n *node) isProse() bool {
 	all, inside, sentences := n.weigh(false)
 	titled := n.child("title", "info", "front", "teiHeader") != nil
