@@ -5,7 +5,7 @@ import "github.com/sluice/sluice/pkg/extract/format"
 // Error means that a document cannot be read, and retrying would not help.
 type Error = format.Error
 
-// Kind is the reason why a document cannot be read. No kind is worth a retry.
+// Kind is the reason why a document cannot be read. Every kind is permanent, so a retry would not help.
 type Kind = format.Kind
 
 // Passage is a passage from a document's text to be located on its pages.

@@ -22,7 +22,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/tesseract"
 )
 
-// A document's wall-clock limit is clockFactor times its CPU time limit.
+// clockFactor is the ratio of a document's wall-clock limit to its CPU time limit.
 const clockFactor = 3
 
 // Limits for an Extractor that draws pages. They leave room for compiling PDFium if the cache folder doesn't have its
@@ -121,7 +121,7 @@ const (
 	// smallFileTime is the CPU time that any file may take. It covers compiling PDFium in a new data directory, which
 	// takes several seconds.
 	smallFileTime = 15 * time.Second
-	// Files of at least largeFile bytes may use the full CPU time limit.
+	// largeFile is the minimum size, in bytes, of a file that may use the full CPU time limit.
 	largeFile = 2 << 20
 )
 

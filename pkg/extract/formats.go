@@ -102,7 +102,7 @@ func Locate(ctx context.Context, src format.Source, lim format.Limits, passages 
 	return formats.Locate(ctx, src, lim, passages)
 }
 
-// RunChildIfAsked does nothing unless an Extractor started this process as a child. In a child, it serves documents and
+// RunChildIfAsked does nothing unless an Extractor started this process as a child. In a child, it serves requests and
 // never returns. It must be the first call in every main and TestMain.
 func RunChildIfAsked() { sandbox.RunIfAsked(ChildTasks()) }
 

@@ -47,8 +47,8 @@ type withPictures struct {
 	write func(t *testing.T, alt string, pictures ...string) []byte
 }
 
-// Each document has the text "Before the pictures stands this." before the pictures and "After the pictures stands
-// that." after them.
+// documentsWithPictures lists the formats to test. Each document has the text "Before the pictures stands this." before
+// the pictures and "After the pictures stands that." after them.
 var documentsWithPictures = []withPictures{
 	{"a.docx", func(t *testing.T, alt string, pictures ...string) []byte {
 		t.Helper()

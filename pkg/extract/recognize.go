@@ -289,7 +289,7 @@ func (r *recognition) page(ctx context.Context, number int) (scan.Page, error) {
 	return second, nil
 }
 
-// picture has a child render a page for OCR. It doesn't wait for a free child, as Extract does. The number of such
+// picture has a child render a page for OCR. Unlike Extract, it doesn't wait for a free child. The number of such
 // children is bounded anyway, because pages wait for their turn.
 func (r *recognition) picture(ctx context.Context, number, turn int) (picture *os.File, angle float64, err error) {
 	f, size, err := openDocument(r.req.Path)
