@@ -33,7 +33,7 @@ func TestARepeatedRequestReplacesAnUndeliveredSecret(t *testing.T) {
 	s.call("POST", "/keys", object{"name": "another"}, "Idempotency-Key", "k").problem(409)
 }
 
-// keeping makes the answerer number its answers and store conversations, as the real one does.
+// keeping makes the answerer number its answers and, like the real one, store conversations.
 func (s *service) keeping(asked *atomic.Int64) {
 	s.answerer.answer = func(ctx context.Context, r answer.Request, _ func(string) error) (answer.Answer, error) {
 		id := r.ConversationID

@@ -29,8 +29,8 @@ type DatastoreStore interface {
 	// the id.
 	PublicDatastore(ctx context.Context, id string) (domain.Datastore, error)
 	Datastores(ctx context.Context, ws string, p catalog.Page) ([]domain.Datastore, string, error)
-	// UpdateDatastore updates the datastore. If the patch names a different engine or embedding model, the content starts
-	// moving there, replacing any move in progress. Naming the current one cancels the move.
+	// UpdateDatastore updates the datastore. If the patch names a different engine or embedding model, the content
+	// starts moving there, replacing any move in progress. Naming the current one cancels the move.
 	UpdateDatastore(ctx context.Context, ws, id string, p domain.DatastorePatch) (domain.Datastore, error)
 	MoveProgress(ctx context.Context, id string) (domain.MoveProgress, error)
 	DeleteDatastore(ctx context.Context, ws, id string) (domain.Datastore, error)

@@ -54,8 +54,8 @@ type Answerer interface {
 
 // Locator finds where passages are on PDF pages.
 type Locator interface {
-	// Locate returns each passage's rectangles on its page, one list per span. If a span's text is not found, its list is
-	// empty.
+	// Locate returns each passage's rectangles on its page, one list per span. If a span's text is not found, its list
+	// is empty.
 	Locate(ctx context.Context, workspaceID string, passages []locate.Passage) [][][]domain.PageRectangle
 	// LocateSpans sets the page and rectangles of every span from a PDF.
 	LocateSpans(ctx context.Context, workspaceID string, answers ...locate.Answer)
@@ -63,8 +63,8 @@ type Locator interface {
 
 // Watcher reports changes to datasources.
 type Watcher interface {
-	// Watch returns a channel that receives a datasource's id after each change to it in the datastore. The channel is
-	// closed when ctx is done or the watch fails. Slow readers may miss ids.
+	// Watch returns a channel that receives a datasource's id after each stored change to one of the datastore's
+	// datasources. The channel is closed when ctx is done or the watch fails. Slow readers may miss ids.
 	Watch(ctx context.Context, datastoreID string) (<-chan string, error)
 	// Changed notifies all of the datastore's watchers that a datasource was changed or deleted. It must not block.
 	Changed(datastoreID, datasourceID string)

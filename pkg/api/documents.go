@@ -203,7 +203,7 @@ func (s *server) planUpsert(ctx context.Context, store domain.Datastore, documen
 	return batch, places, nil
 }
 
-// planDocument returns the datasource for a document. If the custom id exists, it takes over the existing datasource's
+// planDocument returns the datasource for a document. If the custom id exists, the result has the existing datasource's
 // id and name, and its type if that is a group. The id must be known early because the content is stored under it; the
 // catalog's transaction checks that the datasource still exists.
 func (s *server) planDocument(ctx context.Context, store domain.Datastore, customID string, place int) (*upsertItem, error) {

@@ -43,8 +43,8 @@ func TestLinksOfResponsesNameOperations(t *testing.T) {
 					if given == nil {
 						given = map[string]any{}
 					}
-					// Generators can't handle links that set a body field, so the document describes these in prose; see
-					// TestTheDocumentSuitsGenerators.
+					// Generators can't handle links that set a body field, so the document describes these in prose;
+					// see TestTheDocumentSuitsGenerators.
 					described := inBackticks.FindStringSubmatch(link.Value.Description)
 					if described != nil && !takes[link.Value.OperationID]["/"+described[1]] {
 						t.Errorf("%s, %s: the link %s leads to no operation with %s in its body", op.OperationID, status, name, described[1])

@@ -160,7 +160,7 @@ func TestFilesThatCannotBeConvertedAreRejected(t *testing.T) {
 	s.as(s.newKey(domain.APIKey{WorkspaceID: s.ws, Scopes: []domain.Scope{domain.ScopeQuery}, AgentID: s.newAgent()})).put("/tika", "a").problem(403)
 }
 
-// TestTikasClientsSendKeysInTheAddress sends keys the way clients that can be configured only with a server address do.
+// TestTikasClientsSendKeysInTheAddress sends keys like clients whose only setting is the server's address.
 func TestTikasClientsSendKeysInTheAddress(t *testing.T) {
 	t.Parallel()
 	s := newNeighbour(t)

@@ -147,7 +147,7 @@ func (o interruptedOriginals) Put(ctx context.Context, datasourceID, name, mimeT
 }
 
 // TestAFileThatBecomesAnArchiveIsNotReplaced replaces a ZIP file with a document just as a worker reports that the file
-// is an archive. An archive containing that document could never be unpacked.
+// is an archive. An archive datasource with a document as its content could never be unpacked.
 func TestAFileThatBecomesAnArchiveIsNotReplaced(t *testing.T) {
 	t.Parallel()
 	during := func() {}
@@ -183,8 +183,8 @@ func TestAFileThatBecomesAnArchiveIsNotReplaced(t *testing.T) {
 	}
 }
 
-// TestADocumentCannotReplaceAGroup upserts documents, some with the custom ids of an archive and a site. Only those are
-// rejected.
+// TestADocumentCannotReplaceAGroup upserts documents, some with the custom ids of an archive and a site. Those are
+// rejected without affecting the others.
 func TestADocumentCannotReplaceAGroup(t *testing.T) {
 	t.Parallel()
 	s := newService(t)

@@ -79,7 +79,7 @@ func (s *server) replay(ctx context.Context, f catalog.ReplayFilter) (queued int
 	}
 }
 
-// requeue queues a datasource again, even if its content is unchanged, because the caller asked for it.
+// requeue queues a datasource again. Its content is processed even if it is unchanged, because the caller asked for it.
 func (s *server) requeue(ctx context.Context, d domain.Datasource, kind domain.JobKind, p catalog.Priority) error {
 	job, err := s.Jobs.NewJob(ctx, d, kind)
 	if err != nil {

@@ -62,8 +62,8 @@ var _ StrictServerInterface = (*server)(nil)
 //go:embed openapi.yaml
 var openAPI []byte
 
-// Disable Gin's struct tag validation. Bodies are validated against the OpenAPI document, so the generated types have
-// no tags.
+// init disables Gin's struct tag validation. Bodies are validated against the OpenAPI document, so the generated types
+// have no tags.
 func init() { binding.Validator = nil }
 
 // New returns the handler for all endpoints.

@@ -93,7 +93,7 @@ func (s *service) parts() (api.Options, api.Deps) {
 	}
 }
 
-// openCatalog opens the catalog like a process of its own.
+// openCatalog opens the catalog as a separate process would.
 func (s *service) openCatalog() {
 	s.Helper()
 	c, err := catalog.Open(s.Context(), catalog.Options{Path: s.path, Now: s.clock.Now})
@@ -111,7 +111,7 @@ func (s *service) serve(o api.Options, d api.Deps) {
 	s.url = server.URL
 }
 
-// emptyCatalog returns an empty catalog's file. Creating the tables would take longer than most tests.
+// emptyCatalog returns the content of an empty catalog's file. Creating the tables would take longer than most tests.
 var emptyCatalog = sync.OnceValues(func() ([]byte, error) {
 	dir, err := os.MkdirTemp("", "api-test-")
 	if err != nil {

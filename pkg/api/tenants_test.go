@@ -282,8 +282,8 @@ func TestNoKeyReachesAnotherWorkspace(t *testing.T) {
 	}
 }
 
-// intrude sends the owner's value and compares the response with that to an unused one. mustRefuse means that the owner's
-// value must be rejected, and differs that the two responses may differ.
+// intrude sends the owner's value and compares the response with that to an unused one. mustRefuse means that the
+// owner's value must be rejected, and differs that the two responses may differ.
 func intrude(t *testing.T, caller *service, unused references, p place, v foreignValue, all []foreignValue, mustRefuse, differs bool) {
 	t.Helper()
 	send := func(v string) *response { return caller.send(p.request(v)) }

@@ -73,7 +73,8 @@ func (s *server) writeText(ctx context.Context, out *documentWriter, d domain.Da
 	}
 }
 
-// documentWriter writes a document's text from its chunks, in order, skipping text that chunks repeat.
+// documentWriter writes a document's text from its chunks, which must be in order. It skips text that a later chunk
+// repeats.
 type documentWriter struct {
 	out io.Writer
 	at  int // bytes written

@@ -82,7 +82,8 @@ func (a *Audit) count(entries map[string]*entry, caller Caller, every time.Durat
 	return n
 }
 
-// Record logs one of the caller's actions. `address` has no port; `more` are extra log attributes.
+// Record logs one of the caller's actions. `address` is the caller's address without its port; `more` are extra log
+// attributes.
 func (a *Audit) Record(ctx context.Context, action string, caller Caller, address string, more ...any) {
 	fields := append([]any{
 		slog.String("action", action), slog.String("workspace", caller.Workspace()), slog.String("key", caller.Key.ID),

@@ -67,8 +67,8 @@ func Secret(r *http.Request) (string, error) {
 	return bearer(header)
 }
 
-// bearer returns the token in an Authorization header, or "" if there is none. Schemes other than Bearer, which is
-// case-insensitive (RFC 9110, section 11.1), are errors.
+// bearer returns the token in an Authorization header, or "" if there is none. The scheme is case-insensitive (RFC
+// 9110, section 11.1), and any scheme but Bearer is an error.
 func bearer(header string) (string, error) {
 	scheme, token, _ := strings.Cut(strings.TrimSpace(header), " ")
 	if scheme != "" && !strings.EqualFold(scheme, "Bearer") {

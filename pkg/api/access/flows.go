@@ -12,9 +12,9 @@ import (
 // Maximum number of keys and public resources whose workspace Flows remembers.
 const maxKnown = 20_000
 
-// Flows assigns each request to its workspace's flow or, if the workspace is unknown, to the sender address's. Flows
-// share capacity before anything is read from the catalog. Flows therefore remembers the workspaces of valid keys, and
-// of public resources queried without a key.
+// Flows assigns each request to its workspace's flow or, if the workspace is unknown, to the sender address's. Capacity
+// is shared between flows before anything is read from the catalog, so Flows remembers the workspaces of valid keys,
+// and of public resources queried without a key.
 //
 // A flow only affects how long a request waits and whether it is rejected under load. It grants no access, so a stale
 // flow does no harm.

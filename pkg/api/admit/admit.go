@@ -41,7 +41,8 @@ type Options struct {
 
 	MaxOpen int // maximum number of open streams, also used by unfinishedGate; 0 means no limit
 
-	// CheckStorage is called for each upload. It returns an error if there is no room for more content. It may be nil.
+	// CheckStorage is called for each upload. It returns an error if there is no room for more content, and the upload
+	// is then rejected. It may be nil.
 	CheckStorage func(ctx context.Context) error
 }
 
@@ -143,7 +144,7 @@ func classOf(method, path string) string {
 }
 
 // classOfOpenAI returns the class of a request to OpenAI's API other than GET and DELETE. Embedding and ranking can be
-// as expensive as answers, so they share their class.
+// as expensive as answers, so they are in the same class.
 func classOfOpenAI(path string) string {
 	segments := strings.Split(strings.TrimPrefix(path, problem.OpenAIPath), "/")
 	last := segments[len(segments)-1]

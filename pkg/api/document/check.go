@@ -96,9 +96,9 @@ func aliasOf(p *openapi3.Parameter) string {
 	return name
 }
 
-// misspeltParameters returns a fault for each misspelt parameter, and for parameters named after a listed resource's
-// field. Ignoring these would return the unfiltered list. Other unknown parameters are ignored, because proxies and
-// browsers add their own.
+// misspeltParameters returns a fault for each misspelt parameter, and for each unknown one named after a listed
+// resource's field. Ignoring these would return the unfiltered list. Other unknown parameters are ignored, because
+// proxies and browsers add their own.
 func misspeltParameters(op *Operation, in url.Values) []domain.FieldError {
 	known := make([]string, len(op.query))
 	for i, p := range op.query {

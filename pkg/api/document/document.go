@@ -21,7 +21,7 @@ import (
 // Bases are the path prefixes under which every endpoint is served.
 var Bases = []string{"", "/api"}
 
-// Operation holds an endpoint's properties in the document that the generated code lacks.
+// Operation holds the endpoint properties that the document defines but the generated code lacks.
 type Operation struct {
 	ID           string
 	Scope        domain.Scope // "" if no key is needed

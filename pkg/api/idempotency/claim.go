@@ -10,8 +10,8 @@ import (
 )
 
 // claimKey is the context key for a request's claim if it has an Idempotency-Key. Such a request may be repeated after
-// a run with an unknown outcome, for example because the process was killed or lost the database during a commit. Ids
-// of created resources are derived from the request, so the repeat finds them and returns them.
+// a run with an unknown outcome, for example because the process was killed or lost the database during a commit. The
+// ids of created resources are derived from the request, so the repeat finds these resources and returns them.
 
 type claimKey struct{}
 

@@ -50,8 +50,8 @@ var keyPattern = lazyregexp.New(`^[ -~]{1,200}$`)
 // replayedHeader marks a replayed response.
 const replayedHeader = "Idempotent-Replayed"
 
-// Maximum size of a stored response in bytes. Only query responses can exceed it; they aren't stored, so repeating the
-// query computes the response again.
+// Maximum size of a stored response in bytes. Only query responses can exceed it. A larger response isn't stored, so
+// repeating the query computes it again.
 const maxStoredResponse = 1 << 20
 
 // Responses stores and replays responses.
@@ -149,8 +149,8 @@ const claimTimeout = 5 * time.Second
 
 // renewClaim renews the claim at intervals until `release` is called. `release` waits for any renewal in progress.
 func (k *Responses) renewClaim(ctx context.Context, claim *accounts.Claim) (release func()) {
-	// Keep renewing after the client has disconnected. A renewal must not depend on the claim it renews, so drop the claim
-	// from the context.
+	// Keep renewing after the client has disconnected. A renewal must not depend on the claim it renews, so drop the
+	// claim from the context.
 	ctx, cancel := context.WithCancel(accounts.WithoutClaim(context.WithoutCancel(ctx)))
 	var keeping sync.WaitGroup
 	keeping.Go(func() {

@@ -78,7 +78,8 @@ func headerText(text string) string {
 	}, text)
 }
 
-// DecodeValue decodes a value parsed from JSON. A value of the wrong type gives domain.CodeInvalid and names the field.
+// DecodeValue decodes a value parsed from JSON. If it has the wrong type, the error is domain.CodeInvalid and names the
+// field.
 func DecodeValue(value, into any) error {
 	encoded, err := json.Marshal(value)
 	if err != nil {

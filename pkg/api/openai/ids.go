@@ -12,8 +12,8 @@ import (
 type Kind struct {
 	Prefix string
 	Name   string // for error messages
-	// Field names the parameter that contains the id. If it is set, an id without the prefix makes the request invalid, as
-	// in OpenAI's API. Otherwise there is just no such object.
+	// Field names the parameter that contains the id. If it is set, an id without the prefix makes the request invalid,
+	// as in OpenAI's API. Otherwise there is just no such object.
 	Field string
 }
 

@@ -152,7 +152,7 @@ func writeProblem(w http.ResponseWriter, instance string, e *domain.Error) {
 	WriteAs(w, st.status, st.title, instance, e)
 }
 
-// WriteAs sends an error in this API's format with another status and title than the code's.
+// WriteAs sends an error in this API's format, but with this status and title instead of the code's own.
 func WriteAs(w http.ResponseWriter, status int, title, instance string, e *domain.Error) {
 	write(w, "application/problem+json", status, Problem{
 		Type: "about:blank", Title: title, Status: status, Detail: e.Message, Instance: instance, Error: e.Code, Errors: e.Fields,

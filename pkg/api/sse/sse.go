@@ -110,7 +110,7 @@ func (e *Stream) silentFor() time.Duration {
 }
 
 // KeepAlive writes a comment whenever the stream has been idle for the interval, so it's never silent for more than
-// twice as long. `stop` ends this after waiting for any comment being written.
+// twice the interval. `stop` ends this after waiting for any comment being written.
 func (e *Stream) KeepAlive(interval time.Duration) (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {

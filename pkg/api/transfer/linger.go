@@ -13,8 +13,8 @@ const (
 	lingerBytes = 64 << 20
 	serverDrain = 256 << 10 // body bytes that net/http's server reads even without Linger
 
-	// Limits for a client with a valid key, which may need minutes to send a file. Pauses may last at most patientPause;
-	// apart from that, the body must arrive at MinRate.
+	// Limits for a client with a valid key, which may need minutes to send a file. Pauses may last at most
+	// patientPause; apart from that, the body must arrive at MinRate.
 	patientTime  = 2 * time.Minute
 	patientPause = 5 * time.Second
 

@@ -43,7 +43,8 @@ var load = sync.OnceValues(func() (table, error) {
 	return t, nil
 })
 
-// Decode returns the tokens' text. It drops a character that the client has split, and fails if a token doesn't exist.
+// Decode returns the tokens' text. If the client has split the text in the middle of a character, Decode drops the
+// incomplete character. It fails if a token doesn't exist.
 func Decode(tokens []int) (string, error) {
 	t, err := load()
 	if err != nil {

@@ -27,8 +27,8 @@ type embeddingRequest struct {
 	Input      inputs `json:"input"`
 	Encoding   string `json:"encoding_format"`
 	Dimensions *int   `json:"dimensions"`
-	// InputType is for models that embed queries and documents differently. It's an extension found in Cohere's and other
-	// APIs.
+	// InputType is for models that embed queries and documents differently. It's an extension found in Cohere's and
+	// other APIs.
 	InputType string `json:"input_type"`
 }
 

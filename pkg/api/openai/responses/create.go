@@ -93,8 +93,8 @@ const (
 // `release` exactly once.
 func (s *Service) lock(ctx context.Context, conversationID string) (release func(), err error) {
 	holder := s.NewID()
-	// Agent queries lock ids that callers choose, so a caller in another workspace could lock this conversation's id. The
-	// prefix prevents that.
+	// Agent queries lock ids that callers choose, so a caller in another workspace could lock this conversation's id.
+	// The prefix prevents that.
 	name := conversationKind.ID(conversationID)
 	taken, err := s.Store.Lock(ctx, name, holder, lockTime)
 	if err != nil {

@@ -28,8 +28,8 @@ type Store interface {
 	// AddFile adds a file to a datastore. If the file is already there, AddFile applies new attributes or chunk sizes,
 	// and processes the file again if it had failed.
 	AddFile(ctx context.Context, ws, datastoreID string, f catalog.NewFile) (domain.Datasource, error)
-	// StoredFile returns the datasource created from the file fileID. If there is none, fileID may be the id of a
-	// datasource that wasn't created from a File.
+	// StoredFile returns the datasource created from the file fileID. If there is none, it returns the datasource whose
+	// own id is fileID, unless that was created from a File.
 	StoredFile(ctx context.Context, ws, datastoreID, fileID string) (domain.Datasource, error)
 	// UnfinishedFiles counts the datastore's files that aren't processed yet, up to `limit`.
 	UnfinishedFiles(ctx context.Context, datastoreID string, limit int) (int, error)

@@ -158,8 +158,8 @@ func (w *Writer) begin(item object.Item, call int) (index int, err error) {
 	return index, w.event("response.output_item.added", func(h header) any { return itemEvent{h, index, item} })
 }
 
-// find returns an output item's index, or -1 if there is no such item yet. `kind` is its type; `call` counts function
-// calls and is 0 for other types.
+// find returns an output item's index, or -1 if there is no such item yet. `kind` is its type. `call` is a function
+// call's position among all function calls, and 0 for other types.
 func (w *Writer) find(kind string, call int) int {
 	for i, o := range w.output {
 		if o.kind == kind && o.call == call {
