@@ -32,11 +32,12 @@ const (
 	burstTimeout       = 10 // time-out in a burst, as a multiple of the time-out under sustained load
 	burstInterval      = 4  // longest burst, as a multiple of the time-out
 
-	// awaitedShare is admission.Options.Share for requests that mostly wait for other servers or for clients. While other
-	// workspaces send requests, it limits a workspace to half of the slots. See computedShare for CPU-bound requests.
+	// awaitedShare is admission.Options.Share for requests that mostly wait for other servers or for clients. While
+	// other workspaces send requests, it limits a workspace to half of the slots. See computedShare for CPU-bound
+	// requests.
 	awaitedShare = 1
-	// aloneTime is how long a workspace must be the only one sending requests before it may use all slots. Uploads are
-	// exempt: they can hold a slot for minutes, so no workspace may ever use all of those.
+	// aloneTime is how long a workspace must be the only one sending requests before it may use all slots. That doesn't
+	// apply to uploads: they can hold a slot for minutes, so no workspace may ever use all of their slots.
 	aloneTime = 10 * time.Second
 )
 

@@ -115,7 +115,7 @@ type chatOpener struct {
 }
 
 // model opens a model written as "model" or "provider:model". If the text before the colon isn't a provider, it's part
-// of the model's name, as in Ollama's.
+// of the model's name: Ollama's model names contain colons.
 func (o *chatOpener) model(written string) (chat.Model, error) {
 	provider, name, found := strings.Cut(written, ":")
 	i := slices.IndexFunc(o.known, func(p chatProvider) bool { return p.name == provider })

@@ -103,7 +103,7 @@ func (p *program) starts() bool {
 }
 
 // findsAll reports whether queries find every document. They read as many rows as those in checkQueries, so they notice
-// the same damage. A query that damage makes fail finds nothing.
+// the same damage. A query that fails because of damage finds nothing.
 func (p *program) findsAll(store string, docs []*document) bool {
 	for _, d := range docs {
 		var found []fragment

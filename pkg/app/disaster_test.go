@@ -255,8 +255,8 @@ func TestADroppedMilvusCollectionIsRebuilt(t *testing.T) {
 	p.checkSources(docs, p.settled(store, time.Minute))
 	p.checkQueries(store, docs)
 
-	// This time nobody requests a repair and no audit is due: the program notices the empty index when it starts. Stop it
-	// first, because Milvus Lite crashes if a collection is dropped during a write, or searched while being created.
+	// This time nobody requests a repair and no audit is due: the program notices the empty index when it starts. Stop
+	// it first, because Milvus Lite crashes if a collection is dropped during a write, or searched while being created.
 	p.must(p.terminate())
 	before := p.generations(store)
 	drop()
@@ -310,8 +310,8 @@ func TestARepairFindsADamagedByteOfTheEmbeddedIndexBeforeAQueryDoes(t *testing.T
 			}
 			return []int{20 + slices.IndexFunc(content[20:], func(b byte) bool { return b != 0 })}
 		},
-		// Change every occurrence: SQLite leaves old copies in the file when it moves data, and changing only such a copy has
-		// no effect.
+		// Change every occurrence: SQLite leaves old copies in the file when it moves data, and changing only such a
+		// copy has no effect.
 		"a text in the database": func(_ string, content []byte) (at []int) {
 			for from := 0; ; from += len(docs[3].word) {
 				i := bytes.Index(content[from:], []byte(docs[3].word))

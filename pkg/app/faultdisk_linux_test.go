@@ -28,7 +28,8 @@ func newOnDisk(t *testing.T, mount string, unshare ...string) (f *faulty, disk s
 	}
 	f.wrap = append(slices.Clone(unshare), "sh", "-c", mount+` && exec "$@"`, f.dir)
 	f.start()
-	// Each command execs the next, so the process id stays the same, and with it the path to the process's file systems.
+	// Each command execs the next, so the process id stays the same, and with it the path to the process's file
+	// systems.
 	return f, filepath.Join("/proc", strconv.Itoa(f.cmd.Process.Pid), "root", f.dir)
 }
 

@@ -83,7 +83,7 @@ func newBehindProxies(t *testing.T) *faulty {
 	return f
 }
 
-// unharmed lists the requests that succeed without each dependency.
+// unharmed maps each dependency to the requests that succeed without it.
 var unharmed = map[string][]string{
 	"catalog": nil,
 	"nats":    {"delete", "crawl", "list", "chunks", "query", "agent", "stream"},

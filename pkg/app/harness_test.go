@@ -28,7 +28,8 @@ import (
 	local "github.com/sluice/sluice/tools/local/engines"
 )
 
-// childVariable makes the test binary run a process of the given shape, so that tests can kill it.
+// childVariable is the environment variable that makes the test binary run a process of the given shape, so that tests
+// can kill it.
 const childVariable = "APP_TEST_CHILD"
 
 func TestMain(m *testing.M) {

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/api"
 )
 
-// statusFrom requests a path from the server at `address` with a Host header, like a browser would if that host name
+// statusFrom requests a path from the server at `address` with a Host header, as a browser would if that host name
 // resolved to the address.
 func statusFrom(t *testing.T, address, path, host string) (int, string) {
 	t.Helper()

@@ -9,7 +9,8 @@ import (
 
 const (
 	idleCheck = 15 * time.Second
-	// Number of bytes an idle process may allocate between two checks. Timers, heartbeats and polls always allocate some.
+	// Number of bytes an idle process may allocate between two checks. Timers, heartbeats and polls always allocate
+	// some.
 	idleAllocs = 8 << 20
 	// A garbage collection is forced only if it can return at least this many bytes to the system.
 	minReturned = 4 << 20

@@ -22,8 +22,8 @@ import (
 // six-layer model.
 const localRerankBudget = 300 * time.Millisecond
 
-// openReranker opens the reranker at RERANK_URL or, if that is not set, the configured one in this process. It returns
-// nil if there is none.
+// openReranker opens the reranker at RERANK_URL or, if that is not set, the configured model in this process. It
+// returns nil if neither is configured.
 func openReranker(c config.Config, now func() time.Time, log *slog.Logger) (instrument.Model, error) {
 	if c.RerankURL != "" { // no health check, because only the order of results depends on the reranker
 		client, err := rerank.New(rerank.Config{URL: c.RerankURL, APIKey: c.RerankKey, Model: c.RerankModel})

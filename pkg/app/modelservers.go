@@ -47,8 +47,8 @@ const (
 	modelServerTimeout = 1500 * time.Millisecond
 )
 
-// ready returns an error if the server doesn't answer, or only a gateway does, because then the server behind it is
-// down.
+// ready returns an error if the server doesn't answer. Any response counts as an answer except a gateway error, because
+// then the server behind the gateway is down.
 func (m *modelServerCheck) ready(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -31,8 +31,8 @@ const (
 	overloadFirst   = 400  // number of documents to search
 )
 
-// TestOverload runs a service on one CPU and sends it three times as many requests as it can serve from another one,
-// for the time in TEST_OVERLOAD. Requests must be served fast and at nearly the usual rate, rejections must say when to
+// TestOverload runs a service on one CPU and, from another, sends it three times as many requests as it can serve, for
+// the time in TEST_OVERLOAD. Requests must be served fast and at nearly the usual rate, rejections must say when to
 // retry, and every accepted upload must be found.
 func TestOverload(t *testing.T) {
 	span := timeOf(t, "TEST_OVERLOAD")
@@ -131,8 +131,8 @@ func (p *program) apart() {
 	p.t.Cleanup(func() { _ = pin("0,1") }) // these processors may not exist
 	p.wrap = []string{"taskset", "-c", "0"}
 
-	// The CPUs may be hyperthreads of one core, where each runs faster while the other is idle. Keep the test's busy, to
-	// measure the capacity under the same conditions as the overload.
+	// The CPUs may be hyperthreads of one core, where each runs faster while the other is idle. Keep the test's CPU
+	// busy, to measure the capacity under the same conditions as the overload.
 	spin := exec.Command("taskset", "-c", "1", "nice", "-n", "19", "sh", "-c", "while :; do :; done")
 	if err := spin.Start(); err != nil {
 		p.t.Fatalf("keeping the load's processor busy: %v", err)

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/sleep"
 )
 
-// rebuild tells readiness checks whether an index is being rebuilt. Until then, the service runs but its results are
+// rebuild tells readiness checks whether an index is being rebuilt. Meanwhile the service runs, but its results are
 // incomplete.
 type rebuild struct {
 	mu        sync.Mutex

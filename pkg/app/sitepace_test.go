@@ -42,8 +42,8 @@ func TestTwoCrawlersShareOnePace(t *testing.T) {
 	}
 	requests := s.Requests()
 	slices.SortFunc(requests, func(a, b crawltest.Request) int { return a.Start.Compare(b.Start) })
-	// Requests take a varying time to arrive after their slot is granted. A few may be closer together than the delay, but
-	// not on average. Uncoordinated crawlers would send twice as many.
+	// Requests take a varying time to arrive after their slot is granted. A few may be closer together than the delay,
+	// but not on average. Uncoordinated crawlers would send twice as many.
 	const slack = 4 * delay
 	shortest := time.Hour
 	for i := range requests {

@@ -16,8 +16,8 @@ func TestAStoppedCrawlMakesNoMoreRequests(t *testing.T) {
 	const (
 		pace  = 400 * time.Millisecond
 		pages = 50
-		// late is how many more addresses may be fetched after the crawl ends, because crawlers already had them in flight or
-		// had just received their jobs.
+		// late is how many more addresses may be fetched after the crawl ends, because crawlers already had them in
+		// flight or had just received their jobs.
 		atOnce, late = 2, 4
 	)
 	tests := map[string]struct{ end, after func(p *program, id string) }{

@@ -59,8 +59,8 @@ func crawlOptions(c config.Config, temp string, log *slog.Logger) (crawl.Options
 	}, nil
 }
 
-// zeroAsUnlimited converts a limit from the settings, where 0 means no limit, for crawl.Options, where that is -1 and 0
-// means the default.
+// zeroAsUnlimited converts a limit from the settings, where 0 means no limit, to one for crawl.Options, where -1 means
+// no limit and 0 the default.
 func zeroAsUnlimited[T ~int | ~int64](limit T) T {
 	if limit == 0 {
 		return -1

@@ -164,16 +164,16 @@ func crawlWorker(c config.Config, store *originals.Store, events ingest.Events, 
 
 // Limits for processing jobs.
 const (
-	// How long a stopping worker lets its jobs run before it returns them to the queue, which loses only the work done so
-	// far. All jobs must be returned within a second of the stop.
+	// How long a stopping worker lets its jobs run before it returns them to the queue, which loses only the work done
+	// so far. All jobs must be returned within a second of the stop.
 	workerGrace = 500 * time.Millisecond
 
-	// Maximum attempts per page, about nine minutes in total. Kept short because a user is waiting for the result. If all
-	// attempts fail, old content stays searchable.
+	// Maximum attempts per page, about nine minutes in total. Kept short because a user is waiting for the result. If
+	// all attempts fail, old content stays searchable.
 	crawlFailures = 10
 
-	// How long a worker may be silent before its job is redelivered, if it shares a process with the NATS server. There,
-	// silence means that the process is gone, not that the network is slow.
+	// How long a worker may be silent before its job is redelivered, if it shares a process with the NATS server.
+	// There, silence means that the process is gone, not that the network is slow.
 	localAckWait = 5 * time.Second
 	// Maximum time for a scanned document: enough for 1,000 pages at 40 seconds each.
 	maxScanRun = 12 * time.Hour
@@ -181,9 +181,9 @@ const (
 	// Like localAckWait, but for NATS servers on the network. It is longer than they take to elect a leader.
 	remoteAckWait = 30 * time.Second
 
-	// How many times the process may die during a job before the job fails. The number is large because a power failure or
-	// a kill -9 hits all running jobs and says nothing about their documents. A document that crashes its reader kills
-	// only a child process.
+	// How many times the process may die during a job before the job fails. The number is large because a power failure
+	// or a kill -9 hits all running jobs and says nothing about their documents. A document that crashes its reader
+	// kills only a child process.
 	maxCrashes = 10
 )
 
@@ -200,10 +200,10 @@ func workerOptions(c config.Config, lane domain.Lane, remote bool, m *instrument
 	case lane.Kind() == domain.JobScan:
 		o.Concurrency, o.MaxRun = scansPerRecogniser*recognisers(c), maxScanRun
 	case lane == domain.LaneLocal && c.IngestConcurrency > 1:
-		// One long document needs as much memory as ShortPerLong short ones, so ShortPerLong times as many jobs can run if
-		// all documents are short. They use at most half of the admission window; the other half stays free for jobs that
-		// arrive meanwhile. Only the local lane allows this, because it has a single ingestor. In other lanes, jobs would
-		// wait here for memory while other ingestors are idle.
+		// One long document needs as much memory as ShortPerLong short ones, so ShortPerLong times as many jobs can run
+		// if all documents are short. They use at most half of the admission window; the other half stays free for jobs
+		// that arrive meanwhile. Only the local lane allows this, because it has a single ingestor. In other lanes,
+		// jobs would wait here for memory while other ingestors are idle.
 		o.Concurrency = max(c.IngestConcurrency, min(ingest.ShortPerLong*c.IngestConcurrency, c.Window/2))
 	}
 	if remote && lane != domain.LaneLocal && lane != domain.LaneLocalScan {
