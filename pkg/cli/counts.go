@@ -2,7 +2,7 @@ package cli
 
 import "fmt"
 
-// Counted returns n with a noun, in the plural unless n is 1: 1 document, 2 documents.
+// Counted returns n and the noun `one`, with an s added unless n is 1: 1 document, 2 documents.
 func Counted[N int | int64](n N, one string) string {
 	return fmt.Sprintf("%d %s", n, OneOrMany(n, one, one+"s"))
 }

@@ -17,8 +17,8 @@ const (
 	importAttempts      = 10 // within about 90 seconds, so that an import survives a restart of the service
 )
 
-// connect returns a client for the service. Without a configured key, it returns an error that explains how to get one,
-// unless `public` is set, because the requested object may then be public.
+// connect returns a client for the service. If no key is configured, it returns an error that explains how to get one.
+// If `public` is set, a missing key is not an error, because the requested object may be public.
 func (p *Program) connect(where ConnectionFlags, attempts int, public bool) (*client.Client, error) {
 	at, err := where.Locate(p.Environ)
 	if err != nil {

@@ -74,7 +74,7 @@ func (c choice) names(extension string) bool {
 }
 
 // globRegexp converts a pattern to a regular expression: * matches anything except /, ** matches anything, ? matches
-// one character, and [a-z] matches one character in the range.
+// one character, and [a-z] matches one of these characters.
 func globRegexp(pattern string) *regexp.Regexp {
 	var b strings.Builder
 	b.WriteString("^")

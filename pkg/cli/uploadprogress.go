@@ -116,7 +116,8 @@ func (s *upload) requestAllStates(ctx context.Context) func() error {
 	}
 }
 
-// resendDeleted sends a document again whose datasource was deleted, perhaps after this run found it in the datastore.
+// resendDeleted sends a document again because its datasource was deleted, perhaps after this run found it in the
+// datastore.
 func (s *upload) resendDeleted(id string) {
 	d := s.waiting[id]
 	if d == nil {

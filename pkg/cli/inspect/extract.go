@@ -78,8 +78,8 @@ func runExtract(ctx context.Context, p *cli.Program, open func(config.Config) (*
 	chunker = chunker.Sized(sizes)
 	failed := 0
 	for _, file := range flags.Args() {
-		// For text output, print table rows as tab-separated cells. "column: value" rows are hard to read in a terminal and
-		// to compare with other tools' output.
+		// For text output, print table rows as tab-separated cells. "column: value" rows are hard to read in a terminal
+		// and to compare with other tools' output.
 		doc, err := readFile(ctx, reader, extract.Request{Path: file, Name: file, Declared: *mime, PlainRows: *format == formatText})
 		if err != nil {
 			if ctx.Err() != nil {
