@@ -17,7 +17,7 @@ type Setting struct {
 	set     func(value string) error
 }
 
-// IsBool reports whether the setting is true or false, so that its flag needs no value.
+// IsBool reports whether the setting can only be true or false, so that its flag needs no value.
 func (s Setting) IsBool() bool { return s.Default == "true" || s.Default == "false" }
 
 // Text returns Doc and the default as plain text.
