@@ -45,8 +45,8 @@ func (a *Applier) apply(ctx context.Context, evs []domain.Event) error {
 	applied, err := a.States.ApplyAll(ctx, evs)
 	switch {
 	case len(evs) == 1 && domain.CodeOf(err) == domain.CodeInvalid:
-		// Drop the event: it would fail every time and block all later events. The Rescuer will notice that the datasource is
-		// still waiting.
+		// Drop the event: it would fail every time and block all later events. The Rescuer will notice that the
+		// datasource is still waiting.
 		a.Log.ErrorContext(ctx, "dropping a malformed event", "type", evs[0].Type, "datasource", evs[0].DatasourceID, "job", evs[0].JobID, "error", err)
 		return nil
 	case err != nil:

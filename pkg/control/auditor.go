@@ -75,8 +75,8 @@ type Auditor struct {
 
 // Scope says how much an audit does. Periodic audits use the zero value.
 type Scope struct {
-	// Thorough audits verify all checksums in the index and all originals' digests, and so find damage before a query or
-	// reader does.
+	// Thorough audits verify all checksums in the index and all originals' digests, and so find damage before a query
+	// or reader does.
 	Thorough bool
 	// Prune makes the audit delete datasources that have neither rows nor an original.
 	Prune bool

@@ -27,8 +27,8 @@ const maxCounts = 16
 
 func (a *audit) datastore(ctx context.Context, store domain.Datastore) error {
 	for i, p := range store.Places() {
-		// Read the index before the catalog. Then a generation activated in between shows as active in the catalog, and one
-		// still being written belongs to a datasource with an unfinished job.
+		// Read the index before the catalog. Then a generation activated in between shows as active in the catalog, and
+		// one still being written belongs to a datasource with an unfinished job.
 		idx, spaces, err := spacesIn(ctx, a.Engines, store.ID, p)
 		if err != nil {
 			return err
@@ -84,8 +84,8 @@ func (a *audit) sweepAbandoned(ctx context.Context, store domain.Datastore) erro
 	if len(left) == 0 {
 		return nil
 	}
-	// Read the datastore again: a move may have started since the first read. One that starts later can't have written the
-	// rows counted above.
+	// Read the datastore again: a move may have started since the first read. One that starts later can't have written
+	// the rows counted above.
 	now, err := a.Catalog.DatastoreByID(ctx, store.ID)
 	if domain.CodeOf(err) == domain.CodeNotFound {
 		return nil
@@ -128,8 +128,8 @@ func (a *placeAudit) run(ctx context.Context, count bool) error {
 		return err
 	}
 	for id, rows := range a.rows { // datasources missing from the catalog
-		// Sweep only the generations known so far. By the time of the sweep, a page with the same id may have been added to
-		// the site again, and its new rows must stay.
+		// Sweep only the generations known so far. By the time of the sweep, a page with the same id may have been
+		// added to the site again, and its new rows must stay.
 		var n int64
 		var last uint64
 		for _, r := range rows {
@@ -217,9 +217,9 @@ func (a *placeAudit) confirm(ctx context.Context) error {
 // incomplete repairs a datasource with missing rows after confirming that they really are missing. `count` must have
 // read the rows after `state` was read from the catalog.
 func (a *placeAudit) incomplete(ctx context.Context, state catalog.ActiveState, count rowCounter) error {
-	// The index and the catalog were read at different times, so rows may only seem to be missing. An active generation is
-	// always complete, so count the rows and then read the catalog again: if the same generation is still active, the rows
-	// really are missing.
+	// The index and the catalog were read at different times, so rows may only seem to be missing. An active generation
+	// is always complete, so count the rows and then read the catalog again: if the same generation is still active,
+	// the rows really are missing.
 	generation, chunks := a.expected(state)
 	have, err := count(ctx, state.DatasourceID, generation)
 	if err != nil || have == chunks {

@@ -46,8 +46,8 @@ type Dispatcher struct {
 }
 
 const (
-	// Polling interval for the outbox. OutboxWake does not fire when a postponed job becomes due, and may miss other api
-	// processes' jobs. With a longer interval, a crawl with thousands of postponed pages would often stall.
+	// Polling interval for the outbox. OutboxWake does not fire when a postponed job becomes due, and may miss other
+	// api processes' jobs. With a longer interval, a crawl with thousands of postponed pages would often stall.
 	outboxPoll = 500 * time.Millisecond
 	// Maximum number of jobs recorded as published in a single transaction.
 	outboxBatch = 64
@@ -55,9 +55,9 @@ const (
 	parallelPublishes = 16
 	// Delay before republishing a job that the stream refused. Other jobs overtake it.
 	refusedDelay = 30 * time.Second
-	// windowShare keeps part of the window free for other workspaces. A workspace with n jobs in the window gets another
-	// slot only while more than windowShare*n are free. So a single workspace can fill four fifths of the window, a second
-	// one four fifths of the rest, and so on. See admission.Options.Share.
+	// windowShare keeps part of the window free for other workspaces. A workspace with n jobs in the window gets
+	// another slot only while more than windowShare*n are free. So a single workspace can fill four fifths of the
+	// window, a second one four fifths of the rest, and so on. See admission.Options.Share.
 	windowShare = 0.25
 	// The stream may hold another Window/scanShare scan jobs, but at least minScans. A few suffice, because each takes
 	// several seconds.

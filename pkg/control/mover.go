@@ -16,8 +16,8 @@ import (
 type Moves interface {
 	// Moving returns the datastores with an unfinished move.
 	Moving(ctx context.Context) ([]domain.Datastore, error)
-	// IssueMovesWithin adds jobs for the move's remaining content to the outbox, at most `limit`, and returns how many it
-	// added. It adds none while the documents of unfinished jobs have at least `chunks` chunks in total.
+	// IssueMovesWithin adds up to `limit` of the move's jobs to the outbox, for content that has none yet, and returns
+	// how many it added. It adds none while the documents of unfinished jobs have at least `chunks` chunks in total.
 	IssueMovesWithin(ctx context.Context, datastoreID, moveID string, limit int, chunks int64) (int, error)
 	MoveProgress(ctx context.Context, datastoreID string) (domain.MoveProgress, error)
 	// FinishMove switches searches to the new place if all content is there, and reports whether it switched.
@@ -33,8 +33,8 @@ type Mover struct {
 	Now     func() time.Time
 	Every   time.Duration // polling interval; 0 means 1 s
 
-	// Background reports whether a move is background work, which may use only idle CPUs and queues only a few jobs at a
-	// time; see backgroundChunks. If Background is nil, no move is.
+	// Background reports whether a move is background work, which may use only idle CPUs and queues only a few jobs at
+	// a time; see backgroundChunks. If Background is nil, no move is.
 	Background func(from, to domain.Place) bool
 
 	loggedFailures map[string]string // maps each move's id to the failures this process last logged for it
@@ -43,8 +43,8 @@ type Mover struct {
 const (
 	// Maximum number of jobs issued in a single transaction.
 	moveBatch = 200
-	// A background move adds no jobs while its unfinished jobs' documents have this many chunks. A model running in this
-	// process embeds about 50 to 100 chunks per second and CPU.
+	// A background move adds no jobs while its unfinished jobs' documents have this many chunks. A model running in
+	// this process embeds about 50 to 100 chunks per second and CPU.
 	backgroundChunks = 500
 )
 

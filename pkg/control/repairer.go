@@ -37,8 +37,8 @@ const (
 	repairPoll = time.Second
 	// How often a running repair renews its claim.
 	repairBeat = 10 * time.Second
-	// A job missing from the stream counts as lost after this long without events. Until then, its last event may still be
-	// in transit.
+	// A job missing from the stream counts as lost after this long without events. Until then, its last event may still
+	// be in transit.
 	repairQuietTime = 15 * time.Second
 )
 

@@ -23,8 +23,8 @@ type Stream interface {
 	Outstanding(ctx context.Context, job domain.Job) (bool, error)
 }
 
-// Rescuer is the last safety net. It creates a new job for a datasource whose job is no longer in the stream, because
-// the stream or an event was lost.
+// Rescuer is the last safety net. It creates a new job for a datasource whose unfinished job is no longer in the
+// stream, because the stream or an event was lost.
 type Rescuer struct {
 	Waiting Waiting
 	Stream  Stream
@@ -57,9 +57,9 @@ func (r *Rescuer) Run(ctx context.Context) {
 }
 
 // ExpectLostJobs shortens the timeout for the next ten minutes. Call it if the catalog is older than the stream. Such a
-// catalog republishes old jobs, which the stream drops as duplicates and never delivers, so the Rescuer must replace
-// them. Checking once is not enough, because an acknowledged job looks outstanding until all earlier jobs are
-// acknowledged.
+// catalog republishes jobs that were already in the stream. The stream drops them as duplicates and never delivers
+// them, so the Rescuer must replace them. Checking once is not enough, because an acknowledged job looks outstanding
+// until all earlier jobs are acknowledged.
 func (r *Rescuer) ExpectLostJobs() {
 	r.shortTimeoutUntil.Store(r.Now().Add(shortTimeoutPeriod).UnixMicro())
 }

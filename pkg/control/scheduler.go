@@ -17,7 +17,8 @@ import (
 type Refreshes interface {
 	// Refreshes returns one page of the schedules, in a fixed order. `next` is "" after the last page.
 	Refreshes(ctx context.Context, cursor string, limit int) (page []catalog.Refresh, next string, err error)
-	// RefreshDue queues a refresh that was due at the given time and reports whether it did. Repeated calls are harmless.
+	// RefreshDue queues a refresh that was due at the given time and reports whether it did. Repeated calls are
+	// harmless.
 	RefreshDue(ctx context.Context, id string, at time.Time) (queued bool, err error)
 }
 
@@ -86,8 +87,8 @@ type Reconciled struct {
 // Reconcile makes the schedules match the catalog. It logs and skips invalid schedules, and fails with
 // jobs.ErrNoSchedules if the servers don't support schedules. Several processes may call it at once.
 func (s *Scheduler) Reconcile(ctx context.Context) (done Reconciled, err error) {
-	// Read the schedules first. Then any schedule that isn't in the catalog was removed there; in the opposite order, it
-	// might just have been added in between.
+	// Read the schedules first. Then any schedule that isn't in the catalog was removed there; in the opposite order,
+	// it might just have been added in between.
 	strays := map[scheduled]string{}
 	err = s.Schedules.Schedules(ctx, func(there jobs.Schedule) error {
 		strays[scheduled{there.DatastoreID, there.DatasourceID}] = there.Pattern

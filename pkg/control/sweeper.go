@@ -109,8 +109,8 @@ func (s *Sweeper) round(ctx context.Context) (more bool, err error) {
 	return deleted || forgotten || len(tasks) == sweepBatch, err
 }
 
-// forget deletes old responses, and conversations without a message in the retention time. It also ends abandoned
-// responses.
+// forget deletes old responses, and conversations whose last message is older than the retention time. It also ends
+// abandoned responses.
 func (s *Sweeper) forget(ctx context.Context) (more bool, err error) {
 	now := sweepClock(s.GuardedNow, s.Now)()
 	if err := s.Sweeps.FailAbandoned(ctx); err != nil {
