@@ -22,8 +22,8 @@ type Sink interface {
 	Catalog(ctx context.Context, h Header, content io.Reader) error
 	// Original receives an original of the given size. It may leave some of `content` unread.
 	Original(ctx context.Context, key string, size int64, content io.Reader) error
-	// Drop removes an original the sink has already received. Read calls it for originals that were already damaged when
-	// the backup was written.
+	// Drop removes an original the sink has already received. Read calls it for originals that were already damaged
+	// when the backup was written.
 	Drop(ctx context.Context, key string) error
 }
 
@@ -39,10 +39,10 @@ const (
 	maxLoss   = 16 << 10
 )
 
-// Read reads an archive to its end and passes the content to the sink. A nil sink only verifies the archive. Read needs
-// a few megabytes of memory, whatever the archive's size. The error is a DamagedError if the archive is damaged,
-// ErrNewer if this program is too old to read it, and an AbortedError if the backup was aborted. Originals already lost
-// when the backup was written are not an error; the report lists them.
+// Read reads an archive to its end and passes the content to the sink. If sink is nil, Read only verifies the archive.
+// It needs a few megabytes of memory, whatever the archive's size. The error is a DamagedError if the archive is
+// damaged, ErrNewer if this program is too old to read it, and an AbortedError if the backup was aborted. Originals
+// already lost when the backup was written are not an error; the report lists them.
 func Read(ctx context.Context, r io.Reader, o Options, sink Sink) (Report, error) {
 	in := &countingReader{r: contextReader{ctx, r}}
 	unpacker, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(8*windowSize))

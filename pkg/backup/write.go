@@ -24,8 +24,8 @@ type Content struct {
 	Header Header // Format is set by Write
 	// Catalog is the path to the catalog snapshot.
 	Catalog string
-	// Each calls f with every original in the catalog snapshot and its datasource's id. It stops at the first error from f
-	// and returns it.
+	// Each calls f with every original in the catalog snapshot and its datasource's id. It stops at the first error
+	// from f and returns it.
 	Each func(ctx context.Context, f func(datasourceID string, o domain.Original) error) error
 	// Open opens an original. Errors from opening or reading it go to Lost. If that returns a reason, the original is
 	// recorded as lost and the backup continues; otherwise the backup fails.
