@@ -14,7 +14,8 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/natsd"
 )
 
-// everyDamage selects damaging about forty bytes in every file, instead of three bytes in one file of each kind.
+// everyDamage reports whether to damage about forty bytes in every file, instead of three bytes in one file of each
+// kind.
 func everyDamage() bool { return os.Getenv("TEST_DAMAGE") != "" }
 
 // stockedServer returns the directory of a stopped server with finished and unfinished jobs, and the unfinished ones.

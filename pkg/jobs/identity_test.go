@@ -61,7 +61,7 @@ func TestServersThatHoldTheJobsOfAnotherCatalogAreLeftAlone(t *testing.T) {
 		t.Errorf("the log was moved on for a stranger: %+v, %v", last.CachedInfo().State, err)
 	}
 
-	// While an event is being applied, no request for the next one is pending. That can take long if the catalog's
+	// While an event is being applied, no request for the next one is pending. Applying can take long if the catalog's
 	// database is down.
 	applying, applied := make(chan struct{}), make(chan struct{})
 	stop := consume(t, b, func(ctx context.Context, _ domain.Event) error {

@@ -253,7 +253,7 @@ func crowd(t testing.TB, crawlers []*HostSlots, n int, pace domain.Pace, maxWait
 }
 
 // checkStarts fails if more requests started in any period than the delay allows. It ignores short periods, because a
-// goroutine on a busy machine may read the clock late, but would still notice twice the allowed load.
+// goroutine on a busy machine may read the clock late. It would still notice twice the allowed load.
 func checkStarts(t testing.TB, starts []time.Time, delay time.Duration) {
 	t.Helper()
 	const slack = 500 * time.Millisecond
