@@ -111,8 +111,8 @@ func (t *Scanner) value() Token {
 	return v
 }
 
-// streamEnd returns a stream's end. It trusts the declared length if an endstream keyword is there; otherwise the
-// stream ends at the next endstream.
+// streamEnd returns a stream's end. It trusts the declared length if endstream or endobj follows. Otherwise the stream
+// ends at the next endstream or, if there is none, at the next endobj.
 func (f *File) streamEnd(start int, length Token) int {
 	n := f.resolve(length)
 	if n.Kind == Number && n.Num >= 0 && n.Num <= float64(len(f.data)-start) {

@@ -243,7 +243,7 @@ func (t *Scanner) number() Token {
 	if f, ok := plainNumber(s); ok {
 		return Token{Kind: Number, Num: f}
 	}
-	// Some programs write "--5" or "0.-3". Keep the valid digits.
+	// Some programs write "--5" or "0.-3". Drop extra leading signs and everything from a later one on.
 	for len(s) > 1 && (s[1] == '-' || s[1] == '+') {
 		s = s[1:]
 	}
