@@ -118,8 +118,9 @@ func isUnspacedScript(r rune) bool {
 	return r <= 0x30ff || r >= 0x3400 && r <= 0x9fff || r >= 0xf900 && r <= 0xfaff || r >= 0xff00 && r <= 0xffef || r >= 0x20000 && r <= 0x3ffff
 }
 
-// wordGapOf returns the minimum gap between words on a line, as a multiple of the font size. Two kinds of lines have an
-// unusual gap: letter-spaced lines, such as headings, and lines whose words were squeezed to fit.
+// wordGapOf returns the minimum gap between words on a line, as a multiple of the font size. Three kinds of lines have
+// an unusual gap: letter-spaced lines, such as headings, lines in fonts that declare too large glyph widths, and lines
+// whose words were squeezed to fit.
 func (c *cellMaker) wordGapOf(pieces []piece) float64 {
 	gaps, spaces := letterGaps(c.gaps[:0], pieces, startsLetter)
 	c.gaps = gaps
@@ -168,7 +169,7 @@ func letterGaps(gaps []float64, pieces []piece, isLetter func(string) bool) (_ [
 }
 
 // tightGap returns the minimum gap between words on an unusually tight line: the middle of the largest step between
-// consecutive sorted gaps, or wordGap if that would yield an implausible number of words.
+// consecutive gaps, or wordGap if that would yield an implausible number of words. `gaps` must be sorted.
 func tightGap(gaps []float64) float64 {
 	n := len(gaps)
 	if wide := n - sortedIndex(gaps, wordGap); wide*9 > n {
