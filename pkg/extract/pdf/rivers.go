@@ -154,7 +154,8 @@ func (t *gridText) keepNamed(g *grid) {
 	}
 }
 
-// keepFilled removes the borders of columns that are empty on most lines. `body` holds each line's words.
+// keepFilled removes the borders of columns with text on only one line or on less than a quarter of the lines. `body`
+// holds each line's words.
 func (g *grid) keepFilled(body [][]pdftext.Cell) {
 	const fewest = 2
 	for k := g.columns() - 1; k > 0; k-- {
