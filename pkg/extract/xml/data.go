@@ -26,7 +26,7 @@ func (w *dataWriter) value(n *node) error {
 	return nil
 }
 
-// object writes an element as a JSON object. Text directly in the element has the key "".
+// object writes an element as a JSON object. If the element directly contains text, all its words are under the key "".
 func (w *dataWriter) object(n *node) error {
 	w.out.WriteByte('{')
 	first := true
