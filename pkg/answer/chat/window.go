@@ -7,7 +7,7 @@ const UnknownWindow = 8192
 
 // KnownWindow returns a model's published context window in tokens. It ignores vendor prefixes added by gateways
 // ("openai/", "anthropic/"). For unknown names it returns 0, because a self-hosted model's window depends on its
-// server.
+// server's configuration.
 func KnownWindow(model string) int {
 	model = strings.ToLower(model[strings.LastIndex(model, "/")+1:])
 	best, window := "", 0

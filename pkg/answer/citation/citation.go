@@ -199,7 +199,7 @@ func (c *citationFilter) isText(m mark, space, after string) bool {
 		!slices.ContainsFunc(m.numbers, c.isFragmentNumber)
 }
 
-// plainLength returns the number of bytes before the first possible marker in s, or the space before it.
+// plainLength returns the number of bytes in s before the first possible marker and the space in front of it.
 func (c *citationFilter) plainLength(s string) int {
 	for i := range len(s) {
 		switch b := s[i]; {

@@ -77,7 +77,7 @@ func (e *Provider) Complete(ctx context.Context, p chat.Prompt, emit func(text s
 	return chat.Completion{}, nil
 }
 
-// finding is an answer's content, with the fragments it quotes. Each piece is a function that formats it with a
+// finding is an answer's content, with the fragments it quotes. Each element of pieces formats one piece with a
 // language's phrases.
 type finding struct {
 	pieces    []func(phrases) string

@@ -177,7 +177,7 @@ func (r *Reply) Thought() { r.stallTimer.Reset(r.next) }
 // Begun reports whether any of the answer has reached the caller.
 func (r *Reply) Begun() bool { return r.begun }
 
-// Pass passes text to emit. Its caller must return any error from emit.
+// Pass passes text to emit and returns emit's error, which the caller must return as well.
 func (r *Reply) Pass(text string) error {
 	if text == "" {
 		return nil

@@ -168,7 +168,7 @@ func (s *source) find(sentence string) (domain.TextRange, bool) {
 	}
 }
 
-// isSameWord reports whether text begins in the middle of a word, given the character before it. In scripts without
+// isSameWord reports whether beside, a character next to text's first one, belongs to the same word. In scripts without
 // spaces, it returns false.
 func isSameWord(beside rune, text string) bool {
 	first, _ := utf8.DecodeRuneInString(text)
