@@ -100,7 +100,8 @@ func (t *usageBatch) add(a domain.Account, uses map[domain.Metric]int64) {
 	}
 }
 
-// ordered returns the usage sorted by workspace and key. All transactions lock in this order to avoid deadlocks.
+// ordered returns the usage sorted by workspace and key. All transactions lock workspaces in this order to avoid
+// deadlocks.
 func (t *usageBatch) ordered() []accountUses {
 	accounts := slices.SortedFunc(maps.Keys(t.sums), func(a, b domain.Account) int {
 		return cmp.Or(strings.Compare(a.WorkspaceID, b.WorkspaceID), strings.Compare(a.KeyID, b.KeyID))

@@ -15,7 +15,7 @@ import (
 func MonthOf(t time.Time) string { return t.UTC().Format("2006-01") }
 
 // Count adds uses to the account's counters for the current month (UTC), all or nothing. Negative numbers undo uses
-// that were counted in advance. Concurrent calls share a transaction.
+// that were counted in advance but did not happen. Concurrent calls share a transaction.
 func (c *Accounts) Count(ctx context.Context, a domain.Account, uses map[domain.Metric]int64) error {
 	uses = maps.Clone(uses)
 	maps.DeleteFunc(uses, func(_ domain.Metric, n int64) bool { return n == 0 })

@@ -218,8 +218,7 @@ func testSharedIdempotency(t *testing.T, open OpenShared) {
 	}
 }
 
-// testSharedLostRequest lets a process stop renewing its claim. The processes' clocks differ by a
-// few seconds.
+// testSharedLostRequest lets a process stop renewing its claim. The processes' clocks differ by a few seconds.
 func testSharedLostRequest(t *testing.T, open OpenShared) {
 	w, others := newShared(t, open, 3, func(i int, o *catalog.Options) {
 		now := o.Now

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// List is the list a cursor belongs to. A cursor from another list is rejected.
+// List is the list a cursor belongs to. A cursor from another list is rejected, because its position means nothing here.
 type List string
 
 // The paginated lists.

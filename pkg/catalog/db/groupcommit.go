@@ -16,7 +16,7 @@ const (
 	maxGroupDelay = 5 * time.Millisecond
 )
 
-// errRolledBack means that a transaction was rolled back because another one in its commit failed. It must be retried.
+// errRolledBack means that a transaction was rolled back together with all others in its commit. It must be retried.
 var errRolledBack = errors.New("rolled back together with another transaction")
 
 // groupCommit lets several transactions share one commit on the only write connection. Each transaction runs in a

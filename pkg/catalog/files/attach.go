@@ -38,7 +38,7 @@ func (c *Files) AddFile(ctx context.Context, ws, datastoreID string, f NewFile) 
 	return out[0].Datasource, nil
 }
 
-// added is the result of adding one file.
+// added is the result of adding one file: its datasource, or missing if the file does not exist.
 type added struct {
 	domain.Datasource
 	missing bool

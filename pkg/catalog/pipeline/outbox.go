@@ -309,8 +309,8 @@ func (c *Pipeline) MaxGeneration(ctx context.Context) (uint64, error) {
 	return g, nil
 }
 
-// RaiseMark raises the stored highest generation. It writes nothing if MarkStored was called with this or a higher
-// generation.
+// RaiseMark raises the stored highest generation to at least this one. It writes nothing if MarkStored was called with
+// this or a higher generation.
 func (c *Pipeline) RaiseMark(ctx context.Context, t *db.Tx, generation uint64) error {
 	if generation <= c.generation.Load() {
 		return nil

@@ -35,7 +35,8 @@ func Enqueue(ctx context.Context, t *db.Tx, job domain.Job, p Priority) error {
 	return EnqueueAt(ctx, t, job, p, 0)
 }
 
-// EnqueueAt is like Enqueue, but the job is not published before the given time, in microseconds since 1970.
+// EnqueueAt is like Enqueue, but the job is not published before the given time, in microseconds since 1970. 0 means
+// immediately.
 func EnqueueAt(ctx context.Context, t *db.Tx, job domain.Job, p Priority, notBefore int64) error {
 	job.Trace = telemetry.Inject(ctx)
 	payload, err := db.ToJSON(job)

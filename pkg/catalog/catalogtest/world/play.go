@@ -23,8 +23,8 @@ type Answer struct {
 	Hash      string // hash of the text; "" if unknown
 }
 
-// If there are at least this many jobs, RunWorkers applies their events in batches of this size, the maximum of the
-// applier's batches, instead of one at a time.
+// If there are at least this many jobs, RunWorkers applies their events in batches of this size (the applier's maximum)
+// instead of one at a time.
 const eventBatch = 64
 
 // RunWorkers publishes and runs jobs until none are left. It returns the number of page fetches and ingest jobs.
