@@ -93,8 +93,8 @@ func TestALongListOpensAtOnceAndScrolls(t *testing.T) {
 	c.until(`document.querySelectorAll('.sources .source').length === 1`)
 }
 
-// unreliableProxy simulates a bad network and a busy service: it rejects some uploads and drops the responses to
-// others.
+// unreliableProxy simulates a bad network and a busy service: it rejects some uploads, and drops the responses
+// to others that were accepted.
 func unreliableProxy(t *testing.T, base string) (proxy *httptest.Server, refused, lost *atomic.Int64) {
 	t.Helper()
 	to, err := url.Parse(base)
