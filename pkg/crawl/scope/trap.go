@@ -52,8 +52,8 @@ func isTrap(u *url.URL) bool {
 	return isFarDate(u)
 }
 
-// isFarDate reports whether an address is a calendar page for a year after maxYear. Four digits alone could be an
-// article's id.
+// isFarDate reports whether an address is a calendar page for a year after maxYear. Four digits alone are not enough,
+// because they could be an article's id.
 func isFarDate(u *url.URL) bool {
 	d, ok := dateOf(u, 9999)
 	if !ok || d.year <= maxYear {
