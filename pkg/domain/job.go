@@ -162,7 +162,7 @@ type Event struct {
 // Limits on pages that match no include pattern of their site and are read only for their links.
 const (
 	MaxLead  = 3     // consecutive such pages on the path to a matching page
-	MaxLeads = 1_000 // such pages per site
+	MaxLeads = 1_000 // such pages per site, by default
 )
 
 // LeadsNowhere is the DatasourceConfig.Lead of an excluded page whose links are not followed. It is above MaxLead.

@@ -159,7 +159,7 @@ var cronParser = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month 
 // cronPart matches one item in a field's list. The parser alone would accept more, some of it with surprising meanings.
 var cronPart = regexp.MustCompile(`^(?:\*|([0-9a-zA-Z]+)(?:-([0-9a-zA-Z]+))?)(?:/([0-9]+))?$`)
 
-// everyValue is set by the parser for a field written as "*".
+// everyValue is the bit that the parser sets for a field written as "*".
 const everyValue = 1 << 63
 
 // restricted reports whether a day field is anything other than "*".

@@ -228,7 +228,7 @@ func applySynched(d *Datasource, store Datastore, ev Event, current bool) Outcom
 		d.Warnings = ev.Warnings
 		out.Changed, out.Settled = true, true
 	default:
-		// The datastore moved while the job was running, so its rows are not where readers look.
+		// The datastore moved while the job was running, so the job's rows are not where readers look.
 		d.finish(StatusUnsynched, ev.At)
 		out.next(d, NewIngestJob(*d, store))
 	}
