@@ -38,7 +38,7 @@ const (
 	poolFirst                // the first token's vector, [CLS]
 )
 
-// Number of tokens whose attention is computed at a time, because a long text's scores would take much memory.
+// Number of tokens whose attention is computed at a time. All of a long text's scores would take too much memory.
 const scoreRows = 96
 
 // workspace holds a batch's reusable buffers.

@@ -175,7 +175,8 @@ func normWide(norm func(x, residual, weight, bias *float32, n int, epsilon float
 	}
 }
 
-// expWide8 and expWide16 pad the last vector, so that all numbers are computed and added in the same way.
+// expWide8 and expWide16 pad the last vector, so that all numbers are computed in the same way and added in the same
+// order.
 func expWide8(x []float32, shift float32) (sum float32) {
 	whole := len(x) / 16 * 16
 	if whole > 0 {
