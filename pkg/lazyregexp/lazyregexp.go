@@ -1,6 +1,6 @@
 // Package lazyregexp compiles regular expressions when they are first used, like internal/lazyregexp in the standard
 // library. Sluice has hundreds of expressions in package variables. Compiling all of them takes a third of the CPU time
-// in which a process starts, and most processes (commands, extraction processes) use few of them.
+// that a process needs to start, and most processes (commands, extraction processes) use few of them.
 package lazyregexp
 
 import (
