@@ -8,9 +8,9 @@ import (
 	"github.com/sluice/sluice/pkg/eval/service"
 )
 
-// Queries returns a Request that cycles through the questions, at least one, and sends them to a datastore without
-// retries and thus without idempotency keys. The measured times include the client's overhead: a timer, a check of the
-// response's type and a copy of its body.
+// Queries returns a Request that cycles through the questions and sends them to a datastore, without retries and thus
+// without idempotency keys. There must be at least one question. The measured times include the client's overhead: a
+// timer, a check of the response's type and a copy of its body.
 func Queries(s *service.Service, datastoreID string, questions []string, like service.Query) Request {
 	return func(ctx context.Context, n int, take *Times) error {
 		q := like
