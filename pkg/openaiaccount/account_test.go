@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// newAccount returns a client for a test server that counts the waits before retries instead of waiting.
+// newAccount returns a client for a test server. Before a retry, the client counts a wait instead of waiting.
 func newAccount(t *testing.T, serve http.HandlerFunc) (a *Account, waits *atomic.Int64) {
 	t.Helper()
 	server := httptest.NewServer(serve)
