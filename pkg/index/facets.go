@@ -86,8 +86,8 @@ func ValuesOf(metadata map[string]any, key string) []filter.Value {
 	return out
 }
 
-// Values returns a lookup function for filter.Filter.Matches, which returns a key's filterable values. If the metadata
-// has more than MaxFacets values, it always returns nil.
+// Values returns a function that looks up a key's filterable values, for filter.Filter.Matches. If the metadata has more
+// than MaxFacets values, that function always returns nil.
 func Values(metadata map[string]any) func(key string) []filter.Value {
 	facets, _ := Facets(metadata) // no engine stores rows with too many values
 	byKey := make(map[string][]filter.Value)

@@ -37,9 +37,9 @@ type Row struct {
 	Vector       []float32      // unit length, Space.Dimensions long
 }
 
-// Filter restricts a search to matching rows. A row must match every field; within a field, one of the values is
-// enough. A nil slice does not filter, and an empty non-nil slice matches nothing. Metadata maps a key to a string,
-// number or boolean, or to a list of them. See Facets for a row's keys and values.
+// Filter restricts a search to matching rows before it runs. A row must match every field; within a field, one of the
+// values is enough. A nil slice does not filter, and an empty non-nil slice matches nothing. Metadata maps a key to a
+// string, number or boolean, or to a list of them. See Facets for a row's keys and values.
 type Filter struct {
 	DatasourceIDs []string
 	CustomIDs     []string
@@ -70,8 +70,8 @@ type Prepared any
 
 // Hit is a row found by a search. Both scores are exact, no matter which leg found the row.
 //
-// Most hits are never shown, so a hit initially has only its row's Key, DatasourceID, Generation and Ordinal. Fill
-// reads the other fields and sets Complete. Hits never have a vector or metadata, because results show the datasource's
+// Most hits are never shown, so until Complete is set, a hit has only its row's Key, DatasourceID, Generation and
+// Ordinal; Fill reads the other fields. Hits never have a vector or metadata, because results show the datasource's
 // current metadata.
 type Hit struct {
 	Row

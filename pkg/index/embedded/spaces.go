@@ -202,7 +202,8 @@ func (x *Index) release(h *handle) {
 	x.mu.Unlock()
 }
 
-// logError logs an error from closing a space. The current call no longer needs the space, so it must not fail.
+// logError logs an error from closing a space that the current call no longer needs. Such an error must not make the
+// call fail.
 func (x *Index) logError(err error) {
 	if err != nil {
 		x.log.Error("cannot close an unused space", "error", err)

@@ -13,7 +13,7 @@ import (
 )
 
 // BenchmarkManyWriters writes many small documents to one space concurrently, as ingestion does. A space has only one
-// writer at a time, so if all documents are prepared beforehand, processors idle.
+// writer at a time, so the processors idle if all documents are prepared beforehand.
 func BenchmarkManyWriters(b *testing.B) {
 	const documents, perDocument = 1000, 36
 	c := newBenchCorpus()

@@ -193,7 +193,7 @@ type BlockBuilder struct {
 
 // Add appends a term's postings, which must be sorted by slot. It fails if Put cannot store a block.
 func (b *BlockBuilder) Add(term string, ps []Posting) error {
-	const step = blockBytes / 8 // postings per entry; each takes a few bytes
+	const step = blockBytes / 8 // maximum number of postings per entry; each takes a few bytes
 	for len(ps) > 0 {
 		n := min(step, len(ps))
 		if len(b.block) >= blockBytes {

@@ -273,7 +273,7 @@ func roundedUp(x float64) float32 {
 	return math.Nextafter32(float32(x), math.MaxFloat32)
 }
 
-// encodeDense converts t to a dense list.
+// encodeDense sets the fields of a dense list.
 func (t *TermList) encodeDense(buf *listBuilder, slots uint32) {
 	windows := windowsOf(slots)
 	t.lowBytes, t.blockStart, t.windowMax = make([]uint8, t.Postings), make([]uint32, windows*windowBlocks+1), make([]float32, windows)

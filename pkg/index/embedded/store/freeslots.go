@@ -32,8 +32,8 @@ func (f *freeSlots) add(version int64, slots *roaring.Bitmap) {
 	}
 }
 
-// choose returns n slots in ascending order: free ones if there are enough, then new ones from `end` on. It skips slots
-// that were freed after `oldest`, the oldest version with readers. The slots stay free until take removes them.
+// choose returns n slots in ascending order: free ones first, then new ones from `end` on. It skips slots that were
+// freed after `oldest`, the oldest version with readers. The slots stay free until take removes them.
 func (f *freeSlots) choose(n int, end uint32, oldest int64) []uint32 {
 	for len(f.waiting) > 0 && f.waiting[0].version <= oldest {
 		f.ready.Or(f.waiting[0].slots)

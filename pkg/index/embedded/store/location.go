@@ -91,8 +91,8 @@ var keyPool = sync.Pool{New: func() any { return new(keyScratch) }}
 // `slots`. It returns index.ErrCorrupt if a checksum does not match.
 func (v View) Locate(ctx context.Context, slots []uint32, hits []index.Hit) error {
 	var odd []int // without a location, so their rows must be read
-	// To save allocations, all keys are substrings of one string, and a typical key takes 48 bytes. Records are prefetched
-	// 8 hits ahead.
+	// To save allocations, all keys are substrings of one string. A typical key has 48 bytes. Records are prefetched 8
+	// hits ahead.
 	const ahead, usual = 8, 48
 	buf := keyPool.Get().(*keyScratch)
 	defer keyPool.Put(buf)

@@ -262,7 +262,7 @@ func (s *Space) MaintainIVF(ctx context.Context) error {
 func (s *Space) adoptIVF(ctx context.Context, from *Snapshot, c *vector.IVF, files *vector.IVFFiles) error {
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()
-	if s.current.Epoch != from.Epoch { // the IVF has the old codes
+	if s.current.Epoch != from.Epoch { // the IVF was built from the old codes
 		return files.Remove()
 	}
 	err := s.commit(ctx, func(tx *sql.Tx, next *Snapshot) error {

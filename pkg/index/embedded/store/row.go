@@ -47,7 +47,7 @@ type Preparer struct {
 	Words      *analysis.Batch // the rows' vocabulary
 }
 
-// NewPreparer returns a preparer for rows with vectors of the given length, or without vectors if that is 0.
+// NewPreparer returns a preparer for rows whose vectors have the given number of dimensions. 0 means no vectors.
 func NewPreparer(dimensions int, words *analysis.Analyzer) *Preparer {
 	return &Preparer{dimensions: dimensions, Words: words.Batch()}
 }
