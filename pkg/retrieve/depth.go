@@ -19,7 +19,7 @@ const (
 	maxDepth     = 10_000 // the maximum of index.Query.Limit
 	depthPerTop  = 4      // candidates per requested fragment
 	spareVectors = 20
-	// If more of its hits than this are inactive, a search is repeated at full depth.
+	// A search is repeated at full depth if more of its hits than this are inactive.
 	maxInactive = spareVectors / 4
 )
 

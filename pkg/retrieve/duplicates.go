@@ -13,7 +13,7 @@ import (
 // window of windowRunes letters and digits. Short texts keep all their shingles, and longer texts a sample of about
 // 1/sampleRate. Sampling depends on the shingle's hash, so all long texts keep or drop the same shingles.
 const (
-	windowRunes = 8 // one byte each, which fits into a uint64
+	windowRunes = 8 // one byte each, so that a shingle fits into a uint64
 	sampleRate  = 8
 	shortText   = 400 // bytes
 	minShared   = 0.9
@@ -38,7 +38,7 @@ func mix(h uint64) uint64 {
 	return h ^ h>>32
 }
 
-// foldASCII maps ASCII letters to lower case, digits to themselves, and everything else to 0.
+// foldASCII maps ASCII letters to lower case, digits to themselves, and other ASCII characters to 0.
 var foldASCII = func() (table [utf8.RuneSelf]byte) {
 	for c := range table {
 		switch r := byte(c); {

@@ -21,7 +21,7 @@ func (r *Retriever) rank(ctx context.Context, legs []leg, req Request, f index.F
 		for _, space := range legs[i].found {
 			res.degrade(space.degraded)
 			for term, w := range space.termWeights {
-				if !analysis.IsPageTerm(term) { // not a word an answer could contain
+				if !analysis.IsPageTerm(term) { // an answer cannot contain page terms
 					res.TermWeights[term] = max(res.TermWeights[term], w)
 				}
 			}

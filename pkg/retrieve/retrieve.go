@@ -114,8 +114,9 @@ type Request struct {
 	// Query has 1 to MaxQueryCharacters characters, also after normalisation (see analysis.NormalLength). It may be
 	// empty if Mode is dense and Vector is set.
 	Query string
-	// Vector is the query's embedding, if the caller has computed it with the datastores' model, which is then not called
-	// for Query. It can't be combined with Mode lexical. Query is not split into parts; only the given Parts are searched.
+	// Vector is the query's embedding, if the caller has computed it with the datastores' model. The model is then not
+	// called for Query, and Query is not split into parts: only the given Parts are searched. Vector can't be combined
+	// with Mode lexical.
 	Vector []float32
 
 	// Parts are the questions contained in Query, at most question.MaxParts. They are searched in addition to Query, and

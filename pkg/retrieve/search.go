@@ -17,7 +17,7 @@ type candidate struct {
 	from   *origin
 	ds     *domain.Datastore
 	source *domain.ActiveDatasource
-	number int // its datasource's number in the space
+	number int // its datasource's number among those with hits in the space
 
 	numbers []int // the hit's terms as indexes of query terms; see numberWords
 

@@ -15,7 +15,7 @@ type chunkPosition struct {
 // selection chooses fragments that don't repeat each other.
 type selection struct {
 	topK          int
-	perDatasource int // 0 means no limit
+	perDatasource int // maximum number of fragments per datasource; 0 means no limit
 	duplicates    duplicateFinder
 
 	picks  []*mergedFragment
