@@ -18,7 +18,7 @@ import (
 const (
 	tries        = 4
 	firstPause   = 100 * time.Millisecond // doubles for each retry; up to half is added at random
-	maxReason    = 300                    // of a server's reason, in bytes
+	maxReason    = 300                    // bytes of a server's reason
 	maxErrorBody = 64 << 10
 )
 
@@ -37,7 +37,7 @@ func (e *Error) Error() string { return "reranking: " + e.Message }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// rejectsFormat reports whether the server may not support the request's wire format.
+// rejectsFormat reports whether an error could mean that the server doesn't support the request's wire format.
 func rejectsFormat(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && (e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity)
