@@ -110,7 +110,7 @@ func (b *Batch) count(id, weight uint32) {
 	b.length += weight
 }
 
-// numberOf returns the batch's number for the analyzer's term `id`, adding the term if necessary.
+// numberOf adds the analyzer's term `id` to the batch unless it is already there, and returns id unchanged.
 func (b *Batch) numberOf(id uint32) uint32 {
 	if int(id) >= len(b.numbers) {
 		b.numbers = b.analyzer.statesFor(int(id) + 1)

@@ -46,8 +46,8 @@ func NewRules(synonyms []Synonym, stop, keep []string) *Rules {
 	return &Rules{synonyms: synonyms, stop: wordsIn(stop), keep: wordsIn(keep), phrases: make(map[Language]*phrases)}
 }
 
-// JoinRules returns rules with all synonyms in the given rules. Queries drop a word only if all of them do. It ignores
-// nil elements.
+// JoinRules returns rules with all synonyms in the given rules. The joined rules drop a word from queries only if all of
+// the given rules do. Nil elements are ignored.
 func JoinRules(all ...*Rules) *Rules {
 	all = slices.DeleteFunc(all, func(r *Rules) bool { return r == nil })
 	switch len(all) {

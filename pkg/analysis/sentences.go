@@ -195,7 +195,7 @@ func ordinal(s, after string) bool {
 	return germanArticles[strings.ToLower(lastWord(body[:len(body)-number]))]
 }
 
-// firstWord and lastWord truncate longer words than this, in bytes. ordinal doesn't need them.
+// firstWord and lastWord return words of up to this many bytes in full. ordinal doesn't need longer ones.
 const longestWord = 16
 
 // firstWord returns the word at the start of a text, ignoring leading white space, or "" if there is none. Words much

@@ -68,8 +68,8 @@ func stemmed(word string, lang Language) string {
 	return fold(snowballStem(word, stem))
 }
 
-// snowballStem runs a stemmer. The generated stemmers lack bounds checks, so if one panics, it returns the word
-// unchanged.
+// snowballStem runs a stemmer. Stemmers are generated code without bounds checks, so if one panics, snowballStem returns
+// the word unchanged.
 func snowballStem(word string, stem func(*snowball.Env) bool) (out string) {
 	defer func() {
 		if recover() != nil {

@@ -79,7 +79,8 @@ func withoutUmlautDigraphs(word string) string {
 	return string(out)
 }
 
-// Vietnamese tone marks in open syllables: newer spellings and the older ones, which put the mark on another letter.
+// Vietnamese tone marks in open syllables: newer spellings mapped to the older ones, which put the mark on another
+// letter.
 var vietnameseTones = map[string]string{
 	"oà": "òa", "oá": "óa", "oả": "ỏa", "oã": "õa", "oạ": "ọa", "oè": "òe", "oé": "óe", "oẻ": "ỏe", "oẽ": "õe", "oẹ": "ọe",
 	"uỳ": "ùy", "uý": "úy", "uỷ": "ủy", "uỹ": "ũy", "uỵ": "ụy",
