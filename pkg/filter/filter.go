@@ -36,7 +36,7 @@ var Ops = []Op{Eq, Ne, Gt, Gte, Lt, Lte, In, Nin, Exists, Prefix, Contains, And,
 
 // Limits on a filter.
 const (
-	MaxDepth      = 8        // levels of and, or and not, plus the innermost condition
+	MaxDepth      = 8        // levels of and, or and not; the innermost condition counts as one
 	MaxConditions = 100      // not counting and, or and not
 	MaxValues     = 1000     // in an in, nin or contains condition
 	MaxKeyBytes   = 256      // of a key

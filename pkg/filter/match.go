@@ -33,7 +33,7 @@ func (f *Filter) Matches(values func(key string) []Value) bool {
 	return some != f.Negative()
 }
 
-// Negative reports whether the condition matches rows of which no value passes Test.
+// Negative reports whether the condition is negated, i.e. matches a row if none of the row's values passes Test.
 func (f *Filter) Negative() bool {
 	return f.Op == Ne || f.Op == Nin || f.Op == Exists && !f.Values[0].Bool()
 }
