@@ -38,7 +38,7 @@ func readWarm(ctx context.Context, tool string, files []string) (timing, map[str
 			return t, nil, context.Cause(ctx)
 		}
 		after := usedTime(bench.Children()...)
-		if after < before { // a new child with its own clock
+		if after < before { // a new child, whose CPU time starts at 0
 			before = 0
 		}
 		if err == nil {
