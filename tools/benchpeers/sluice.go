@@ -217,7 +217,7 @@ type querySettings struct {
 	one       asker
 	truth     func(question) []int // correct rows; nil if unknown
 	questions []question           // in the order to ask them
-	once      bool                 // ask each question once, after warming up with the first few
+	once      bool                 // ask each question once; the first few only warm up
 	clients   int
 	limit     time.Duration
 }
