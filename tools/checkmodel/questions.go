@@ -27,8 +27,8 @@ type question struct {
 	kind          string
 	before        string // earlier question in the conversation, if any
 	text          string
-	wantPattern   string // the answer must match; "" allows any answer
-	rejectPattern string // the answer must not match; "" for none
+	wantPattern   string // regular expression that the answer must match; "" allows any answer
+	rejectPattern string // regular expression that the answer must not match; "" for none
 	document      string // document to cite; "" if no citation is required
 }
 
