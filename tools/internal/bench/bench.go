@@ -49,7 +49,7 @@ func (f *Flags) Write(p *string) {
 	f.StringVar(p, "write", "", "a Markdown file whose section of figures is replaced")
 }
 
-// Peers adds the -venv and -alone flags. The default Python environment is the `name` subdirectory of the user's cache
+// Peers adds the -venv and -alone flags. By default, the Python environment is in sluice/`name` in the user's cache
 // directory.
 func (f *Flags) Peers(venv *string, alone *bool, name string) {
 	cache, err := os.UserCacheDir()

@@ -17,8 +17,9 @@ import (
 // Timeout for installing packages or running a peer.
 const peerTimeout = 30 * time.Minute
 
-// InstallPython returns the path to the Python in the virtual environment `dir`. If there is none, it writes a line to
-// `errs`, creates the environment and installs the packages. It doesn't check an existing installation.
+// InstallPython returns the path to the Python in the virtual environment `dir`. Unless the same packages were installed
+// there before, it writes a line to `errs`, creates the environment if necessary and installs the packages. It doesn't
+// check an existing installation.
 func InstallPython(ctx context.Context, dir string, packages []string, errs io.Writer) (program string, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return "", err
