@@ -167,7 +167,7 @@ var declaredLicences = map[string]string{
 	"github.com/sluice/sluice/pkg/embed/static":   "Apache-2.0",
 }
 
-// logoLicence is the licence for a module's logo. It's ignored, because programs don't contain the logo.
+// logoLicence is the name of the file with a logo's licence. It's ignored, because programs don't contain the logo.
 const logoLicence = "LICENSE-LOGO"
 
 // licenceNamePattern matches the names of licence files.
