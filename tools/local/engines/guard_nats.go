@@ -10,7 +10,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// runNATS runs one of the cluster's servers in this process until the parent says stop or dies.
+// runNATS runs one of the cluster's servers in this process until the parent sends a command or dies.
 func (g *guard) runNATS(words <-chan string) error {
 	opts := g.spec.NATS.options(g.spec.Log)
 	srv, err := server.NewServer(opts)

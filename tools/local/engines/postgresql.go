@@ -163,7 +163,7 @@ func execute(ctx context.Context, serverURL, statement string) error {
 // postgresqlPrograms returns the directory with initdb and postgres.
 func postgresqlPrograms(ctx context.Context) (string, error) {
 	if path, err := exec.LookPath("postgres"); err == nil {
-		// The program may be a symbolic link to the server's directory.
+		// The program may be a symbolic link into the server's directory.
 		if path, err = filepath.EvalSymlinks(path); err == nil && isFile(filepath.Join(filepath.Dir(path), "initdb")) {
 			return filepath.Dir(path), nil
 		}

@@ -130,8 +130,8 @@ func (w wheel) check(file string) error {
 	return nil
 }
 
-// unpack writes the files below w.prefix to the directory. If the prefix ends with a slash, it is removed from the
-// names.
+// unpack writes the wheel's files whose names start with w.prefix to the directory. If the prefix ends with a slash, it
+// is removed from the names.
 func (w wheel) unpack(ctx context.Context, file, dir string) error {
 	z, err := zip.OpenReader(file)
 	if err != nil {
