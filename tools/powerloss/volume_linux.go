@@ -93,7 +93,7 @@ func command(ctx context.Context, name string, args ...string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), name, args...) // or there may be a mount to undo
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), name, args...) // an interrupted mount would have to be undone
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Run(); err != nil {

@@ -17,7 +17,7 @@ import (
 
 const (
 	workers      = 4
-	maxDocuments = 24 // per worker
+	maxDocuments = 24 // existing documents per worker
 	maxBatch     = 3  // texts per request
 	// Pause between two requests from a worker, which leaves CPU time for checking images.
 	pace = 15 * time.Millisecond
@@ -108,7 +108,7 @@ func (w *worker) take(from *[]change) change {
 	return taken
 }
 
-// write upserts a batch of new texts, new versions of existing ones, and deleted ones.
+// write upserts a batch of new texts, new versions of existing ones, and previously deleted ones.
 func (w *worker) write(ctx context.Context) error {
 	var changes []change
 	for range 1 + w.random.IntN(maxBatch) {
