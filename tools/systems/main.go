@@ -108,7 +108,7 @@ func (s *sources) check(ctx context.Context, dir, system, pattern string) (n int
 		}
 		conf := types.Config{
 			Importer: imports{p.ImportMap, checked}, Sizes: types.SizesFor("gc", goarch), FakeImportC: true,
-			IgnoreFuncBodies: !p.isOurs(), // in other modules: they are most of the work
+			IgnoreFuncBodies: !p.isOurs(), // skip other modules' function bodies, which are most of the work
 			Error: func(err error) {
 				if len(faults) < maxReported {
 					faults = append(faults, err)
