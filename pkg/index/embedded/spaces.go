@@ -326,7 +326,8 @@ func (x *Index) Spaces(ctx context.Context, datastoreID string) ([]index.Space, 
 	return out, nil
 }
 
-// isSpaceName reports whether a directory holds a space. Damaged spaces that Discard moved aside don't count.
+// isSpaceName reports whether a directory's name is a space's. It returns false for damaged spaces that Discard moved
+// aside.
 func isSpaceName(name string) bool {
 	for i := range len(name) {
 		if c := name[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {

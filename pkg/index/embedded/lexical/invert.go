@@ -39,7 +39,7 @@ func startOf(term string) uint64 {
 	return binary.BigEndian.Uint64(start[:])
 }
 
-// Invert inverts documents whose terms are numbered by `words`.
+// Invert returns the documents' postings by term. `words` numbers the terms.
 func Invert(words *analysis.Batch, documents []Document) Inverted {
 	terms := words.Terms()
 	out := Inverted{terms: terms, lists: make([]span, len(terms)), order: make([]termKey, 0, len(terms))}

@@ -258,7 +258,8 @@ func (s *Space) IsReadable() bool {
 // IsEmpty reports whether the space has no rows.
 func (s *Space) IsEmpty() bool { return s.Snapshot().Rows == 0 }
 
-// NeedsSettling reports whether an idle space has work to do: small segments to merge or a postponed IVF build.
+// NeedsSettling reports whether there will be work to do once the space is idle: small segments to merge or a postponed
+// IVF build.
 func (s *Space) NeedsSettling() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
