@@ -188,7 +188,7 @@ func meanBM25(group []result) float64 {
 	return sum / float64(len(group))
 }
 
-// gain is the difference between the collections' mean nDCG@10 and BM25's, or NaN if BM25's is unknown.
+// gain is the collections' mean nDCG@10 minus BM25's, or NaN if BM25's is unknown.
 func gain(group []result, w way) float64 {
 	sum := 0.0
 	for _, r := range group {
