@@ -41,8 +41,8 @@ type Gate interface {
 func (d *Delivery) Use(g Gate) { d.gate = g }
 
 // NewDelivery returns a Delivery for the answer to a prompt. It checks links unless the agent has no datastores, in
-// which case no document can have injected any. A prompt without documents isn't enough, because earlier answers may
-// contain text from documents.
+// which case no document can have injected any. It checks them even if the prompt has no documents, because earlier
+// answers may contain text from documents.
 func NewDelivery(p chat.Prompt, emit func(string) error) *Delivery {
 	d := &Delivery{fragments: p.Fragments, stop: stopFilter{sequences: p.Params.Stop}, emit: emit}
 	if p.Params.ResponseFormat == nil {

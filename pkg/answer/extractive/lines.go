@@ -55,8 +55,8 @@ func paragraph(text string) []part {
 	return out
 }
 
-// wholeSentences splits a paragraph into sentences. A full stop ends a sentence only before a space, unlike those in
-// addresses and names.
+// wholeSentences splits a paragraph into sentences. A full stop without a space after it, as in an address or a name,
+// doesn't end a sentence.
 func wholeSentences(part string) []analysis.Span {
 	var out []analysis.Span
 	for _, s := range chunk.Sentences(part) {

@@ -209,7 +209,7 @@ func distance(a, b []int) int {
 	return least
 }
 
-// occurrences returns a term's positions in the text, only those of the first form that occurs.
+// occurrences returns a term's positions in the text. If several of its forms occur, it returns only the first one's.
 func occurrences(at map[string][]int, t analysis.QueryTerm) []int {
 	for _, f := range t.Forms {
 		if found := at[f]; len(found) > 0 {

@@ -70,7 +70,7 @@ var (
 	ErrCut = errors.New("the model server ended the stream before the answer was complete")
 	// ErrFiltered means that the server's content filter withheld or truncated the answer.
 	ErrFiltered = errors.New("the model server's content filter cut off the answer")
-	// ErrTool means that the model called a tool that wasn't offered instead of answering.
+	// ErrTool means that the model called a tool instead of answering, although none was offered.
 	ErrTool = errors.New("the model called a tool instead of answering")
 	// ErrNoTools means that the server rejected the request because of its tools.
 	ErrNoTools = errors.New("the model server does not support tools")
