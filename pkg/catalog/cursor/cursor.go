@@ -9,7 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// List is the list a cursor belongs to. A cursor from another list is rejected, because its position means nothing here.
+// List is the list a cursor belongs to. A cursor from another list is rejected, because its position means nothing in
+// this one.
 type List string
 
 // The paginated lists.

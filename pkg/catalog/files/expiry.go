@@ -17,7 +17,8 @@ const activityInterval = 20 * time.Second
 // Maximum number of entries in Files.active.
 const maxActive = 10_000
 
-// Used records a search in each of the datastores that are vector stores, at most once per activityInterval.
+// Used records a search in each of the datastores that are vector stores, at most once per datastore and
+// activityInterval.
 func (c *Files) Used(ctx context.Context, datastoreIDs ...string) error {
 	for _, id := range datastoreIDs {
 		if !c.isDue(id) {

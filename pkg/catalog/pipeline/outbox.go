@@ -128,8 +128,8 @@ type queue struct {
 func (c *Pipeline) queues(ctx context.Context, p record.Priority, w *Window, now int64, limit int) ([]*queue, error) {
 	var out []*queue
 	first := c.last[p]
-	// The first query ignores due times, because it would have to scan all of a workspace's jobs if most of them aren't
-	// due.
+	// The first query ignores due times. Otherwise, it would have to scan all of a workspace's jobs if most of them
+	// aren't due.
 	const next = `SELECT workspace_id FROM outbox WHERE priority = ? AND workspace_id > ?`
 	const due = `SELECT workspace_id FROM outbox WHERE priority = ? AND workspace_id = ? AND not_before <= ? LIMIT 1`
 	after, wrapped := first, false

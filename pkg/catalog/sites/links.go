@@ -21,7 +21,8 @@ const (
 	maxLinkPartBytes = 64 << 10
 )
 
-// StoreLinks stores one part of the links from a page's last fetch, replacing links from earlier fetches.
+// StoreLinks stores one part of the links from a page's last fetch. Together, the parts replace the previous fetch's
+// links.
 func StoreLinks(ctx context.Context, t *db.Tx, ev domain.Event) error {
 	if ev.Part < 0 || ev.Part >= min(ev.Parts, maxLinkParts) {
 		return nil
