@@ -33,8 +33,8 @@ func requireRefused(t *testing.T, a *response) {
 	}
 }
 
-// TestExcessRequestsAreRefusedByClass fills one class's gate at a time. That class's requests must be rejected in their
-// protocol's error format, before their key is checked. All others must be served.
+// TestExcessRequestsAreRefusedByClass fills one class's gate at a time. Requests in that class must be rejected before
+// their key is checked, with an error in their protocol's format. Requests in the other classes must be served.
 func TestExcessRequestsAreRefusedByClass(t *testing.T) {
 	t.Parallel()
 	gates := map[string]*admission.Gate{"search": closedLoop(), "answer": closedLoop(), "upload": closedLoop(), "other": closedLoop()}
@@ -96,7 +96,7 @@ func TestExcessRequestsAreRefusedByClass(t *testing.T) {
 }
 
 // TestStreamsDoNotBlockOtherRequests opens as many streams as a key may have, then as many as its workspace may have.
-// All other requests, and other workspaces' streams, are still served.
+// Requests that are not streams are still served, and so are other workspaces' streams.
 func TestStreamsDoNotBlockOtherRequests(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, func(o *api.Options, _ *api.Deps) {
@@ -142,7 +142,8 @@ func TestStreamsDoNotBlockOtherRequests(t *testing.T) {
 	refused(other, theirs, "this key already has 2 open streams")
 }
 
-// TestAClosedStreamIsNotCounted opens and closes more streams than may be open at once.
+// TestAClosedStreamIsNotCounted opens and closes streams one after another. In total, there are more of them than may
+// be open at once.
 func TestAClosedStreamIsNotCounted(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, func(o *api.Options, _ *api.Deps) { o.Admission = admit.Options{MaxOpen: 1} })
@@ -185,8 +186,8 @@ func TestStreamsOfVisitorsAreCounted(t *testing.T) {
 	s.call("GET", "/agents", nil).want(200)
 }
 
-// TestASlowBodyHoldsNoPermit sends a body slowly while only one search may run at a time. Other searches must not wait
-// for it, and the slow one succeeds too.
+// TestASlowBodyHoldsNoPermit sends a search's body slowly while only one search may run at a time. Another search must
+// not have to wait for the slow one, and both must succeed.
 func TestASlowBodyHoldsNoPermit(t *testing.T) {
 	t.Parallel()
 	gate := admission.New(admission.Options{Limit: 1, Waiting: 10, OverloadTimeout: time.Minute})

@@ -33,7 +33,7 @@ func TestARepeatedRequestReplacesAnUndeliveredSecret(t *testing.T) {
 	s.call("POST", "/keys", object{"name": "another"}, "Idempotency-Key", "k").problem(409)
 }
 
-// keeping makes the answerer number its answers and, like the real one, store conversations.
+// keeping stubs the answerer to number its answers and to store conversations, as the real one does.
 func (s *service) keeping(asked *atomic.Int64) {
 	s.answerer.answer = func(ctx context.Context, r answer.Request, _ func(string) error) (answer.Answer, error) {
 		id := r.ConversationID
@@ -71,7 +71,8 @@ func TestAStoredAnswerIsReplayed(t *testing.T) {
 			var asked atomic.Int64
 			s.keeping(&asked)
 			path := "/agents/" + s.newAgent() + "/query"
-			// Asked before the request began, so this must not be taken for the request's stored answer.
+			// Ask the same question before the keyed request begins. This answer must not be taken for the one that the
+			// request has stored.
 			s.call("POST", path, object{"query": "q", "conversationId": newConversation, "visitorId": newVisitor}).want(200)
 			s.clock.advance(time.Second)
 			send := func() *response { return s.call("POST", path, body, "Idempotency-Key", "k") }
@@ -85,7 +86,7 @@ func TestAStoredAnswerIsReplayed(t *testing.T) {
 			if used[domain.MetricQueries] != 2 || used[domain.MetricTokens] != 14 {
 				t.Errorf("counted %v", used)
 			}
-			// With another idempotency key, the question is asked again.
+			// A request with another idempotency key asks the question again.
 			s.call("POST", path, body, "Idempotency-Key", "k 2").want(200)
 			if asked.Load() != 3 {
 				t.Errorf("asked %d times", asked.Load())

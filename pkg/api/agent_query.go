@@ -165,7 +165,8 @@ type agentRequest struct {
 	rectangles bool // whether to locate the spans cited by the answer's sentences
 }
 
-// newAgentRequest checks the query. Only a query that passes counts towards the usage limit.
+// newAgentRequest checks and prepares the query. If the query is rejected for its conversation or for the visitor's
+// rate limit, it does not count towards the usage limit.
 func (s *server) newAgentRequest(ctx context.Context, agent domain.Agent, body AgentQuery) (*agentRequest, error) {
 	_, caller := access.CallerOf(ctx)
 	named := s.resolveConversation(ctx, caller, agent, body)
@@ -200,8 +201,8 @@ func (s *server) newAgentRequest(ctx context.Context, agent domain.Agent, body A
 	}}, nil
 }
 
-// ask returns the answer. If `emit` is set, it receives the text in parts as they arrive, which add up to exactly the
-// returned text.
+// ask returns the answer. If `emit` is set, ask calls it with each part of the text as it arrives. Joined together, the
+// parts are exactly the returned text.
 func (t *agentRequest) ask(ctx context.Context, emit func(string) error) (AgentAnswer, error) {
 	answer, err := t.answer(ctx, emit)
 	return renderAnswer(answer, answer.Text), err
@@ -237,7 +238,7 @@ func (t *agentRequest) answer(ctx context.Context, emit func(string) error) (ans
 }
 
 // locate adds PDF page rectangles for the passages supporting the answer, if the request asks for them. It runs after
-// the text has been sent, so it doesn't delay it.
+// the text has been sent, so that looking up the rectangles does not delay the text.
 func (t *agentRequest) locate(ctx context.Context, a answer.Answer) {
 	if t.rectangles {
 		t.server.locateSpans(ctx, t.request.Agent.WorkspaceID, a)
@@ -345,8 +346,9 @@ func visitorRule(body AgentQuery, maxTokens int) error {
 // agentNames is a `rename` function for onIgnored. Agent queries use the answer package's parameter names.
 func agentNames(name string) string { return name }
 
-// onIgnored arranges for `set` to be called with the value for openai.IgnoredHeader, before any answer text, if
-// parameters were ignored. `rename` maps the answer package's parameter names to the endpoint's.
+// onIgnored makes the answerer call `set` if it ignores any of the request's parameters. It calls `set` before emitting
+// any text, with the value for openai.IgnoredHeader. `rename` maps the answer package's parameter names to the
+// endpoint's.
 func (t *agentRequest) onIgnored(rename func(string) string, set func(names string)) {
 	t.request.Ignored = func(names []string) {
 		renamed := make([]string, len(names))

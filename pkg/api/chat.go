@@ -163,7 +163,7 @@ func chatQuery(body ChatRequest, question string) AgentQuery {
 	return q
 }
 
-// Maximum number of models listed, because the list is not paginated.
+// Maximum number of models listed. There is a maximum because the list is not paginated.
 const maxModels = 1000
 
 // ListModels implements StrictServerInterface.

@@ -58,8 +58,8 @@ func (s *server) check(c *gin.Context) {
 	}
 }
 
-// receive prepares the body for an operation that isn't in the document. It parses JSON but leaves validation to the
-// handler.
+// receive prepares the body for an operation that isn't in the OpenAPI document. It parses JSON but leaves validation
+// to the handler.
 func (s *server) receive(c *gin.Context, op *document.Operation) error {
 	switch {
 	case op.Multipart && !transfer.IsMultipart(c.Request):

@@ -76,7 +76,8 @@ func TestACallerChoosesTheIDOfAConversation(t *testing.T) {
 		}
 		s.call("GET", path, nil).problem(404)
 	}
-	// The same works for chat completions and for upper-case names.
+	// Callers can also choose the id in chat completions. Ids are case-sensitive: Talk and talk are different
+	// conversations.
 	s.chat(agent, object{"conversationId": "Talk"}).want(200)
 	if got := s.chat(agent, object{"conversationId": "Talk"}).want(200).object(); got.text("conversationId") != "Talk" {
 		t.Errorf("%v", got)
@@ -128,7 +129,7 @@ func TestAChosenIDOpensNoConversationOfAnotherVisitor(t *testing.T) {
 	if got := s.asks(ours, "more", id); got.text("answer") != "before: our secret" {
 		t.Errorf("the owner: %v", got)
 	}
-	// The conversation's stored id doesn't give access to it, either.
+	// Knowing the id under which the catalog stores the conversation doesn't give access to it, either.
 	inside := domain.CallerConversationID(s.ws, ours, "", id)
 	nothing("the inner id", noneKnown.asks(ours, "x", inside))
 	nothing("its UUID", noneKnown.asks(ours, "x", strings.TrimPrefix(inside, "caller:")))

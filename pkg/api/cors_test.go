@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// page sends a request like a browser showing a page from the origin, without a key unless headers set one.
+// page sends a request as a browser does for a page from the origin. It sends no key unless `headers` contains one.
 func (s *service) page(origin, method, path string, body any, headers ...string) *response {
 	s.Helper()
 	return s.as("").call(method, path, body, append([]string{"Origin", origin}, headers...)...)
@@ -108,7 +108,7 @@ func TestARefusedOriginGetsTheRemedy(t *testing.T) {
 	if got := s.page(s.url, "POST", path, object{"query": "q"}).want(200).header.Get("Access-Control-Allow-Origin"); got != "" {
 		t.Errorf("its own page needs no permission: %s", got)
 	}
-	// The page may only query the agent.
+	// A page from an allowed origin may query the agent, but must not call any other endpoint.
 	for _, other := range []string{"/agents/" + agent, "/agents", "/datastores", "/conversations", "/nowhere"} {
 		s.preflight("https://shop.example", other).problem(403)
 		if got := s.page("https://shop.example", "GET", other, nil).header.Get("Access-Control-Allow-Origin"); got != "" {

@@ -101,7 +101,8 @@ func (s *server) createFromJSON(ctx context.Context, caller access.Caller, body 
 	return created, err
 }
 
-// newDatasource returns a new, empty datasource for the datastore. n numbers the datasources created by the request.
+// newDatasource returns a new, empty datasource for the datastore. If the request creates several datasources, n must
+// be different for each.
 func (s *server) newDatasource(ctx context.Context, store domain.Datastore, kind domain.DatasourceType, n int) domain.Datasource {
 	return domain.Datasource{ID: idempotency.ID(ctx, s.NewID, "datasource", strconv.Itoa(n)), WorkspaceID: store.WorkspaceID, DatastoreID: store.ID, Type: kind, Status: domain.StatusUnsynched}
 }
@@ -115,8 +116,8 @@ func (s *server) createOne(ctx context.Context, d domain.Datasource, job domain.
 	return created[0], nil
 }
 
-// findExisting returns a function that looks up the datasource, so that a repeated request finds the one its earlier
-// run created.
+// findExisting returns a function that reads the datasource d from the catalog. A repeated request uses it to find the
+// datasource that its earlier run created.
 func (s *server) findExisting(ctx context.Context, d domain.Datasource) func() (domain.Datasource, error) {
 	return func() (domain.Datasource, error) { return s.Datasources.Datasource(ctx, d.WorkspaceID, d.ID) }
 }

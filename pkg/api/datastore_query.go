@@ -326,7 +326,8 @@ func (s *server) CountFacets(ctx context.Context, r CountFacetsRequestObject) (C
 	return CountFacets200JSONResponse(*renderFacets(&found)), nil
 }
 
-// readFilters parses and checks filters in a query parameter like those in a query's body.
+// readFilters parses filters sent in a query parameter. They have the same format as in a query's body and are checked
+// in the same way.
 func (s *server) readFilters(text string) (f Filters, err error) {
 	value, faults := jsonbody.Parse([]byte(text))
 	for i := range faults {

@@ -21,7 +21,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// asked stubs the retriever to record its last request and returns a pointer to it.
+// asked stubs the retriever to record the last request it receives. It returns a pointer to that request.
 func (s *service) asked() *retrieve.Request {
 	var got retrieve.Request
 	s.retriever.retrieve = func(_ context.Context, r retrieve.Request) (retrieve.Result, error) {

@@ -69,8 +69,8 @@ func checkedItems(ctx context.Context, n int) []jsonbody.Item {
 	return make([]jsonbody.Item, n)
 }
 
-// resultsOf returns one result per document sent. `items` are the documents' check results. `places` maps each accepted
-// document to its datasource's index in `batch` and `stored`.
+// resultsOf returns one result for each document sent. `items` holds the documents' check results. `places` holds, for
+// each accepted document, its datasource's index in `batch` and `stored`.
 func (s *server) resultsOf(items []jsonbody.Item, batch []*upsertItem, places []int, stored []domain.Datasource) []DocumentResult {
 	last := make([]int, len(batch)) // each datasource's last document
 	for n, place := range places {
@@ -136,9 +136,9 @@ func (s *server) upsert(ctx context.Context, store domain.Datastore, batch []*up
 	return stored, nil
 }
 
-// storedUpserts returns the batch's datasources if an earlier run of the request stored them, and otherwise
-// domain.CodeNotFound. Runs are all or nothing, so one datasource that an earlier run created, or whose newest job it
-// queued, proves that all were stored, even if others have changed since.
+// storedUpserts returns the batch's datasources if an earlier run of the request stored them. Otherwise it returns
+// domain.CodeNotFound. A run stores either all datasources or none, so it's enough to find one that an earlier run
+// stored: one that it created, or whose newest job it queued. The others may have been changed since.
 func (s *server) storedUpserts(ctx context.Context, batch []*upsertItem) ([]domain.Datasource, error) {
 	for i, u := range batch {
 		d, err := s.Datasources.Datasource(ctx, u.datasource.WorkspaceID, u.datasource.ID)
@@ -165,9 +165,9 @@ type upsertItem struct {
 
 func (u *upsertItem) replaces() bool { return u.datasource.ID != u.newID }
 
-// planUpsert returns the upsert's datasources, and in `places` each accepted document's index into them. If several
-// documents have the same custom id, the last one wins. A document that can't replace the datasource with its custom id
-// is rejected with a fault in its item. planUpsert fails if all documents are rejected.
+// planUpsert returns the upsert's datasources in `batch`. `places` holds each accepted document's index in `batch`. If
+// several documents have the same custom id, the last one wins. A document that can't replace the datasource with its
+// custom id is rejected with a fault in its item. planUpsert fails if all documents are rejected.
 func (s *server) planUpsert(ctx context.Context, store domain.Datastore, documents []Document, items []jsonbody.Item) (batch []*upsertItem, places []int, err error) {
 	placeOf := map[string]int{}
 	for n, i := range jsonbody.Accepted(items) {
@@ -203,9 +203,9 @@ func (s *server) planUpsert(ctx context.Context, store domain.Datastore, documen
 	return batch, places, nil
 }
 
-// planDocument returns the datasource for a document. If the custom id exists, the result has the existing datasource's
-// id and name, and its type if that is a group. The id must be known early because the content is stored under it; the
-// catalog's transaction checks that the datasource still exists.
+// planDocument returns the datasource for a document. If a datasource with the custom id exists, the result has its id
+// and name and, if it is a group, its type. The id is needed before the transaction, because the content is stored
+// under it. The transaction checks that the datasource still exists.
 func (s *server) planDocument(ctx context.Context, store domain.Datastore, customID string, place int) (*upsertItem, error) {
 	d := s.newDatasource(ctx, store, domain.TypeText, place)
 	d.CustomID, d.Config.CustomID = customID, customID

@@ -49,8 +49,8 @@ func RunChecks(ctx context.Context, checks []Check, log *slog.Logger) []Dependen
 	return out
 }
 
-// run performs the check. It doesn't wait for a check that ignores ctx, so that check's goroutine may outlive it. A
-// note that takes too long is left out, but doesn't count as an outage.
+// run performs the check. It returns once ctx is done even if the check ignores ctx, so the check's goroutine may
+// outlive the call. If the note takes too long, it is left out, but the dependency doesn't count as down.
 func (c Check) run(ctx context.Context, log *slog.Logger) DependencyCheck {
 	answer, noted := make(chan error, 1), make(chan string, 1)
 	go func() {

@@ -19,7 +19,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// killableClaims can drop the call that ends a claim, as if the process had been killed just before it.
+// killableClaims is a store that can drop the call that ends a claim, as if the process had been killed just before
+// that call.
 type killableClaims struct {
 	idempotency.Store
 	killed atomic.Bool
@@ -55,7 +56,8 @@ func newKillableClaims(t *testing.T, adjust ...func(*api.Options, *api.Deps)) (*
 	return s, m
 }
 
-// dying sends a request whose process is killed after executing it, and lets the claim expire.
+// dying sends a request and simulates that the process is killed after executing it but before ending its claim. Then
+// it lets the claim expire.
 func (m *killableClaims) dying(s *service, send func() *response) *response {
 	s.Helper()
 	m.killed.Store(true)
@@ -150,7 +152,7 @@ func newKeyed(s *service) (datastore, document string) {
 	return datastore, s.newText(datastore, "old text", object{"custom_id": "old"})
 }
 
-// requireComplete checks the list's length, and that no datasource has lost its content.
+// requireComplete checks that the list has the expected length and that no datasource in it has lost its content.
 func (s *service) requireComplete(list string, made int) {
 	s.Helper()
 	if n := len(s.call("GET", list, nil).want(200).object().list("data")); n != made {
@@ -332,8 +334,8 @@ func (g *gatedOriginals) Put(ctx context.Context, datasourceID, name, mimeType s
 	return g.originals.Put(ctx, datasourceID, name, mimeType, r)
 }
 
-// newOvertaken returns a service whose next request blocks before storing its content, until `open` is closed. By then,
-// it has lost its claim.
+// newOvertaken returns a service whose next request blocks before storing its content. Closing g.open lets the request
+// continue, by which time it should have lost its claim; see overtaken.
 func newOvertaken(t *testing.T) (s *service, datastore, document string, g *gatedOriginals) {
 	t.Helper()
 	g = &gatedOriginals{entered: make(chan struct{}), open: make(chan struct{})}
@@ -347,7 +349,8 @@ func newOvertaken(t *testing.T) (s *service, datastore, document string, g *gate
 	return s, datastore, document, g
 }
 
-// overtaken sends a request that blocks at the gate and lets its claim expire. The response arrives on the channel.
+// overtaken sends a request, waits until it blocks at the gate, and lets its claim expire. The returned channel
+// receives the response once the gate opens.
 func overtaken(s *service, g *gatedOriginals, name, datastore, document string) <-chan *response {
 	slow := make(chan *response)
 	go func() { slow <- keyed[name].send(s, datastore, document) }()

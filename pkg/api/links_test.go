@@ -11,9 +11,9 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// TestLinksOfResponsesNameOperations follows every link in the document. The operation must exist and have the
-// parameter or body field that the link sets, and the response or the request's path must contain the value it refers
-// to.
+// TestLinksOfResponsesNameOperations follows every link in the OpenAPI document. The operation that a link leads to
+// must exist and have the parameter or body field that the link sets. The value for it must be in the response or in
+// the request's path.
 func TestLinksOfResponsesNameOperations(t *testing.T) {
 	t.Parallel()
 	doc := openAPI(t)

@@ -56,7 +56,8 @@ func TestAPictureShowsAPageOfTheOriginal(t *testing.T) {
 	s.as("").call("GET", at, nil).problem(403)
 }
 
-// TestAWorkspaceDrawsOnePageAtATime blocks one of a workspace's pages while it is being drawn.
+// TestAWorkspaceDrawsOnePageAtATime requests several of a workspace's pages and blocks while the first is being drawn.
+// The others must wait, but another workspace's page must be drawn.
 func TestAWorkspaceDrawsOnePageAtATime(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

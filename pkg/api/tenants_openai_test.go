@@ -22,7 +22,7 @@ import (
 type undescribedCall struct {
 	query string
 	body  any
-	// accepts names an id that doesn't have to exist.
+	// accepts is the name of an id for which the call also succeeds if the object does not exist.
 	accepts string
 }
 
@@ -30,7 +30,7 @@ func tries(all ...undescribedCall) []undescribedCall { return all }
 
 func sends(body any) undescribedCall { return undescribedCall{body: body} }
 
-// listed returns calls that list all objects, or those after or before the named one.
+// listed returns three calls to a list endpoint: without parameters, and with the named id as `after` and as `before`.
 func listed(name string) []undescribedCall {
 	return tries(undescribedCall{}, undescribedCall{query: "?after={" + name + "}"}, undescribedCall{query: "?before={" + name + "}"})
 }
@@ -297,8 +297,8 @@ type intrusion struct {
 	theirs, own ids
 }
 
-// try puts each of the owner's ids into each place in a call. `may` means that the caller's key has the endpoint's
-// scope, and `unknown` that the key doesn't exist.
+// try puts each of the owner's ids into each place in the call c. `may` says that the caller's key has the scope that
+// the endpoint requires. `unknown` says that the caller's key doesn't exist.
 func (x *intrusion) try(t *testing.T, e openai.Endpoint, n int, c undescribedCall, may, unknown bool) {
 	t.Helper()
 	path := template(t, e)
@@ -349,7 +349,7 @@ func (x *intrusion) try(t *testing.T, e openai.Endpoint, n int, c undescribedCal
 			}
 		}
 	}
-	// Use the owner's ids everywhere, so that nested objects are found in their parents.
+	// Use the owner's ids in all places at once: a nested object is only found if its parent's id is right, too.
 	all, none := maps.Clone(x.own), maps.Clone(x.own)
 	for _, name := range names {
 		if name == "agent" && len(names) > 1 {
@@ -365,7 +365,7 @@ func (x *intrusion) try(t *testing.T, e openai.Endpoint, n int, c undescribedCal
 	x.compare(t, what+", all", send(all), shownFor(send(none), ""), sent, false)
 }
 
-// shownFor returns the response without the id sent and without any text that differs between responses.
+// shownFor returns the response, leaving out the id that was sent and any text that varies from response to response.
 func shownFor(a *response, sent string) string {
 	body := string(a.body)
 	if sent != "" && !strings.Contains(sent, " ") {
@@ -374,7 +374,7 @@ func shownFor(a *response, sent string) string {
 	return fmt.Sprintf("%d %s %s", a.status, a.header.Get("Content-Type"), varyingText.ReplaceAllString(body, "§"))
 }
 
-// compare checks that the owner's id gets the same response as an unused one.
+// compare checks that a request with the owner's id gets the same response as one with an id that doesn't exist.
 func (x *intrusion) compare(t *testing.T, what string, theirs *response, nobodys, sent string, accepts bool) {
 	t.Helper()
 	if s := theirs.status; s != 400 && s != 403 && s != 404 && (!accepts || s != 200) {
@@ -386,7 +386,7 @@ func (x *intrusion) compare(t *testing.T, what string, theirs *response, nobodys
 	}
 }
 
-// checkLeak checks that the response contains none of the owner's data except what was sent.
+// checkLeak checks that the response contains none of the owner's data except what the request itself contained.
 func (x *intrusion) checkLeak(t *testing.T, what string, a *response, sent string) {
 	t.Helper()
 	text := fmt.Sprint(a.header) + string(a.body)

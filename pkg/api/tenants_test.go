@@ -21,7 +21,8 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// Markers in the texts of the two tenants, and in texts that don't exist. All have the same length.
+// Markers to recognise texts by: the owner's, the intruder's, and texts that belong to nobody. All have the same
+// length.
 const (
 	ownersMark    = "ownersmark"
 	intrudersMark = "othersmark"
@@ -82,12 +83,13 @@ func neighbours(t *testing.T) (owner, intruder *scene) {
 // foreignValue pairs another tenant's value with an unused one of the same form.
 type foreignValue struct{ theirs, unused string }
 
-// references holds the responses to unused values, by place and by the values' text without ids. Most places respond to
-// all unused ids alike, so each is tried with one unused id first, and with others only where the response differs.
+// references stores responses to requests with unused values, to compare others with. The key consists of the place and
+// the value's text without ids. Most places give the same response for every unused id, so one stored response usually
+// serves for many comparisons. `difference` sends another request only if the stored response differs.
 type references map[string]string
 
-// difference returns the response to v's unused value if it differs from `shown`, the response to v's foreign value, or
-// "" if an unused value gets the same response.
+// difference compares `shown`, the response to v.theirs, with the response to v.unused. It returns "" if they are
+// equal, and otherwise the response to v.unused.
 func (r references) difference(place, shown string, v foreignValue, send func(v string) *response) string {
 	key := place + " " + uuidPattern.ReplaceAllString(v.unused, "§")
 	if text, known := r[key]; known && text == shown {
@@ -178,14 +180,16 @@ var (
 	varyingText = regexp.MustCompile(uuidPattern.String() + `|sk_[0-9a-f]+|"version":\d+|"hint":"[0-9a-f]{4}"|2026-05-04T12:00:00[.0-9]*Z|is not valid JSON[^"]*|` + unusedMark + `[-a-z]*`)
 )
 
-// withoutVaryingText returns the response without v, the value sent, and without text that varies between responses.
+// withoutVaryingText returns the response, leaving out v, which is the value that was sent, and any text that varies
+// from response to response.
 func withoutVaryingText(a *response, v string) string {
 	text := strings.ReplaceAll(string(a.body), v, "§")
 	text = varyingText.ReplaceAllString(text, "§")
 	return fmt.Sprintf("%d %s %s", a.status, a.header.Get("Content-Type"), text)
 }
 
-// leaks returns any text of the owner's that the response contains, apart from what was sent, or "".
+// leaks returns some of the owner's text that the response contains although the request did not, or "" if there is
+// none.
 func leaks(a *response, sent string, owners []foreignValue) string {
 	text := strings.ReplaceAll(fmt.Sprint(a.header)+string(a.body), sent, "")
 	if strings.Contains(text, ownersMark) {
@@ -199,8 +203,9 @@ func leaks(a *response, sent string, owners []foreignValue) string {
 	return ""
 }
 
-// chosen are the places that name a conversation. Callers may choose an id for a new conversation, so an unused id
-// creates one, whereas another tenant's is not found. The difference helps only a caller who has already guessed an id.
+// chosen lists the places for a conversation's id. A caller may choose the id of a new conversation, so an unused id
+// creates a conversation, whereas another tenant's id is rejected as not found. The difference helps only a caller who
+// has already guessed the id.
 var chosen = map[string]bool{"QueryAgent, body conversationId": true, "QueryAgentAlias, body conversationId": true, "CreateChatCompletion, body conversationId": true}
 
 // credential is a kind of caller. The key may be "".
@@ -282,8 +287,8 @@ func TestNoKeyReachesAnotherWorkspace(t *testing.T) {
 	}
 }
 
-// intrude sends the owner's value and compares the response with that to an unused one. mustRefuse means that the
-// owner's value must be rejected, and differs that the two responses may differ.
+// intrude sends the owner's value and compares the response with the one to an unused value. mustRefuse means that the
+// owner's value must be rejected. differs means that the two responses may differ.
 func intrude(t *testing.T, caller *service, unused references, p place, v foreignValue, all []foreignValue, mustRefuse, differs bool) {
 	t.Helper()
 	send := func(v string) *response { return caller.send(p.request(v)) }
@@ -295,8 +300,8 @@ func intrude(t *testing.T, caller *service, unused references, p place, v foreig
 	compare(t, p.String(), theirs, v, all, differs, unused, send)
 }
 
-// compare checks that the response equals that to an unused value, which `send` requests, and contains none of the
-// owner's data.
+// compare checks the response `theirs` to the owner's value v.theirs. It must contain none of the owner's data. Unless
+// `differs` is set, it must equal the response to v.unused, which compare requests with `send`.
 func compare(t *testing.T, what string, theirs *response, v foreignValue, all []foreignValue, differs bool, unused references, send func(v string) *response) {
 	t.Helper()
 	if leak := leaks(theirs, v.theirs, all); leak != "" {
@@ -313,7 +318,8 @@ func (s *service) send(c call) *response {
 	return s.call(c.method, c.path, c.body, c.headers...)
 }
 
-// TestNoToolReachesAnotherWorkspace does the same for MCP tools and resources, based on their own descriptions.
+// TestNoToolReachesAnotherWorkspace does what TestNoKeyReachesAnotherWorkspace does, but for MCP tools and resources.
+// It finds their arguments in the descriptions that the server publishes.
 func TestNoToolReachesAnotherWorkspace(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

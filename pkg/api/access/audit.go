@@ -58,9 +58,9 @@ func (a *Audit) RecordRefusal(ctx context.Context, caller Caller) {
 	}
 }
 
-// count counts a request with the caller's key from its address. Once `every` has passed since the pair was last
-// logged, or if it never was, count returns the number of requests since then, for the calling method to log. Otherwise
-// it returns 0.
+// count counts requests per pair of key and address. It returns 0 if the last log entry for the caller's key and
+// address is more recent than `every`. Otherwise it returns the number of requests since that entry, including this
+// one, which the calling method must log.
 func (a *Audit) count(entries map[string]*entry, caller Caller, every time.Duration) int {
 	name, now := caller.Key.ID+" "+Host(caller.Remote), a.now()
 	a.mu.Lock()

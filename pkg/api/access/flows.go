@@ -12,12 +12,12 @@ import (
 // Maximum number of keys and public resources whose workspace Flows remembers.
 const maxKnown = 20_000
 
-// Flows assigns each request to its workspace's flow or, if the workspace is unknown, to the sender address's. Capacity
-// is shared between flows before anything is read from the catalog, so Flows remembers the workspaces of valid keys,
-// and of public resources queried without a key.
+// Flows assigns each request to a flow: to its workspace's flow if the workspace is known, and otherwise to the flow
+// for the sender's address. The flow must be known before anything is read from the catalog, so Flows remembers the
+// workspaces of valid keys, and of public resources that were queried without a key.
 //
-// A flow only affects how long a request waits and whether it is rejected under load. It grants no access, so a stale
-// flow does no harm.
+// A flow only affects how long a request waits and whether it is rejected under load. It grants no access, so an
+// outdated entry does no harm.
 type Flows struct {
 	mu    sync.Mutex
 	known map[string]string // maps a key's hash or a public resource's id to a flow

@@ -25,9 +25,9 @@ func (op *Operation) CheckBody(value any) []domain.FieldError {
 	return faults
 }
 
-// CheckBatch is like CheckBody, but also takes the faults found while parsing the body (`parsed`), and removes faulty
-// items from a batch. `items` then holds one result per item sent, with warnings about repaired faults, and `faults`
-// only what makes the whole body invalid.
+// CheckBatch is like CheckBody, but handles a batch's items one by one. `parsed` holds the faults found while parsing
+// the body. `items` has one result for each item sent, with the item's faults and with warnings about repaired ones.
+// Faulty items are removed from the body. `faults` contains only the faults that make the whole body invalid.
 func (op *Operation) CheckBatch(value any, parsed []domain.FieldError) (faults []domain.FieldError, items []jsonbody.Item) {
 	body, _ := value.(map[string]any)
 	field, items, parsed := rules.CleanBatch(op.ID, body, parsed)
@@ -90,7 +90,8 @@ func (op *Operation) CheckQuery(in url.Values) (url.Values, []domain.FieldError)
 	return out, append(faults, rangeFaults(in, out)...)
 }
 
-// aliasOf returns the parameter's name in the other notation, or "" if that isn't accepted.
+// aliasOf returns the second name under which the parameter is accepted, such as custom_id for customId, or "" if there
+// is none.
 func aliasOf(p *openapi3.Parameter) string {
 	name, _ := p.Extensions["x-alias"].(string)
 	return name

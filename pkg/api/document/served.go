@@ -111,8 +111,8 @@ func exclusiveRange(low, high float64) []any {
 	return out
 }
 
-// allowNulls documents that optional fields may be null, and that limits may have the number that means "no limit".
-// Both count as omitted.
+// allowNulls documents that optional fields may be null, and that a limit may be the number that means "no limit". In
+// both cases the field counts as omitted.
 func allowNulls(schema *openapi3.Schema, seen map[*openapi3.Schema]bool) {
 	if seen[schema] {
 		return

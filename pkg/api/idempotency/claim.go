@@ -9,9 +9,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// claimKey is the context key for a request's claim if it has an Idempotency-Key. Such a request may be repeated after
-// a run with an unknown outcome, for example because the process was killed or lost the database during a commit. The
-// ids of created resources are derived from the request, so the repeat finds these resources and returns them.
+// claimKey is the context key for a request's claim. Only requests with an Idempotency-Key have one. Such a request may
+// be repeated after a run whose outcome is unknown, for example because the process was killed or lost the database
+// during a commit. The ids of the resources that a run creates are derived from the request. A repeated run therefore
+// finds the resources that exist already and returns them.
 
 type claimKey struct{}
 
@@ -27,8 +28,9 @@ func IsRepeated(ctx context.Context) bool {
 	return claim != nil && claim.Repeated
 }
 
-// ID returns the id for a resource that the request creates, the same on every run. `parts` tell the request's
-// resources apart. If the request has no Idempotency-Key, ID returns a new id.
+// ID returns the id for a resource that the request creates. It is the same in every run of the request. If the request
+// creates several resources, `parts` must differ between them. If the request has no Idempotency-Key, ID returns a new
+// id.
 func ID(ctx context.Context, newID func() string, parts ...string) string {
 	if id := KeyedID(ctx, parts...); id != "" {
 		return id
@@ -57,7 +59,7 @@ func CreateOnce[T any](ctx context.Context, find, create func() (T, error)) (T, 
 	}
 	made, err := create()
 	if domain.CodeOf(err) == domain.CodeConflict && claimOf(ctx) != nil {
-		// An earlier run that seemed dead may have created the resource by now.
+		// An earlier run that was believed dead may have created the resource in the meantime.
 		if have, notFound := find(); notFound == nil {
 			return have, nil
 		}
@@ -65,9 +67,9 @@ func CreateOnce[T any](ctx context.Context, find, create func() (T, error)) (T, 
 	return made, err
 }
 
-// WithJobID derives the job's id from the request and n if this is the request's first run, so that later runs can tell
-// from the job's id that the first one was accepted. A later run's job keeps its own id; otherwise late events for the
-// first run's job would count as its own.
+// WithJobID gives the job an id derived from the request and n, but only in the request's first run. Later runs can
+// then tell from a stored job's id that the first run was accepted; see HasJobID. In a later run, the job keeps its own
+// id. Otherwise late events for the first run's job would count as events for the later one.
 func WithJobID(ctx context.Context, job domain.Job, n int) domain.Job {
 	if claim := claimOf(ctx); claim != nil && !claim.Repeated {
 		job.ID = acceptedJobID(claim, n)

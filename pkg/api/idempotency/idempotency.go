@@ -97,8 +97,9 @@ func (k *Responses) Serve(c *gin.Context, caller access.Caller, secret bool, con
 	return nil
 }
 
-// checkContent returns an error if a repeated upload differs from the first one, whose digest is `content`. That is ""
-// if the request wasn't an upload or was stored by a version without digests.
+// checkContent returns an error if a repeated upload differs from the first one. `content` is the first upload's
+// digest. It is "" if the first request wasn't an upload or was stored by a version without digests; checkContent then
+// returns nil.
 func (k *Responses) checkContent(r *http.Request, key, content string) error {
 	if content == "" {
 		return nil

@@ -31,9 +31,9 @@ func FaultsOf(items []Item) (faults []domain.FieldError) {
 	return faults
 }
 
-// SplitItems moves each fault in the array body[field] to the result in `items` for its element, and removes faulty
-// elements from the array. It returns the faults that make the whole body invalid: all of them, leaving the body
-// unchanged, if one is outside the array or no element is valid.
+// SplitItems sorts out the faults in a batch, which is the array body[field]. It moves each fault to the element's
+// result in `items` and removes the faulty elements from the array. SplitItems then returns nil. If a fault is outside
+// the array, or no element is valid, the whole body is invalid: SplitItems leaves it unchanged and returns all faults.
 func SplitItems(body map[string]any, field string, items []Item, faults []domain.FieldError) []domain.FieldError {
 	list, _ := body[field].([]any)
 	rejected := 0
@@ -60,8 +60,8 @@ func SplitItems(body map[string]any, field string, items []Item, faults []domain
 	return nil
 }
 
-// itemOf returns the index of the item in the array `field` that a path is in, or -1. For documents[3].text and
-// documents, it is 3.
+// itemOf returns the index of the element of the array `field` that `path` points into, or -1 if it points elsewhere.
+// For example, the index is 3 for the path documents[3].text and the field documents.
 func itemOf(path, field string) int {
 	rest, within := strings.CutPrefix(path, field+"[")
 	number, _, closed := strings.Cut(rest, "]")

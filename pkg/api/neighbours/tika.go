@@ -66,8 +66,8 @@ func (h *Handler) tikaRecursive(c *gin.Context) error {
 	return h.writeJSON(c, []map[string]any{tikaObject(file)})
 }
 
-// accepted chooses the response's media type: the preferred one if the client accepts it, otherwise another that it
-// accepts. It ignores quality values, because Tika's clients don't send them.
+// accepted returns the media type for the response. It is `preferred` if the client accepts that, and otherwise the
+// last supported type in the Accept header. Quality values are ignored, because Tika's clients don't send them.
 func accepted(accept, preferred string) (string, error) {
 	if strings.TrimSpace(accept) == "" {
 		return preferred, nil

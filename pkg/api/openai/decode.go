@@ -96,8 +96,8 @@ func DecodeValue(value, into any) error {
 	return err
 }
 
-// aJSON returns a phrase for error messages, such as "a number". `kind` is a JSON value's kind in encoding/json's
-// errors.
+// aJSON returns a phrase such as "a number" for use in error messages. `kind` is the kind of JSON value as named in
+// errors from encoding/json.
 func aJSON(kind string) string {
 	switch kind, rest, _ := strings.Cut(kind, " "); kind {
 	case "object", "array":
@@ -114,7 +114,7 @@ func aJSON(kind string) string {
 	}
 }
 
-// aType is like aJSON, for the JSON values that a Go type can hold.
+// aType returns a phrase like aJSON's for the JSON value that decodes into a Go type.
 func aType(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Bool:

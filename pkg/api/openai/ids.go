@@ -8,12 +8,12 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Kind is a kind of object in OpenAI's API. An object's id there is its id in Sluice with a prefix.
+// Kind is a kind of object in OpenAI's API. There, an object's id is its id in Sluice, preceded by Prefix.
 type Kind struct {
 	Prefix string
 	Name   string // for error messages
-	// Field names the parameter that contains the id. If it is set, an id without the prefix makes the request invalid,
-	// as in OpenAI's API. Otherwise there is just no such object.
+	// Field is the name of the parameter that contains the id. If it is set, an id without the prefix is an invalid
+	// parameter, as in OpenAI's API. If it is "", such an id counts as the id of an object that doesn't exist.
 	Field string
 }
 

@@ -13,7 +13,8 @@ import (
 // Maximum length of an upserted document's name in characters. Longer names are shortened.
 const maxDocumentName = 500
 
-// batchFields maps operation ids to the field with the batch. A faulty item is rejected alone, without the whole body.
+// batchFields maps operation ids to the field that contains the batch. In these operations, a faulty item is rejected
+// alone, and the other items are accepted.
 var batchFields = map[string]string{"UpsertDocuments": "documents"}
 
 // CleanBatch repairs harmless faults in a batch, adding a warning about each change to the item's result in `items`.
@@ -34,7 +35,7 @@ func CleanBatch(operationID string, body map[string]any, parsed []domain.FieldEr
 		warn := func(path, format string, args ...any) {
 			items[i].Warnings = append(items[i].Warnings, domain.FieldError{Field: path, Message: fmt.Sprintf(format, args...)})
 		}
-		// Don't repair custom ids: without its NUL characters, one might equal another document's.
+		// Don't repair custom ids: without the NUL characters, a custom id might equal another document's.
 		exact := []string{at + ".custom_id", at + ".metadata.custom_id"}
 		list[i] = jsonbody.RemoveNUL(item, at, exact, func(path string) {
 			cleaned[path] = true

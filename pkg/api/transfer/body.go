@@ -45,7 +45,8 @@ func (b *Checked) Close() error { return nil }
 // ValidatedValue returns the body as maps, slices and basic values.
 func (b *Checked) ValidatedValue() any { return b.Value }
 
-// Read reads a JSON body of at most `limit` bytes. `timeout` is what ExpectBody was given, for error messages.
+// Read reads a JSON body of at most `limit` bytes. `timeout` must be the time-out passed to ExpectBody; it appears in
+// error messages.
 func Read(w http.ResponseWriter, r *http.Request, limit int64, timeout time.Duration) ([]byte, error) {
 	if err := RefuseEncoded(r); err != nil {
 		return nil, err

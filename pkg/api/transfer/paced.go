@@ -12,8 +12,8 @@ import (
 // slower client could hold an upload slot for hours at hardly any cost.
 const MinRate = 8 << 10
 
-// pace limits how slowly a body may arrive: pauses may last at most timeout, and n bytes may take at most timeout plus
-// n/MinRate seconds, and at most `total` unless that is 0.
+// pace limits how slowly a body may arrive. No pause may be longer than timeout, and n bytes may take at most timeout
+// plus n/MinRate seconds. If total is not 0, it limits the time for the whole body.
 type pace struct {
 	began          time.Time
 	timeout, total time.Duration

@@ -151,7 +151,7 @@ func (f *Form) receive(parts *multipart.Reader, o Options, digest *transfer.Form
 	}
 }
 
-// receivePart reads a part, whose content comes from `content`.
+// receivePart reads one part of the form. Its content is read from `content`, not from `part` directly.
 func (f *Form) receivePart(part *multipart.Part, content io.Reader, o Options) error {
 	file, fields := cmp.Or(o.File, "file"), o.Fields
 	if fields == nil {
@@ -358,8 +358,8 @@ func (f *Form) Head() ([]byte, error) {
 	return head[:n], nil
 }
 
-// CheckArchive rejects a file that isn't a ZIP archive. A type detected from file names inside it doesn't matter,
-// because archives may contain such files.
+// CheckArchive rejects a file that isn't a ZIP archive. It looks only at the first bytes. The detected type isn't used,
+// because it may have been derived from the names of files in the archive.
 func (f *Form) CheckArchive(name string) error {
 	head, err := f.Head()
 	if err == nil && !bytes.HasPrefix(head, []byte("PK")) {

@@ -25,14 +25,15 @@ var shared = []string{
 	"conversationId", "filters", "store",
 }
 
-// refused maps fields that would change the answer, but that agents don't support, to the harmless values that are
-// accepted.
+// refused maps unsupported fields to the values that are accepted because they have no effect. Other values would have
+// to change the answer, so they are rejected.
 var refused = map[string][]any{
 	"suffix": {""}, "echo": {false}, "best_of": {1.0}, "logprobs": {},
 }
 
 // Translate converts a completion's body to a chat completion's. It also returns the unknown fields' names and the
-// faults in fields that only completions have. The others are checked later, as chat completion fields.
+// faults in fields that only completions have. The fields shared with chat completions are checked later, as part of
+// the chat completion.
 func Translate(body map[string]any) (chat map[string]any, unknown []string, faults []domain.FieldError) {
 	chat = map[string]any{}
 	for _, name := range shared {

@@ -9,8 +9,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// annotations returns an answer's citations. A citation's index is a character offset (in Unicode code points) in the
-// text: the citation marker's or, in an answer without markers, the end of the sentence that the source supports.
+// annotations returns an answer's citations. A citation's index is an offset in the text, in characters (Unicode code
+// points). If the answer has citation markers, the index is the marker's offset. Otherwise it is the end of the
+// sentence that the source supports.
 func (r *run) annotations(text string, a answer.Answer) []object.Annotation {
 	var out []object.Annotation
 	at, characters := 0, 0

@@ -270,7 +270,8 @@ func (s *Service) selectStores(ctx context.Context, caller access.Caller, agent 
 	return nil
 }
 
-// Maximum number of tokens in earlier messages for a chat model. In practice, its context window is smaller.
+// Maximum number of tokens of earlier messages to send to a chat model. It is so high that in practice the model's
+// context window is the limit.
 const maxChatHistory = 1 << 20
 
 // newRequest returns the question for the answerer.

@@ -49,7 +49,7 @@ func (s *Service) mayRead(caller access.Caller, keyID string) bool {
 }
 
 // requireChange returns an error unless the caller may change a response or conversation created with the key keyID.
-// That takes the same key, or one with write scope.
+// The caller needs that key, or a key with write scope.
 func requireChange(caller access.Caller, keyID string) error {
 	if caller.Key.Can(domain.ScopeWrite) || caller.Key.ID == keyID {
 		return nil

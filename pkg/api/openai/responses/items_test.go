@@ -91,7 +91,7 @@ func TestItemsBecomeADialogue(t *testing.T) {
 		} else if diff := cmp.Diff(test.want, spoken(d)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-		// The stored items must mean the same.
+		// Items must have the same meaning after being stored and read back.
 		var again []item
 		for _, i := range items {
 			again = append(again, storedItem(encode(i.fields)))

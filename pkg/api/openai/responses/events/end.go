@@ -29,7 +29,8 @@ func (w *Writer) end(r object.Response) error {
 	if !w.Results {
 		r = r.WithoutResults()
 	}
-	// The client may have seen more events before a crash. They aren't repeated, but it must get the last event.
+	// If the process crashed, the client may already have received events with higher numbers. Those are not sent
+	// again, but the last event must be: give it a number that the client has not seen.
 	w.sequence = max(w.sequence, w.After+1)
 	return w.event(terminal(r.Status), func(h header) any { return responseEvent{h, r} })
 }

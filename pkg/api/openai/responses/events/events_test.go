@@ -19,7 +19,7 @@ import (
 
 const id = object.ResponsePrefix + "0198c0de-0000-7000-8000-000000000001"
 
-// final is a response with a search, a message with a citation, and two function calls.
+// final returns a finished response with a search, a message with a citation, and two function calls.
 func final(background bool) object.Response {
 	at := int64(20)
 	out := func(kind string, i int) object.Item {
@@ -38,7 +38,8 @@ func final(background bool) object.Response {
 	}
 }
 
-// live returns a response's steps, with the output in pieces of the sizes that `size` returns.
+// live returns the steps in which the response r would be streamed. `size` is called for the size of each piece of
+// output.
 func live(r object.Response, size func() int) []events.Step {
 	params := r
 	params.Status = domain.ResponseInProgress
@@ -116,7 +117,7 @@ func TestEventsComeInTheDocumentedOrder(t *testing.T) {
 	}
 }
 
-// A replayed response must have the same events as the first stream, whichever event it starts from.
+// A replay must have the same events as the first stream, whichever event it starts from.
 func TestAReplayEqualsTheFirstStream(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -143,7 +144,8 @@ func TestAReplayEqualsTheFirstStream(t *testing.T) {
 	}
 }
 
-// Even a client that has seen events lost in a crash must get the last event.
+// A crash may lose events that a client has already received, so the client asks for events after a number that the
+// stored response never reaches. It must still get the last event.
 func TestTheLastEventIsAlwaysSent(t *testing.T) {
 	t.Parallel()
 	r := final(true)
@@ -172,7 +174,8 @@ func TestResultsAreLeftOutUnlessRequested(t *testing.T) {
 	}
 }
 
-// A log joins pieces if an answer has too many. Readers and replays must see the same events.
+// If an answer has too many pieces, the log joins some of them. Clients that read the log must see the same events as
+// clients that get a replay.
 func TestALogBoundsTheNumberOfPieces(t *testing.T) {
 	t.Parallel()
 	r := final(true)

@@ -103,8 +103,8 @@ type header struct {
 	Sequence int    `json:"sequence_number"`
 }
 
-// event queues an event, encoding what `data` returns for its header. It skips events up to the one the client asked to
-// start after.
+// event queues one event. `data` returns the event's content with the given header. Events up to number w.After are
+// skipped, because the client has asked to start after that event.
 func (w *Writer) event(name string, data func(header) any) error {
 	h := header{name, w.sequence}
 	w.sequence++
