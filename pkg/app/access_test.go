@@ -18,7 +18,7 @@ import (
 )
 
 // TestAProtectedSiteIsCrawledWithItsHeaders crawls a password-protected site, then changes the password. Nothing the
-// service writes may contain either one.
+// service writes may contain either password.
 func TestAProtectedSiteIsCrawledWithItsHeaders(t *testing.T) {
 	t.Parallel()
 	const first, second = "Basic Zmlyc3Q6dmVyeS1zZWNyZXQ=", "Basic c2Vjb25kOnZlcnktc2VjcmV0"

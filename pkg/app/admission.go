@@ -162,8 +162,8 @@ func (r *storageCheck) check(ctx context.Context) error {
 	return says
 }
 
-// inspect checks the outbox and the disk. If it can't, it accepts the content: if something is really wrong, storing it
-// will fail and report the cause.
+// inspect checks whether the outbox and the disk have room. If it can't find out, it accepts the content: if something
+// is really wrong, storing the content will fail and report the cause.
 func (r *storageCheck) inspect(ctx context.Context) error {
 	waiting, _, err := r.catalog.OutboxBacklog(ctx)
 	switch {

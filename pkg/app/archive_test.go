@@ -21,7 +21,7 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// zipOf returns an archive with the files, by path.
+// zipOf returns a ZIP archive. `files` maps each file's path in the archive to its content.
 func zipOf(t testing.TB, files map[string]string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -140,7 +140,8 @@ func TestNothingOfAnArchiveIsLostWhenTheProcessIsKilled(t *testing.T) {
 	p.checkArchive(store, d.ID, files, words)
 	p.checkGone(store, lost...)
 
-	// If the process isn't killed, the counts are exact.
+	// Replace the archive once more, this time without a kill. The counts of new and unchanged files must then be
+	// exact.
 	put(count+1, "z")
 	put(0, "z")
 	p.must(p.replaceFile(d.ID, "all.zip", zipOf(t, files)))

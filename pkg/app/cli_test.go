@@ -36,7 +36,7 @@ func runAt(ctx context.Context, address string, args ...string) (out, errs strin
 	return stdout.String(), stderr.String(), cli.ExitOf(err)
 }
 
-// brought is ingest's and import's JSON output.
+// brought is the JSON output of the commands ingest and import.
 type brought struct {
 	Datastore                                                 struct{ ID, Name string }
 	Found, Unchanged, Sent, Synched, Failed, Deleted, LeftOut int64
@@ -49,7 +49,7 @@ type brought struct {
 // verified is the result of comparing an imported account with its datastore.
 type verified struct{ Files, Stored, Searchable int64 }
 
-// bring runs ingest or import with --json and fails the test on any other exit code than `want`.
+// bring runs ingest or import with --json. It fails the test if the exit code is not `want`.
 func (p *program) bring(want cli.Exit, args ...string) (b brought) {
 	p.t.Helper()
 	out, errs, exit := p.api(p.t.Context(), append(args, "--json")...)
@@ -64,7 +64,7 @@ func (b brought) counts() string {
 		b.Deleted, b.LeftOut)
 }
 
-// inFolder writes files to a new folder. The map holds each path's content.
+// inFolder writes files to a new folder. The map's keys are the files' paths, and its values are their contents.
 func inFolder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -393,8 +393,9 @@ func TestAWatchedFolderIsFollowed(t *testing.T) {
 	}
 }
 
-// cutting starts a proxy in front of the service that calls `cut` after this many state-changing requests. It returns
-// the proxy's address.
+// cutting starts a proxy in front of the service and returns the proxy's address. The proxy counts the requests that
+// add documents. It calls `cut` once the service has processed request number `after`, and does not forward any later
+// ones.
 func cutting(t *testing.T, p *program, after int64, cut func()) string {
 	t.Helper()
 	target, err := url.Parse("http://" + p.addr)
@@ -415,7 +416,7 @@ func cutting(t *testing.T, p *program, after int64, cut func()) string {
 				<-over
 				return
 			case n == after:
-				// The service processes this request, but its client is gone before the response.
+				// The client disconnects before it gets the response, but the service must still process this request.
 				r = r.WithContext(context.WithoutCancel(r.Context()))
 				defer close(over)
 				defer cut()
@@ -561,7 +562,7 @@ func TestAnEmptyServicePrintsTheNextSteps(t *testing.T) {
 	p := newProgram(t)
 	p.start()
 	for _, part := range []string{"There are no datastores yet", "export SLUICE_URL=http://" + p.addr, "ingest FOLDER --datastore Handbook --create", "query", "ask"} {
-		// The program is ready slightly before it prints this.
+		// The program is ready slightly before it prints the next steps.
 		p.eventually(20*time.Second, fmt.Sprintf("%q is not said", part), func() bool { return strings.Contains(p.stderr.String(), part) })
 	}
 	p.newDatastore()

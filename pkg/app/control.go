@@ -74,8 +74,9 @@ func (s *Service) startControl(ctx context.Context) error {
 	return nil
 }
 
-// catchUp reconciles the job log with the catalog before anything new is published. If the log has lost its jobs, they
-// are published again. If the catalog is an older copy, it gets the jobs accepted after it was made.
+// catchUp reconciles the job log with the catalog before anything new is published. If the log has lost the catalog's
+// jobs, they are published again. If the catalog is an older copy, the jobs that were accepted after the copy was made
+// are added to it from the log.
 func (s *Service) catchUp(ctx context.Context) error {
 	if s.broker.Reset() {
 		if _, err := s.rescuer.Rescue(ctx, 0); err != nil {
@@ -97,7 +98,8 @@ func (s *Service) catchUp(ctx context.Context) error {
 	if report.Adopted == 0 {
 		return nil
 	}
-	// Jobs that are unfinished in the copy may have finished since, but the events that reported it are gone.
+	// Some jobs that are unfinished in this copy of the catalog may have finished after the copy was made. The events
+	// that reported this are no longer available.
 	s.rescuer.ExpectLostJobs()
 	if _, err := s.rescuer.Rescue(ctx, 0); err != nil {
 		return fmt.Errorf("recreating jobs that the older catalog lists as unfinished: %w", err)

@@ -67,8 +67,8 @@ type interruption struct {
 // errUnreported is the time-out reported for a step that was in fact executed.
 var errUnreported = &domain.Error{Code: domain.CodeUnavailable, Message: "no answer in time", Err: context.DeadlineExceeded}
 
-// step executes a step. Depending on the fault, it kills the process before or after that, or returns `untold` although
-// the step was executed.
+// step calls `do`. Depending on the fault, it kills the process before or after the call, or returns the error `untold`
+// although `do` succeeded.
 func (i *interruption) step(name string, untold error, do func() error) error {
 	i.die("kill before " + name)
 	if err := do(); err != nil {

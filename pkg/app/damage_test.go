@@ -102,8 +102,8 @@ func (p *program) starts() bool {
 	}
 }
 
-// findsAll reports whether queries find every document. They read as many rows as those in checkQueries, so they notice
-// the same damage. A query that fails because of damage finds nothing.
+// findsAll reports whether queries find every document. Its queries read as many rows as those in checkQueries, so they
+// notice the same damage. If a query fails because of damage, its document counts as not found.
 func (p *program) findsAll(store string, docs []*document) bool {
 	for _, d := range docs {
 		var found []fragment
@@ -153,7 +153,8 @@ func filesBelow(t testing.TB, dir, part string) (all []string) {
 	return all
 }
 
-// everyDamage reports whether to damage each file in every way, which takes many minutes, and not just in one.
+// everyDamage reports whether to damage each file in every way, which takes many minutes. Otherwise each file is
+// damaged in only one way.
 func everyDamage() bool { return os.Getenv("TEST_DAMAGE") != "" }
 
 func TestADamagedIndexFileIsRepaired(t *testing.T) {

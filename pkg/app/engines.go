@@ -20,12 +20,12 @@ import (
 	"github.com/sluice/sluice/pkg/sleep"
 )
 
-// engines are a process's vector indexes.
+// engines holds a process's vector indexes.
 type engines struct {
 	embedded *embedded.Index // nil if this process does not open it
 	remote   []remoteEngine  // the first one is the default for new datastores
 	// rebuilding describes what is missing from the embedded index, or returns "" if it is complete. It is nil in
-	// processes that don't know.
+	// processes that can't tell what is missing.
 	rebuilding func(context.Context) string
 }
 

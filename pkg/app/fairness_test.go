@@ -22,12 +22,13 @@ import (
 	"github.com/sluice/sluice/pkg/loadtest"
 )
 
-// Minimum service for a tenant while another one attacks.
+// Minimum service that a tenant must get while another tenant attacks.
 const (
 	victimRate    = 5    // requests per second
 	victimServed  = 0.99 // as a share of all requests
 	victimSlowest = 3    // as a multiple of the 99th percentile without an attack
-	// 99th percentile in milliseconds that is always acceptable. Below it, the machine's noise dominates.
+	// A 99th percentile below this value, in milliseconds, is always acceptable, because at that level the machine's
+	// noise dominates.
 	victimFloor = 10.0
 )
 
@@ -412,8 +413,8 @@ func TestSlowUploadsOfOneTenant(t *testing.T) {
 	}
 }
 
-// TestSearchesOfOneTenant searches as one tenant from 16 goroutines. Each of another tenant's searches is answered and
-// overtakes most of the waiting ones.
+// TestSearchesOfOneTenant lets one tenant search from 64 goroutines all the time. Another tenant's searches must all be
+// answered, and must overtake most of the first tenant's waiting searches.
 func TestSearchesOfOneTenant(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
@@ -440,15 +441,15 @@ func TestSearchesOfOneTenant(t *testing.T) {
 		}
 		overtaken = append(overtaken, answered.Load()-before)
 	}
-	// Without fair shares, each search would come after about 64 others.
+	// If tenants did not share the slots fairly, each search would be answered after about 64 of the attacker's.
 	slices.Sort(overtaken)
 	if median := overtaken[len(overtaken)/2]; median > 24 {
 		t.Errorf("before half of the searches, %d or more of the other tenant were answered: %v", median, overtaken)
 	}
 }
 
-// TestReadersOfOneTenant uploads PDFs that take long to read as one tenant. Another tenant's files become searchable
-// before all of them have been read.
+// TestReadersOfOneTenant lets one tenant upload PDFs that take long to read. Another tenant's files must become
+// searchable before all of these PDFs have been read.
 func TestReadersOfOneTenant(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, "SLUICE_WINDOW=16")

@@ -106,8 +106,8 @@ var faultModes = []struct {
 }
 
 // TestEveryDependencyMayFailAtEveryStep makes each dependency fail in each way while sending requests of every kind.
-// Each must be either executed or rejected with a temporary error, and /readyz must report the failure. Afterwards
-// everything must exist exactly once, without a restart.
+// Each request must be either executed or rejected with a temporary error, and /readyz must report the failure. Once
+// the failure is over, everything must exist exactly once without a restart.
 func TestEveryDependencyMayFailAtEveryStep(t *testing.T) {
 	only := fleetFaults(t)
 	f := newBehindProxies(t)

@@ -33,7 +33,8 @@ func firstKey(ctx context.Context, keys *catalog.Catalog, configured, keyFile, c
 	if n > 0 {
 		return nil
 	}
-	// Write the file first. If this process crashes before storing the key, the next start does it.
+	// Write the file first. If this process crashes before storing the key in the catalog, the next start finds the
+	// file and stores the key.
 	secret, err := secretFile(keyFile)
 	if err != nil {
 		return err

@@ -160,9 +160,9 @@ func TestAnotherProcessContinuesTheRequestsOfAKilledOne(t *testing.T) {
 	first.checkMade(store, setsPerRound*rounds, all)
 }
 
-// killUnderRequests sends requests to the ring's first process, which must be running, kills it while it executes them,
-// and starts the next one. It does so `rounds` times, which must be a multiple of the number of processes, so that the
-// first one is running in the end.
+// killUnderRequests performs a number of rounds. In each round, it sends requests to a process, kills the process while
+// it executes them, and starts the next process in the ring. The first process must already be running. `rounds` must
+// be a multiple of the number of processes, so that the first process is running again in the end.
 func killUnderRequests(t testing.TB, store string, rounds int, ring ...*program) []*once {
 	t.Helper()
 	random := mathrand.New(mathrand.NewPCG(2026, 12))

@@ -309,8 +309,9 @@ func (noOriginals) Each(context.Context, func(string, int64, time.Time) error) e
 func (noOriginals) Verify(context.Context, string) error                             { return nil }
 func (noOriginals) Exists(context.Context, string) (bool, error)                     { return true, nil }
 
-// TestDeletedTextsStayDeletedAfterAKill deletes texts that had been replaced before, then kills the program. After
-// that, NATS has the texts' first jobs in its log again, and a repair must not restore the texts from them.
+// TestDeletedTextsStayDeletedAfterAKill replaces texts, deletes some of them, and then kills the program. After the
+// restart, the job log contains the deleted texts' first jobs again. A repair must not restore the texts from these
+// jobs.
 func TestDeletedTextsStayDeletedAfterAKill(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)

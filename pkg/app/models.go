@@ -21,7 +21,7 @@ import (
 // Number of cached query vectors. The cache pays off because users and agents repeat themselves.
 const queryCache = 1024
 
-// embedders are a process's embedding models.
+// embedders holds a process's embedding models.
 type embedders struct {
 	byID    map[string]embed.Embedder
 	order   []string               // model ids, the default first

@@ -154,7 +154,8 @@ func TestADatastoreMovesWithoutAFailedOrEmptyQuery(t *testing.T) {
 	}
 }
 
-// TestAMoveIsReplacedCancelledAndSurvivesAKill changes a datastore's destination during a move.
+// TestAMoveIsReplacedCancelledAndSurvivesAKill changes the destination of a datastore that is being moved, cancels a
+// move, and kills the program during another one.
 func TestAMoveIsReplacedCancelledAndSurvivesAKill(t *testing.T) {
 	t.Parallel()
 	model := newModelServer(t)

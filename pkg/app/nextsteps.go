@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// errStopIteration stops at the first datastore.
+// errStopIteration ends the iteration over the datastores at the first one.
 var errStopIteration = errors.New("found a datastore")
 
 // printNextSteps prints next steps if the service is empty. It ignores errors, because the text is optional.

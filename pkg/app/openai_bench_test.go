@@ -92,7 +92,8 @@ func BenchmarkSearchOfVectorStores(b *testing.B) {
 	p := newProgram(b)
 	p.start()
 	var store struct{ ID string }
-	// One paragraph exceeds the target and two the maximum, so each paragraph becomes a chunk.
+	// A paragraph is longer than the target size, and two paragraphs together are longer than the maximum, so each
+	// paragraph becomes a chunk.
 	p.must(p.post("/datastores", map[string]any{"name": "benchmark", "chunking": map[string]int{"targetTokens": 64, "maxTokens": 480}}, &store))
 	for from := 0; from < chunks; from += perDocument {
 		paragraphs := make([]string, perDocument)

@@ -12,7 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/extracttest/paper"
 )
 
-// TestAReportIsIndexedFirstWithoutAndThenWithTheTextInItsPictures tells the two jobs apart by their generations, which
+// TestAReportIsIndexedFirstWithoutAndThenWithTheTextInItsPictures uploads a report with a picture. One job indexes its
+// text, and a second job adds the text in the picture. The test tells the two jobs apart by their generations, which
 // are part of chunk ids.
 func TestAReportIsIndexedFirstWithoutAndThenWithTheTextInItsPictures(t *testing.T) {
 	t.Parallel()

@@ -35,7 +35,7 @@ func (r *rebuild) begin(at time.Time) {
 	r.alarmedAt, r.missing, r.counted = at, true, false
 }
 
-// isUnderway reports whether there was an alarm whose rebuild isn't known to be complete.
+// isUnderway reports whether the index was found to be missing or damaged and isn't known to be complete again.
 func (r *rebuild) isUnderway() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

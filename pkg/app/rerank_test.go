@@ -107,8 +107,8 @@ func TestARerankerOrdersFragmentsAndWhatAgentsRead(t *testing.T) {
 	}
 }
 
-// TestAModelInProcessReranks follows a reranker from its setting to a result's explanation. The order is arbitrary,
-// because the model is tiny.
+// TestAModelInProcessReranks sets a reranker and checks that it appears in a query's explanation. It doesn't check the
+// order of the results, which is arbitrary because the model is tiny.
 func TestAModelInProcessReranks(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, "RERANK_MODEL=tiny-pairs", "SLUICE_RERANK_BUDGET=1m")

@@ -41,8 +41,8 @@ func siteOptions(t testing.TB) crawltest.Options {
 // Maximum attempts per page. They take three seconds, enough for pages that fail twice.
 const triesOfPages = 3
 
-// allWays returns every way to discover a site, or only links in short runs. It's for tests that hardly depend on the
-// way.
+// allWays returns every way to discover a site or, in short runs, only discovery by links. Tests use it if they hardly
+// depend on how the site is discovered.
 func allWays(t testing.TB) []crawltest.Way {
 	if sitePages(t) == crawltest.MinPages {
 		return []crawltest.Way{crawltest.ByLinks}

@@ -215,7 +215,8 @@ func (j crawlJobs) nearer(siteID string) int {
 	return len(found)
 }
 
-// withoutHops drops requests that followed a redirect from another requested address: such a chain fetches one page.
+// withoutHops removes the requests that were made because another requested address redirected to them. A chain of
+// redirects fetches only one page, so only its first request counts.
 func withoutHops(t *testing.T, s *crawltest.Site, requests map[string]int) map[string]int {
 	t.Helper()
 	rest := maps.Clone(requests)

@@ -31,7 +31,7 @@ const (
 	soakCaches  = "2MiB" // fills up within the first minute; then new entries replace old ones
 )
 
-// Maximum growth from the first third of the rows to the last, as a factor, a constant or both.
+// Maximum growth between the first third and the last third of the measurements: a factor, an absolute amount, or both.
 const (
 	soakHeap       = 1.05 // factor
 	soakHeapMore   = 8    // MB; NATS keeps up to this much of a stream's tail in memory while writing it
@@ -45,8 +45,8 @@ const (
 
 // TestSoak adds, changes, deletes and searches documents and streams answers at 80% of the service's capacity, for the
 // duration in TEST_SOAK. It fails if live memory, goroutines, open files, disk usage or search times grow. The caches
-// are small, so they are full before the first row that counts. Anything that grows after that has no limit or ignores
-// it.
+// are small, so they are full before the first measurement that counts. If anything grows after that, it has no limit
+// or ignores its limit.
 func TestSoak(t *testing.T) {
 	span := timeOf(t, "TEST_SOAK")
 	p := newProgram(t, "SLUICE_ADMISSION_WAIT=25ms", "SLUICE_ADMIN_KEY="+soakKey, "SLUICE_CACHE_MEMORY="+soakCaches)

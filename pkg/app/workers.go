@@ -45,7 +45,8 @@ func newDrawer(cacheDir, temp string, log *slog.Logger) drawer {
 	})}
 }
 
-// Number of processes that draw pages. The API draws one page per workspace at a time, so no workspace can occupy both.
+// Number of processes that draw pages. The API draws one page per workspace at a time, so a workspace can't occupy both
+// processes.
 const drawers = 2
 
 // Draw implements api.Drawer.
@@ -187,8 +188,9 @@ const (
 	maxCrashes = 10
 )
 
-// workerOptions returns the options for workers on a lane. All processes on the lane must use the same ones, because
-// those of the process started last apply to all. `remote` means that the NATS servers are outside the api process.
+// workerOptions returns the options for workers on a lane. All processes on the lane must use the same options, because
+// the options of the last process to start apply to all of them. `remote` means that the NATS servers are outside the
+// api process.
 func workerOptions(c config.Config, lane domain.Lane, remote bool, m *instrument.JobMetrics) jobs.WorkerOptions {
 	o := jobs.WorkerOptions{
 		Concurrency: c.IngestConcurrency, AckWait: localAckWait, MaxAckPending: 2 * c.Window, MaxCrashes: maxCrashes, Grace: workerGrace,
