@@ -110,8 +110,8 @@ func (p *Program) writeSources(answer *client.AgentAnswer) {
 	}
 }
 
-// agent returns the id of the agent to ask: the one in the flags, or the one that answers from the chosen datastore. If
-// the datastore has none, agent creates one unless answerable returns an error.
+// agent returns the id of the agent to ask. That is the agent in the flags or, if there is none, one that answers only
+// from the chosen datastore. If no such agent exists, agent creates one, unless answerable returns an error.
 func (p *Program) agent(ctx context.Context, c *client.Client, f askFlags, q client.AgentQuery) (id string, err error) {
 	if IsID(f.agent) {
 		return f.agent, nil

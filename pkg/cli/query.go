@@ -57,7 +57,8 @@ func (f *filterFlags) filters() (*client.Filters, error) {
 	return out, nil
 }
 
-// conditions adds --filter values in JSON to `out` and returns the others.
+// conditions parses the --filter values that are JSON conditions and stores them in `out`. It returns the other
+// --filter values.
 func (f *filterFlags) conditions(out *client.Filters) (others []string, err error) {
 	var all []any
 	for _, text := range f.metadata {

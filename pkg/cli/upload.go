@@ -41,7 +41,8 @@ type upload struct {
 	lastEvent     time.Time
 }
 
-// task runs concurrently with upload.run's main loop, which then calls the function it returns.
+// task is work that runs concurrently with the main loop in upload.run. The main loop then calls the function that the
+// task returns.
 type task func(context.Context) func() error
 
 // run adds all documents to the datastore. Each unit's documents are sent together.

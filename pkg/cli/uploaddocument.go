@@ -125,9 +125,9 @@ func (s *upload) replace(ctx context.Context, d *document, k storedDocument, oth
 	return r
 }
 
-// create uploads a file or adds a page or site. If the run is killed before it receives the response, the next run uses
-// the same idempotency key, so the document isn't created twice. The key changes only with the document's versions in
-// the datastore.
+// create uploads a file or adds a page or site. If the run is killed before it receives the response, the next run
+// sends the same idempotency key, so the document isn't created twice. For an unchanged document, the key only changes
+// if the document's other versions in the datastore do.
 func (s *upload) create(ctx context.Context, d *document, others []storedDocument, salt string) (*client.Datasource, error) {
 	ids := lists.Map(others, func(k storedDocument) string { return k.id })
 	slices.Sort(ids)

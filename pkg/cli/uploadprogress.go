@@ -75,7 +75,8 @@ func (s *upload) requestState(id string) task {
 }
 
 func (s *upload) requestAllStates(ctx context.Context) func() error {
-	// Only the main loop, which calls the returned function, may access s.waiting. The code outside runs concurrently.
+	// The main loop calls the returned function, and only the main loop may access s.waiting. The statements outside
+	// that function run concurrently with the main loop.
 	return func() error {
 		if len(s.waiting) <= maxSingleRequests {
 			for id := range s.waiting {

@@ -27,8 +27,8 @@ type offlineBackup struct {
 	close  []func() error
 }
 
-// cause returns why the backup failed. err is the error from reading the archive. If that only says that the backup was
-// aborted, cause waits for the error behind it.
+// cause returns why the backup failed. `err` is the error from reading the archive. If err only says that the backup
+// was aborted, cause waits until the backup has ended and returns the error that made it abort.
 func (o *offlineBackup) cause(err error) error {
 	var aborted *backup.AbortedError
 	if !errors.As(err, &aborted) {

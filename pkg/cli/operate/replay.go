@@ -108,7 +108,8 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, errors.New("must be a date (2006-01-02), a time (2006-01-02T15:04:05Z) or a duration before now (36h)")
 }
 
-// replayProgress returns a replay's number of datasources, and how many of them are synched and have failed.
+// replayProgress returns how many datasources a replay has in total, how many of them are synched, and how many have
+// failed.
 type replayProgress func(ctx context.Context, id string) (total, done, failed int64, err error)
 
 // watchReplay shows the replay's progress until it is complete or ctx is done, which doesn't stop the replay.
