@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// flagValue is a flag's value. It overrides the environment's.
+// flagValue is the value of a flag. It takes precedence over the environment variable's value.
 type flagValue struct {
 	values map[string]string
 	env    string
