@@ -14,7 +14,8 @@ type damageable interface {
 	// Check reads a whole space. It fails with index.ErrCorrupt if a checksum does not match.
 	Check(ctx context.Context, space index.Space) error
 	Damaged() []index.Space
-	// Discard moves a damaged space's files out of the way and reports whether it did. It leaves an intact space alone.
+	// Discard moves a damaged space's files out of the way and reports whether it moved any. If the space is intact,
+	// Discard leaves it alone and returns false.
 	Discard(ctx context.Context, space index.Space) (bool, error)
 }
 

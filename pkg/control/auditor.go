@@ -22,7 +22,8 @@ type AuditCatalog interface {
 	NewJob(ctx context.Context, d domain.Datasource, kind domain.JobKind) (domain.Job, error)
 	Requeue(ctx context.Context, workspaceID, id string, job domain.Job, p catalog.Priority) (domain.Datasource, error)
 	QueueSweep(ctx context.Context, s domain.Sweep) error
-	// DeleteIf deletes a datasource unless it has changed since it was read. It reports whether it did.
+	// DeleteIf deletes a datasource unless the datasource has changed since it was read. It reports whether it deleted
+	// the datasource.
 	DeleteIf(ctx context.Context, d domain.Datasource) (bool, error)
 	// Adopt updates the catalog from a job newer than the catalog's state.
 	Adopt(ctx context.Context, job domain.Job) (catalog.Adopted, error)
@@ -111,7 +112,8 @@ const uploadGrace = time.Hour
 // Delay before the first audit after startup, so that it does not compete with recovery.
 const firstAudit = time.Minute
 
-// auditLease is the auditing process's lease. The process keeps it after an audit, so that the others skip theirs.
+// Name of the lease that a process needs for an audit. The process keeps the lease after the audit, so that the other
+// processes skip their next one.
 const auditLease = "audit"
 
 // Run audits until ctx is done.

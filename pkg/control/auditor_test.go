@@ -308,7 +308,7 @@ func TestAuditSkipsAnUnreadableDatastore(t *testing.T) {
 	}
 }
 
-// listings is an inventory whose rows may be listed differently the second time.
+// listings is an inventory that lists different rows when it is asked for them a second time.
 type listings struct {
 	inventory
 	again  []index.Stored
@@ -354,7 +354,8 @@ func TestManyMissingDatasourcesAreCountedTogether(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The first listing found nothing. The second finds all rows of three datasources, and two of another one's three.
+	// The first listing finds no rows. The second finds every row of three datasources, and two of the three rows of a
+	// fourth.
 	var again []index.Stored
 	for _, id := range ids[:4] {
 		again = append(again, index.Stored{DatasourceID: id, Generation: 7, Rows: 3})

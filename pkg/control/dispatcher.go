@@ -59,8 +59,8 @@ const (
 	// another slot only while more than windowShare*n are free. So a single workspace can fill four fifths of the
 	// window, a second one four fifths of the rest, and so on. See admission.Options.Share.
 	windowShare = 0.25
-	// The stream may hold another Window/scanShare scan jobs, but at least minScans. A few suffice, because each takes
-	// several seconds.
+	// Besides the window, the stream may hold Window/scanShare jobs for scanned documents, and at least minScans. There
+	// is no need for more, because each of these jobs takes several seconds.
 	scanShare = 4
 	minScans  = 4
 )

@@ -30,8 +30,8 @@ type watcher struct {
 	signal      chan struct{}
 }
 
-// NewHub returns a Hub without watchers. announce sends a change to other processes' hubs, and may send it back to this
-// one. It must not block. It is nil if no other process has a hub.
+// NewHub returns a Hub without watchers. `announce` sends a change to the hubs in other processes. This hub may receive
+// the announcement, too. `announce` must not block. It is nil if no other process has a hub.
 func NewHub(announce func(datastoreID, datasourceID string)) *Hub {
 	return &Hub{announce: announce, watchers: map[*watcher]struct{}{}, closed: make(chan struct{})}
 }

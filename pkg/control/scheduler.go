@@ -46,8 +46,8 @@ type Scheduler struct {
 }
 
 const (
-	// Interval for comparing the schedules with the catalog, and so the time to restore a lost one: a tenth of the
-	// shortest refresh interval.
+	// Interval for comparing the schedules with the catalog: a tenth of the shortest refresh interval. A lost schedule
+	// is restored within this time.
 	scheduleEvery = time.Minute
 	// Minimum pause between comparisons. Importing many web sites must not trigger one per site.
 	schedulePause = time.Second
