@@ -253,7 +253,7 @@ func TestAnAbortedBackupIsMarked(t *testing.T) {
 	}
 }
 
-// cancelling is an error that calls cancel when examined.
+// cancelling is an error that calls `cancel` when its text is read or errors.Is compares it.
 type cancelling struct{ cancel func() }
 
 func (c cancelling) Error() string { c.cancel(); return "stopped" }

@@ -41,8 +41,8 @@ type Content struct {
 // Number of bytes copied at a time. The rate limit applies to each such block.
 const blockSize = 256 << 10
 
-// Write writes an archive. It needs a few megabytes of memory, whatever the size of the content. If it fails, the
-// output is not a valid archive; if possible, Write ends it with the reason.
+// Write writes an archive. It needs a few megabytes of memory, whatever the size of the content. If Write fails, the
+// output is not a valid archive. If possible, its last member then says why.
 func Write(ctx context.Context, w io.Writer, c Content) (report Report, err error) {
 	sums, err := os.CreateTemp(c.TempDir, "sums-")
 	if err != nil {
