@@ -16,7 +16,8 @@ const prefixAnnounce = "announce"
 const announcementsWaiting = 4096
 
 // Announce tells listeners in all processes that a datasource has changed. It never blocks. A busy listener may miss
-// it, and every listener does while the connection is down. Invalid ids are ignored.
+// the announcement, and while the connection is down, no listener receives it. Announce does nothing if an id is
+// invalid.
 func (b *Broker) Announce(datastoreID, datasourceID string) {
 	if checkIDs(datastoreID, datasourceID) != nil || !b.conn.nc.IsConnected() { // the client would buffer stale notices
 		return

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// handle applies a batch of events and acknowledges their messages. If a shutdown interrupts it, it asks the server to
-// redeliver the events immediately, so that another process can apply them.
+// handle applies a batch of events and acknowledges their messages. If a shutdown interrupts handle, it asks the server
+// to redeliver the events immediately, so that another process can apply them.
 func (r *reader) handle(ctx context.Context, batch []received) error {
 	evs := make([]domain.Event, 0, len(batch))
 	for _, m := range batch {

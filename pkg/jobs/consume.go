@@ -33,8 +33,8 @@ const (
 	// catalogPanics is the number of panics after which an event is dropped, so that it does not block all later
 	// events. control.Rescuer later finds the datasource still waiting for it.
 	catalogPanics = 5
-	// batchWait is the maximum wait for the other events in a batch. The server already has them, because it reported
-	// their number with the first one.
+	// batchWait is the maximum time to wait for a batch's other events after the first one. They should arrive at once:
+	// the server has reported their number along with the first event, so it already has them.
 	batchWait = 250 * time.Millisecond
 )
 
@@ -96,8 +96,9 @@ type reader struct {
 	limit   int
 	retry   backoff
 
-	// next is the next delivery's expected number (consumer sequence) if all earlier deliveries are settled; 0 means
-	// unknown. If a batch's deliveries start there without gaps, no other process holds an unsettled event.
+	// next is the number (consumer sequence) that the next delivery will have if all earlier deliveries are settled; 0
+	// means unknown. If a batch's deliveries have consecutive numbers beginning with next, no other process holds an
+	// unsettled event.
 	next uint64
 	// pinned says whether the server has ever made this process the only consumer.
 	pinned bool

@@ -127,8 +127,8 @@ func (b *Broker) checkpointOf(ctx context.Context, consumer string) (c checkpoin
 	return c, nil
 }
 
-// checkpointInterval is the time between two checkpoints. Deleting a consumer causes messages acknowledged since the
-// last one to be redelivered.
+// checkpointInterval is the time between two checkpoints. If a consumer is deleted, the messages acknowledged since its
+// last checkpoint are redelivered.
 const checkpointInterval = 10 * time.Second
 
 // keepCheckpoints stores checkpoints for all consumers at regular intervals until ctx is done.

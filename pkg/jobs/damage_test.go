@@ -18,7 +18,8 @@ import (
 // kind.
 func everyDamage() bool { return os.Getenv("TEST_DAMAGE") != "" }
 
-// stockedServer returns the directory of a stopped server with finished and unfinished jobs, and the unfinished ones.
+// stockedServer creates a stopped server that has finished and unfinished jobs. It returns the server's directory and
+// the unfinished jobs.
 func stockedServer(t *testing.T) (dir string, unfinished []domain.Job) {
 	t.Helper()
 	dir = t.TempDir()

@@ -33,8 +33,8 @@ func (w *worker) deliver(msg jetstream.Msg) {
 		return
 	}
 	if !w.claim(meta.Sequence.Stream) {
-		// Another slot in this worker is running the job. It extends this delivery's lease too, because all deliveries
-		// of a message share one.
+		// Another slot in this worker is running the job. That slot also extends this delivery's lease, because all
+		// deliveries of a message share one lease.
 		w.opts.Observe(Outcome{Lane: w.lane, Kind: w.lane.Kind(), Generation: meta.Sequence.Stream, Result: Held})
 		return
 	}
@@ -67,7 +67,8 @@ func (w *worker) deliver(msg jetstream.Msg) {
 }
 
 // settle calls `step`, which records what happens to a job, for example by acknowledging it. `step` gets up to
-// SettleTimeout, even during a shutdown. If it fails, the job is redelivered. Its result, if any, goes to the observer.
+// SettleTimeout, even during a shutdown. If it fails, the job is redelivered. If it returns a result, settle passes the
+// result to the observer.
 func (d *delivery) settle(step func(context.Context) (Result, error)) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(d.stopping), d.opts.SettleTimeout)
 	defer cancel()
@@ -128,7 +129,7 @@ func (d *delivery) count(ctx context.Context, f func(*attemptCounts)) error {
 // false, the job must not be run now, and `result` says what was done with it. The count is stored before the run, so
 // that it includes a run that kills its worker.
 func (d *delivery) begin(ctx context.Context) (result Result, run bool, err error) {
-	// Most jobs are on their first delivery, where writing first saves a read.
+	// Most jobs are on their first delivery. Then there are no counts to read, so try to write the first ones at once.
 	err = persist(ctx, func() error {
 		d.counts, err = d.broker.attempts.store(ctx, d.job.Generation, attemptCounts{Starts: 1, Started: d.broker.now()})
 		return err

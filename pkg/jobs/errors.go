@@ -117,8 +117,8 @@ func (e *panicError) Error() string {
 // Maximum length of the error text in an error event or dead letter, in bytes.
 const maxMessageText = 2000
 
-// messageFor returns the text to show to users: the message of the chain's first domain.Error, or else the error's own
-// text.
+// messageFor returns the text to show to users. If there is a domain.Error in err's chain, this is the first one's
+// message. Otherwise it is the text of err itself.
 func messageFor(err error) string {
 	text := err.Error()
 	if e, ok := errors.AsType[*domain.Error](err); ok {

@@ -36,8 +36,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// runManyAtOnce raises the number of tests that run at once, unless -parallel sets it. Most tests wait for elections
-// and redelivery, not for the processor. With -short, as for the race detector, the number stays.
+// runManyAtOnce raises the number of tests that run at once, because most tests wait for elections and redelivery, not
+// for the CPU. It changes nothing if -parallel is set, or with -short, which the race detector's runs use.
 func runManyAtOnce() error {
 	const parallel = "test.parallel"
 	set := testing.Short()
@@ -118,7 +118,7 @@ func newJob(kind domain.JobKind) domain.Job {
 	}
 }
 
-// again returns another job for the same datasource.
+// again returns a new job for the same datasource as job's.
 func again(j domain.Job) domain.Job {
 	j.ID = domain.NewID()
 	return j

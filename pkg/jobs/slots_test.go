@@ -182,7 +182,8 @@ func testSlots(t *testing.T, open func(*testing.T) *Broker) {
 	})
 }
 
-// separateProcesses keeps one fleet's hosts apart from other fleets' on the same servers.
+// separateProcesses is a HostSlots that puts the fleet's name in front of host names. That way, fleets on the same
+// servers do not share hosts.
 type separateProcesses struct {
 	crawl.HostSlots
 	fleet string

@@ -166,8 +166,9 @@ func (t *HostSlots) attempt(h *slotHost, batch []*slotRequest) (again []*slotReq
 	if err != nil {
 		return nil, err
 	}
-	// All slots are taken in a state read earlier. Reread it, because one may have been released since. Other refusals
-	// don't need this, because a slot's start can only become later.
+	// All slots are taken, but the state was read some time ago. Reread it, because a slot may have been released
+	// since. There is no need to reread it after other refusals, because the time at which the next slot may start
+	// never moves forward.
 	if !changed && !fresh && isAnyFull(answers) {
 		if err := t.load(h); err != nil {
 			return nil, err

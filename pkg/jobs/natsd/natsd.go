@@ -116,8 +116,8 @@ func (s *Server) run(ctx context.Context, opts *server.Options) error {
 	return s.startOnce(ctx, opts)
 }
 
-// awaitStopped waits until the server from a failed start has stopped, because it and the new one would write to the
-// same files.
+// awaitStopped waits until the server from a failed start has stopped. Otherwise, that server and the new one would
+// write to the same files.
 func (s *Server) awaitStopped(ctx context.Context) error {
 	if s.stopped == nil {
 		return nil

@@ -104,7 +104,8 @@ func TestAServerRecoversFromAFullDisk(t *testing.T) {
 	}
 }
 
-// Mounting a disk over the directory or unmounting the directory's own makes the path lead elsewhere.
+// If a disk is mounted over the server's directory, or the directory's own disk is unmounted, the path leads to a
+// different directory. The test achieves the same by replacing the directory.
 func TestAServerDoesNotRestartInAnotherDirectory(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "nats")
