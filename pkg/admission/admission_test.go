@@ -91,7 +91,8 @@ func TestAWaiterIsRefusedAtItsTimeout(t *testing.T) {
 	})
 }
 
-// TestOverloadServesTheNewestFirst queues a third caller when only two may wait. It takes the first one's place.
+// TestOverloadServesTheNewestFirst queues a third caller although only two may wait. The first caller must be refused
+// to make room for the third.
 func TestOverloadServesTheNewestFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
