@@ -22,7 +22,7 @@ type Access struct {
 	digest  string // hash of the headers; part of the cache key for robots.txt
 }
 
-// NewAccess returns an Access that adds the headers to requests to the address's origin.
+// NewAccess returns an Access that adds `headers` to all requests to the origin of `address`.
 func NewAccess(address string, headers map[string]string) (*Access, error) {
 	u, err := weburl.Parse(address)
 	if err != nil {
@@ -62,7 +62,7 @@ func originOf(u *url.URL) string {
 	return u.Scheme + "://" + host
 }
 
-// covers reports whether requests to the address get the headers.
+// covers reports whether requests to u get the Access's headers.
 func (a *Access) covers(u *url.URL) bool { return a != nil && originOf(u) == a.origin }
 
 type accessKey struct{}

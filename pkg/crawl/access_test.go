@@ -59,7 +59,7 @@ func (g *guarded) requests() []string {
 	return slices.Clone(g.asked)
 }
 
-// access returns a context with the headers that the server requires.
+// access returns a context whose requests to the server carry the headers that the server requires.
 func access(t *testing.T, address string) context.Context {
 	t.Helper()
 	a, err := NewAccess(address, map[string]string{"Authorization": password, "Cookie": "session=s; step=0", "Accept-Language": "de"})

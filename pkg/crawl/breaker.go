@@ -6,21 +6,22 @@ import (
 )
 
 const (
-	// Consecutive failures before the host is probed to tell a failing host from a few failing pages.
+	// Number of consecutive failures after which the crawler probes the host. The probe shows whether the host itself
+	// fails or only some of its pages.
 	breakerFailures = 3
 	minPause        = 5 * time.Second
 	maxPause        = 10 * time.Minute
 
-	// A "come back later" response doesn't use up one of a page's attempts. But after at least maxRefusals of them in a
-	// row, over at least maxRefusalTime, the host counts as failing and each one does use up an attempt. Otherwise the
-	// host's pages would never fail.
+	// A "come back later" response doesn't use up one of a page's attempts. But if a host sends nothing else for at
+	// least maxRefusalTime, and at least maxRefusals of these responses, it counts as failing. From then on, each such
+	// response uses up an attempt. Otherwise the host's pages would never fail.
 	maxRefusals    = 3
 	maxRefusalTime = time.Hour
 )
 
 // breaker is a circuit breaker for hosts. It counts consecutive failures over all of the process's fetches and pauses a
-// failing host until it responds again, doubling the pause each time. It also records why, for the messages of waiting
-// fetches.
+// failing host until it responds again, doubling the pause each time. It also records why the host was paused, for the
+// error messages of fetches that wait for the host.
 type breaker struct {
 	mu    sync.Mutex
 	hosts map[string]*hostHealth

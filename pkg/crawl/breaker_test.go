@@ -233,8 +233,8 @@ func TestFetch_pauses_a_host_depending_on_its_responses(t *testing.T) {
 	}
 }
 
-// fetchEach fetches a page, trying again while another request occupies the host's slot. That request is either the
-// previous one or a probe by the breaker.
+// fetchEach fetches a page. While the previous request or a probe by the breaker still occupies the host's slot, it
+// tries again.
 func fetchEach(t *testing.T, c *Crawler, page string) error {
 	t.Helper()
 	for {

@@ -65,12 +65,12 @@ func TestFetch_unpacks_bodies(t *testing.T) {
 		"deflate":    zlibbed,
 		"identity":   func(b []byte) []byte { return b },
 		"gzip, gzip": func(b []byte) []byte { return crawltest.Gzip(crawltest.Gzip(b)) },
-		// Encodings not requested.
+		// The crawler's Accept-Encoding header doesn't list these encodings.
 		"br":         brotlied,
 		"zstd":       zstded,
 		"gzip, br":   func(b []byte) []byte { return brotlied(crawltest.Gzip(b)) },
 		"zstd, gzip": func(b []byte) []byte { return crawltest.Gzip(zstded(b)) },
-		// Values that are not encodings.
+		// These Content-Encoding values do not name an encoding.
 		"UTF-8":       func(b []byte) []byte { return b },
 		"utf8":        func(b []byte) []byte { return b },
 		"ISO-8859-1":  func(b []byte) []byte { return b },
@@ -422,7 +422,8 @@ func TestFetch_recognises_lists_of_pages(t *testing.T) {
 	}
 }
 
-// answering returns a handler that sends this response to every request except for robots.txt.
+// answering returns a handler that sends `header` and `body` in response to every request except the one for
+// robots.txt, which gets 404.
 func answering(header map[string]string, body string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/robots.txt" {

@@ -18,8 +18,8 @@ import (
 
 // Discovery is the result of Discover.
 type Discovery struct {
-	// Complete means that all sitemaps were read to the end and none is a feed, which lists only new pages. A known
-	// page that wasn't listed no longer belongs to the site.
+	// Complete means that all sitemaps were read to the end and none is a feed, because feeds list only new pages. If
+	// it is true, a known page that no sitemap lists no longer belongs to the site.
 	Complete bool
 	// Follow means that the site has no sitemap: only the root was emitted, and links must be followed from there.
 	Follow bool
@@ -76,7 +76,7 @@ func (c *Crawler) Discover(ctx context.Context, spec domain.CrawlSpec, emit func
 	return c.discover(ctx, spec, emit, nil)
 }
 
-// discover implements Discover. It calls `refused`, unless nil, with each rejected address and the reason.
+// discover implements Discover. If `refused` is not nil, discover calls it with each rejected address and the reason.
 func (c *Crawler) discover(ctx context.Context, spec domain.CrawlSpec, emit func([]domain.Link) error, refused func(string, scope.Refusal)) (Discovery, error) {
 	ctx, done, err := c.begin(ctx)
 	if err != nil {
@@ -286,8 +286,8 @@ func (d *discovery) usualLocations(root *url.URL) []string {
 	return out
 }
 
-// readOptional reads a sitemap that may not exist. It returns only temporary errors. A permanent one is reported as a
-// problem if robots.txt lists the sitemap (`declared`), or else ignored.
+// readOptional reads a sitemap that may not exist. It returns only temporary errors. `declared` says whether robots.txt
+// lists the sitemap: if so, a permanent error is reported as a problem, and otherwise it is ignored.
 func (d *discovery) readOptional(ctx context.Context, at string, declared bool) error {
 	err := d.read(ctx, at, 1, false)
 	var e *Error

@@ -22,7 +22,7 @@ import (
 const (
 	// Maximum number of letters, outside navigation, in a soft 404. A longer page is probably an article about 404s.
 	maxNotFoundLetters = 800
-	// The same for a page without a heading.
+	// Maximum number of letters, outside navigation, in a soft 404 without a heading.
 	maxBareLetters = 400
 )
 
@@ -50,7 +50,8 @@ var notFoundWords = lazyregexp.New(`(?i)^` + errorCode + `[.!]?$|^(?:` + errorCo
 	`(?:お探しの)?ページが見つかりません\S*|페이지를 찾을 수 없습니다` +
 	`)[\s!.…]*(?:\(?(?:error\s*)?(?:404|410)\)?)?$`)
 
-// apologyWords matches headings that only apologise; the page's title then has to give the reason.
+// apologyWords matches headings that only apologise. A page with such a heading is a soft 404 only if its title says
+// that the page does not exist.
 var apologyWords = lazyregexp.New(`(?i)^(?:oops|whoops|uh[ -]oh|sorry|hoppla|ups|something went wrong|nothing (?:to see )?here|dead end|` +
 	`(?:looks like )?you(?: are|['’]re| seem)? (?:to be )?lost|server error(?: in .*)?|fehler|erreur|410 gone)\b[^\pL]*(?:nothing (?:to see )?here)?[^\pL]*$`)
 

@@ -17,9 +17,10 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// zone maps each name, with its final dot, to the test DNS server's answers: the records for the first query of a type,
-// for the second, and so on; the last list is repeated. A record is an address, or a name for a CNAME. The record
-// "truncated" truncates the answer over UDP, which forces a retry over TCP.
+// zone maps each name, with its final dot, to the answers of the test's DNS server. Each answer is a list of records.
+// The first query of a type gets the first answer, the second query gets the second, and so on. After the last answer,
+// every query gets that one again. A record is an address, or another name for a CNAME. The record "truncated"
+// truncates the answer over UDP, which forces a retry over TCP.
 type zone map[string][][]string
 
 // names is a DNS server for UDP and TCP.
@@ -141,7 +142,8 @@ func (n *names) add(m *dnsmessage.Message, q dnsmessage.Question, name string, u
 // errOutside blocks connections that the guard let through to other machines.
 var errOutside = errors.New("no test connects to the outside")
 
-// fence makes every connection to another machine that passes the guard fail, and counts it.
+// fence lets no connection reach another machine. If the guard allows such a connection, fence makes it fail and
+// increments `passed`.
 func fence(c *Crawler, resolver *net.Resolver, passed *atomic.Int32) {
 	c.transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		d := c.guard.Dialer(address, 5*time.Second, resolver)

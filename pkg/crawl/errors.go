@@ -14,9 +14,9 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/guard"
 )
 
-// Error says why an address could not be fetched. If Permanent is set, retrying won't help until the cause is removed;
-// otherwise, it is worthwhile. The crawler returns errors of other types only if they come from the caller's context or
-// emit function.
+// Error says why an address could not be fetched. If Permanent is set, a retry won't help until the cause is removed.
+// Otherwise, a retry may succeed. The crawler returns errors of other types only if they come from the caller's context
+// or emit function.
 type Error struct {
 	Permanent  bool
 	Deferred   bool          // no request was sent, because the host has no free slot yet or (if Err is set) is failing

@@ -21,7 +21,7 @@ type PageRequest struct {
 	// ETag and LastModified are the validators of the last fetch. The request is conditional if either is set.
 	ETag         string
 	LastModified string
-	// WantLinks requests the page's links within Scope. Without a Scope there are none.
+	// WantLinks requests the page's links within Scope. If Scope is nil, the fetch returns no links.
 	WantLinks bool
 	Scope     *domain.SiteScope
 	// PastPatterns keeps links that Scope's patterns reject, for callers that apply the patterns themselves.
@@ -45,8 +45,8 @@ type Page struct {
 	Title        string // HTML only; at most 300 characters
 	// Redirects are the hops from the requested address to URL, at most 10.
 	Redirects []domain.Redirect
-	// Canonical is the page's normalised canonical address. It is "" if the page names none, its own address, or one out
-	// of scope.
+	// Canonical is the page's normalised canonical address. It is "" if the page declares no canonical address,
+	// declares its own address, or declares one that is out of scope.
 	Canonical string
 	// TextHash is the hash of an HTML page's main text and title. Sketch is for finding similar texts; see package textid.
 	// Both are empty if the page has no text.

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// gates lets only as many of this process's requests ask for a host's slots as the host has slots. The others queue in
-// order of arrival, because if all kept asking, some might never succeed. A request doesn't join a queue that moves too
-// slowly.
+// gates keeps one queue per host for this process's requests. If a host has n slots, only the first n requests in its
+// queue may ask for one. If all requests kept asking, some might never get a slot. A request doesn't join a queue that
+// moves too slowly.
 type gates struct {
 	mu    sync.Mutex
 	hosts map[string]*gate
@@ -23,9 +23,9 @@ type gate struct {
 }
 
 // enter waits up to p.slot for a permit to ask for a slot at the host. The caller must return the permit with `leave`.
-// If none becomes free in time, or the expected wait exceeds p.queue, both `leave` and the error are nil. `width` is
-// the number of permits; 0 means that none is needed. `minimum` is the minimum interval between two requests to the
-// host.
+// If no permit becomes free in time, or the expected wait exceeds p.queue, enter returns nil for both `leave` and the
+// error. `width` is the number of permits; 0 means that none is needed. `minimum` is the minimum interval between two
+// requests to the host.
 func (g *gates) enter(ctx context.Context, host string, width int, minimum time.Duration, p maxWaits) (leave func(), err error) {
 	if width == 0 {
 		return func() {}, nil

@@ -116,7 +116,8 @@ func TestFetch_is_not_fooled_by_a_name_that_changes_its_address(t *testing.T) {
 	var hits, passed atomic.Int32
 	inner := serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
 	port := mustParse(t, inner.URL).Port()
-	// Only the first answer is a public address. A check that did its own name lookup would accept it.
+	// The first DNS answer is a public address, and all later ones are 127.0.0.1. A guard that resolved the name
+	// separately from the dialer would check the first answer and let the dialer connect to the second.
 	resolver := dnsServer(t, zone{"rebind.test.": {{"93.184.215.14"}, {"127.0.0.1"}}})
 	c := New(Options{Resolver: resolver, PerHostDelay: -1, Now: fastClock()})
 	t.Cleanup(c.Close)

@@ -61,7 +61,8 @@ func (p *pageReader) scripted() bool { return p.signs.needsScript() }
 // wantLinks reports whether the page's links are needed.
 func (p *pageReader) wantLinks() bool { return p.req.WantLinks && p.scope != nil && p.req.Scope.Follow }
 
-// read collects the results in one pass over the elements. It first clears those from a page that redirected here.
+// read collects the results in one pass over the elements. It first clears the results for the previous page, which may
+// have redirected to this one.
 func (p *pageReader) read(root *html.Node) {
 	p.reset()
 	p.root = root

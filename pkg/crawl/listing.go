@@ -108,7 +108,7 @@ const (
 )
 
 // looksLikeSitemap reports whether an entry in a list of pages looks like another sitemap. `already` is the number of
-// such entries before it.
+// earlier entries in the list that did.
 func (d *discovery) looksLikeSitemap(e sitemap.Entry, already int) bool {
 	if e.Feed || e.Alternate || already >= maxMaybe || d.misses >= maxMisses {
 		return false
@@ -150,8 +150,8 @@ func (d *discovery) readListed(ctx context.Context, list *url.URL, maybe []sitem
 	return nil
 }
 
-// isListedSitemap reads the entry and reports whether it is one of the site's sitemaps. If it fails permanently, it
-// counts as a page, so that its crawl job reports the cause.
+// isListedSitemap reads the entry and reports whether it is one of the site's sitemaps. An entry that permanently fails
+// to load counts as a page, so that its crawl job reports the cause.
 func (d *discovery) isListedSitemap(ctx context.Context, list *url.URL, e sitemap.Entry, level int) (bool, error) {
 	u, err := weburl.Resolve(list.String(), e.Loc)
 	if err != nil || d.misses >= maxMisses || level > maxSitemapNesting ||
@@ -169,7 +169,8 @@ func (d *discovery) isListedSitemap(ctx context.Context, list *url.URL, e sitema
 	return err == nil, err
 }
 
-// readNested reads an index's sitemaps, ignoring any that are neither on the index's host nor on one of the site's.
+// readNested reads the sitemaps that an index lists. It ignores those that are neither on the index's host nor on one
+// of the site's hosts.
 func (d *discovery) readNested(ctx context.Context, index *url.URL, nested []string, level int) error {
 	for _, loc := range nested {
 		u, err := weburl.Resolve(index.String(), loc)

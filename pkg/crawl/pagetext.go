@@ -16,9 +16,9 @@ const (
 	minWords = 10
 )
 
-// identify computes the page's TextHash and Sketch from the main text. It uses navigation only if there is too little
-// other text: navigation may differ between two addresses of the same page, and be the same on all pages with the same
-// template.
+// identify computes the page's TextHash and Sketch from the main text. It includes navigation only if there is too
+// little other text, because the navigation of one page may differ between its addresses, and pages with the same
+// template may all share it.
 func (p *pageReader) identify(page *Page) {
 	if p.root == nil || p.scope == nil { // a single page is not compared with others
 		return

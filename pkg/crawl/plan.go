@@ -20,7 +20,7 @@ import (
 
 // PlanRequest holds the parameters of Plan.
 type PlanRequest struct {
-	// Spec describes the site, as in its crawl job.
+	// Spec describes the site in the same way as the site's crawl job.
 	Spec domain.CrawlSpec
 	// Limit is the maximum number of addresses in the site. Default: the crawler's MaxPages.
 	Limit int

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// planner returns a crawler for generated sites. Its low size limit makes their bombs cheap.
+// planner returns a crawler for generated sites. Its low size limit keeps the sites' decompression bombs cheap.
 func planner(t *testing.T) *Crawler {
 	t.Helper()
 	return local(t, func(o *Options) { o.MaxBody = 1 << 20 })
@@ -38,7 +38,7 @@ func planSite(t *testing.T, s *crawltest.Site, spec domain.CrawlSpec) (map[strin
 	return got, sum
 }
 
-// decisionOf returns the decision a plan must reach for an address with this expectation.
+// decisionOf returns the decision that a plan must reach for an address if e is what a crawl must do with it.
 func decisionOf(e crawltest.Expectation) Decision {
 	switch {
 	case e.Outcome == crawltest.Synched:

@@ -155,8 +155,9 @@ func (p *plan) canonical(it *planned) *planned {
 	return p.known[at]
 }
 
-// addPage adds the address as a page unless an earlier page has the same content, so callers add better addresses
-// first. Redirecting pages are kept for settle to add at the end.
+// addPage adds the address as a page unless a page added earlier has the same content. If two addresses have the same
+// content, callers therefore add the better one first. Redirecting pages are set aside, and settle adds them at the
+// end.
 func (p *plan) addPage(it *planned) error {
 	if it.state != planMoved && it.address().FinalURL != "" {
 		it.state = planMoved
@@ -181,8 +182,8 @@ func (p *plan) addPage(it *planned) error {
 }
 
 // settle adds the redirecting pages, better addresses first. They come last, so that any other page with the same
-// content wins. Adding one can lead to more pages being judged, which may redirect too, so settle repeats until none is
-// left.
+// content wins. When a page is added, pages that waited for it are judged too, and some of those may redirect. settle
+// therefore repeats until no redirecting page is left.
 func (p *plan) settle() error {
 	for len(p.moved) > 0 {
 		moved := p.moved

@@ -262,7 +262,8 @@ func (p *politeness) probe(ctx context.Context, rt http.RoundTripper, req *http.
 	return res.StatusCode < http.StatusInternalServerError && res.StatusCode != http.StatusTooManyRequests
 }
 
-// pauseHost pauses a host that fails or rejects the crawler, each time for longer. It returns the length of the pause.
+// pauseHost pauses a host that fails or rejects the crawler, and returns the length of the pause. Each pause is longer
+// than the last.
 func (p *politeness) pauseHost(ctx context.Context, host, reason string) time.Duration {
 	d := p.breaker.trip(host, reason, p.now())
 	p.log.DebugContext(ctx, "host paused", "host", host, "for", d, "reason", reason)
@@ -270,7 +271,8 @@ func (p *politeness) pauseHost(ctx context.Context, host, reason string) time.Du
 	return d
 }
 
-// announcePause tells all crawlers about a pause. If that fails, each finds out with its next request.
+// announcePause tells all crawlers about a pause. If it fails, each of the other crawlers notices the problem with its
+// own next request to the host.
 func (p *politeness) announcePause(ctx context.Context, host string, until time.Time) {
 	if err := p.slots.Hold(ctx, host, until); err != nil {
 		p.log.WarnContext(ctx, "could not tell other crawlers to pause requests to a host", "host", host, "error", err)

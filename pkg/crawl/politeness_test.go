@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// polite returns the politeness of a crawler with these limits, using the bubble's clock.
+// polite returns the politeness of a crawler with the given limits. In a synctest bubble, it uses the bubble's clock.
 func polite(concurrency int, delay, maxWait time.Duration) *politeness {
 	return newPoliteness(Options{
 		PerHostConcurrency: concurrency, PerHostDelay: delay, MaxWait: maxWait,

@@ -146,7 +146,7 @@ type guardResult struct{ private bool }
 
 type guardResultKey struct{}
 
-// withGuardResult returns a context for a request through an HTTP proxy. setGuardResult stores its result in v.
+// withGuardResult returns a context for a request through an HTTP proxy. setGuardResult later fills in v.
 func withGuardResult(ctx context.Context, v *guardResult) context.Context {
 	return context.WithValue(ctx, guardResultKey{}, v)
 }

@@ -23,7 +23,8 @@ type Renderer interface {
 }
 
 // render runs a page's scripts in a browser and returns the result with its text, links and metadata. `shell` is the
-// page as the server sent it. Its validators are dropped, because they don't change with the content.
+// page as the server sent it. The validators of `shell` are dropped, because they can stay the same when the rendered
+// content changes.
 func (c *Crawler) render(ctx context.Context, req PageRequest, sc *scope.Scope, shell Page, a response) (Page, error) {
 	if c.opts.Renderer == nil {
 		return Page{}, permanent(shell.URL, "%s shows its text only with JavaScript: to render such pages, set CHROME_URL to the "+

@@ -32,7 +32,7 @@ const (
 
 // needsScript reports whether a page is empty until its scripts have run. Such a page has scripts, hardly any text, and
 // at least one of three signs: its text asks for JavaScript, it has an empty element that an application could fill, or
-// it shows nothing but text. Short pages and server-rendered pages don't count.
+// it shows nothing but text. A page that is merely short, or rendered by the server, doesn't count as empty.
 func (s *shellSigns) needsScript() bool {
 	switch {
 	case s.scripts == 0:
@@ -61,7 +61,7 @@ type shellSigns struct {
 	hasOtherContent      bool // there is visible content other than text
 }
 
-// read examines the document until it is clearly not a shell.
+// read examines the document. It stops early if the document has too much text for a shell, or too many text nodes.
 func (s *shellSigns) read(doc *html.Node) {
 	for n := doc; n != nil && s.letters <= maxNotFoundLetters && s.texts < maxTexts; n = next(n, doc) {
 		switch n.Type {

@@ -218,7 +218,7 @@ func evaluate(script string, known map[string]string) (string, bool) {
 			}
 			value, ok := known[name]
 			if !ok {
-				// A variable with an unknown value may only be the expression's last term.
+				// The variable's value is unknown. That is acceptable only in the expression's last term.
 				term := s[:len(s)-len(strings.TrimLeftFunc(s, func(c rune) bool { return c != ';' && c != '\n' }))]
 				return b.String(), b.Len() > 0 && locationVariable().MatchString(term) && !strings.Contains(term, "/")
 			}
@@ -234,8 +234,8 @@ func evaluate(script string, known map[string]string) (string, bool) {
 	}
 }
 
-// literal reads a string literal from a script. It removes placeholders for the fragment and query from template
-// strings.
+// literal reads a string literal from a script. If the literal is a template string, placeholders for the address's
+// query and fragment are removed.
 func literal(s string) (text, rest string, ok bool) {
 	quote := s[0]
 	var b strings.Builder

@@ -99,8 +99,8 @@ func isDownload(media string) bool {
 	return false
 }
 
-// byName looks up the names' formats by extension and returns the media type of the first one that `matches` accepts,
-// or `otherwise`.
+// byName determines each name's format from its extension and returns the media type of the first format that `matches`
+// accepts. If there is none, it returns `otherwise`.
 func byName(matches func(*format.Format) bool, names []string, otherwise string) string {
 	for _, name := range names {
 		if f := extract.Named(name); f != nil && matches(f) {

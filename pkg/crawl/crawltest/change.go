@@ -65,8 +65,8 @@ func (s *Site) alter(n int, change func(*page)) []string {
 	return out
 }
 
-// RemoveOriginals is like Remove, but removes pages that have duplicates. It returns the addresses of the removed pages
-// and of the duplicates that a crawl must store instead (heirs).
+// RemoveOriginals is like Remove, but removes up to n pages that have duplicates. It returns the addresses of the
+// removed pages and, in `heirs`, those of the duplicates that a crawl must store in their place.
 func (s *Site) RemoveOriginals(n int) (removed, heirs []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -28,7 +28,7 @@ func (s *Site) addDuplicates(lab *page) {
 		// Crawlers must ignore a canonical address that a template repeats on every page.
 		s.page(hub, fmt.Sprintf("/d/template-%d", i)).head = canonical(article.address)
 
-		// Only the AMP version leads to this page, by naming it as canonical.
+		// No page links to the full page. A crawler finds it only because the AMP version declares it as canonical.
 		full := s.page(hub, fmt.Sprintf("/d/full/%d.html", i))
 		hub.links = hub.links[:len(hub.links)-1]
 		full.listed, full.named = false, true
@@ -52,8 +52,8 @@ func (s *Site) addDuplicates(lab *page) {
 	}
 }
 
-// inFavourOf adds a variant of page p at this address. It names p as canonical and has the same text except for one
-// line.
+// inFavourOf adds a variant of page p at `address`. The variant declares p as canonical and has the same text as p,
+// except for one line.
 func (s *Site) inFavourOf(p, hub *page, address string) {
 	c := s.register(hub, address, Expectation{Outcome: Skipped, Reason: Canonical, InFavourOf: p.address})
 	c.text, c.note = p.text, "This is another version of the page."

@@ -21,8 +21,8 @@ func french(token string) string {
 	return fmt.Sprintf("Le mot-clé de cette page, écrit à côté du phare où naît l'été : %s.", token)
 }
 
-// addEncodings adds compressed pages and pages in several charsets. These declare the charset in the header or in the
-// HTML, or declare a wrong one or none.
+// addEncodings adds compressed pages and pages in several charsets. Some pages declare their charset in the header and
+// some in the HTML. Others declare a wrong charset, or none.
 func (s *Site) addEncodings(lab *page) {
 	hub := s.page(lab, "/lab/encodings/")
 	utf16LE := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM)

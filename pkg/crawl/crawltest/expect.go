@@ -69,9 +69,10 @@ type leftOut struct {
 	listed bool // the sitemap lists it too
 }
 
-// Expected returns the expected result for each address that a crawl encounters if it finds pages this way. Addresses
-// of pages and errors are absolute and spelled as the crawler spells them; those that must not be followed are spelled
-// like the link. The result holds for the site's current state and a crawl limited by s.MaxDepth and s.Exclude.
+// Expected returns the expected result for each address that a crawl encounters if it finds pages as `way` says.
+// Addresses of pages and errors are absolute and spelled as the crawler spells them. Addresses that must not be
+// followed are spelled as in the link. The result holds for the site's current state and a crawl limited by s.MaxDepth
+// and s.Exclude.
 func (s *Site) Expected(way Way) map[string]Expectation {
 	s.mu.Lock()
 	defer s.mu.Unlock()

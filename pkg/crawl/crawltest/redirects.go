@@ -75,7 +75,7 @@ func (s *Site) hop(address string, code int, to string) {
 	s.pages[address] = &page{address: address, text: address, answer: redirect(code, to)}
 }
 
-// hidden adds an address that is reachable only through a redirect and serves the same content as page `of`.
+// hidden adds an address that serves the same content as the page `of`. It is reachable only through a redirect.
 func (s *Site) hidden(address string, of *page) *page {
 	p := &page{address: address, text: of.text, lang: of.lang}
 	s.pages[address] = p

@@ -23,7 +23,8 @@ const (
 // FullEntries is the maximum number of addresses in a sitemap.
 const FullEntries = 50_000
 
-// kinds are the names of the sitemaps in the index at SitemapPath. Each contains some of the pages.
+// kinds holds the file names of the sitemaps that the index at SitemapPath lists. Each sitemap contains some of the
+// site's pages.
 var kinds = []string{"plain.xml", "packed.xml.gz", "packed-on-the-way.xml", "list.txt", "deeper.xml"}
 
 // Number of entries in a feed.

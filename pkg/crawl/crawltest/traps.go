@@ -93,8 +93,8 @@ func (s *Site) addFacets(hub *page) {
 	}
 }
 
-// narrow adds links to a page filtered by two parameters. Each link adds a third filter. The page's text depends only
-// on the filters.
+// narrow adds links to p, a page that is filtered by two parameters. Each link leads to a page with a third filter. The
+// text of p depends only on its filters.
 func (s *Site) narrow(p *page, text string) {
 	p.text = text
 	for _, more := range []string{"brand=c", "colour=green", "size=xl", "sort=price"} {

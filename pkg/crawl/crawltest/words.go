@@ -18,18 +18,18 @@ var (
 		crosses drains follows joins keeps leads marks needs outlasts passes`)
 )
 
-// hash returns 64 bits that depend on the site's seed and the parts.
+// hash returns a 64-bit hash of the site's seed and `parts`.
 func (s *Site) hash(parts ...string) uint64 {
 	h := sha256.Sum256(fmt.Appendf(nil, "%d\x00%s", s.opts.Seed, strings.Join(parts, "\x00")))
 	return binary.BigEndian.Uint64(h[:8])
 }
 
-// random returns a random source that depends on the site's seed and the parts.
+// random returns a random source that is seeded with the site's seed and `parts`.
 func (s *Site) random(parts ...string) *rand.Rand {
 	return rand.New(rand.NewPCG(s.hash(parts...), s.opts.Seed))
 }
 
-// word makes a word from n that is so unusual that no other text contains it by chance.
+// word makes a word from n. The word is so unusual that no other text contains it by chance.
 func word(n uint64) string {
 	const letters = "bcdfghjklmnpqrstvwxz"
 	out := []byte("zq")

@@ -35,8 +35,8 @@ const (
 var (
 	// ErrNotSitemap means that the content isn't a sitemap but, for example, an ordinary page.
 	ErrNotSitemap = errors.New("not a sitemap")
-	// ErrTooManyEntries means that a file has more entries than the protocol allows. The ones up to the limit were
-	// passed on.
+	// ErrTooManyEntries means that a file has more entries than the protocol allows. Read has passed the entries up to
+	// the limit to its `take` function.
 	ErrTooManyEntries = errors.New("more than 50,000 entries")
 )
 
@@ -136,9 +136,9 @@ func (s *budgetReader) Read(p []byte) (int, error) {
 var declaredEncoding = lazyregexp.New(`^\s*<\?xml[^>]{0,200}?\sencoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']`)
 
 // decoderFor returns a decoder for text that starts with `head`. It goes by the first bytes or, if they are
-// inconclusive, the encoding declared in the XML. It ignores a declaration of UTF-16 if letters have only one byte,
-// because some libraries write such files. An unknown encoding name means UTF-8. Bytes and characters that are invalid
-// in XML become blanks, because a single one would make the whole sitemap unreadable.
+// inconclusive, the encoding declared in the XML. It ignores a declaration of UTF-16 if each letter takes only one
+// byte, because some libraries write files that declare UTF-16 but aren't. An unknown encoding name means UTF-8. Bytes
+// and characters that are invalid in XML become blanks, because a single one would make the whole sitemap unreadable.
 func decoderFor(head []byte) transform.Transformer {
 	switch {
 	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte("<\x00")):

@@ -31,9 +31,9 @@ var (
 
 // Normalise returns an address's normal form, which is the same for all spellings of a page's address. It parses the
 // address like a browser and removes the fragment, the user name, tracking parameters and session ids. It
-// percent-encodes only where needed, in upper case. It keeps a trailing slash, because /a and /a/ are different pages
-// on some servers, and the order of parameters. Only http and https addresses are valid. Normalise(Normalise(x)) is
-// Normalise(x).
+// percent-encodes only where needed, in upper case. It preserves the order of parameters. It also keeps a trailing
+// slash, because /a and /a/ are different pages on some servers. Only http and https addresses are valid.
+// Normalise(Normalise(x)) is Normalise(x).
 func Normalise(raw string) (string, error) {
 	_, s, err := (*Base)(nil).Normalise(raw)
 	return s, err
