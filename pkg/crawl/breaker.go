@@ -12,9 +12,9 @@ const (
 	minPause        = 5 * time.Second
 	maxPause        = 10 * time.Minute
 
-	// A "come back later" response doesn't use up one of a page's attempts. But if a host sends nothing else for at
-	// least maxRefusalTime, and at least maxRefusals of these responses, it counts as failing. From then on, each such
-	// response uses up an attempt. Otherwise the host's pages would never fail.
+	// A "come back later" response doesn't use up one of a page's attempts. But once a host has sent at least
+	// maxRefusals of these responses in a row, over at least maxRefusalTime, it counts as failing. From then on, each
+	// of them uses up an attempt. Otherwise the host's pages would never fail.
 	maxRefusals    = 3
 	maxRefusalTime = time.Hour
 )
