@@ -39,7 +39,7 @@ func membersSite(t *testing.T, pages map[string]string) *memberSite {
 	return m
 }
 
-// carried returns the requests with a member's password or cookie, and those without.
+// carried returns the requests that arrived with the site's password or a cookie, and those that arrived with neither.
 func (m *memberSite) carried() (with, without []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -93,8 +93,9 @@ func checkCarried(t *testing.T, m *memberSite, with, without []string) {
 	}
 }
 
-// newSites starts a protected site and one on another origin, and returns the protected one. SITE and OTHER in their
-// pages stand for the two addresses.
+// newSites starts a protected site with `pages` and a site on another origin with `others`. It returns the protected
+// site. In the pages of both sites, SITE stands for the protected site's address and OTHER for the other site's
+// address.
 func newSites(t *testing.T, pages, others map[string]string) *memberSite {
 	t.Helper()
 	var m *memberSite

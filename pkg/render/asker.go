@@ -12,8 +12,8 @@ import (
 //
 // The browser reports which frame sends a request, but not which document. During a navigation, the old document can
 // still send requests, and an empty frame has its creator's origin. So once the page itself has shown a document from
-// another origin, the result is "" for every request. If only a frame in the page has, it is "" for requests from
-// frames, unless their Referer header has the page's origin.
+// another origin, requestOrigin returns "" for every request. Once any frame in the page has shown one, requestOrigin
+// returns "" for requests from frames, unless their Referer header has the page's origin.
 func (n *traffic) requestOrigin(e *fetch.EventRequestPaused) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -108,7 +108,8 @@ func (b *Browser) Render(ctx context.Context, address string, via http.RoundTrip
 	return out, b.explain(ctx, address, err)
 }
 
-// render makes one attempt. `lost` reports whether the browser exited before any request was sent to the page's server.
+// render makes one attempt. It returns lost = true if the browser exited before any request was sent to the page's
+// server.
 func (b *Browser) render(ctx context.Context, address string, via http.RoundTripper) (_ crawl.Rendered, lost bool, err error) {
 	i, err := b.acquire(ctx)
 	if err != nil {
@@ -156,7 +157,7 @@ func (b *Browser) acquire(ctx context.Context) (*instance, error) {
 	return b.current, nil
 }
 
-// release ends a page's use of an instance. A `bad` instance gets no more pages.
+// release must be called when a page no longer uses an instance. If `bad` is true, the instance gets no more pages.
 func (b *Browser) release(i *instance, bad bool) {
 	b.lock <- struct{}{}
 	defer func() { <-b.lock }()
@@ -186,7 +187,7 @@ type browserError struct{ err error }
 func (e *browserError) Error() string { return fmt.Sprintf("the browser failed: %v", e.err) }
 func (e *browserError) Unwrap() error { return e.err }
 
-// explain turns an error into one the caller can act on.
+// explain turns an internal error into one that the caller of Render can act on.
 func (b *Browser) explain(ctx context.Context, address string, err error) error {
 	if err == nil {
 		return nil

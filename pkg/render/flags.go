@@ -7,8 +7,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// The browser must not access the network by itself, so its only proxy doesn't exist: nothing listens on the discard
-// port.
+// The browser must not access the network by itself, so it is configured to use a proxy that doesn't exist: nothing
+// listens on port 9, the discard port.
 const (
 	unusableProxy = "http://127.0.0.1:9"
 	// proxyLoopback sends requests for loopback addresses to the proxy, too. By default, Chromium connects to them

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// listeningPort listens on a local TCP and UDP port and counts connections. A page may reach the port only through
-// `via`.
+// listeningPort listens on a local TCP and UDP port and counts connections. The test fails if there are any, because a
+// page may send requests only through `via`.
 type listeningPort struct {
 	tcp         net.Listener
 	udp         net.PacketConn
@@ -115,7 +115,7 @@ func TestAllRequestsUseTheTransport(t *testing.T) {
 	}
 }
 
-// reach renders a page with the script. The test fails if anything but the page is requested.
+// reach renders a page with the script. The test fails if the script reaches the port that ADDR stands for.
 func reach(t *testing.T, b *Browser, script string) {
 	t.Helper()
 	e := listen(t)

@@ -94,8 +94,8 @@ func (b *Browser) connect(ctx context.Context) (*instance, error) {
 	return i, nil
 }
 
-// udpPolicy is the flag that keeps WebRTC off the network. WebRTC is also removed from pages, but not from frames with
-// their own process.
+// udpPolicy is the flag that keeps WebRTC off the network. As a second measure, restrictionScript removes WebRTC from
+// pages, but it doesn't reach frames that have a process of their own.
 const udpPolicy = "--webrtc-ip-handling-policy=disable_non_proxied_udp"
 
 // checkPolicy logs a warning if a remote browser runs without udpPolicy.

@@ -22,7 +22,8 @@ const (
 	idleTime     = 500 * time.Millisecond // time without requests and changes after which a page counts as idle
 	// A page without requests for maxBusyTime also counts as idle, because some pages never stop changing.
 	maxBusyTime = 3 * time.Second
-	// Time limit for one attempt to read the document, including stopping its scripts, which may take several tries.
+	// Time limit for one attempt to read the document, including the time to stop its scripts. Reading a document may
+	// take several attempts.
 	readTimeout = 3 * time.Second
 	// Minimum total time for attempts to read the document, even if the page has less time left.
 	readGrace = 9 * time.Second
@@ -110,7 +111,8 @@ func (t *tab) navigate(ctx context.Context, address string) error {
 	return nil
 }
 
-// failed returns the error from the latest request for the page or, if there was none, one with the given reason.
+// failed returns the error from the latest request for the page. If that request had no error, failed returns a new
+// error with the given reason.
 func (t *tab) failed(address, reason string) error {
 	if _, err := t.net.outcome(); err != nil {
 		return err
@@ -118,9 +120,9 @@ func (t *tab) failed(address, reason string) error {
 	return &crawl.Error{URL: address, Message: fmt.Sprintf("%s could not be rendered: %s", address, reason)}
 }
 
-// waitIdle waits for the page to become idle, and returns late = true if it did not in time. At most pollInterval of
-// the time between two checks counts as idle, because an overloaded browser may be slow to send requests for scripts
-// that have already run.
+// waitIdle waits for the page to become idle. It returns late = true if the page did not become idle in time. However
+// long ago the last check was, at most pollInterval counts as idle time: an overloaded browser may be slow to send the
+// requests of scripts that have already run.
 func (t *tab) waitIdle(ctx context.Context, address string) (late bool, err error) {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
@@ -140,7 +142,8 @@ func (t *tab) waitIdle(ctx context.Context, address string) (late bool, err erro
 		}
 		var l pageState
 		if err := t.evaluate(ctx, stateScript+"()", &l); err != nil {
-			// The time is up, or the page is navigating and can't be evaluated yet. The next attempt will tell.
+			// Either the time is up, or the page is navigating and can't be evaluated yet. The next iteration shows
+			// which.
 			continue
 		}
 		if strings.HasPrefix(l.Address, "chrome-error:") {
@@ -176,8 +179,8 @@ func (t *tab) readPage(ctx, timed context.Context, late bool) (got pageContent, 
 	}
 }
 
-// stop terminates running scripts, prevents new ones and cancels pending requests. StopLoading responds at once. The
-// other calls respond when no script is running.
+// stop terminates running scripts, prevents new ones and cancels pending requests. The browser responds to the
+// StopLoading call at once, and to the other calls as soon as no script is running.
 func (t *tab) stop(ctx context.Context) {
 	t.net.runInBackground(func(ctx context.Context) {
 		_, _ = cdp.Call(ctx, t.session, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})

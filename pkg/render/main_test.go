@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(closing{m})
 }
 
-// common is the browser shared by tests that do not change it.
+// common holds the browser shared by tests that do not change it.
 var common struct {
 	sync.Once
 	browser *Browser
@@ -214,8 +214,8 @@ func packed(s string) []byte {
 	return b.Bytes()
 }
 
-// victim is an environment variable with an address. If set, the test binary renders the page there, reports this, and
-// waits to be killed.
+// victim is the name of an environment variable that holds a page's address. If it is set, the test binary renders the
+// page, prints the browser's process id, and waits to be killed.
 const victim = "RENDER_TEST_VICTIM"
 
 func liveUntilKilled() {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// answering returns the handlers for a server on another origin. `permits` contains its CORS response headers.
+// answering returns the handlers for a server on another origin. `permits` holds the CORS headers of its responses.
 func answering(t *testing.T, permits map[string]string) map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{"/api": func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodDelete {

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// killGroup kills the browser's remaining processes. The group may no longer exist.
+// killGroup kills the browser's remaining processes. It ignores errors, because the process group may no longer exist.
 func killGroup(p *os.Process) {
 	if p != nil {
 		_ = syscall.Kill(-p.Pid, syscall.SIGKILL)

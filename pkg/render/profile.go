@@ -13,9 +13,9 @@ const (
 	maxDirPath     = 60 // in bytes; a socket's path may have 107 bytes, and Chromium adds 45 to the directory's
 )
 
-// makeProfile creates a local browser's directory and removes those left behind by killed processes. Chromium opens a
-// socket in it, and a socket's path has a maximum length. If `parent` is too long, the directory is created in the
-// system's temporary directory.
+// makeProfile creates a local browser's directory in `parent` and removes the directories left behind by killed
+// processes. Chromium opens a socket in its directory, and a socket's path has a maximum length. If the path would be
+// too long in `parent`, the directory is created in the system's temporary directory instead.
 func makeProfile(parent string) (*lockdir.Dir, error) {
 	if parent == "" || len(filepath.Join(parent, profilePattern))+len("0123456789") > maxDirPath {
 		parent = os.TempDir()

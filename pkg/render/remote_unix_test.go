@@ -89,7 +89,7 @@ func TestARunningBrowserIsLeftUnchanged(t *testing.T) {
 			for range 2 {
 				wantText(t, render(t, b, via(t), s.URL+"/"), "cookies: ;")
 			}
-			// A response that never arrives must not keep a tab open.
+			// The page is cancelled before its response arrives. That must not leave a tab open.
 			ctx, cancel := context.WithCancel(context.Background())
 			cancel()
 			if _, err := b.Render(ctx, s.URL+"/", via(t)); err == nil {

@@ -95,7 +95,7 @@ func (n *traffic) exchange(ctx context.Context, e *fetch.EventRequestPaused) (re
 	return out, n.subtract(len(out.body))
 }
 
-// request converts the browser's request to the one to send.
+// request converts an intercepted browser request to the HTTP request that get sends.
 func (n *traffic) request(ctx context.Context, e *fetch.EventRequestPaused) (*http.Request, error) {
 	var body []byte
 	for _, part := range e.Request.PostDataEntries {

@@ -18,9 +18,10 @@ import (
 )
 
 const (
-	// A request pending for this long no longer keeps the page from counting as idle, because long polling never ends.
+	// A request that has been pending for this long no longer keeps the page from counting as idle, because a page with
+	// long polling always has a pending request.
 	slowRequest = 10 * time.Second
-	// Number of refused requests after which a page is stopped. It would just keep repeating them.
+	// Number of refused requests after which a page is stopped, because it would just keep repeating them.
 	maxRefused = 1000
 	// Number of dialogs after which a page is stopped.
 	maxDialogs = 50
@@ -70,14 +71,15 @@ func (n *traffic) open(address string) {
 	n.origin, _ = crawl.Origin(address)
 }
 
-// begin records the page's frame and the session that gets the responses. It must be called before the first request.
+// begin records the page's frame and the browser session that the responses are sent to. It must be called before the
+// first request.
 func (n *traffic) begin(session *chromedp.Target, main cdp.FrameID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.session, n.main = session, main
 }
 
-// end cancels the requests in progress and waits for them. Later ones get no response.
+// end cancels the requests in progress and waits for them. Requests that arrive later get no response.
 func (n *traffic) end() {
 	n.mu.Lock()
 	n.ended = true
@@ -216,8 +218,8 @@ func (n *traffic) isPage(e *fetch.EventRequestPaused) bool {
 	return e.ResourceType == network.ResourceTypeDocument && e.FrameID == n.main
 }
 
-// isDownload reports whether a navigation whose response isn't HTML counts as a download. It does if the browser
-// already shows a page, which then stays. Otherwise the rendering fails.
+// isDownload reports whether a navigation whose response isn't HTML counts as a download. It is a download if the
+// browser already shows a page, and that page is then rendered. Otherwise the rendering fails.
 func (n *traffic) isDownload(e *fetch.EventRequestPaused) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
