@@ -22,8 +22,8 @@ const (
 )
 
 // Admission limits how many documents are in memory at once, weighted by size. The size is known only after reading,
-// since a small file may contain a large document. Workspaces take turns. A workspace with no document in memory may
-// exceed the limit by one long document. A nil Admission means no limit. It is safe for concurrent use.
+// since a small file may contain a large document. Workspaces take turns. A workspace that has no document in memory
+// may exceed the limit by one long document. A nil Admission means no limit. It is safe for concurrent use.
 type Admission struct {
 	reading *admission.Gate
 	texts   *admission.Gate
@@ -42,8 +42,8 @@ func NewAdmission(readers, long int) *Admission {
 	}
 }
 
-// read reads a document with the given function and waits until it is admitted. The caller must call `leave` once it no
-// longer needs the document.
+// read calls the given function to read a document and waits until the document is admitted. The caller must call
+// `leave` once it no longer needs the document.
 //
 // A document keeps its reading slot while it waits, so only a few unadmitted documents are in memory at a time. This
 // can't deadlock, because an admitted document never waits for a reading slot.
@@ -67,7 +67,7 @@ func (r *Admission) read(ctx context.Context, workspace string, read func() (*do
 	return doc, room.Leave, nil
 }
 
-// slot waits for permission to read a file that isn't held in memory, such as an archive. The caller must call `leave`
+// slot waits for a reading slot for a file that isn't held in memory, such as an archive. The caller must call `leave`
 // after reading the file.
 func (r *Admission) slot(ctx context.Context, workspace string) (leave func(), err error) {
 	if r == nil {

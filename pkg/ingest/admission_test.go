@@ -25,7 +25,7 @@ func newAdmissionTest(t *testing.T, admission *Admission, ctx context.Context) *
 	return &admissionTest{t: t, admission: admission, ctx: ctx, reading: make(chan struct{}, 100), inside: make(chan func(), 100), failed: make(chan error, 100)}
 }
 
-// comes adds n documents with `text` bytes of text each.
+// comes starts reading n documents that have `text` bytes of text each.
 func (c *admissionTest) comes(n, text int) {
 	for range n {
 		go func() {
@@ -126,7 +126,8 @@ func TestAFailedOrCancelledDocumentFreesItsWeight(t *testing.T) {
 	})
 }
 
-// TestAWorkspaceLeavesRoomForOthers adds as many documents as possible for one workspace, then a few for another.
+// TestAWorkspaceLeavesRoomForOthers adds as many documents as possible for one workspace and then a few for another
+// workspace.
 func TestAWorkspaceLeavesRoomForOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -9,7 +9,8 @@ import (
 )
 
 // Background limits the re-embedding of content that no reader is waiting for, so that it uses only idle CPUs. Queries
-// and jobs for new content take precedence. A nil Background treats no work as background work.
+// and jobs for new content take precedence. If a Background is nil, all work takes precedence and none is treated as
+// background work.
 type Background struct {
 	applies func(from, to domain.Place) bool
 	busy    func() bool
@@ -43,8 +44,8 @@ func (b *Background) foreground() (end func()) {
 	return func() { b.running.Add(-1) }
 }
 
-// enter waits for a free slot and then, for up to backgroundMaxWait, for the process to become idle. The caller then
-// does a small piece of background work and must call `leave`.
+// enter waits for a free slot and then, for up to backgroundMaxWait, for the process to become idle. After enter
+// returns, the caller embeds a few texts and then must call `leave`.
 func (b *Background) enter(ctx context.Context) (leave func(), err error) {
 	select {
 	case b.slots <- struct{}{}:

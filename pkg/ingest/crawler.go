@@ -90,14 +90,15 @@ const (
 	// maxStreamWait is the longest time a job waits for its host in the stream. Longer waits happen in the catalog.
 	maxStreamWait = time.Second
 	defaultTries  = 20
-	// faultTries is the maximum number of attempts for a page that returns status 500; they take about two minutes.
-	// Usually the page itself is broken, and its site can't finish before the last attempt.
+	// faultTries is the maximum number of attempts for a page that returns status 500. These attempts take about two
+	// minutes. There are only a few because usually the page itself is broken, and the site's crawl can't finish before
+	// the last attempt.
 	faultTries = 8
 	// The delay between attempts doubles from firstRetry to lastRetry.
 	firstRetry, lastRetry = time.Second, 10 * time.Minute
-	// minTries is the minimum number of attempts, even if the host asks for long waits. After that, the total time is
-	// limited to the maximum number of attempts times lastRetry, or a host that always answers "retry tomorrow" would
-	// keep its site from ever finishing.
+	// minTries is the minimum number of attempts, even if the host asks for long waits. After minTries attempts, the
+	// total time is limited to lastRetry times the maximum number of attempts. Otherwise, a host that always answers
+	// "retry tomorrow" would keep its site's crawl from ever finishing.
 	minTries = 3
 )
 
@@ -117,8 +118,9 @@ func (c *Crawler) classify(ctx context.Context, err error, job domain.Job, repor
 		return jobs.Snooze(e.RetryAfter, err)
 	case e.Deferred && e.Err == nil:
 		return c.postpone(ctx, report, postponement{delay: e.RetryAfter, tries: job.Tries, since: job.Since, cause: e})
-	// Either the page or its host has failed. Count both as an attempt, because only a few pages are requested between
-	// two pauses of a host. Otherwise pages on a host that is down could take weeks to fail.
+	// Either the page or its host has failed. In both cases, count an attempt. If only the page's own failures counted,
+	// pages on a host that is down could take weeks to fail, because only a few pages are requested between two pauses
+	// of the host.
 	default:
 		return c.retry(ctx, report, e, err)
 	}
@@ -177,7 +179,8 @@ func (c *Crawler) postpone(ctx context.Context, report reporter, p postponement)
 
 // site emits the addresses of a site's pages in groups, one event per group. The last event also says whether the crawl
 // must follow the pages' links. That is known only at the end of the discovery, so site holds each group back until the
-// next one arrives or the discovery ends. If links must be followed, only the root was found.
+// next one arrives or the discovery ends. If links must be followed, there is only one group, which contains only the
+// root.
 func (c *Crawler) site(ctx context.Context, job domain.Job, report reporter) error {
 	var held []domain.Link
 	emit := func(follow bool) error {
@@ -255,8 +258,8 @@ func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (er
 		}
 		return report.skip(ctx, page.URL+" is a sitemap or a feed, not a page.")
 	}
-	// Report the links first: once the page is reported as fetched, its job is done and the site may count as complete.
-	// A noindex page may still link to other pages. For a nofollow page, page.Links is empty.
+	// Report the links before the page: once the page is reported as fetched, its job is done, and the site may count
+	// as complete. A noindex page may still link to other pages. For a nofollow page, page.Links is empty.
 	if err := reportLinks(ctx, report, page, req.WantLinks); err != nil {
 		return err
 	}
@@ -295,8 +298,8 @@ func linkScope(spec *domain.CrawlSpec) *domain.SiteScope {
 	return &site
 }
 
-// reportLinks reports a page's links. If `stored` is true, even an empty list is reported, because the catalog stores
-// such pages' links.
+// reportLinks reports a page's links. If `stored` is true, the catalog stores the page's links, so even an empty list
+// is reported.
 func reportLinks(ctx context.Context, report reporter, page crawl.Page, stored bool) error {
 	refused := leftOut(page.Refused)
 	parts := (len(page.Links) + domain.MaxLinksPerEvent - 1) / domain.MaxLinksPerEvent

@@ -74,9 +74,9 @@ func (i *Ingestor) destinations(ctx context.Context, job domain.Job) ([]*destina
 }
 
 // continueWithout handles the error from a place the job can't write to. It returns nil to skip the place, and `err` to
-// fail the job. The first place serves searches and is never skipped. The other is where the datastore is moving to,
-// and the move later requests content it lacks. Still, any temporary error fails the job's first few attempts, so that
-// the job is retried.
+// fail the job. The job's first place serves searches and is never skipped. Any other place is one that the datastore
+// is moving to, and the move later requests content that is missing there. Such a place is skipped at once after a
+// permanent error. A temporary error first fails the job a few times, so that the job is retried.
 func (i *Ingestor) continueWithout(ctx context.Context, job domain.Job, place domain.Place, err error) error {
 	if place == job.Places[0] || ctx.Err() != nil || !jobs.IsPermanent(err) && job.Delivery <= optionalFailures {
 		return err
@@ -87,7 +87,7 @@ func (i *Ingestor) continueWithout(ctx context.Context, job domain.Job, place do
 }
 
 // isUnchanged reports whether the job's only place already has the rows the job would write. `equal` says whether the
-// fingerprints promise the same rows as in the previous version.
+// job has the same fingerprint as the previous version, so that it would write the same rows.
 func isUnchanged(ctx context.Context, job domain.Job, equal bool, d *destination) (bool, error) {
 	p := job.Previous
 	if !equal || job.Force || job.Move != "" || len(job.Places) != 1 || p == nil || p.Place != job.Places[0] || p.Chunks <= 0 {

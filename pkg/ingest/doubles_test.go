@@ -28,7 +28,7 @@ var (
 
 func now() time.Time { return at }
 
-// log records the events that a worker emits. If `refuse` is set, Emit fails with the error it returns.
+// log records the events that a worker emits. If `refuse` is set and returns an error, Emit fails with this error.
 type log struct {
 	brief  bool // without the event that ingestors send for a job which takes longer than progressAfter
 	events []domain.Event
@@ -65,7 +65,7 @@ func (l *log) last(t *testing.T, want domain.EventType) domain.Event {
 	return l.events[len(l.events)-1]
 }
 
-// ingestorFixture simulates everything an Ingestor uses. Each part is a function that tests can replace.
+// ingestorFixture simulates everything an Ingestor uses. Tests can replace each of its functions.
 type ingestorFixture struct {
 	get      func(key string) (io.ReadCloser, error)
 	extract  func(extract.Request) (*domain.Document, error)
@@ -104,7 +104,7 @@ func (p *ingestorFixture) Embed(_ context.Context, texts []string, purpose embed
 	return p.embed(texts)
 }
 
-// written is an ingestorFixture's index. It is always empty but records the rows written to it.
+// written is an ingestorFixture's index. It records the rows written to it, but its read methods never return any.
 type written struct{ *ingestorFixture }
 
 func (w written) Write(_ context.Context, space index.Space, rows []index.Row) error {
@@ -163,7 +163,7 @@ func ingestJob() domain.Job {
 	}
 }
 
-// web simulates the web and the store of originals. Each part is a function that tests can replace.
+// web simulates the web and the store of originals. Tests can replace each of its functions.
 type web struct {
 	fetch    func(crawl.PageRequest) (crawl.Page, error)
 	discover func(domain.CrawlSpec, func([]domain.Link) error) (crawl.Discovery, error)

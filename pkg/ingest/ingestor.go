@@ -218,9 +218,10 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	return report.emit(ctx, ev)
 }
 
-// postpones reports whether to leave a document with pictures to a scan job instead of indexing its other text first. A
-// move or repeated job must not take the pictures' text away from readers, and a web page's text without its pictures
-// can't be compared with the previous version's.
+// postpones reports whether to leave a document with pictures entirely to a scan job. Otherwise, this job indexes the
+// document's other text first. But if the text in the pictures is already searchable, a move or a repeated job must not
+// take it away from readers. And the text of a web page can't be compared with the previous version's text if the text
+// in its pictures is missing.
 func postpones(job domain.Job, doc *domain.Document, scanFingerprint string) bool {
 	p := job.Previous
 	return len(doc.Unread) > 0 && (job.Move != "" || p != nil && (job.Type == domain.TypeWebPage || p.Fingerprint != "" && p.Fingerprint == scanFingerprint))

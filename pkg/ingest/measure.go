@@ -16,8 +16,8 @@ const (
 	StageIndex   = "index"   // writing rows to the index
 )
 
-// Measure is called at the start of each stage. It returns the stage's context and an `end` function to call with the
-// stage's error at the end. A nil Measure measures nothing.
+// Measure is called at the start of each stage. It returns a context for the stage, and an `end` function that must be
+// called with the stage's error when the stage ends. A nil Measure measures nothing.
 type Measure func(ctx context.Context, stage string, attributes ...telemetry.Attribute) (inner context.Context, end func(error))
 
 // measureStage runs a stage and measures it.

@@ -103,7 +103,7 @@ func (c *countingEmbedder) vector(text string) []float32 {
 	return v
 }
 
-// library is a datastore in several places with one document that is ingested again and again.
+// library is a datastore with a single document, which tests ingest again and again, into one or more places.
 type library struct {
 	*ingestorFixture
 	indexes    map[domain.Engine]*memoryIndex
@@ -120,7 +120,8 @@ var (
 	elsewhere = domain.Place{Engine: domain.EngineEmbedded, Model: "large"}
 )
 
-// newLibrary returns a library whose document has this many paragraphs and is already ingested into `here`.
+// newLibrary returns a library whose document has the given number of paragraphs and has already been ingested into the
+// place `here`.
 func newLibrary(t *testing.T, paragraphs, dimensions int) *library {
 	t.Helper()
 	l := &library{
@@ -178,7 +179,8 @@ func (l *library) reset() {
 	}
 }
 
-// verify checks that a place contains the document's rows from the job, with vectors from the place's model.
+// verify checks that `place` contains the rows that the job must have written for the document, with vectors from the
+// model that belongs to `place`.
 func (l *library) verify(t *testing.T, job domain.Job, place domain.Place) {
 	t.Helper()
 	model := l.models[place.Model]

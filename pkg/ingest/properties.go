@@ -32,7 +32,7 @@ func rowMetadata(job domain.Job, doc *domain.Document) map[string]any {
 
 func formatProperty(at time.Time) string { return at.UTC().Format(time.RFC3339Nano) }
 
-// withoutProperties returns a copy of metadata without the values that filters would take for datasource properties.
+// withoutProperties returns a copy of metadata without the values that filters would mistake for datasource properties.
 // `metadata` may be nil.
 func withoutProperties(metadata map[string]any) map[string]any {
 	out := maps.Clone(metadata)

@@ -14,9 +14,9 @@ import (
 const backgroundTexts = 2
 
 // reembed handles a job that moves content to another model in the same engine. It copies the active rows with new
-// vectors and doesn't read the original. The rows stay the same, even if another version of the program extracted them
-// or their text came from pictures. If some active rows are missing, reembed returns false and the content must be read
-// again.
+// vectors and doesn't read the original. Apart from the vectors, the rows stay the same, even if they were extracted by
+// another version of the program or contain text from pictures. If some active rows are missing, reembed returns false
+// and the content must be read again.
 func (i *Ingestor) reembed(ctx context.Context, job domain.Job, destinations []*destination, report reporter) (done bool, err error) {
 	p := job.Previous
 	if job.Move == "" || job.Force || p == nil || p.Generation == 0 || p.Chunks <= 0 || len(job.Places) != 1 || job.Places[0].Engine != p.Place.Engine ||

@@ -150,7 +150,8 @@ func TestAWebPageWithUnchangedTextIsNotEmbedded(t *testing.T) {
 		}
 	})
 	for name, change := range map[string]func(*library, *domain.Job){
-		// The first 100 rows belong to the previous version.
+		// The index's first 100 rows were written by newLibrary. Dropping 101 rows therefore removes one of the rows
+		// that the page's first job wrote.
 		"unless a row is missing":      func(l *library, _ *domain.Job) { l.drop(101) },
 		"unless it is asked for":       func(_ *library, j *domain.Job) { j.Force = true },
 		"unless its address is other":  func(_ *library, j *domain.Job) { j.Original.Name = "https://pumps.example/b" },

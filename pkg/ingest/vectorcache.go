@@ -23,8 +23,8 @@ const (
 	maxVectorReads = 16
 	// Two rows are read together if at most this many unneeded rows lie between them.
 	maxVectorGap = 32
-	// optionalFailures is how many attempts may fail because of an engine the job can do without. It holds only vectors
-	// to copy, or rows in a place that serves no searches. Later attempts continue without it.
+	// optionalFailures is how many attempts may fail because of an engine that the job can do without: one that only
+	// holds vectors to copy, or one that serves no searches yet. Later attempts continue without this engine.
 	optionalFailures = 2
 )
 
@@ -114,9 +114,9 @@ func (s *vectorCache) rows(ctx context.Context, from, limit int) ([]index.Row, e
 	return s.index.Rows(ctx, s.space, s.job.DatasourceID, s.generation, from, limit)
 }
 
-// failed handles a read error. It returns nil if the job should continue without the cache, as it does at once if rows
-// are damaged or the request is invalid. Other errors may be temporary, so failed returns an error for the first few
-// attempts, and the job is retried.
+// failed handles a read error. It returns nil if the job should continue without the cache. If rows are damaged or the
+// request is invalid, the job continues at once. Any other error may be temporary, so failed returns it on the job's
+// first few attempts, and the job is retried.
 func (s *vectorCache) failed(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -128,13 +128,13 @@ func (s *vectorCache) failed(ctx context.Context, err error) error {
 	}
 }
 
-// missingVector is a text in a batch whose vector must be read from the index.
+// missingVector is a text in a batch that has a vector in the index but not in memory.
 type missingVector struct {
 	ordinal int // ordinal of its row in the cache's generation
 	place   int // position in the batch
 }
 
-// fill sets the missing vectors in `out` for cached texts.
+// fill sets the vectors that are still nil in `out`, for all texts that the earlier generation has vectors for.
 func (s *vectorCache) fill(ctx context.Context, texts []string, out [][]float32) error {
 	if len(s.ordinals) == 0 {
 		return nil
@@ -170,7 +170,7 @@ func (s *vectorCache) fill(ctx context.Context, texts []string, out [][]float32)
 	return nil
 }
 
-// run returns how many entries at the start of the list are close enough together for one read.
+// run returns how many entries at the start of `again` have ordinals close enough together to be read in one call.
 func run(again []missingVector) int {
 	n := 1
 	for n < len(again) && again[n].ordinal-again[n-1].ordinal <= maxVectorGap && again[n].ordinal-again[0].ordinal < vectorPage {

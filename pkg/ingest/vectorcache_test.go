@@ -103,7 +103,7 @@ func TestVectorsBeyondTheCacheAreReadAgain(t *testing.T) {
 
 	t.Run("but not one by one", func(t *testing.T) {
 		l.reset()
-		// Spread some batches' texts over the whole document.
+		// Reorder the paragraphs so that the texts in a batch come from all over the old document.
 		tail := l.paragraphs[kept:]
 		var spread []string
 		for i := range 64 {

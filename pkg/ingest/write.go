@@ -138,7 +138,7 @@ func (e *engine) write(ctx context.Context, m Measure, space index.Space, rows [
 	return err
 }
 
-// written returns the places that got all chunks.
+// written returns the places to which all chunks were written.
 func (w *writer) written() (places []domain.Place) {
 	for _, d := range w.destinations {
 		for _, e := range d.engines {
