@@ -33,7 +33,8 @@ func (c *Client) DeleteAgent(ctx context.Context, id string) error {
 	return deleteByID(ctx, id, c.endpoints.DeleteAgent)
 }
 
-// QueryAgent asks an agent and returns the complete answer. [Client.StreamAgent] streams it.
+// QueryAgent asks an agent and returns the complete answer. Use [Client.StreamAgent] to get the answer as it is
+// written.
 func (c *Client) QueryAgent(ctx context.Context, id string, q AgentQuery) (*AgentAnswer, error) {
 	q.Streaming = nil
 	return postByID[QueryAgentParams, AgentQuery, AgentAnswer](ctx, id, nil, q, c.endpoints.QueryAgent)

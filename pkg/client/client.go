@@ -74,8 +74,8 @@ func New(baseURL, apiKey string, options ...Option) (*Client, error) {
 	return &Client{endpoints: endpoints, sender: s}, nil
 }
 
-// keepMethod rejects redirects that change the method, as http to https does for a POST, or that would send the key
-// over an unencrypted connection.
+// keepMethod rejects a redirect that changes the method, because a redirect from http to https may turn a POST into a
+// GET. It also rejects one that would send the key over an unencrypted connection.
 func keepMethod(next *http.Request, via []*http.Request) error {
 	asked := via[0]
 	if next.Method != asked.Method || len(via) > maxRedirects || asked.URL.Scheme == "https" && next.URL.Scheme != "https" {
@@ -113,7 +113,8 @@ func WithIdempotencyKey(ctx context.Context, key string) context.Context {
 	return context.WithValue(ctx, idempotencyContext, key)
 }
 
-// requestOptions says how a request differs from the default: retryable, with a JSON response.
+// requestOptions says how a request differs from an ordinary one. An ordinary request can be retried and has a JSON
+// response.
 type requestOptions struct {
 	noRetry bool // do not retry if the service may have processed the request
 	read    bool // the request changes nothing, so it doesn't need an Idempotency-Key

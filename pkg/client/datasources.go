@@ -28,8 +28,8 @@ func (c *Client) ListDatasources(ctx context.Context, p *ListDatasourcesParams) 
 	})
 }
 
-// UpdateDatasource changes a datasource's name and metadata and, for a web page or site, its refresh schedule and
-// scope.
+// UpdateDatasource changes a datasource's name and metadata. For a web page or web site, it can also change the refresh
+// schedule and the scope.
 func (c *Client) UpdateDatasource(ctx context.Context, id string, p DatasourcePatch) (*Datasource, error) {
 	return callByIDWithBody[DatasourcePatch, Datasource](ctx, id, p, c.endpoints.UpdateDatasource)
 }
@@ -70,8 +70,8 @@ func (c *Client) GetOriginal(ctx context.Context, id string) (*Original, error) 
 	return &Original{resp.Body, disposition["filename"], resp.Header.Get("Content-Type"), resp.ContentLength}, nil
 }
 
-// GetText opens the text extracted from a datasource. Positions in it are byte offsets. Reading fails once ctx is done.
-// The caller must close the reader.
+// GetText opens the text extracted from a datasource. Positions in this text, such as those of a citation, are byte
+// offsets. Reading fails once ctx is done. The caller must close the reader.
 func (c *Client) GetText(ctx context.Context, id string) (io.ReadCloser, error) {
 	if err := check(id); err != nil {
 		return nil, err

@@ -25,7 +25,8 @@ func decodeOne[T any](resp *http.Response, err error) (*T, error) {
 	return &v, nil
 }
 
-// isOf returns an error if the response's media type isn't `kind`, which may mean that another server responded.
+// isOf returns an error if the response's media type isn't `kind`. In that case, the address may belong to a server
+// other than Sluice.
 func isOf(resp *http.Response, kind string) error {
 	got, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if kind == "application/json" && strings.HasPrefix(got, "application/vnd.sluice.") && strings.HasSuffix(got, "+json") {
@@ -74,7 +75,7 @@ func deleteByID(ctx context.Context, id string, call func(context.Context, strin
 	return resp.Body.Close()
 }
 
-// check rejects ids that would change the structure of the request path.
+// check rejects ids that would change the structure of the request's path, such as "..".
 func check(id string) error {
 	if id == "" || id == "." || id == ".." {
 		return fmt.Errorf("%q is not a valid id", id)

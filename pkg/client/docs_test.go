@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// block returns the only code block in a language under a heading in the client documentation.
+// block returns the first code block in `language` below `heading` in docs/clients.md.
 func block(t *testing.T, heading, language string) string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/clients.md")
@@ -27,8 +27,8 @@ func block(t *testing.T, heading, language string) string {
 	return code
 }
 
-// How to run the Python example with a file and two questions, and text from its output. The second question refers to
-// the first.
+// pythonExample is a command that runs the Python example with a file and two questions. The second question refers to
+// the first. The example's output must contain the texts in pythonSays.
 var (
 	pythonExample = []string{
 		"python3", "docs/examples/client.py", "testdata/documents/aurora-x2-manual.pdf",

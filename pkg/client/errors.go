@@ -89,7 +89,8 @@ func errorOf(resp *http.Response, body []byte) *Error {
 	return e
 }
 
-// codesByStatus maps HTTP statuses to the service's codes, for errors in OpenAI's format, which carry OpenAI's codes.
+// codesByStatus maps HTTP statuses to the service's error codes. It is needed for errors in OpenAI's format, because
+// they contain only OpenAI's own codes.
 var codesByStatus = map[int]ProblemError{
 	http.StatusBadRequest: CodeInvalid, http.StatusUnauthorized: CodeUnauthorized, http.StatusPaymentRequired: CodeUsageLimit,
 	http.StatusForbidden: CodeUnauthorized, http.StatusNotFound: CodeNotFound, http.StatusRequestEntityTooLarge: CodeTooLarge,

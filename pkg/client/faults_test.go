@@ -63,7 +63,7 @@ func lossyServer(t *testing.T, lose func(*http.Request) bool) string {
 	return server.URL
 }
 
-// first returns a function that returns true only for the first request with this method.
+// first returns a function that returns true only for the first request that has the given method.
 func first(method string) func(*http.Request) bool {
 	var seen atomic.Bool
 	return func(r *http.Request) bool { return r.Method == method && seen.CompareAndSwap(false, true) }
@@ -172,7 +172,8 @@ func TestASearchIsRepeatedWithoutAKeyOfItsOwn(t *testing.T) {
 	}
 }
 
-// serve starts a server that answers each request with the next function and keeps using the last one after that.
+// serve starts a server that answers the nth request with the nth function in `answers`. The last function answers all
+// further requests.
 func serve(t *testing.T, answers ...http.HandlerFunc) string {
 	t.Helper()
 	var turn atomic.Int64
@@ -339,7 +340,7 @@ func TestRedirectsThatKeepTheMethodAreFollowed(t *testing.T) {
 	}
 }
 
-// idleTimer returns a short idle timeout for the test that expects it and a long one for all others.
+// idleTimer returns a short idle timeout for the test that expects a timeout and a long one for all other tests.
 func idleTimer(name string) time.Duration {
 	if name == "no answer" {
 		return 20 * time.Millisecond

@@ -26,7 +26,7 @@ const (
 // ErrIdleTimeout means that a request transferred no data for the time set by [WithIdleTimeout].
 var ErrIdleTimeout = errors.New("timed out waiting for data from the service")
 
-// errContent means that reading an upload's content, or rereading it for a retry, failed.
+// errContent means that an upload's content could not be read, or could not be read again for a retry.
 var errContent = errors.New("reading the content to upload")
 
 // sender sends the generated code's requests. It adds the key, retries failed requests, and turns error responses into
@@ -93,8 +93,9 @@ func (s *sender) dress(req *http.Request, opts requestOptions) {
 	key, given := req.Context().Value(idempotencyContext).(string)
 	if !given {
 		if s.attempts == 1 || opts.read {
-			// A search or a request that is never retried doesn't need a key. The service doesn't have to recognise its
-			// retries, and storing a key takes two commits, which cost more than the search.
+			// A request that is never retried doesn't need a key. Neither does a search, because it changes nothing:
+			// the service doesn't have to recognise its retries, and storing a key takes two commits, which cost more
+			// than the search.
 			return
 		}
 		key = uuid.NewString()
@@ -102,8 +103,8 @@ func (s *sender) dress(req *http.Request, opts requestOptions) {
 	req.Header.Set("Idempotency-Key", key)
 }
 
-// attempt performs one attempt. A nil error means success; the response's body has then been read unless it is a
-// stream.
+// attempt performs one attempt. If it returns no error, the request has succeeded, and the response's body has been
+// read unless it is a stream.
 func (s *sender) attempt(req *http.Request, opts requestOptions) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
 	moving := &idleTimer{limit: s.idleTimeout, timer: time.AfterFunc(s.idleTimeout, func() { cancel(ErrIdleTimeout) })}
@@ -154,8 +155,8 @@ func (s *sender) connectionError(ctx context.Context, err error) error {
 	return fmt.Errorf("asking %s: %w", s.base, err)
 }
 
-// readAll reads and closes a body. If it exceeds `limit` bytes, readAll fails if `whole` is set, and otherwise returns
-// the first `limit` bytes.
+// readAll reads and closes a body. If the body is longer than `limit` bytes, the result depends on `whole`: readAll
+// fails if it is true and returns the first `limit` bytes if it is false.
 func readAll(body io.ReadCloser, limit int64, whole bool) ([]byte, error) {
 	defer body.Close()
 	b, err := io.ReadAll(io.LimitReader(body, limit+1))
@@ -180,8 +181,8 @@ func isUnsent(err error) bool {
 	return ok && op.Op == "dial"
 }
 
-// isRetryable reports whether a retry is safe and may succeed. Unless isRepeatable, it is safe only if the service
-// can't have processed the request.
+// isRetryable reports whether a retry is safe and may succeed. If isRepeatable is false, a retry is safe only if the
+// service can't have processed the request.
 func isRetryable(err error, isRepeatable bool) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
 		switch e.Status {
@@ -219,8 +220,9 @@ type idleTimer struct {
 	timer *time.Timer
 }
 
-// idleTimeoutBody is a body whose reads restart the idle timer. For a request body, the timer keeps running between
-// reads, while data is being sent. For a response body, it stops, because the caller is then processing data.
+// idleTimeoutBody is a body whose reads restart the idle timer. Between the reads of a request body, the timer keeps
+// running, because data is being sent. Between the reads of a response body, the timer is stopped, because the caller
+// is processing data.
 type idleTimeoutBody struct {
 	io.ReadCloser
 	timer *idleTimer

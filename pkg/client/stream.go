@@ -96,8 +96,8 @@ type Change struct {
 
 // WatchDatastore streams changes to a datastore's datasources. It returns once the service is watching, so a caller
 // that lists the datasources afterwards misses no change. The iterator can be used only once. When ctx is done or the
-// stream breaks, it ends with the error: [ErrUnfinished] if the service stopped. To continue, watch again and list the
-// datasources again.
+// stream breaks, the iterator's last pair contains the error. This is [ErrUnfinished] if the service stopped. To
+// continue, watch again and list the datasources again.
 func (c *Client) WatchDatastore(ctx context.Context, id string) (iter.Seq2[Change, error], error) {
 	if err := check(id); err != nil {
 		return nil, err
@@ -129,8 +129,8 @@ func (c *Client) WatchDatastore(ctx context.Context, id string) (iter.Seq2[Chang
 	}, nil
 }
 
-// Settled waits until none of the datastore's datasources is queued or being processed. Some may have failed. It
-// reports progress to `each` unless that is nil.
+// Settled waits until none of the datastore's datasources is queued or being processed. Some of them may have failed.
+// If `each` is not nil, Settled calls it with the current counts to report progress.
 func (c *Client) Settled(ctx context.Context, datastoreID string, each func(DatasourceCounts)) error {
 	for {
 		settled, err := c.settled(ctx, datastoreID, each)
@@ -146,8 +146,8 @@ func (c *Client) Settled(ctx context.Context, datastoreID string, each func(Data
 // countInterval is the minimum time between two counts of a datastore that keeps changing.
 const countInterval = 200 * time.Millisecond
 
-// settled waits until all datasources in the datastore are finished (true) or the stream ends (false). Unless nil,
-// `each` is called with the counts at the start and after changes.
+// settled returns true once all datasources in the datastore are finished, or false if the stream of changes ends
+// first. If `each` is not nil, settled calls it with the counts at the start and after changes.
 func (c *Client) settled(ctx context.Context, datastoreID string, each func(DatasourceCounts)) (bool, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	changes, err := c.WatchDatastore(ctx, datastoreID)

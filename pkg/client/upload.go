@@ -18,15 +18,15 @@ import (
 type File struct {
 	// Name is the file name. Its extension helps detect the type.
 	Name string
-	// Content is read from its current position to the end. An io.Seeker's length is sent and failed attempts are
-	// retried. Otherwise, an attempt that has read from Content isn't retried.
+	// Content is read from its current position to the end. If it is an io.Seeker, its length is sent with the request,
+	// and failed attempts are retried. Otherwise, an attempt is not retried once it has read from Content.
 	Content io.Reader
 	// CustomID is an id chosen by the caller, for use in filters. It may be "".
 	CustomID string
 	// Metadata can be filtered on and is returned with fragments. It may be nil.
 	Metadata map[string]any
-	// Progress, unless nil, is called with the number of bytes sent and the total size (-1 if unknown). Calls come from
-	// another goroutine, one at a time. Each attempt starts again at 0.
+	// Progress, if not nil, is called with the number of bytes sent and the total size, which is -1 if unknown. It is
+	// called from another goroutine, but never concurrently. With each attempt, `sent` starts again at 0.
 	Progress func(sent, size int64)
 }
 
@@ -95,7 +95,7 @@ func newUpload(datastoreID string, f File) (*upload, error) {
 	return u, u.write(datastoreID)
 }
 
-// write builds the form around the content. The form for a new version of a file has no datastore.
+// write builds the form around the content. If datastoreID is "", the form is for a new version of an existing file.
 func (u *upload) write(datastoreID string) error {
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
@@ -172,8 +172,9 @@ func (u *upload) release() (wasRead bool) {
 	return u.last.sent > 0
 }
 
-// contentLease lets one body read the content until the lease is closed. If the service responds early, the transport
-// may keep reading for a while, but with the lease closed it can't consume the next attempt's data.
+// contentLease lets one body read the content until the lease is closed. If the service responds before it has received
+// the whole body, the transport may keep reading from the body for a while. Once the lease is closed, these reads can't
+// consume the data that the next attempt must send.
 type contentLease struct {
 	upload *upload
 
