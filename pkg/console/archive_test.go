@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// writeZip writes an archive with a file for each name. empty.txt is empty.
+// writeZip writes an archive that contains a file for each of the names. Every file contains a short text, except for
+// empty.txt, which is empty.
 func writeZip(t *testing.T, path string, names ...string) {
 	t.Helper()
 	f, err := os.Create(path)

@@ -48,7 +48,8 @@ var markdowns = []string{
 }
 
 // harmless is a JavaScript expression that lists the elements and attributes that could run scripts or send requests.
-// It checks the page's main element, its dialogs, their frames and the chat. "" means that there are none.
+// If the page has none, the result is "". The expression checks the page's main and nav elements, its dialogs, the
+// chat, and the frames in all of these.
 const harmless = `(() => {
 	const faults = window.ran ? ['a script has run'] : [];
 	const look = (root, isFrame) => {
@@ -140,8 +141,9 @@ func hostilePDF() []byte {
 }
 
 // TestNoContentRunsScriptsOrSendsRequests stores hostile names, texts, files and pages, and has a model write hostile
-// answers. It then opens them all in the console, next to the original, in the documentation, and in the chat on
-// another web site. Every tab checks that no request leaves the service, no dialog opens and no policy is violated.
+// answers. It then opens all of this content in the console, next to its original, and also in the documentation and in
+// the chat on another web site. Every tab checks that no request leaves the service, no dialog opens and no policy is
+// violated.
 func TestNoContentRunsScriptsOrSendsRequests(t *testing.T) {
 	t.Parallel()
 	written := strings.Join(append(append([]string{}, markup...), markdowns...), "\n\n")
@@ -278,7 +280,8 @@ func attackChat(t *testing.T, e *embedded) {
 	}
 }
 
-// attackMarkdown renders random answers assembled from snippets of Markdown and markup.
+// attackMarkdown renders random answers and checks that they are harmless. The answers are assembled from snippets of
+// Markdown and markup.
 func attackMarkdown(t *testing.T, e *embedded) {
 	count := 300
 	if said := os.Getenv(attacksVariable); said != "" {
@@ -313,7 +316,7 @@ func attackMarkdown(t *testing.T, e *embedded) {
 		})()`)
 		c.mustBeHarmless(fmt.Sprintf("random answers (seed %d)", seed))
 	}
-	// Cross-check that the expression does find these forbidden elements.
+	// Cross-check that `harmless` does find forbidden elements.
 	for _, wrong := range []string{`{tag: 'a', href: 'javascript:1'}`, `{tag: 'svg'}`, `{tag: 'iframe'}`, `{tag: 'img', src: 'data:,x'}`} {
 		found := value[string](c, `(() => {
 			const {tag, ...attributes} = `+wrong+`, element = document.createElement(tag);

@@ -81,7 +81,7 @@ func start(t testing.TB, env ...string) *service {
 	return &service{TB: t, base: "http://" + s.Addr()}
 }
 
-// call sends a request and fails the test if that fails.
+// call sends a request to the service's API and fails the test if the request fails.
 func (s *service) call(method, path string, body, into any) {
 	s.Helper()
 	s.callWith(http.Header{}, method, path, body, into)
@@ -115,7 +115,7 @@ func (s *service) callWith(header http.Header, method, path string, body, into a
 	}
 }
 
-// settled waits until n of the datastore's datasources have been processed.
+// settled waits until the datastore has at least n datasources and at least n of them have been processed.
 func (s *service) settled(store string, n int, timeout time.Duration) {
 	s.Helper()
 	waitUntil(s, timeout, fmt.Sprintf("%d datasources are settled", n), func() bool {
@@ -272,8 +272,9 @@ func (t *tab) waitVisible(css string) {
 
 // The functions below look up an element right before each action, because the page may replace elements at any time.
 
-// aim scrolls an element into view and returns a point on it, or null if a click there would not reach it. It blocks
-// the next click if that lands on another element, so that the caller can try again.
+// aim scrolls an element into view and returns a point on it. If a click at that point would not reach the element, aim
+// returns null. It also intercepts the next click: if the click lands on another element, it has no effect, and the
+// caller can try again.
 const aim = `(css) => {
 	const element = document.querySelector(css);
 	if (!element) return null;
@@ -306,7 +307,7 @@ func (t *tab) click(css string) {
 			return false, err
 		}
 		t.do("clicking "+css, chromedp.MouseClickXY(at[0], at[1]))
-		// The variable is undefined if the click opened another document.
+		// window.clickTest is undefined if the click opened another document.
 		return evaluate[bool](t, `['hit', undefined].includes(window.clickTest)`)
 	})
 }
@@ -391,8 +392,8 @@ func (t *tab) keys(keys string, options ...chromedp.KeyOption) {
 	t.do("pressing keys", chromedp.KeyEvent(keys, options...))
 }
 
-// until waits until an expression is true in the page. It ignores errors, because the page may be opening another
-// document.
+// until waits until an expression is true in the page. It ignores errors in the meantime, because the page may be
+// opening another document.
 func (t *tab) until(expression string) {
 	t.Helper()
 	t.eventually("waiting for "+expression, func() (bool, error) { return evaluate[bool](t, "Boolean("+expression+")") })

@@ -15,7 +15,8 @@ const EmbedPath = "/embed/chat.js"
 // Path to the chat's main module.
 const entry = "embed/chat.js"
 
-// Patterns for imports, exports and comments in the console's modules. bundle changes nothing else.
+// Patterns for the imports, exports and comments in the console's modules. bundle replaces only these and leaves all
+// other code as it is.
 var (
 	importPattern  = lazyregexp.New(`(?m)^import \{ ([^}]+) \} from '([^']+)';\n`)
 	exportPattern  = lazyregexp.New(`(?m)^export ((?:async )?(?:function\*?|const|class)) (\w+)`)

@@ -10,10 +10,12 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// covered is a JavaScript expression for how many pixels of the last turn the input box hides. 0 means none.
+// covered is a JavaScript expression that returns how many pixels of the chat's last message are hidden behind the
+// input box. A result of 0 or less means that the whole message is visible.
 const covered = `Math.ceil([...document.querySelectorAll('.turn')].at(-1).getBoundingClientRect().bottom - document.querySelector('.ask').getBoundingClientRect().top)`
 
-// TestTheChatScrollsWithItsAnswers asks several questions in windows of different sizes.
+// TestTheChatScrollsWithItsAnswers asks several questions in a wide and in a narrow window. The page must scroll so
+// that each answer is visible to its end.
 func TestTheChatScrollsWithItsAnswers(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -67,8 +67,8 @@ type embedded struct {
 	agent string
 }
 
-// embed creates a web site whose page has this body. %[1]s stands for the service's address and %[2]s for the agent's
-// id.
+// embed starts a service and a web site whose page has the given body. In `body`, %[1]s stands for the service's
+// address and %[2]s for the agent's id.
 func embed(t *testing.T, body string, answers http.HandlerFunc) *embedded {
 	t.Helper()
 	s := start(t)
@@ -110,7 +110,7 @@ func embed(t *testing.T, body string, answers http.HandlerFunc) *embedded {
 
 const tag = `<script src="%[1]s/embed/chat.js" data-agent="%[2]s" data-heading="Ask the shop" data-greeting="Hello! **Ask** about kettles." async></script>`
 
-// inside returns a JavaScript expression for an element of the chat.
+// inside returns a JavaScript expression for the chat's first element that matches the selector `css`.
 func inside(css string) string {
 	return "document.querySelector('sluice-chat').shadowRoot.querySelector(" + quote(css) + ")"
 }
@@ -180,7 +180,8 @@ func TestAWebSiteEmbedsTheChat(t *testing.T) {
 	c.keys("How much does the kettle hold, again?\r")
 	c.until(inside(".log") + `.querySelectorAll('.sources').length === 3`)
 
-	// Escape closes the panel and returns the focus. The new-conversation button removes the old one.
+	// Escape closes the panel and returns the focus to the launcher. The new-conversation button removes the old
+	// conversation.
 	c.keys(kb.Escape)
 	c.until(inside(".panel") + `.hidden && document.activeElement.shadowRoot?.activeElement === ` + inside(".launcher"))
 	c.keys("\r")
@@ -203,8 +204,8 @@ func TestAPageOfAnotherOriginShowsAnError(t *testing.T) {
 	value[bool](c, `(globalThis.said = [], console.error = (m) => said.push(m), document.querySelector('sluice-chat').open(), true)`)
 	c.keys("How much does the kettle hold?\r")
 	c.until(inside("[role=alert]"))
-	// Unlike a keyboard, Chromium's driver sends Enter's character after the key itself, and the error may come in
-	// between.
+	// The field may contain a line break, so trim its text. Unlike a keyboard, Chromium's driver first sends the Enter
+	// key and then its character, and the error may appear between the two.
 	if text := strings.TrimSpace(value[string](c, inside("textarea")+`.value`)); text != "How much does the kettle hold?" {
 		t.Errorf("the question must be typed again: %q", text)
 	}
@@ -297,8 +298,8 @@ func TestTheChatMarksUnsupportedSentences(t *testing.T) {
 const clobbering = `<img name="currentScript" src="/other/embed/chat.js" data-agent="x"><iframe name="baseURI"></iframe><form name="body"></form>` +
 	`<form name="createElement"></form><img name="addEventListener"><object name="documentElement"></object><img name="defaultView"><form id="Document" name="location"></form>`
 
-// TestElementsOfThePageDoNotMisleadTheChat embeds the chat in a page whose elements shadow document properties and that
-// gets a base address once the script has loaded.
+// TestElementsOfThePageDoNotMisleadTheChat embeds the chat in a page whose elements shadow properties of the document.
+// Once the script has loaded, the page also gets a base element that changes its base address.
 func TestElementsOfThePageDoNotMisleadTheChat(t *testing.T) {
 	t.Parallel()
 	e := embed(t, clobbering+tag, nil)

@@ -13,9 +13,9 @@ import (
 	"testing"
 )
 
-// eventBlocker is a proxy that withholds datasource events: it accepts requests for events but sends none. Each
-// accepted request signals `begun` and lasts until `cut` receives a value. While `held` is true, requests for events
-// fail.
+// eventBlocker is a proxy that withholds datasource events: it accepts requests for events but sends none. For each
+// accepted request, it sends a value to `begun`, and it keeps the connection open until the test sends a value to
+// `cut`. While `held` is true, requests for events fail.
 type eventBlocker struct {
 	*httptest.Server
 	begun, cut chan struct{}
@@ -54,14 +54,15 @@ func blockEvents(t *testing.T, base string) *eventBlocker {
 }
 
 // TestLostEventsAreCaughtUp opens a list that receives no events. The list must still show changes made before the
-// watch began, changes made while it was interrupted, and changes whose events were lost.
+// console began to watch for events, changes made while the watch was interrupted, and changes whose events were lost.
 func TestLostEventsAreCaughtUp(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	var store struct{ ID string }
 	s.call(http.MethodPost, "/datastores", map[string]any{"name": "Letters"}, &store)
 	n := 0
-	// add adds texts with idempotency keys. Ids are derived from these, so they say nothing about the order.
+	// add adds texts with idempotency keys. The service derives the texts' ids from these keys, so the ids do not show
+	// the order in which the texts were added.
 	add := func(names ...string) (ids []string) {
 		for _, name := range names {
 			var made struct{ ID string }

@@ -323,7 +323,8 @@ func TestAnAgentIsEmbeddedInAWebSite(t *testing.T) {
 	if got := embedCode(); got != want {
 		t.Errorf("the embed code with a look is %s, want %s", got, want)
 	}
-	// Saving the websites, or reloading the page, keeps the look.
+	// The chat's colours must still be in the embed code after the list of allowed web sites is saved, and after the
+	// page is reloaded.
 	value[bool](c, `(document.querySelector('main textarea').value = '*', true)`)
 	c.click("main form button.main")
 	c.until(`document.querySelector('main .card')?.innerText.includes('Every website can show the chat.')`)

@@ -9,7 +9,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// longSource answers with a citation of a long source whose last sentence supports the answer.
+// longSource is a stub for the service. It responds with an answer that cites a long source, whose last sentence
+// supports the answer.
 func longSource(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Access-Control-Allow-Origin", "*")
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -31,7 +32,8 @@ func askInChat(e *embedded) *tab {
 	return c
 }
 
-// lowContrasts is a JavaScript function that names the parts of the chat whose text has too little contrast.
+// lowContrasts is a JavaScript function that returns the names of those parts of the chat whose text has too little
+// contrast.
 const lowContrasts = `() => {
 	const root = document.querySelector('sluice-chat').shadowRoot;
 	const canvas = new OffscreenCanvas(1, 1).getContext('2d', {willReadFrequently: true});
@@ -93,7 +95,7 @@ func TestACitationShowsTheSentence(t *testing.T) {
 	c.until(`!` + inside("details") + `.open`)
 	value[bool](c, inside("summary")+`.click() ?? true`)
 	c.until(seen)
-	// The launcher's label says what it does.
+	// The launcher's label says what a click on it does.
 	for _, want := range []string{"Close the chat", "Open the chat"} {
 		if label := value[string](c, inside(".launcher")+`.ariaLabel`); label != want {
 			t.Errorf("the launcher says %q, want %q", label, want)

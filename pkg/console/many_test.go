@@ -18,7 +18,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// fullSizeVariable selects the sizes the console promises to support instead of smaller ones.
+// fullSizeVariable is an environment variable. If it is set, the tests use the sizes that the console promises to
+// support; otherwise, they use smaller ones.
 const fullSizeVariable = "CONSOLE_MANY"
 
 func scaled(few, all int) int {

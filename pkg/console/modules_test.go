@@ -12,7 +12,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// module evaluates an expression over a console module's exports.
+// module imports the comma-separated `imports` from the console module `name` and evaluates an expression that uses
+// them.
 func module[T any](t *tab, name, imports, expression string) T {
 	t.Helper()
 	return value[T](t, `(async () => {

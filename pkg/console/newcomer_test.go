@@ -31,8 +31,8 @@ func (t *terminal) String() string {
 	return t.text.String()
 }
 
-// TestANewcomerHasACitedAnswer knows only what the terminal prints and always takes a page's first action, from an
-// empty directory to the passage in the document that supports the answer.
+// TestANewcomerHasACitedAnswer acts like a user who knows only what the terminal prints and who always takes the first
+// action that a page offers. It starts with an empty directory and ends at the passage that supports the answer.
 func TestANewcomerHasACitedAnswer(t *testing.T) {
 	t.Parallel()
 	began := time.Now()

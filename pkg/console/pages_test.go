@@ -19,7 +19,7 @@ import (
 // axeVariable is the environment variable for the path to axe-core (axe.min.js), which make check-console downloads.
 const axeVariable = "CONSOLE_AXE"
 
-// view is a console view and how to open it.
+// view describes one of the console's views and how to open it.
 type view struct {
 	hash    string
 	visible string // selector of an element that becomes visible with the view
@@ -98,7 +98,7 @@ func filledService(t *testing.T) (*service, map[string]view) {
 	}
 }
 
-// show opens a view in a signed-in tab.
+// show opens the view v. The tab must already be signed in.
 func (t *tab) show(v view) {
 	t.Helper()
 	t.at("#/usage") // so that the next address is a different view and is rendered from scratch
@@ -110,7 +110,7 @@ func (t *tab) show(v view) {
 	}
 }
 
-// in emulates a colour scheme and a window width.
+// in makes the tab emulate the colour scheme `scheme` and a window of the given width.
 func (t *tab) in(scheme string, width int64) {
 	t.Helper()
 	t.do("sizing the window", chromedp.EmulateViewport(width, 800))
@@ -172,7 +172,7 @@ func TestAxeFindsNothing(t *testing.T) {
 	}
 }
 
-// allow loads axe into every page opened from now on.
+// allow loads axe into every page that the tab opens after this call.
 func (t *tab) allow(axe string) {
 	t.Helper()
 	_, err := cdp.Call(t.ctx, chromedp.FromContext(t.ctx).Target, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: axe})

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// recordMessages records the console's messages, because they disappear after a few seconds.
+// recordMessages makes the page record the messages that the console shows. The messages themselves disappear after a
+// few seconds.
 func (t *tab) recordMessages() {
 	t.Helper()
 	value[bool](t, `(() => {
@@ -27,8 +28,8 @@ func (t *tab) waitMessage(text string) {
 	t.until(`window.shownMessages.includes(` + quote(text) + `)`)
 }
 
-// TestASiteIsRefreshedInItsView crawls a site, first with the list of datasources open, then from the site's own view.
-// Both must show the results of the newest crawl without a reload.
+// TestASiteIsRefreshedInItsView crawls a site, first while the list of datasources is open and then from the site's own
+// view. The list and the view must each show the results of the newest crawl without a reload.
 func TestASiteIsRefreshedInItsView(t *testing.T) {
 	t.Parallel()
 	var changed atomic.Bool

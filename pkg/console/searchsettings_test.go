@@ -19,7 +19,7 @@ func TestSearchSettingsAreEditedAndRestored(t *testing.T) {
 	c.waitVisible(".card textarea")
 	c.until(`(document.querySelector('textarea[placeholder^="car"]').value = 'car, automobile\nlaptop => notebook', true)`)
 	c.click("main form button.main")
-	// Text typed while the settings are being saved stays.
+	// Text that is typed while the settings are being saved must not be lost.
 	c.until(`(document.querySelector('textarea[placeholder^="["]').value = ' ', true)`)
 	c.until(`document.querySelector('#said').textContent === 'Saved'`)
 	c.click(".pins + .actions button")
