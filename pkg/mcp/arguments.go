@@ -14,7 +14,7 @@ import (
 // so it must say what to send instead. It must be safe for concurrent use.
 type Arguments func(arguments json.RawMessage) (json.RawMessage, error)
 
-// ArgumentsOf returns the Arguments function for a tool whose arguments have this JSON schema.
+// ArgumentsOf returns the Arguments function for a tool whose arguments have the given JSON schema.
 type ArgumentsOf func(schema json.RawMessage) (Arguments, error)
 
 // checkArguments validates arguments before a tool is called. The SDK does too, but its messages are for schema
@@ -43,8 +43,8 @@ type toolRegistry struct {
 	checks map[string]Arguments
 }
 
-// addTool adds a tool. The schema of its arguments is derived from In; `bound` adds limits that struct tags can't
-// express.
+// addTool adds a tool. The schema of its arguments is derived from the type In. `bound` then adds limits to the
+// schema's fields that struct tags can't express.
 func addTool[In, Out any](box *toolRegistry, tool *sdk.Tool, bound func(fields map[string]*jsonschema.Schema), handler sdk.ToolHandlerFor[In, Out]) {
 	schema, err := schemaOf[In](bound)
 	if err == nil && box.check != nil {

@@ -87,7 +87,8 @@ func progress(ctx context.Context, req *sdk.CallToolRequest) func(string) error 
 	}
 }
 
-// agentFor returns id or, if it is empty, the id of the only agent. Having several agents or none is then an error.
+// agentFor returns id, unless it is empty. If it is, agentFor returns the id of the only agent, and it fails if there
+// are several agents or none.
 func agentFor(ctx context.Context, lib Library, id string) (string, error) {
 	const shown = 20
 	if id != "" {

@@ -15,8 +15,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// maxQuestionCharacters is the schemas' maximum length of a query or question. The service may be configured with a
-// lower limit.
+// maxQuestionCharacters is the maximum length of a query or question, according to the tools' schemas. The service may
+// be configured with a lower limit.
 const maxQuestionCharacters = 100_000
 
 // Options configure a Handler. Zero fields mean the defaults.
@@ -82,7 +82,8 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, body []byte, ask
 	next.ServeHTTP(&pacedWriter{ResponseWriter: w, control: http.NewResponseController(w), timeout: h.opts.WriteTimeout}, r)
 }
 
-// requestKey is the context key for a message's HTTP request's context.
+// requestKey is the key under which a message's context holds the context of the HTTP request that delivered the
+// message.
 type requestKey struct{}
 
 // answerable stops processing a message when its HTTP request ends, because the answer couldn't be delivered. The SDK

@@ -16,9 +16,10 @@ const (
 	MaxMetadataKeys = 20 // maximum number of keys in a filter
 )
 
-// Library provides the content a caller may see. The call's context identifies the caller, who sees any errors.
+// Library provides the content that the caller may see. Each method's context identifies the caller. Any errors are
+// shown to the caller.
 type Library interface {
-	// Search returns at most Results fragments, best first.
+	// Search returns at most q.Results fragments, best first.
 	Search(ctx context.Context, q Search) ([]domain.Fragment, error)
 	// Datasource returns a datasource. It fails with domain.CodeNotFound if there is none.
 	Datasource(ctx context.Context, id string) (domain.Datasource, error)
@@ -27,7 +28,7 @@ type Library interface {
 	Datasources(ctx context.Context, cursor string, limit int) ([]domain.Datasource, string, error)
 	// Chunks returns up to `limit` of the datasource's searchable chunks, starting at ordinal `from`.
 	Chunks(ctx context.Context, d domain.Datasource, from, limit int) ([]domain.Chunk, error)
-	// Ask asks an agent. Unless `emit` is nil, it receives the answer's text piece by piece as it arrives.
+	// Ask asks an agent. If `emit` is not nil, Ask calls it with each piece of the answer's text as it arrives.
 	Ask(ctx context.Context, q Question, emit func(text string) error) (Answer, error)
 	// Agents returns up to `limit` agents the caller can ask, newest first.
 	Agents(ctx context.Context, limit int) ([]domain.Agent, error)

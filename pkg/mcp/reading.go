@@ -26,7 +26,8 @@ type part struct {
 func (p part) isWhole() bool { return p.from == 0 && p.to >= p.of }
 
 // readDocument reads a datasource's text from the position `where`, up to the size of one answer. If where.around is
-// set, it starts a few chunks earlier, or at the beginning if the whole document fits into one answer.
+// set, the text starts a few chunks before that position or, if the whole document fits into one answer, at the
+// beginning of the document.
 func readDocument(ctx context.Context, lib Library, where resource) (domain.Datasource, part, error) {
 	d, err := lib.Datasource(ctx, where.datasourceID)
 	if err != nil {

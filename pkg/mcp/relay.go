@@ -49,8 +49,8 @@ type connection struct {
 	client  *sdk.ServerSession // the relay's client, which receives progress
 }
 
-// forward forwards requests to the service. It leaves those that the service doesn't handle, such as the handshake, to
-// the SDK.
+// forward forwards requests to the service. Requests that the service doesn't handle, such as the handshake, are left
+// to the SDK.
 func (l *connection) forward(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		ask, known := forwardFunc(req.GetParams())
@@ -71,8 +71,8 @@ func (l *connection) forward(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// isAnswer reports whether an error comes from the service. If a request didn't reach it, the SDK creates the error,
-// with the code `rejected`.
+// isAnswer reports whether an error comes from the service. If a request didn't reach the service, the SDK itself
+// creates an error with the code `rejected`.
 func isAnswer(err error) bool {
 	const rejected = -32005
 	var answered *jsonrpc.Error
@@ -147,8 +147,8 @@ func (l *connection) drop() {
 	}
 }
 
-// progress forwards progress notifications to the relay's client. They need no conversion, because calls carry the
-// client's own token.
+// progress forwards progress notifications to the relay's client. A notification needs no conversion, because the relay
+// passes the client's own progress token on to the service.
 func (l *connection) progress(ctx context.Context, r *sdk.ProgressNotificationClientRequest) {
 	l.mu.Lock()
 	client := l.client

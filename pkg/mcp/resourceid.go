@@ -21,7 +21,8 @@ type resource struct {
 }
 
 // parseResource parses the id of a datasource, a chunk or a part. A chunk's id consists of the datasource's id, a
-// generation, which may be outdated, and an ordinal. A part's id consists of the datasource's id and an ordinal.
+// generation and an ordinal; the generation may be outdated. A part's id consists of the datasource's id and the
+// ordinal of the part's first chunk.
 func parseResource(id string) (resource, error) {
 	datasource, rest, isPart := strings.Cut(id, "#")
 	p := resource{datasourceID: datasource}

@@ -8,18 +8,18 @@ import (
 )
 
 // markedResultsVersion is the first protocol version that requires results to be marked as complete. It also recommends
-// that they name the server. Versions are dates and can be compared as strings.
+// that results name the server. Versions are dates and can be compared as strings.
 const markedResultsVersion = "2026-07-28"
 
-// isMarked reports whether the result for a request with this metadata must be marked. Since markedResultsVersion, the
-// metadata names the protocol version.
+// isMarked reports whether the result for a request with the metadata `meta` must be marked as complete. In
+// markedResultsVersion and later, a request's metadata names the protocol version.
 func isMarked(meta map[string]any) bool {
 	version, _ := meta[sdk.MetaKeyProtocolVersion].(string)
 	return version >= markedResultsVersion
 }
 
-// emptyResult returns an empty result that, if `marked`, says it is complete. The SDK sets the field for this only for
-// its own handlers and doesn't export it, so emptyResult sets it by decoding JSON.
+// emptyResult returns an empty result. If `marked` is true, the result is marked as complete. The SDK has an unexported
+// field for this mark and sets it only in its own handlers, so emptyResult sets it by decoding JSON.
 func emptyResult(marked bool) *sdk.CallToolResult {
 	var result sdk.CallToolResult
 	if marked {
@@ -37,7 +37,8 @@ func errorResult(err error, marked bool) *sdk.CallToolResult {
 	return result
 }
 
-// convertResult converts a call's result to the client's protocol version. If `marked`, the result says it is complete.
+// convertResult converts a call's result to the client's protocol version. If `marked` is true, the result is marked as
+// complete.
 func convertResult(from *sdk.CallToolResult, marked bool) *sdk.CallToolResult {
 	result := emptyResult(marked)
 	result.Meta, result.Content, result.StructuredContent, result.IsError = from.Meta, from.Content, from.StructuredContent, from.IsError
@@ -48,7 +49,7 @@ func identity(version string) *sdk.Implementation {
 	return &sdk.Implementation{Name: "sluice", Title: "Sluice", Version: version}
 }
 
-// Call identifies a tool call, so that it can be answered without being processed.
+// Call identifies a tool call. FailCall uses it to answer the call with an error, without processing it.
 type Call struct {
 	id     json.RawMessage
 	marked bool

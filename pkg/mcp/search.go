@@ -32,7 +32,8 @@ type searchFilters struct {
 	Filter  map[string]any   `json:"filter,omitempty" jsonschema:"condition or combination that must not match, with the type not"`
 }
 
-// where parses the filters' condition or combination, or returns nil if there is none. It also returns any errors.
+// where parses the condition or the combination of conditions in the filters. If they contain neither, it returns a nil
+// filter. It also returns any errors in them.
 func (f *searchFilters) where() (*filter.Filter, []domain.FieldError) {
 	condition := make(map[string]any)
 	if f.Type != "" {
