@@ -8,9 +8,9 @@ import (
 
 type logAttrsKey struct{}
 
-// WithLogAttrs returns a context that adds attributes to its log lines, such as a request's or datasource's id. If a
-// line has its own attribute with the same key, that one wins. The added attributes must be ids, because they aren't
-// redacted. Only handlers made by RedactingHandler add them.
+// WithLogAttrs returns a context that adds attributes, such as a request's or datasource's id, to every line logged
+// with it. If a log line already has an attribute with the same key, the line's own attribute wins. The added
+// attributes must be ids, because they aren't redacted. Only handlers made by RedactingHandler add them.
 func WithLogAttrs(ctx context.Context, notes ...slog.Attr) context.Context {
 	return context.WithValue(ctx, logAttrsKey{}, append(slices.Clip(logAttrs(ctx)), notes...))
 }

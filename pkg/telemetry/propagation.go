@@ -23,7 +23,8 @@ func Inject(ctx context.Context) string {
 	return carried[Header]
 }
 
-// Extract returns a context that continues the trace in `carried`, the text from Inject. Later spans become part of it.
+// Extract returns a context that continues a trace from another process. `carried` is the text that Inject returned
+// there. Spans started with the context become part of the trace.
 func Extract(ctx context.Context, carried string) context.Context {
 	if carried == "" {
 		return ctx

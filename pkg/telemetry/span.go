@@ -25,7 +25,8 @@ func Number[N int | int64 | uint64](name string, value N) Attribute {
 // Span is a unit of work in a trace. A nil Span is valid and records nothing.
 type Span struct{ span trace.Span }
 
-// Start starts a child of the context's span. If there is none, nothing is traced.
+// Start starts a child of the context's span. If the context has no span, Start returns a nil Span, and nothing is
+// traced.
 func Start(ctx context.Context, name string, attributes ...Attribute) (context.Context, *Span) {
 	parent := trace.SpanFromContext(ctx)
 	if !parent.IsRecording() {
