@@ -10,7 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/durable"
 )
 
-// KeyFile reads a data directory's key from its file, which it creates with a new key if necessary.
+// KeyFile reads a data directory's key from the file at `path`. If the file does not exist, KeyFile creates it with a
+// new key.
 func KeyFile(path string) (string, error) {
 	kept, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {

@@ -11,7 +11,7 @@ func TestTheSealingKeyIsWrittenAtomically(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "secret-key")
-	// An earlier start was interrupted before it renamed the file.
+	// Simulate an earlier start that was interrupted before it renamed the key file.
 	if err := os.WriteFile(path+".new", []byte("half of a k"), 0o644); err != nil {
 		t.Fatal(err)
 	}
