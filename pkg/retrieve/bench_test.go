@@ -15,8 +15,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded"
 )
 
-// Sizes of a library, a datastore in a real index. Documents have many chunks, words follow Zipf's law, and vectors are
-// random.
+// Sizes of the benchmarks' library, a datastore in a real index. Its documents have many chunks, its words follow
+// Zipf's law, and its vectors are random.
 const (
 	libraryRows       = 20_000
 	libraryChunks     = 40 // chunks per document
@@ -112,7 +112,7 @@ func (l *library) ResolveFilters(context.Context, []string, domain.Filters) ([]s
 	return nil, nil
 }
 
-// singleIndex is the library's index, whatever the engine.
+// singleIndex returns the library's index for every engine.
 type singleIndex struct{ *library }
 
 func (s singleIndex) Index(domain.Engine) (Searcher, error) { return s.library.Index, nil }

@@ -18,7 +18,8 @@ import (
 // Boosts change the first stage's final scores, after the deduction for link lists. So they influence which candidates
 // are reranked. They then change the reranker's scores in the same way.
 
-// If there are boosts, search this many times deeper: a document lifted into the result may rank low without its boost.
+// Factor by which the search goes deeper if there are boosts, because a document lifted into the result may rank low
+// without its boost.
 const boostDepth = 5
 
 // boostedDocument is a document's boost factors and their product.
@@ -27,9 +28,9 @@ type boostedDocument struct {
 	product float64
 }
 
-// boost applies the boosts to a leg's candidates and sorts them again. If a document's value is unusable for a boost,
-// it returns domain.CodeInvalid, or just a note if the boost comes from the settings or the value from the document
-// itself.
+// boost applies the boosts to a leg's candidates and sorts them again. If a boost can't use a document's value, boost
+// normally returns domain.CodeInvalid. It returns only a note if the boost comes from the settings, or if the value was
+// read from the document's file.
 func (q *query) boost(all []*candidate) (notes []string, err error) {
 	if !slices.ContainsFunc(q.Datastores, func(ds domain.Datastore) bool { return len(q.boosts(&ds)) > 0 }) {
 		return nil, nil

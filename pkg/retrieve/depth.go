@@ -7,24 +7,24 @@ import (
 )
 
 // Search depths, in candidates per leg. The full depth is enough if nearly all rows belong to active generations. If an
-// index holds many others, as after a full resync, the search goes deeper.
+// index holds many inactive rows, as after a full resync, the search goes deeper.
 //
 // The lexical leg always uses the full depth, because only candidates count towards a window's score (see document.go).
 // The vector leg's candidates cost more, so it first searches only for the nearest TopK rows and spareVectors more. On
-// test collections, that ranks just as the full depth does. If duplicates or inactive rows leave too few fragments, the
-// search is repeated at full depth.
+// test collections, the ranking is then the same as with the full depth. If duplicates or inactive rows leave too few
+// fragments, the search is repeated at full depth.
 const (
 	minDepth     = 100
 	depthFactor  = 5
 	maxDepth     = 10_000 // the maximum of index.Query.Limit
 	depthPerTop  = 4      // candidates per requested fragment
 	spareVectors = 20
-	// A search is repeated at full depth if more of its hits than this are inactive.
+	// A search is repeated at full depth if more than maxInactive of its hits are inactive.
 	maxInactive = spareVectors / 4
 )
 
-// Depths returns how many candidates a search for topK fragments first requests from each leg, unless it has to be
-// deeper from the start.
+// Depths returns how many candidates a search for topK fragments requests from each leg at first. Some searches, such
+// as those with boosts, request more from the start.
 func Depths(topK int) (lexical, vectors int) {
 	full := max(minDepth, depthPerTop*topK)
 	return full, min(full, topK+spareVectors)
@@ -55,7 +55,7 @@ func isShallow(legs []leg) bool {
 	})
 }
 
-// cosineSample is a number of cosines, their sum and the sum of their squares.
+// cosineSample holds the number of cosines in a sample, their sum and the sum of their squares.
 type cosineSample struct{ n, sum, squares float64 }
 
 func (s cosineSample) plus(other cosineSample) cosineSample {

@@ -19,7 +19,7 @@ import (
 // limits are a search's limits.
 type limits struct{ Lexical, Vectors int }
 
-// recordLimits records the limits of all later searches, in which the vector leg returns no more hits than its limit.
+// recordLimits records the limits of all later searches, and truncates each search's hits to its vector limit.
 func (w *fixture) recordLimits() *[]limits {
 	var asked []limits
 	found := w.search
@@ -131,7 +131,8 @@ func (w *fixture) deactivate(hits []index.Hit) {
 	}
 }
 
-// TestScoresDoNotDependOnTheDepth compares estimates from the nearest cosines with the values from all of them.
+// TestScoresDoNotDependOnTheDepth estimates the cosines' floor and spread from the nearest rows, and compares the
+// estimates with the values computed from all rows.
 func TestScoresDoNotDependOnTheDepth(t *testing.T) {
 	t.Parallel()
 	const depth, full = 30, 100

@@ -110,8 +110,8 @@ func (f *duplicateFinder) fingerprint(text string) *textFingerprint {
 	return o
 }
 
-// maxUnshared returns how many shingles may be in only one of two near-duplicates that have n shingles in total,
-// counting each text's. At similarity s, exactly n(1-s)/(1+s) shingles are unshared.
+// maxUnshared returns how many shingles of two near-duplicates may be in only one of the two texts. n is the sum of
+// both texts' shingle counts. At similarity s, exactly n(1-s)/(1+s) shingles are in only one text.
 func maxUnshared(n int) int { return int(float64(n) * (1 - minShared) / (1 + minShared)) }
 
 // differsFrom reports whether the bitmaps alone rule out near-duplicates. A bit that is set in only one bitmap stands

@@ -18,14 +18,15 @@ import (
 // evidence says how much the vectors may help with a query. All values are from 0 to 1.
 type evidence struct {
 	average float64 // the dense leg's weight before the adjustment
-	// symbols is high if the best candidates by words consist of numbers and symbols, like tables and code. Such texts
-	// have similar vectors but different words. It is 0 up to a share of minSymbols, and 1 from maxSymbols.
+	// symbols is high if the best lexical candidates consist of numbers and symbols, like tables and code. Such texts have
+	// similar vectors but different words. It is 0 if symbols make up at most minSymbols of the text, and 1 if they make
+	// up maxSymbols or more.
 	symbols float64
-	// rarest is 1 if the best candidate by words contains the query's rarest word, because then the words have probably
-	// found the right text. Otherwise it is 0.
+	// rarest is 1 if the best lexical candidate contains the query's rarest word, because then the lexical leg has
+	// probably found the right text. Otherwise it is 0.
 	rarest float64
 	// agreement is the share of documents that are among the best `agreeing` candidates of both legs. The higher it is,
-	// the less the vectors can add to the words.
+	// the less the vectors can add to the lexical leg.
 	agreement float64
 }
 
@@ -44,12 +45,13 @@ const (
 	// evidence.symbols is 0; from maxSymbols, it is 1.
 	minSymbols = 0.04
 	maxSymbols = 0.2
-	// Symbols are counted in the first examinedBytes of the best examinedTexts candidates by words.
+	// Symbols are counted in the first examinedBytes bytes of each of the examinedTexts best lexical candidates.
 	examinedTexts = 5
 	examinedBytes = 2000
 	// Number of each leg's best candidates to compare for evidence.agreement.
 	agreeing = 10
-	// Minimum number of candidates for evidence. If there are fewer, both legs' best share many documents by chance.
+	// Minimum number of candidates for evidence. With fewer candidates, the two legs' best ones would share many documents
+	// by chance.
 	minEvidence = 4 * agreeing
 )
 
@@ -59,8 +61,8 @@ func (e evidence) adjusted() float64 {
 	return odds / (1 + odds)
 }
 
-// weighEvidence adjusts the dense leg's weight for each kind of candidates, and stores it in `vectors` and `found`.
-// Weights of 0 and 1 don't change.
+// weighEvidence adjusts the dense leg's weight for each comparableKind and stores the new weights in `vectors` and
+// `found`. Weights of 0 and 1 don't change.
 func weighEvidence(ctx context.Context, found []datastoreResult, groups map[comparableKind][]*candidate, vectors map[comparableKind]queryVector) {
 	for k, group := range groups {
 		qv := vectors[k]

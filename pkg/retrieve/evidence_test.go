@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// legsOf returns a fixture with n hits, each in a document of its own. The words rank them in order, and the vectors in
-// the order of `near`. Hit 0 has the given text and terms.
+// legsOf returns a fixture with n hits, each in a document of its own. The lexical scores rank the hits in order, and
+// the vectors rank hit i at near(i). All hits have the given text, and hit 0 has the given terms.
 func legsOf(n int, near func(i int) int, text string, terms ...string) *fixture {
 	hits := make([]index.Hit, n)
 	for i := range hits {
@@ -83,7 +83,8 @@ func TestAWeightOfAllOrNothingIsNotAdjusted(t *testing.T) {
 	}
 }
 
-// Vectors of tables say little, so a table with the words must rank above tables with only near vectors.
+// A table's vector says little about its content. So a table that contains the query's words must rank above tables
+// that only have a near vector.
 func TestTablesAreRankedByWords(t *testing.T) {
 	t.Parallel()
 	first := func(text string) string {

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// listing returns a fixture with two pages and a list of links, which matches best. `lists` says whether it's marked as
-// one.
+// listing returns a fixture with two pages and a list of links, which matches best. If `lists` is true, that list is
+// marked as a list of links.
 func listing(lists bool) *fixture {
 	w := newFixture(chunk("index", 0, 9, 0, "zebrafinch, 12; zebrafinch song, 14"), chunk("answer", 0, 7, 0, "The zebrafinch sings at dawn."), chunk("other", 0, 1, 0, "Of other birds."))
 	if lists {

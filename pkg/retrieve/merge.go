@@ -111,8 +111,8 @@ func (c *candidate) runs() domain.TextRuns {
 	return domain.DecodeTextRuns(c.hit.Runs, c.hit.Offset, len(c.hit.Text))
 }
 
-// overlapOf returns the separator between b and the adjacent chunk a before it, and how many bytes at the beginning of
-// b are repeated: the chunker repeats the end of the preceding chunk, or a table header.
+// overlapOf returns the separator between b and the adjacent chunk a before it, and the number of bytes at the
+// beginning of b that repeat text from a. The chunker repeats the end of the preceding chunk or a table header.
 func overlapOf(a, b *candidate) (separator string, repeated int) {
 	text, before := b.hit.Text, a.hit.Text
 	if header, _, ok := strings.Cut(text, "\n"); ok && strings.Contains(header, "\t") && hasLine(before, header) {
@@ -141,7 +141,8 @@ func hasLine(text, line string) bool {
 	return false
 }
 
-// overlap returns the number of bytes that both end a and begin b, or 0 if there are too few.
+// overlap returns the length in bytes of the longest text that a ends with and b begins with. The length is between
+// minOverlap and maxOverlap, or 0 if there is no such text.
 func overlap(a, b string) int {
 	for n := min(len(a), len(b), maxOverlap); n >= minOverlap; n-- {
 		if a[len(a)-n] == b[0] && a[len(a)-n:] == b[:n] {

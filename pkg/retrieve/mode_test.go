@@ -15,7 +15,8 @@ import (
 
 func mode(m domain.SearchMode) func(*Request) { return func(r *Request) { r.Mode = m } }
 
-// legs makes the fixture behave like an engine: it returns the hits from the query's legs, scored by these legs only.
+// legs makes the fixture search like an engine. A search returns the hits that one of the query's legs finds, and a hit
+// has no score from a leg that the query lacks.
 func (w *fixture) legs(hits ...index.Hit) {
 	w.search = func(_ context.Context, _ index.Space, q index.Query) (index.Result, error) {
 		res := index.Result{}

@@ -109,7 +109,7 @@ func (x movingIndex) Rows(context.Context, index.Space, string, uint64, int, int
 	return nil, errors.New("not used")
 }
 
-// Fill reads the rows of hits that still exist.
+// Fill reads the hits' rows, except rows that no longer exist.
 func (x movingIndex) Fill(_ context.Context, s index.Space, hits []*index.Hit) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()

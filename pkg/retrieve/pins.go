@@ -21,7 +21,7 @@ type pinned struct {
 	chunk *int   // chunk to show; nil means the best
 }
 
-// addPins adds to c the documents to pin and hide, according to the pins in a datastore's settings that match the
+// addPins adds the documents to pin and hide to c. They come from the pins in the datastore's settings that match the
 // query.
 func (r *Retriever) addPins(ctx context.Context, c *control, ds *domain.Datastore, req Request) error {
 	first, blocked := c.settings[ds.ID].Pinned(append([]string{req.Query}, req.Parts...)...)

@@ -76,8 +76,8 @@ func (r *Retriever) reranks(req Request) bool {
 	return r.deps.Reranker != nil && (req.Rerank == nil || *req.Rerank) && req.Query != ""
 }
 
-// rerank reranks up to n of the best candidates. It returns them in the reranker's order. The others follow in their
-// previous order, including those the reranker had no time for.
+// rerank reranks up to n of the best candidates and returns them in the reranker's order. The other candidates follow
+// in their previous order, including those that the reranker had no time for.
 func (r *Retriever) rerank(ctx context.Context, all []*candidate, s *selection, n int, req Request) ([]*candidate, domain.ExplainedRerank, error) {
 	var second domain.ExplainedRerank
 	if len(all) == 0 || !r.reranks(req) {

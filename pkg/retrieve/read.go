@@ -11,7 +11,7 @@ import (
 // Ranking doesn't need texts. Only candidates that may become fragments have their rows read, best first and several at
 // a time.
 
-// After the first read, read this many candidates at a time.
+// Number of candidates to read at a time, after the first read.
 const readAhead = 8
 
 // unreadRowsError means that candidates' rows couldn't be read, so the search must be repeated. Either the engine
@@ -27,7 +27,8 @@ type reader struct {
 	first  int // number of candidates in the first read
 }
 
-// row reads candidate i's row, unless that has been done, along with those of the next few candidates.
+// row makes sure that candidate i's row has been read. If it hasn't, row reads it along with the rows of the next few
+// candidates.
 func (r *reader) row(ctx context.Context, i int) error {
 	if r.ranked[i].hit.Complete {
 		return nil

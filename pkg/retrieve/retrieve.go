@@ -159,8 +159,8 @@ type Result struct {
 	// Relevances holds the fragments' relevances: the larger of the scores before and after reranking, both without
 	// boosts. A pinned fragment's relevance is 1. Nil means that the relevances are the scores.
 	Relevances []float64
-	// PartScores holds, per fragment, its scores in the searches for the query's parts, in order, and PartRelevances the
-	// relevances. Both are nil if the query was searched as one question.
+	// PartScores has one element per fragment: the fragment's scores in the searches for the query's parts, in the parts'
+	// order. PartRelevances holds the corresponding relevances. Both are nil if the query was searched as one question.
 	PartScores, PartRelevances [][]float64
 	// TermWeights maps each analysed query word to its weight (see index.Result), the highest one if several spaces were
 	// searched.

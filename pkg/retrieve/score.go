@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Lower bounds on the standard deviations of the lexical and dense scores. Each leg's scores are divided by theirs, and
-// a smaller divisor would amplify the noise among nearly equal scores.
+// Lower bounds on the standard deviations of the lexical and dense scores. Each leg's scores are divided by their
+// standard deviation, and a smaller divisor would amplify the noise among nearly equal scores.
 const (
 	minLexicalSpread = 0.1
 	minDenseSpread   = 0.02

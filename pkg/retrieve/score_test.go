@@ -13,8 +13,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// crowd returns 400 candidates. Every 40th is right and has higher scores by words and by meaning, but both scores
-// contain random errors.
+// crowd returns 400 candidates. Every 40th is relevant and has higher lexical and dense scores than the others, but all
+// scores contain random errors.
 func crowd() (all []*candidate, meaning []float64) {
 	r := rand.New(rand.NewPCG(7, 7))
 	for i := range 400 {

@@ -56,8 +56,8 @@ type datastoreResult struct {
 	// outdated reports whether a datasource has only hits from older generations. Its new generation may have become
 	// active just after the index was read, so none of its rows are candidates.
 	outdated bool
-	// confirmed is true if, for a datasource with hits, the catalog still names the searched place (engine and model). If
-	// it names another place, that is servedFrom.
+	// confirmed is true if there were hits and the catalog still says that the searched place (engine and model) serves
+	// the datastore. If the catalog says that another place serves it, servedFrom is that place.
 	confirmed  bool
 	servedFrom domain.Place
 	ds         domain.Datastore // the datastore, with the place searched
@@ -102,13 +102,13 @@ func (q *query) search(ctx context.Context) ([]datastoreResult, error) {
 	return found, group.Wait()
 }
 
-// If a datastore moves during the search, try at most this many places (pairs of engine and embedding model).
+// Maximum number of places (pairs of engine and embedding model) to try if a datastore moves during the search.
 const maxPlaces = 4
 
-// datastore searches a datastore in its current place, i.e. with the engine and embedding model that serve it. The
-// datastore may move during the search, and then the old place is emptied. So afterwards, datastore looks up the place
-// in the catalog. If it has changed, the result is discarded and the new place is searched. That also goes for a failed
-// search: the datastore may have moved away from a failing engine or model.
+// datastore searches a datastore in its current place, i.e. with the engine and embedding model that serve it. If the
+// datastore moves during the search, the old place is emptied. So after the search, datastore looks up the place in the
+// catalog again. If it has changed, the result is discarded and the new place is searched. The same applies to a failed
+// search, because the datastore may have moved away from a failing engine or model.
 func (q *query) datastore(ctx context.Context, ds domain.Datastore) (datastoreResult, error) {
 	for places := 1; ; places++ {
 		res, err := q.place(ctx, ds)
@@ -126,7 +126,7 @@ func (q *query) datastore(ctx context.Context, ds domain.Datastore) (datastoreRe
 }
 
 // serving returns the place that serves the datastore after the search. It queries the catalog only if the search
-// didn't.
+// didn't find that out.
 func (q *query) serving(ctx context.Context, ds domain.Datastore, res datastoreResult, err error) (domain.Place, error) {
 	switch {
 	case !res.servedFrom.IsZero():
@@ -145,8 +145,8 @@ func (q *query) serving(ctx context.Context, ds domain.Datastore, res datastoreR
 }
 
 // place searches a datastore with one engine and embedding model. If too many hits are dropped, it searches deeper. If
-// the result is outdated, it repeats the search once and then finds the new rows, because a generation's rows are all
-// written before it becomes active.
+// the result is outdated, place repeats the search once. The second search finds the new rows, because a generation's
+// rows are all written before it becomes active.
 func (q *query) place(ctx context.Context, ds domain.Datastore) (datastoreResult, error) {
 	engine, err := q.deps.Indexes.Index(ds.Type)
 	if err != nil {

@@ -161,8 +161,8 @@ func (s *selection) drop(c *candidate, rank int, reason domain.DropReason) {
 	s.dropped.Chunks = append(s.dropped.Chunks, d)
 }
 
-// representative returns the key of the chunk that the explanation names in place of the duplicate c: the best chunk of
-// the fragment that c repeats or, if there is no such fragment, the chunk that c repeats.
+// representative returns the key of the chunk that the explanation names as the original of the duplicate c. It is the
+// chunk that c repeats or, if that chunk is part of a fragment, the fragment's best chunk.
 func (s *selection) representative(c *candidate) string {
 	if p := s.at[positionOf(c.duplicateOf)]; p != nil {
 		return p.hit.Key

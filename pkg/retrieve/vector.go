@@ -37,9 +37,9 @@ type embedding struct {
 	degraded string // set if the search continues without an unreachable model
 }
 
-// embedLegs returns a function for the embedding of a leg's query. The first call embeds all queries together, in one
-// call per model. All legs' contexts must end at the same time. If the request has a vector, it is the first leg's
-// embedding.
+// embedLegs returns a function that returns the embedding of leg i's query by a given model. The first call for a model
+// embeds all legs' queries together. All legs' contexts must end at the same time. If the request has a vector, that
+// vector is the first leg's embedding.
 func (r *Retriever) embedLegs(legs []leg, req Request) func(ctx context.Context, model string, i int) (embedding, error) {
 	queries := lists.Map(legs, func(l leg) string { return l.query })
 	if req.Vector != nil {
