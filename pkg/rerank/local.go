@@ -13,8 +13,8 @@ import (
 
 // Scorer is a cross-encoder that runs in this process.
 type Scorer interface {
-	// Score returns logits by passage index. It scores the passages in the given order. Unless `until` is zero, it stops
-	// then and returns the logits so far.
+	// Score returns logits by passage index. It scores the passages in the given order. If `until` is not zero, Score
+	// stops at that time and returns the logits so far.
 	Score(ctx context.Context, query string, passages []string, until time.Time) (map[int]float32, error)
 }
 

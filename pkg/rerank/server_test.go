@@ -23,7 +23,8 @@ type server struct {
 	*httptest.Server
 	mu       sync.Mutex
 	requests []request
-	// before handles the request if it returns true. `count` starts at 1.
+	// If `before` is set, it sees each request first. If it returns true, it has handled the request. `count` is the
+	// request's number, starting at 1.
 	before func(w http.ResponseWriter, r *http.Request, count int) bool
 }
 

@@ -20,8 +20,8 @@ const (
 	formTEI
 )
 
-// documentsRequest is a request in Cohere's or Jina's format. Jina has return_documents, as did Cohere's v1, but not
-// v2.
+// documentsRequest is a request in Cohere's or Jina's format. Jina's format and Cohere's v1 have return_documents, but
+// Cohere's v2 does not.
 type documentsRequest struct {
 	Model           string   `json:"model,omitempty"`
 	Query           string   `json:"query"`
