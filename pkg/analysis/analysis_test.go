@@ -217,8 +217,8 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// TestSentencesSplitsAtLongRunsOfMarks checks what keeps splitting linear: the Unicode rules look back over brackets
-// and spaces, so they must not see long runs of those, and no character may be in two segments.
+// TestSentencesSplitsAtLongRunsOfMarks checks that splitting takes linear time. The Unicode rules look back over
+// brackets and spaces, so they must not see long runs of such characters, and segments must not overlap.
 func TestSentencesSplitsAtLongRunsOfMarks(t *testing.T) {
 	t.Parallel()
 	brackets, spaces := strings.Repeat(")", 10_000), strings.Repeat(" ", 10_000)

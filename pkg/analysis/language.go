@@ -22,10 +22,10 @@ const (
 	Vietnamese Language = "vi"
 )
 
-// Detect returns the language of a text, based on its first few hundred words: by script or, if languages share the
-// script, by function words and then trigrams. If nothing is clear and the letters are Latin, a long text is Unknown. A
-// short one, such as a heading or a table, counts as English, because the English stemmer does little harm to other
-// languages.
+// Detect returns the language of a text, based on its first few hundred words. It looks at the script and, if languages
+// share the script, at function words and then trigrams. If these don't identify the language and the letters are
+// Latin, a long text is Unknown. A short text, such as a heading or a table, counts as English, because the English
+// stemmer does little harm to other languages.
 func Detect(text string) Language {
 	words, scripts := countScripts(text)
 	switch script := scripts.mainScript(); script {

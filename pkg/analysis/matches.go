@@ -73,8 +73,9 @@ func matchesWord(word string, lang Language, forms map[string]bool) (matches boo
 	return matches
 }
 
-// formsToMark returns the forms of the query's terms. If there is a pair of characters in a script without spaces, it
-// omits the two single ones, because each of them is in many other words.
+// formsToMark returns the forms of the query's terms. In scripts without spaces, some forms are single characters and
+// some are pairs. If a pair is among the forms, formsToMark omits its two characters, because each of them is in many
+// other words.
 func formsToMark(query []QueryTerm) map[string]bool {
 	forms := make(map[string]bool)
 	inPair := make(map[string]bool)

@@ -59,7 +59,7 @@ func JoinRules(all ...*Rules) *Rules {
 	return &Rules{joined: all}
 }
 
-// wordsIn returns the texts that are single words, in Word's form.
+// wordsIn returns the texts that are single words, in the form that Word returns.
 func wordsIn(texts []string) map[string]bool {
 	out := make(map[string]bool)
 	for _, text := range texts {
@@ -199,7 +199,7 @@ func (r *Rules) expansion(lang Language, langs []Language) *expansion {
 	return e
 }
 
-// add adds a token from the query. `name` is its query term's name.
+// add adds a token from the query. `name` is the name of the token's query term.
 func (e *expansion) add(t token, name string) {
 	if e == nil || !isUnit(t) {
 		return
@@ -279,7 +279,8 @@ func (e *expansion) words(text string) (words [][]string) {
 	return words
 }
 
-// attach adds the alternatives to each term in `kept` with one of the given names, or in a new term if there is none.
+// attach adds the alternatives to each term in `kept` whose name is one of `names`. If there is no such term, attach
+// adds a new one for the alternatives.
 func attach(kept []QueryTerm, names []string, alternatives []Alternative) []QueryTerm {
 	attached := false
 	for i := range kept {

@@ -62,7 +62,8 @@ func appendSentences(out []Span, text string, from, to int) []Span {
 const maxGap = 64
 
 // segment ends with a long run of characters other than letters and digits, or at the end of the text. Only
-// text[from:to] is passed to the Unicode sentence rules. The rest of the run is text[to:next].
+// text[from:to] is passed to the Unicode sentence rules. text[to:next] is the remainder of the run, which they don't
+// need to see.
 type segment struct{ from, to, next int }
 
 // segments splits a text at runs of more than maxGap characters other than letters and digits.
@@ -195,7 +196,7 @@ func ordinal(s, after string) bool {
 	return germanArticles[strings.ToLower(lastWord(body[:len(body)-number]))]
 }
 
-// firstWord and lastWord return words of up to this many bytes in full. ordinal doesn't need longer ones.
+// Length in bytes up to which firstWord and lastWord return a word in full. ordinal doesn't need longer words.
 const longestWord = 16
 
 // firstWord returns the word at the start of a text, ignoring leading white space, or "" if there is none. Words much

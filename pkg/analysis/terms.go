@@ -18,7 +18,7 @@ func Terms(text string, lang Language) []string { return new(Analyzer).Terms(tex
 type Analyzer struct {
 	stems map[Language]map[string]string
 
-	// For batches: the terms by number, and analysed words.
+	// Used for batches only: terms indexed by number, and a cache of words already analysed.
 	terms   []string
 	epoch   uint32 // incremented when the terms are cleared
 	numbers map[string]uint32
@@ -55,8 +55,8 @@ func (a *Analyzer) Terms(text string, lang Language) []string {
 	return out
 }
 
-// bareToken reports whether a token is a Vietnamese word with diacritics. Such words are also indexed without them, as
-// the returned token.
+// bareToken reports whether a token is a Vietnamese word with diacritics. Such a word is also indexed without
+// diacritics: as the token that bareToken returns, in the language bareVietnamese.
 func bareToken(t token, lang Language) (token, bool) {
 	return t, lang == Vietnamese && t.kind == kindWord && !isASCII(t.text)
 }
@@ -176,8 +176,8 @@ func queryTerm(t token, langs []Language) QueryTerm {
 	return q
 }
 
-// queryLanguage returns a query's language and the function words to drop. It prefers the documents' languages. `sure`
-// means that function words decided.
+// queryLanguage returns a query's language and the function words to drop. It prefers the documents' languages,
+// `langs`. `sure` is true if function words identified the language.
 func queryLanguage(text string, langs []Language) (lang Language, stop map[string]bool, sure bool) {
 	words, scripts := countScripts(text)
 	script := scripts.mainScript()

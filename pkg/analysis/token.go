@@ -101,7 +101,7 @@ func (s *splitter) out(text string, kind tokenKind) {
 	}
 }
 
-// word adds a run of word characters. j joins it to the next run, or is 0.
+// word adds a run of word characters. j is the character that joins the run to the next one, or 0 if no run follows.
 func (s *splitter) word(text string, j rune) {
 	if s.n == maxJoined {
 		s.flush()

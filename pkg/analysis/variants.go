@@ -14,8 +14,8 @@ var letterVariants = map[rune]rune{
 	'ς': 'σ',
 }
 
-// Hindi spellings to be treated as equal: a nasal consonant or chandrabindu and anusvara, candra vowels and plain ones,
-// and letters with and without their nukta.
+// Hindi spellings to be treated as equal. Half na and chandrabindu are written as anusvara, candra and short vowels as
+// the usual vowels, and letters with a nukta without it.
 var devanagariVariants = strings.NewReplacer(
 	"न्", "ं", "ँ", "ं", "़", "",
 	"ऩ", "न", "ऱ", "र", "ऴ", "ळ",

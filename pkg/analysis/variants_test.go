@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestVariantsOfAScriptFindEachOther searches for one variant of a word in documents with another. These are whole
-// sentences, so that their language can be detected.
+// TestVariantsOfAScriptFindEachOther searches for one variant of a word in documents with another variant. The
+// documents are whole sentences, so that their language can be detected.
 func TestVariantsOfAScriptFindEachOther(t *testing.T) {
 	t.Parallel()
 	const (
@@ -116,8 +116,8 @@ func TestAQueryTermHasTheNumberOfItsOccurrences(t *testing.T) {
 	}
 }
 
-// TestQueriesWithoutMarksStayExactElsewhere checks that a query without diacritics matches words with them, but only in
-// Vietnamese documents and only if the query is in no other language. A query with diacritics stays exact.
+// TestQueriesWithoutMarksStayExactElsewhere checks when a query without diacritics matches words that have them: only
+// in Vietnamese documents, and only if the query isn't in another language. A query with diacritics stays exact.
 func TestQueriesWithoutMarksStayExactElsewhere(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
