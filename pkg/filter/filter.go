@@ -12,8 +12,8 @@ import (
 // Op is the type of a filter.
 type Op string
 
-// Operators. And, Or and Not combine filters, and the others are conditions on a key's values, of which there may be
-// several if metadata contains a list. Ne and Nin negate Eq and In, so they also match documents without the key.
+// Operators. And, Or and Not combine filters. The other operators are conditions on a key's values; a key has several
+// values if the metadata contains a list. Ne and Nin negate Eq and In, so they also match documents without the key.
 const (
 	And      Op = "and"      // all Filters match
 	Or       Op = "or"       // at least one of Filters matches
@@ -78,8 +78,8 @@ func (f *Filter) each(yield func(*Filter) bool) bool {
 	return true
 }
 
-// All returns a filter that matches if all of the filters do, ignoring nil ones. It is nil, which matches everything,
-// if there are no others.
+// All returns a filter that matches if all of the given filters do. Nil filters are ignored. If there are no others,
+// All returns nil, which matches everything.
 func All(filters ...*Filter) *Filter {
 	filters = slices.DeleteFunc(slices.Clone(filters), func(f *Filter) bool { return f == nil })
 	switch len(filters) {

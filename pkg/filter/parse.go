@@ -15,8 +15,9 @@ import (
 // Maximum number of faults to report.
 const maxFaults = 10
 
-// Parse reads a filter from a decoded JSON object. It returns nil for null, and if there are faults. `field` is the
-// filter's name in the request and starts the paths of faulty fields.
+// Parse reads a filter from a decoded JSON object. If the object isn't a valid filter, Parse returns its faults and no
+// filter. For null, it returns neither. `field` is the filter's name in the request, and the paths of faulty fields
+// start with it.
 func Parse(v any, field string) (*Filter, []domain.FieldError) {
 	if v == nil {
 		return nil, nil
