@@ -124,7 +124,7 @@ type Counts struct {
 // MaxCountedText is the size in bytes to which Counts truncates texts.
 const MaxCountedText = filter.MaxOrderBytes
 
-// Counted returns a value in the form that Counts uses.
+// Counted returns a value as Counts reports it: texts are truncated to MaxCountedText bytes.
 func Counted(v filter.Value) filter.Value {
 	if text := v.Text(); len(text) > MaxCountedText {
 		return filter.TextOf(bounded.Prefix(text, MaxCountedText))

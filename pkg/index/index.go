@@ -81,8 +81,8 @@ type Hit struct {
 	Dense    float64  // cosine similarity, -1 to 1; 0 if the query has no vector
 	Terms    []string // analysed query terms in the row; hits may share a slice
 	// Counts[i] is the number of occurrences of Terms[i], and Length is the total number of terms. As in the score, a word
-	// in the row's context counts bm25.ContextWeight times. A caller needs both to score several rows as one document.
-	// Length may be 0 if the query has no Text.
+	// in the row's context counts bm25.ContextWeight times. A caller needs Counts and Length to score several rows as one
+	// document. Length may be 0 if the query has no Text.
 	Counts []int
 	Length int
 }
@@ -95,7 +95,7 @@ type Result struct {
 	MaxLexical float64
 	// TermWeights maps each analysed query term to its weight in this space: the inverse document frequency, times
 	// bm25.Repeated if the query repeats the term. Terms that occur in no row have the highest weight, unless the query
-	// repeats others.
+	// repeats other terms.
 	TermWeights map[string]float64
 	// VectorLimit is the limit the vector leg used, between Query.VectorLimit and Query.Limit, or 0 if there was no vector
 	// leg.

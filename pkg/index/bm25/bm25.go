@@ -14,8 +14,8 @@ const (
 	// PageWeight is the assumed frequency of a row's page term (see analysis.PageTerm), which doesn't count towards the
 	// row's length.
 	PageWeight = 2
-	// MaxTerms is the maximum number of query terms to score; beyond that, only the rarest count. It lets a uint64
-	// represent a set of terms.
+	// MaxTerms is the maximum number of query terms to score; if there are more, only the rarest count. The limit lets a
+	// uint64 represent a set of terms.
 	MaxTerms = 64
 	// Ceiling is the limit of Saturated as the frequency grows. It is never reached.
 	Ceiling = K1 + 1

@@ -41,7 +41,7 @@ func damaged(t *testing.T, n int) (dir string, files []string, want []index.Resu
 	return dir, files, want
 }
 
-// answers searches by words, by vector and with a filter.
+// answers returns the results of three searches: by words, by vector, and by both with a filter.
 func answers(t *testing.T, x *Index) ([]index.Result, error) {
 	t.Helper()
 	var out []index.Result

@@ -16,8 +16,8 @@ var (
 	growthIVF  = flag.Int("growth.cells", 0, "rows from which the space of BenchmarkGrowth has cells, if not the usual number")
 )
 
-// BenchmarkGrowth writes many rows and reports what the first and the last ones cost, including merges. It then reopens
-// the index and times the first search by words and the first by vector.
+// BenchmarkGrowth writes many rows and reports the cost of the first and of the last rows, including merges. It then
+// reopens the index and times the first search by words and the first search by vector.
 func BenchmarkGrowth(b *testing.B) {
 	const batch, stretch = 500, 10_000
 	dir := b.TempDir()

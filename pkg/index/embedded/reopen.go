@@ -21,7 +21,7 @@ const (
 const (
 	// Interval between disk tests.
 	diskTestInterval = time.Second
-	// Bytes written per test.
+	// Number of bytes written per disk test.
 	diskTestBytes = 256 << 10
 )
 

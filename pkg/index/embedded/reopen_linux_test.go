@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestASpaceIsReadWhileItsDiskRefusesWrites fails a commit as if the disk had become read-only, when no space can be
-// opened any more.
+// TestASpaceIsReadWhileItsDiskRefusesWrites makes a commit fail as if the disk had become read-only. On such a disk, no
+// space can be opened, so the space must stay open and readable.
 func TestASpaceIsReadWhileItsDiskRefusesWrites(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -139,7 +139,7 @@ func emptyResult(q index.Query) index.Result {
 }
 
 // searchLegs runs both legs. If a processor is idle and there's no filter to resolve first, the vector leg runs
-// concurrently in a goroutine. Starting one takes at least 0.1 ms, but the lexical leg doesn't wait for it.
+// concurrently in a goroutine. Starting the goroutine takes at least 0.1 ms, but the lexical leg doesn't wait for that.
 func searchLegs(ctx context.Context, v store.View, q index.Query, filter lexical.Filter, query []float32) (words *lexicalLeg, near []topk.Scored, limit int, err error) {
 	dense := query != nil && v.Rows > 0
 	if !dense || !filter.IsEmpty() || q.Text == "" || q.Prepared != nil || v.Rows < vector.ParallelRows || int(vector.Running.Load()) >= processors.Count() {

@@ -21,7 +21,7 @@ type spaceKey struct {
 	name      string
 }
 
-// Length in bytes of the hash used as directory name.
+// Length in bytes of the hash that is used as a space's directory name.
 const spaceNameBytes = 12
 
 // handle is a space that is open, opening or closing.
@@ -183,7 +183,8 @@ func (x *Index) count(h *handle) {
 	h.used = x.useCount
 }
 
-// release ends a use. The last one removes an empty space, and closes a broken one if the disk accepts writes.
+// release ends one use of a space. The last release closes a broken space if the disk accepts writes, and removes an
+// empty space.
 func (x *Index) release(h *handle) {
 	x.mu.Lock()
 	h.refs--

@@ -105,7 +105,7 @@ func (s *suite) agreementTests() map[string]func(*testing.T) {
 	}
 }
 
-// applyChanges writes, replaces and deletes rows, and returns what is left.
+// applyChanges writes, replaces and deletes rows, and returns the rows that are left.
 func (s *suite) applyChanges(t *testing.T, x index.Index, sp index.Space) (left []index.Row) {
 	t.Helper()
 	w := newWriter(4)

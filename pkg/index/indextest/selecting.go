@@ -76,7 +76,8 @@ func CheckSelective(t testing.TB, x index.Index, sp index.Space, rows []index.Ro
 	s := &suite{opts: opts.withDefaults()}
 	const limit = 20
 	query := vectorOf(1<<40, sp.Dimensions)
-	// Search without a filter first, for the scores of all rows with the words. A filter must not change them.
+	// Search for the words without a filter first, to get the scores of all rows that contain them. A filter must not
+	// change these scores.
 	words := ""
 	scores := make(map[string]float64)
 	if !opts.DenseOnly {

@@ -156,8 +156,8 @@ func newOracle(rows []index.Row) oracle {
 	return o
 }
 
-// matching returns the sorted keys of the rows that match the filter. If conditions can't be compared with some rows'
-// values, it returns only their metadata keys, in `conflicts`.
+// matching returns the sorted keys of the rows that match the filter. If a condition can't be compared with some row's
+// value, matching returns only the metadata keys of such conditions, in `conflicts`.
 func (o oracle) matching(f *filter.Filter) (keys, conflicts []string) {
 	for c := range f.Conditions() {
 		var have filter.Kind

@@ -12,8 +12,9 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// rowsPerDelete is the maximum number of rows that one message deletes, by primary key, which all servers support. The
-// limit keeps a large deletion from blocking the server, and an interrupted one from losing its progress.
+// rowsPerDelete is the maximum number of rows that one message deletes. It deletes them by primary key, which all
+// servers support. The limit keeps a large deletion from blocking the server, and keeps an interrupted deletion from
+// losing all its progress.
 const rowsPerDelete = 2048
 
 // Maximum number of generations in an expression, which is about 15 KB if the ids have maximum length.

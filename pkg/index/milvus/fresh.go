@@ -31,8 +31,9 @@ func generationOf(s index.Space, batch []*prepared) (generation, bool) {
 // Maximum number of cached generations.
 const maxFresh = 4096
 
-// freshGenerations records which generations were empty when this process began writing them, and how far it has got.
-// Rows with higher ordinals can't exist yet, so only a job's first batch has to check for existing rows.
+// freshGenerations records which generations were empty when this process began writing them, and the highest ordinal
+// written to each so far. Rows with higher ordinals can't exist yet, so only a job's first batch has to check for
+// existing rows.
 type freshGenerations struct {
 	mu   sync.Mutex
 	last map[freshKey]int // highest ordinal written; noRows if none

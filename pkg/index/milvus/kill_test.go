@@ -88,7 +88,7 @@ func TestServer_that_is_killed_while_rows_are_written_loses_none(t *testing.T) {
 	}
 }
 
-// retryUntilDone calls f until it succeeds, like the job stream.
+// retryUntilDone calls f until it succeeds, as the job stream does with a job.
 func retryUntilDone(ctx context.Context, t *testing.T, f func() error) {
 	t.Helper()
 	for {

@@ -22,7 +22,7 @@ import (
 // each order, as hexadecimal texts that sort like the values. Expressions thus contain no user input and don't depend
 // on how a server compares JSON values.
 
-// Prefixes that tell these hashes apart.
+// Prefixes that tell the kinds of hashes for comparisons apart.
 const (
 	orderedFacet = "o" // the row has all of the hashes below; rows written by earlier versions lack them
 	kindFacet    = "k" // key, kind: the key has a value of this kind

@@ -99,7 +99,7 @@ func (x *Index) Stored(ctx context.Context, s index.Space, f func(index.Stored) 
 	}
 	run := run{f: f}
 	err = x.use(ctx, s, false, func(col *collection) error {
-		// If the collection was reopened in between, continue after the last key.
+		// If the collection was reopened during the listing, continue after the last key.
 		expr := equals(fieldDatastore, s.DatastoreID)
 		if run.last != "" {
 			expr += " && " + fieldID + " > " + quote(run.last)

@@ -69,9 +69,9 @@ func (x *Index) rareLanguages(ctx context.Context, col *collection, here string,
 	})
 }
 
-// averages returns the rows' average length, at least 1, and their mean mismatch: how far the average is from the
-// length assumed for a row's language, |log2(average/assumed)|. If the average is less than half of the assumed length,
-// this is squared, because a single term changes a short row's score more.
+// averages returns the rows' average length, at least 1, and their mean mismatch. A row's mismatch is
+// |log2(average/assumed)|, where `assumed` is the length assumed for its language. If the average is less than half of
+// that length, the mismatch is squared, because a single term changes a short row's score more.
 func averages(languages []string, lengths []int64) (average, mismatch float64) {
 	for _, n := range lengths {
 		average += float64(n)

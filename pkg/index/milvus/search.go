@@ -15,8 +15,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// Number of rows per request, which keeps a response below the servers' 100 MB limit, and number of concurrent
-// requests.
+// Number of rows per request, and number of concurrent requests. With this many rows, a response stays below the
+// servers' 100 MB limit.
 const (
 	fetchRows       = 256
 	parallelFetches = 4
@@ -65,7 +65,7 @@ func (x *Index) search(ctx context.Context, s index.Space, q index.Query) (index
 }
 
 // searchIn runs both legs and returns the best rows from both, without duplicates. The server's lexical ranking is only
-// approximate, so this leg fetches more candidates than requested, and searchIn picks the best by exact score.
+// approximate, so the lexical leg fetches more candidates than requested, and searchIn picks the best by exact score.
 func (x *Index) searchIn(ctx context.Context, col *collection, datastoreID string, q index.Query, expr string, none bool, vector []float32) (index.Result, error) {
 	var words lexicalQuery
 	var lexical entity.SparseEmbedding

@@ -17,11 +17,11 @@ import (
 )
 
 // A word's document frequency is the number of hits in a search for it. The first search has a low limit, enough for
-// most words. The others are searched again with a high limit. Words that reach that too are counted in an eighth of
-// the rows, chosen by bucket, then in an eighth of those, and so on. So counts are exact for rare words, and for all
-// words in a datastore with up to maxCountedHits rows. Counts of common words are accurate to a few percent, enough
-// because only their logarithm matters. Counting takes only slightly longer in large datastores, and results are cached
-// for a while.
+// most words. Words that reach it are searched again with a high limit. Words that reach the high limit too are counted
+// in an eighth of the rows, chosen by bucket, then in an eighth of those rows, and so on. So counts are exact for rare
+// words, and for all words in a datastore with up to maxCountedHits rows. Counts of common words are accurate to a few
+// percent, which is enough because only their logarithm matters. Counting takes only slightly longer in large
+// datastores, and results are cached for a while.
 const (
 	firstHits      = 512
 	maxCountedHits = 4096
@@ -103,7 +103,8 @@ func (f *statisticsCache) changed(collection, datastore string) {
 	delete(f.spaces, spaceKey{collection, datastore})
 }
 
-// get returns the statistics to use for a space. If new ones are due, it also returns `fill` for the caller to fill in.
+// get returns the statistics to use for a space. If they must be counted again, get also returns new statistics,
+// `fill`, which the caller must fill in.
 func (f *statisticsCache) get(k spaceKey) (use, fill *termStatistics) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -112,8 +112,8 @@ func conditionObstacles(c *filter.Filter) (out []string) {
 	return out
 }
 
-// staleExpr returns an expression for rows from an earlier version that lack data the condition needs, or "" if it
-// needs none.
+// staleExpr returns an expression for the rows that an earlier version wrote without data that the condition needs. It
+// returns "" if the condition needs no such data.
 func staleExpr(c *filter.Filter) string {
 	switch {
 	case filter.IsProperty(c.Key):

@@ -89,7 +89,7 @@ func batches(rows []*prepared) func(func([]*prepared) bool) {
 	}
 }
 
-// writeBatch stores each of a batch's rows once, even when repeated.
+// writeBatch stores each of a batch's rows exactly once, even if the batch is written repeatedly.
 func (x *Index) writeBatch(ctx context.Context, col *collection, s index.Space, batch []*prepared) error {
 	unseen := x.fresh.areUnseen(col.name, s.DatastoreID, batch)
 	err := x.call(ctx, fmt.Sprintf("inserting %d rows into collection %q", len(batch), col.name), func(ctx context.Context, srv *server) error {

@@ -164,9 +164,9 @@ func (s *maxScore) score(w int, threshold float64, full bool, passing bitmap.Set
 	clear(s.touched[:])
 }
 
-// offerPartial offers row i in window w to top. So far, the row's score covers only the essential lists; the others add
-// at most otherBound. It returns the new value of `required`: the essential score that the next row must exceed to be
-// offered. `required` doesn't change until there is a threshold.
+// offerPartial offers row i in window w to top. So far, the row's score covers only the essential lists; the
+// non-essential lists add at most otherBound. offerPartial returns the new value of `required`: the essential score
+// that the next row must exceed to be offered. `required` doesn't change until there is a threshold.
 func (s *maxScore) offerPartial(w, i int, otherBound, required float64) float64 {
 	if otherBound > 0 {
 		s.offer(w, i)

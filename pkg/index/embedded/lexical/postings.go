@@ -142,7 +142,7 @@ type markedBlock struct {
 	marks []int32 // offset of every markEvery-th entry except the first
 }
 
-// Number of entries between marks.
+// Number of entries between recorded offsets.
 const markEvery = 16
 
 // mark validates a block and records the offsets for binary search. It returns errBlock if the block is invalid.

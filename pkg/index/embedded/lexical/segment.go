@@ -57,7 +57,7 @@ func (v Reader) segmentPostings(ctx context.Context, seg Segment, term string, d
 	for ; i < len(firsts) && firsts[i] <= term; i++ {
 		var readErr error
 		if id := seg.FirstBlock + int64(i); i+1 < len(firsts) && firsts[i] == term && firsts[i+1] == term {
-			// The whole block belongs to this term. Don't cache it: the term's list will be.
+			// The whole block belongs to this term. Don't cache the block, because the term's list will be cached.
 			var block string
 			if block, readErr = v.uncachedBlock(ctx, id); readErr == nil {
 				readErr = entries(block, add)
@@ -236,7 +236,7 @@ func SegmentsToMerge(segments []Segment) []Segment {
 
 // SegmentsToSettle returns the segments to merge in an idle space, or none if there are at most MaxIdleSegments. It
 // never rewrites a large segment just to add a few rows: it picks the largest segment that is at most twice as large as
-// all smaller ones together, plus those.
+// all smaller segments together, and all of the smaller segments.
 func SegmentsToSettle(segments []Segment) []Segment {
 	if len(segments) <= MaxIdleSegments {
 		return nil

@@ -117,7 +117,7 @@ func seek(slots []uint32, from int, slot uint32) (int, bool) {
 }
 
 // rangeOf returns the index range of the postings with slots in [begin, end). The list must be sparse. The search
-// starts at index `at`, which must not be past the first of them.
+// starts at index `at`, which must not be past the first such posting.
 func (t *TermList) rangeOf(begin, end uint32, at int) (from, to int) {
 	if at < len(t.slots) && t.slots[at] < begin {
 		at, _ = seek(t.slots, at, begin)

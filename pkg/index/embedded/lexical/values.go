@@ -17,8 +17,8 @@ import (
 // longFacet. If there are more such rows, the filter fails, and the content must be re-indexed.
 const maxUnlistedRows = 50_000
 
-// slotsOf returns postings with the slots of the rows that have a value, possibly including dead ones. The caller must
-// not keep the slice.
+// slotsOf returns the slots of the rows that have a certain value, as postings. They may include dead slots. The caller
+// must not keep the slice.
 type slotsOf func() ([]Posting, error)
 
 // eachValue calls f with each value of a key whose identity starts with `start`, until f returns false. It may pass the

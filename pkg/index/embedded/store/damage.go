@@ -155,7 +155,8 @@ func hasVectors(dir string) bool {
 	return err == nil && info.Size() > 0
 }
 
-// MarkForReopen makes sure that the space is reopened before its next use. It returns false if that was already due.
+// MarkForReopen makes sure that the space is reopened before its next use. It returns false if the space already had to
+// be reopened.
 func (s *Space) MarkForReopen() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

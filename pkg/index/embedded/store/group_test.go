@@ -13,7 +13,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector"
 )
 
-// writeTogether starts the writers, lets them write only once all are queued, and returns how many versions that adds.
+// writeTogether starts the writers and lets them write only once all of them are queued. It returns how many versions
+// their writes create.
 func writeTogether(t *testing.T, s *Space, writers ...func()) (versions int64) {
 	t.Helper()
 	mustPut(t, s, testRows("before", 1, 1))
@@ -29,7 +30,7 @@ func writeTogether(t *testing.T, s *Space, writers ...func()) (versions int64) {
 	return s.Snapshot().Version - before
 }
 
-// waitFor waits until that many batches are queued.
+// waitFor waits until the given number of batches is queued.
 func (s *Space) waitFor(batches int) {
 	for waiting := 0; waiting < batches; runtime.Gosched() {
 		s.group.mu.Lock()

@@ -43,7 +43,7 @@ type location struct {
 	length     int64
 }
 
-// fits reports whether the location fits into a record and implies the row's key.
+// fits reports whether the location fits into a record and the row's key can be derived from it.
 func (p location) fits(key string) bool {
 	return len(p.datasource) <= maxLocatedID && p.ordinal >= 0 && p.ordinal <= math.MaxInt32 && p.length >= 0 && p.length <= math.MaxUint32 &&
 		key == domain.ChunkKey(p.datasource, p.generation, p.ordinal)
@@ -76,7 +76,8 @@ func readLocation(record, keys []byte, h *index.Hit) (_ []byte, n int, fits bool
 	return domain.AppendChunkKey(append(keys, record[locationIDAt:locationIDAt+n]...), h.Generation, h.Ordinal), n, true
 }
 
-// keyEnd is where a hit's key ends in keyScratch.keys, and the length of the datasource's id at the key's start.
+// keyEnd holds the offset at which a hit's key ends in keyScratch.keys, and the length of the datasource's id at the
+// start of the key.
 type keyEnd struct{ end, id int }
 
 // keyScratch is a buffer for the keys of a search's hits.

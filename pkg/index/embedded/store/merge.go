@@ -318,8 +318,8 @@ func storeListed(ctx context.Context, tx *sql.Tx, listed bitmap.Bitmap) error {
 	return storeChunks(ctx, tx, "listed", listed.Rewrite())
 }
 
-// removeFromIVF removes slots from the IVF lists that new rows are about to use, and adds them to Written, the count of
-// rows written since the last build.
+// removeFromIVF removes the given slots, which new rows are about to use, from the IVF lists. It adds the number of
+// slots to Written, the number of rows written since the last build.
 func (s *Snapshot) removeFromIVF(ctx context.Context, tx *sql.Tx, slots []uint32) error {
 	s.Written += int64(len(slots))
 	in := s.AssignedAmong(slots)

@@ -20,8 +20,8 @@ const (
 	signsFormat, rowsFormat = 1, 2
 )
 
-// schema creates a space's tables. SQLite doesn't detect damaged content, so each blob ends with a CRC-32C, and each
-// row has a "sum" column with one.
+// schema creates a space's tables. SQLite doesn't detect damaged content, so each blob ends with a CRC-32C, and the
+// "rows" table has a "sum" column with a CRC-32C of the row.
 const schema = `
 CREATE TABLE state (
 	id      INTEGER PRIMARY KEY CHECK (id = 1),

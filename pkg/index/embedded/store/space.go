@@ -281,7 +281,8 @@ func (s *Space) NeedsIVF() bool {
 	return s.current.IVFWork(s.idle) != vector.NoWork
 }
 
-// MarkIdle records that there have been no writes for a while, until the next write.
+// MarkIdle marks the space as idle, which means that there have been no writes for a while. The next write removes the
+// mark.
 func (s *Space) MarkIdle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -45,8 +45,8 @@ func (s *Space) Read(ctx context.Context, f func(View) error) error {
 	return corrupt(f(View{snap, s, r}))
 }
 
-// ReadLazy calls f with a view that begins its transaction only if needed: memory and mapped files don't need one. If a
-// write was committed in between, ReadLazy calls f again with a new view.
+// ReadLazy calls f with a view that begins its transaction only if needed: reading memory or mapped files doesn't need
+// one. If a write is committed before the transaction begins, ReadLazy calls f again with a new view.
 func (s *Space) ReadLazy(ctx context.Context, f func(View) error) error {
 	snap := s.addReader()
 	defer s.removeReader(snap.Version)

@@ -120,7 +120,7 @@ type Files struct {
 }
 
 // Open opens a set's files and removes code and IVF files that don't belong to the set. It returns index.ErrCorrupt if
-// files are missing or too short, but if only IVF files are, it drops the IVF.
+// vector or code files are missing or too short. If IVF files are missing or too short, it drops the IVF instead.
 func (f *Files) Open(snap *Set) (err error) {
 	if snap.Dimensions == 0 {
 		return nil

@@ -137,7 +137,7 @@ func withNoise(v []float32, noise float32, rng *rand.Rand) []float32 {
 	return out
 }
 
-// measured is the lowest recall for any query type, and the mean share of all rows scanned per search.
+// measured holds the lowest recall for any query type, and the mean share of all rows scanned per search.
 type measured struct{ recall, scanned float64 }
 
 // measure runs the calibration queries.

@@ -52,8 +52,8 @@ func (f *Files) ivfPath(epoch int, what string) string {
 	return filepath.Join(f.Dir, fmt.Sprintf("cells-%d.%s", epoch, what))
 }
 
-// openIVF opens the set's IVF and removes the files of all others. It drops the IVF if it is damaged or for other
-// codes.
+// openIVF opens the set's IVF and removes all other IVF files. It drops the IVF if the IVF is damaged or was built from
+// other codes.
 func (f *Files) openIVF(snap *Set) error {
 	c := snap.IVF
 	if c != nil && (!snap.HasCodes() || c.Coded != snap.Epoch) {

@@ -56,7 +56,7 @@ func topics(dimensions, n int) drawn {
 }
 
 // BenchmarkLimit alternates a dense search with reading all vectors from memory once, using as many goroutines. The
-// latter is a lower bound for any scan of all vectors.
+// time for reading is a lower bound for any scan of all vectors.
 func BenchmarkLimit(b *testing.B) {
 	for size := range strings.SplitSeq(*limitRows, ",") {
 		rows, err := strconv.Atoi(size)

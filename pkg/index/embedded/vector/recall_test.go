@@ -132,8 +132,8 @@ func spaceOfVectors(t testing.TB, dimensions, n int, next func() []float32) (*Fi
 	return s, snap
 }
 
-// recall is the share of the truly nearest rows that a staged scan finds, and the share of all rows that it compares in
-// full precision. Rows that tie with the last of the truly nearest also count as found.
+// recall holds the share of the truly nearest rows that a staged scan finds, and the share of all rows that it compares
+// in full precision. Rows that tie with the last of the truly nearest also count as found.
 type recall struct{ found, rescored float64 }
 
 func recallOf(ctx context.Context, s *Set, queries [][]float32, limit int) (recall, error) {

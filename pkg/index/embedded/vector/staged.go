@@ -392,7 +392,7 @@ func (s *selector) compact() {
 }
 
 // take moves the slots of candidates whose upper bound reaches `threshold` and whose estimate reaches `minimum` to
-// `slots`. In `left`, it returns the others whose upper bound reaches the threshold. It drops all remaining ones.
+// `slots`. It returns the candidates whose upper bound alone reaches `threshold` in `left`, and drops all others.
 func (s *selector) take(slots []uint32, threshold, minimum float32) (taken []uint32, left []candidate) {
 	from, n := len(slots), 0
 	slots = slices.Grow(slots, len(s.found))[:from+len(s.found)]

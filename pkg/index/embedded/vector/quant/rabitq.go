@@ -177,7 +177,8 @@ func (q *Query) abovePortable(e *Estimates, codes []byte, times, threshold float
 	return found
 }
 
-// tables returns the sum of the weights at a byte's set bits, for each byte in a code and each of its possible values.
+// tables returns one table for each byte in a code. A table maps each possible value of the byte to the sum of the
+// weights at the value's set bits.
 func tables(weight []int8) [][256]int16 {
 	out := make([][256]int16, len(weight)/8)
 	for i := range out {
