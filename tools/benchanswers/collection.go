@@ -98,16 +98,16 @@ type part struct {
 	has  func(i, n int) bool // whether the part contains document i out of n
 }
 
-// parts lists the subsets to measure for each collection. If every second document is left out, the rest still cover
-// most subjects. If a collection is ordered by subject, dropping its second half removes whole subjects.
+// parts lists the subsets to measure for each collection. If every second document is left out, the remaining documents
+// still cover most subjects. If a collection is ordered by subject, leaving out its second half removes whole subjects.
 var parts = []part{
 	{"all", func(int, int) bool { return true }},
 	{"every second document", func(i, _ int) bool { return i%2 == 0 }},
 	{"first half", func(i, n int) bool { return i < n/2 }},
 }
 
-// selectFrom returns the part's documents and the questions to ask about them. Unless the part is the whole collection,
-// those are the questions that its documents don't answer.
+// selectFrom returns the part's documents and the questions to ask about them. If the part is the whole collection, it
+// returns all questions, and otherwise only questions that the part's documents don't answer.
 func (p part) selectFrom(c collection) (documents []service.Document, questions []eval.Question) {
 	in := map[string]bool{}
 	for i, d := range c.documents {

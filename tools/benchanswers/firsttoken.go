@@ -114,10 +114,10 @@ type variant struct {
 	planned int                  // number of these questions
 }
 
-// startVariants starts the service with all of the set's documents and creates the agents. The first one neither plans
-// searches nor marks unsupported sentences. If the settings name another program, it also starts that, with the same
-// documents, and adds its default agent as the last variant. The caller must call the returned function even on an
-// error.
+// startVariants starts the service with all of the set's documents and creates the agents. The first agent neither
+// plans searches nor marks unsupported sentences. If the settings name another program, startVariants also starts that
+// program, with the same documents, and adds its default agent as the last variant. The caller must call the returned
+// function even on an error.
 func startVariants(ctx context.Context, s settings, set questionSet, model string) (variants []*variant, closed func() error, err error) {
 	var closers []func() error
 	closed = func() (err error) {
@@ -186,13 +186,14 @@ func (v *variant) ask(ctx context.Context, model *immediateModel, q setQuestion,
 	return nil
 }
 
-// those returns the questions for which this agent did or, if `planned` is false, didn't ask the model for a search
-// plan.
+// those returns the questions for which this agent asked the model for a search plan or, if `planned` is false, those
+// for which it didn't.
 func (v *variant) those(questions []setQuestion, planned bool) []setQuestion {
 	return slices.DeleteFunc(slices.Clone(questions), func(q setQuestion) bool { return v.plans[q.ID] != planned })
 }
 
-// write writes a table row with this variant's delays, and their median difference from `than`, question by question.
+// write writes a table row with this variant's delays. The row includes the median difference between its delay and the
+// delay of `than` for the same question.
 func (v *variant) write(out io.Writer, name string, questions []setQuestion, than *variant) {
 	if len(questions) == 0 {
 		return

@@ -41,8 +41,8 @@ type joinedResult struct {
 	faults   map[fault]int // parts without their gold answer, by fault
 }
 
-// measureAllJoined joins pairs of a collection's questions and asks them. It prints how many answers contain both gold
-// answers, and why the others don't.
+// measureAllJoined joins pairs of a collection's questions and asks them. It prints how many answers contain the gold
+// answers to both parts, and why the other answers don't.
 func measureAllJoined(ctx context.Context, s settings, b *bench.Service, wanted []string, out, errs io.Writer) error {
 	var results []joinedResult
 	for _, name := range wanted {
@@ -105,7 +105,8 @@ func measureJoined(ctx context.Context, s settings, b *bench.Service, c collecti
 	return r, nil
 }
 
-// add counts the answer to a joined question. It returns a fault per part, "" for parts with their gold answer.
+// add counts the answer to a joined question. It returns a fault for each part of the question, or "" for a part whose
+// gold answer is in the answer.
 func (r *joinedResult) add(e exchange, q bench.Joined, gold map[string][]string) []fault {
 	missing := make([]fault, len(q.Parts))
 	text, held := quoted(e.answer.Text), 0

@@ -166,7 +166,8 @@ func measureSet(ctx context.Context, s settings, out, errs io.Writer) (err error
 	return nil
 }
 
-// fillSet creates a datastore with all of a set's documents and an agent. It returns the ids of both.
+// fillSet creates a datastore with all of a set's documents, and an agent. It returns the ids of the datastore and the
+// agent.
 func fillSet(ctx context.Context, b *bench.Service, set questionSet) (store, agent string, err error) {
 	made, err := b.CreateDatastore(ctx, service.NewDatastore{Name: "question set"})
 	if err != nil {

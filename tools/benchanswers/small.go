@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// smallSizes are typical sizes of new users' datastores. The numbers of datastores give each size about the same total
-// number of documents.
+// smallSizes lists typical sizes of new users' datastores, and how many datastores of each size to create. Each size
+// gets about the same total number of documents.
 var smallSizes = []struct{ documents, datastores int }{{1, 48}, {3, 16}, {8, 8}, {30, 3}}
 
 const (
@@ -29,8 +29,8 @@ type smallResult struct {
 	foreign   tally // questions about documents not in the datastore
 }
 
-// draw picks random documents for a datastore. It also returns the questions that they answer (`own`) and as many that
-// they don't (`foreign`).
+// draw picks random documents for a datastore. It also returns questions that these documents answer (`own`), and up to
+// the same number of questions that they don't answer (`foreign`).
 func draw(c collection, size int, random *rand.Rand) (documents []service.Document, own, foreign []eval.Question) {
 	in := map[string]bool{}
 	for _, i := range random.Perm(len(c.documents))[:min(size, len(c.documents))] {
