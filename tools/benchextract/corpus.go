@@ -19,7 +19,7 @@ type document struct {
 	path string
 }
 
-// Files are read up to this size in bytes.
+// Maximum size of a document in bytes.
 const maxDocument = 256 << 20
 
 // content returns the file's content. Saved web pages are gzipped, so it decompresses them.

@@ -135,8 +135,8 @@ func withoutRepeatedLabels(text string) string {
 	return out.String()
 }
 
-// covers compares a character's box with the rectangles: they may cover it (`inside`), or one may contain its middle
-// (`touched`).
+// covers compares a character's box with the rectangles. `inside` is true if the rectangles cover at least coveredShare
+// of the box. `touched` is true if a rectangle contains the middle of the box.
 func covers(rectangles []domain.PageRectangle, c quotedChar) (inside, touched bool) {
 	share := 0.0
 	for _, r := range rectangles {

@@ -50,8 +50,8 @@ type quotedChar struct {
 }
 
 // rectangles draws quotations from PDFs and checks which of their glyphs are inside Sluice's rectangles. The glyphs'
-// positions come from PDFium and are independent of Sluice's, which uses PDFium only for pages that its own reader
-// can't decode, and even there not for the boxes of the visible shapes.
+// positions come from PDFium and are independent of Sluice's own positions: Sluice uses PDFium only for pages that its
+// own reader can't decode, and even on those pages it doesn't use PDFium's boxes of the visible shapes.
 func rectangles(ctx context.Context, s settings, docs []document, out, errs io.Writer) error {
 	program, err := bench.InstallPython(ctx, s.venv, []string{"pypdfium2"}, errs)
 	if err != nil {

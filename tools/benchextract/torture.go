@@ -238,7 +238,7 @@ func reportTorture(out io.Writer, all []outcome, left []string, s tortureSetting
 	}
 }
 
-// writeTop sorts the outcomes by `order` and writes the first one of each document, for at most ten documents.
+// writeTop sorts the outcomes by `order` and writes each document's first outcome, for at most ten documents.
 func writeTop(out io.Writer, all []outcome, order func(a, b outcome) int) {
 	sorted := slices.Clone(all)
 	slices.SortStableFunc(sorted, order)
