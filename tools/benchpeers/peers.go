@@ -20,7 +20,7 @@ var peersScript []byte
 //go:embed libraries.py
 var librariesScript []byte
 
-// store is a peer of Sluice: either Python packages, or a Go module in a subfolder of this command's.
+// store is a peer of Sluice: either Python packages, or a Go module in a subfolder of this command's folder.
 type store struct {
 	name     string // name in peers.py, or the module's folder
 	title    string

@@ -105,8 +105,8 @@ func measureService(ctx context.Context, s settings, w *workload, embedder, dir 
 	return own, store, err
 }
 
-// fillSluice uploads the workload and stops the service once idle. It returns the datastore's id and the time from the
-// first upload until then.
+// fillSluice uploads the workload, waits until the service is idle, and stops it. It returns the datastore's id and the
+// time from the first upload until the service became idle.
 func fillSluice(ctx context.Context, s settings, w *workload, dir string, environ []string) (store string, took time.Duration, err error) {
 	svc, err := bench.Start(ctx, s.api, dir, environ...)
 	defer func() { err = errors.Join(err, svc.Close()) }()
@@ -143,8 +143,8 @@ func fillSluice(ctx context.Context, s settings, w *workload, dir string, enviro
 	return made.ID, took, err
 }
 
-// waitIdle waits until a process has been idle for some seconds and returns when that began. Until then, it was still
-// filling: it also merges after the last write.
+// waitIdle waits until a process has been idle for some seconds. It returns the time at which the process became idle,
+// which is when filling ends: the service goes on merging after the last write.
 func waitIdle(ctx context.Context, pid int) (since time.Time, err error) {
 	const (
 		rest  = 4 * time.Second

@@ -23,7 +23,7 @@ import (
 	_ "github.com/blevesearch/bleve/v2/analysis/lang/en"
 )
 
-// Texts per batch.
+// Number of texts per batch.
 const batch = 1000
 
 // workload is what this command needs from the workload file.
