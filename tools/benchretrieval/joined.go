@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// Questions with several parts are made by joining a collection's questions. One counts as answered if each of its
-// parts has a fragment from a relevant document among the first joinedTop.
+// Questions with several parts are made by joining a collection's questions. A joined question counts as answered if,
+// for each of its parts, one of the first joinedTop fragments comes from a relevant document.
 const (
 	joinedTop   = 10
 	joinedParts = 4 // maximum

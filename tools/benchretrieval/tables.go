@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// Bounds for the figures.
+// Quality requirements, as bounds on differences in nDCG@10.
 const (
 	minGainBuiltIn      = 0.01  // minimum lead in the English collections' mean over BM25, with the built-in model
 	minGainModel        = 0.035 // the same with a sentence-transformer
@@ -21,7 +21,7 @@ const (
 	maxEngineDifference = 0.01  // maximum difference between engines on any collection
 )
 
-// writeCollections writes the tables for the collections: their figures, the means, and whether those meet the
+// writeCollections writes the tables for the collections: their figures, the means, and whether the figures meet the
 // requirements.
 func writeCollections(out io.Writer, s settings, results []result) {
 	for _, engine := range s.engines {
