@@ -47,7 +47,7 @@ func checkChart(ctx context.Context, repo repository, f *faults) string {
 			continue
 		}
 		for _, message := range lint.RunAll(dir, values, releaseNamespace).Messages {
-			// Ignore messages below a warning: the only one recommends an icon.
+			// Ignore messages below a warning: there is only one, which recommends an icon.
 			f.require(message.Severity < support.WarningSev, "%s: lint: %v", name, message)
 		}
 		r, err := render(ctx, dir, values)

@@ -13,7 +13,7 @@ const ownMemory = 1 << 30
 // Memory limit in bytes for recognising a scanned page: pkg/extract/tesseract's maxMemory.
 const scanMemory = 2 << 30
 
-// checkExtractMemory checks that an ingestor's memory limit suffices even if all its children use their maximum.
+// checkExtractMemory checks that an ingestor's memory limit is high enough even if all its children use their maximum.
 // Otherwise the kernel may kill not just a child but the whole container, with every document in progress.
 func checkExtractMemory(f *faults, where string, environment map[string]string, limit int64) {
 	children, err := units.FromHumanSize(environment["SLUICE_INGEST_CONCURRENCY"])
@@ -41,7 +41,7 @@ func checkExtractMemory(f *faults, where string, environment map[string]string, 
 // DrawMemory.
 const drawMemory = 2 << 30
 
-// checkDrawMemory checks that an api process's memory limit suffices even if both page-drawing children use their
+// checkDrawMemory checks that an api process's memory limit is high enough even if both page-drawing children use their
 // maximum.
 func checkDrawMemory(f *faults, where string, limit int64) {
 	if need := int64(drawMemory + ownMemory); limit < need {

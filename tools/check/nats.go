@@ -9,8 +9,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// checkNATS parses the NATS configurations with the variables from the compose files. The token starts with digits
-// and could be read as a number, so the check also finds configurations that don't quote it.
+// checkNATS parses the NATS configurations with the variables from the compose files. The token starts with digits, so
+// a configuration that doesn't quote it would read it as a number. The check finds such configurations too.
 func checkNATS(_ context.Context, repo repository, f *faults) string {
 	const token = "12e4567890abcdef"
 	for name, value := range map[string]string{
