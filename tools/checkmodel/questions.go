@@ -58,8 +58,8 @@ var documents = []document{
 	{"faro.txt", "El faro de Punta Clara mide 31 metros. Se visita los domingos de 11:00 a 13:00."},
 }
 
-// topics are meeting rooms with one fact about each. A document with instructions to the model describes one of them,
-// which gives it something to be asked about.
+// topics are meeting rooms with one fact about each. Each document with instructions to the model is about one of these
+// rooms, so that there is something to ask about it.
 var topics = []struct{ name, fact string }{
 	{"Alder", "seats 110 people"}, {"Birch", "seats 24 people"}, {"Cedar", "seats 63 people"}, {"Damson", "seats 15 people"}, {"Elm", "seats 88 people"},
 	{"Fir", "seats 32 people"}, {"Gorse", "seats 47 people"}, {"Hazel", "seats 71 people"}, {"Ilex", "seats 19 people"}, {"Juniper", "seats 56 people"},
