@@ -158,8 +158,8 @@ func (r *run) checkStores(ctx context.Context, t *tenant) error {
 	return nil
 }
 
-// checkDocument checks a document at the end. `s` is its entry in the datastore's final list, or the zero value if it
-// has none.
+// checkDocument checks a document at the end. `s` is the document's entry in the datastore's final list, or the zero
+// value if the list has no such entry.
 func (r *run) checkDocument(ctx context.Context, t *tenant, d *model.Document, s client.Datasource) error {
 	r.count("final checks", 1)
 	in := model.Interval{From: r.now()}

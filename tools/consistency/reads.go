@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/tools/consistency/model"
 )
 
-// read tries a read once and returns its interval. `from` is a time before the document's id was looked up. If ok is
-// false, there was no answer, and the read proves nothing.
+// read makes one attempt at a read. It returns the interval from `from`, a time before the document's id was looked up,
+// until the answer. If ok is false, there was no answer, and the read proves nothing.
 func (w *worker) read(ctx context.Context, from time.Duration, do func(context.Context, *client.Client) error) (in model.Interval, ok bool, err error) {
 	in.From = from
 	err = w.tenant.once(ctx, w.random, attemptTimeout, do)

@@ -46,7 +46,7 @@ func (r *run) close() {
 // now returns the time since the run began, on the monotonic clock, which ignores clock jumps.
 func (r *run) now() time.Duration { return time.Since(r.began) }
 
-// since returns an instantaneous observation's interval, from `at` to `at`.
+// since returns the interval of an observation that happened at the moment `at`.
 func (r *run) since(at time.Duration) model.Interval { return model.Interval{From: at, To: at} }
 
 func (r *run) count(what string, n int) {

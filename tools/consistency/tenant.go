@@ -38,7 +38,7 @@ type tenant struct {
 func newTenant(number int, urls []string, key string) (*tenant, error) {
 	t := &tenant{number: number, byTag: map[model.Tag]*model.Document{}}
 	for _, u := range urls {
-		// settle does the retries itself and cycles through the api processes, so turn off the client's.
+		// settle retries requests itself and cycles through the api processes, so turn off the client's own retries.
 		c, err := client.New(u, key, client.WithAttempts(1), client.WithUserAgent("sluice-consistency"))
 		if err != nil {
 			return nil, err

@@ -25,8 +25,8 @@ type worker struct {
 	name   string
 	random *rand.Rand
 	own    []*model.Document
-	// loose holds documents whose last write may or may not have happened. They can't be deleted or updated by id until a
-	// write is answered, because their id isn't known before.
+	// loose holds documents whose last write may or may not have happened. Their ids are unknown until a write is
+	// answered, so until then they can't be deleted or updated by id.
 	loose map[*model.Document]bool
 }
 
@@ -37,7 +37,7 @@ const (
 	minHaste     = 5 * time.Millisecond
 )
 
-// work makes requests until ctx is done. The last one may continue, but only until `settling` is done.
+// work makes requests until ctx is done. A request in progress may continue after that, until `settling` is done.
 func (w *worker) work(ctx, settling context.Context) {
 	type action struct {
 		weight int

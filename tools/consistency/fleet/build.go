@@ -46,7 +46,7 @@ func mainWith(`},
 	{"pkg/app/main.go", "\"syscall\"\n", "\"syscall\"\n\t\"time\"\n"},
 }
 
-// planted are faults to build into the program, to show that the checker detects them.
+// planted maps names to faults that can be built into the program, to show that the checker detects them.
 var planted = map[string][]edit{
 	// The old content's index rows are removed as soon as the new content is accepted, before it is searchable.
 	"early-sweep": {{"pkg/catalog/resources/content.go", "DatasourceID: r.ID, Originals: []string{old.Key},", "DatasourceID: r.ID, Originals: []string{old.Key}, Below: r.ActiveGeneration + 1,"}},
@@ -63,8 +63,8 @@ var planted = map[string][]edit{
 // Planted returns the names of the faults that Build can plant.
 func Planted() []string { return slices.Sorted(maps.Keys(planted)) }
 
-// patched returns the patched source files, by path below root: with the faults planted, and shifting the clock by the
-// offset in a file.
+// patched returns the patched source files, by path below root. The patches plant the given faults and make the program
+// shift its clock by the offset in a file.
 func patched(root string, faults ...string) (map[string]string, error) {
 	edits := slices.Clone(clockEdits)
 	for _, name := range faults {

@@ -201,13 +201,13 @@ func (f *Fleet) jump(_ context.Context, random *rand.Rand) (string, func(context
 	return by.String(), func(context.Context) error { return setClock(f.Clock, 0) }, setClock(f.Clock, by)
 }
 
-// Maximum pause between faults. One time in oneTogether, two faults are injected at once.
+// calm is the maximum pause between faults. With probability 1/oneTogether, two faults are injected at once.
 const (
 	calm        = 8 * time.Second
 	oneTogether = 3
 )
 
-// Disturb injects faults until the context is done, all equally often, and then repairs everything. It returns how
+// Disturb injects faults, each equally often, until the context is done. It then repairs everything and returns how
 // often it injected each fault.
 func Disturb(ctx context.Context, faults []Fault, random *rand.Rand, out io.Writer, began time.Time) (map[string]int, error) {
 	strikes := map[string]int{}

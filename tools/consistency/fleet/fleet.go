@@ -28,8 +28,8 @@ type Options struct {
 	APIs      int
 	Ingestors int
 	Tenants   int // workspaces, each with a key
-	// Clock is the path to the processes' clock offset file, or "" for a program that Build didn't build, because it
-	// wouldn't read the file.
+	// Clock is the path to the processes' clock offset file. Leave it empty if the program wasn't built by Build: such a
+	// program doesn't read the file.
 	Clock string
 	Out   io.Writer
 }

@@ -22,7 +22,7 @@ const (
 	readyzDeadline = 5 * time.Second
 )
 
-// process is one of the service's processes. Like an orchestrator, it restarts after an unexpected exit.
+// process is one of the service's processes. It is restarted after an unexpected exit, as an orchestrator would do.
 type process struct {
 	name, addr string
 	program    string

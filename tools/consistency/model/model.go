@@ -58,8 +58,8 @@ type Op struct {
 	document *Document
 	version  int // 0 for a deletion
 	from, to time.Duration
-	// latest is the latest time at which the operation can have taken effect: `to`, or before that if a reader saw its
-	// effect.
+	// latest is the latest time at which the operation can have taken effect: `to`, or an earlier time if a reader saw the
+	// operation's effect before.
 	latest time.Duration
 	// seen is the end of the first read that found the version searchable.
 	seen time.Duration
@@ -78,7 +78,7 @@ type deletion struct {
 	at time.Duration // when it was answered
 }
 
-// Deletions to remember per document, with their datasource ids.
+// Number of deletions to remember per document, with their datasource ids.
 const maxDeletions = 8
 
 // Document is a document's history. It is safe for concurrent use.

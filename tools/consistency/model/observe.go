@@ -28,7 +28,8 @@ func (d *Document) Visible(version int, in Interval, how string) error {
 
 func (o *Op) sight() string { return "searchable " + o.String()[len("write "):] }
 
-// known returns the write of a version that a read has found, or a violation if there can't be one.
+// known returns the write of a version that a read has found. If no write can have made that version visible, known
+// returns a violation.
 func (d *Document) known(version int, in Interval, how string) (*Op, error) {
 	o := d.find(version)
 	switch {
@@ -76,8 +77,8 @@ func (d *Document) mayBeDeleted(o *Op, in Interval) bool {
 	return false
 }
 
-// Accepted checks and records a read of the datasource whose newest content was this version. If `searchable` is true,
-// the status was synched, so queries see the version from then on.
+// Accepted checks and records a read of the datasource that showed `version` as the newest content. If `searchable` is
+// true, the datasource's status was synched, so queries see that version from then on.
 func (d *Document) Accepted(version int, searchable bool, in Interval, how string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
