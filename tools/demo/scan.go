@@ -29,8 +29,8 @@ const (
 	scanAnswer   = "4711"
 )
 
-// uploadScan uploads a picture of a printed page, slightly skewed like a scan. If Tesseract is not installed, it prints
-// that and returns false.
+// uploadScan uploads a picture of a printed page, slightly skewed like a scan. If Tesseract is not installed,
+// uploadScan prints a message and returns false.
 func (l *library) uploadScan(ctx context.Context) (uploaded bool, err error) {
 	if _, err := exec.LookPath("tesseract"); err != nil {
 		fmt.Fprintln(l.out, "  Tesseract is not installed, so the demo reads no scan: apt-get install tesseract-ocr")
