@@ -35,7 +35,8 @@ func (l *layout) document() Document {
 	return Document{Name: l.file, Text: l.out.String()}
 }
 
-// write adds a paragraph, in whichever is needed of plain text (`plain`), HTML (`page`) and Markdown (`markdown`).
+// write adds a paragraph. The caller passes it as plain text (`plain`), HTML (`page`) and Markdown (`markdown`), and
+// write uses the one that fits the document's type.
 func (l *layout) write(plain, page, markdown string) {
 	text := map[string]string{".txt": plain, ".html": page, ".md": markdown}[l.kind]
 	if l.used += len(text); l.kind == ".txt" && l.used > charactersPerPage {
