@@ -68,7 +68,7 @@ func (f *Flags) Path(p *string, name, env, value, usage string) {
 	f.paths = append(f.paths, p)
 }
 
-// List adds a flag for a comma-separated list. If `known` is not empty, other items are errors.
+// List adds a flag for a comma-separated list. If `known` is not empty, items that are not in `known` are errors.
 func (f *Flags) List(p *[]string, name, env, value, usage string, known ...string) {
 	value, usage = fromEnvironment(env, value, usage)
 	*p = splitList(value)

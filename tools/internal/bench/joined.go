@@ -11,11 +11,11 @@ import (
 const JoinedQuestions = 100
 
 // JoinedSeed is the random seed for the published figures. Use other seeds while developing the rules that split
-// questions, to avoid fitting them to these.
+// questions, so that the rules aren't fitted to the published questions.
 const JoinedSeed = 31
 
-// conjunctions are the words for joining two questions, by language, which is at the end of a collection's name. In
-// other languages, questions are joined only with question marks.
+// conjunctions maps a language to the words that join two questions. A collection's name ends with its language. In
+// languages without an entry, questions are joined only with question marks.
 var conjunctions = map[string]string{
 	"en": " and ", "reddit": " and ", "es": " y ", "it": " e ", "ro": " și ", "ru": " и ", "el": " και ", "tr": " ve ", "hi": " और ", "vi": " và ", "ar": " و", "zh": "，",
 }
