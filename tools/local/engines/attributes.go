@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// processAttributes are system attributes for starting a process, which the system may refuse.
+// processAttributes holds system attributes for starting a process. The system may refuse to start a process with them.
 type processAttributes struct {
 	attr   *syscall.SysProcAttr
 	remedy string // what to do if the system refuses them; "" if it never does

@@ -141,7 +141,7 @@ func current(replicas []*jetstream.PeerInfo) bool {
 	return !slices.ContainsFunc(replicas, func(r *jetstream.PeerInfo) bool { return !r.Current })
 }
 
-// Both servers listen on the same fixed ports, in namespaces of their own.
+// The two servers listen on the same fixed ports, each in its own namespace.
 func TestTwoMilvusServersKeepTheirDataThroughAKill(t *testing.T) {
 	t.Parallel()
 	ctx := deadline(t)

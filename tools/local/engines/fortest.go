@@ -11,8 +11,9 @@ import (
 )
 
 // Environment variables for tests. The first three are addresses of running servers, which may have other users and are
-// never stopped. The fourth is the path to a Chromium binary. `local exec` sets the last two for a test run: the Unix
-// socket from which all test binaries get the same engines, and a flag that makes a missing Chromium a failure.
+// never stopped. The fourth is the path to a Chromium binary. `local exec` sets the last two for a test run: EnvBroker
+// is the Unix socket from which all test binaries get the same engines, and EnvRequireChromium makes a missing Chromium
+// a failure.
 const (
 	EnvPostgreSQL = "TEST_POSTGRES_URL"
 	EnvMilvus     = "TEST_MILVUS_ADDR"
@@ -78,14 +79,14 @@ func ChromiumForTest(t testing.TB) string {
 	return find(ctx, t, EnvChromium, askChromium, (*Set).chromiumPath)
 }
 
-// localSet is this process's own set, for tests without a broker, created on first use.
+// localSet holds this process's own set of engines, for tests without a broker. The set is created on first use.
 var localSet struct {
 	sync.Mutex
 	set *Set
 }
 
-// find returns the address of an engine's server: the one named in the environment, or the one that all test binaries
-// in this run share, or, if there is neither, one that this process starts.
+// find returns the address of an engine's server. It is the server named in the environment or, if there is none, the
+// one that all test binaries in this run share. If there is no shared server either, this process starts one.
 func find(ctx context.Context, t testing.TB, variable, name string, start func(*Set) (string, error)) string {
 	t.Helper()
 	if addr := os.Getenv(variable); addr != "" {

@@ -158,8 +158,8 @@ func launchChild(ctx context.Context, s spec, where processAttributes, listener 
 // errNoGuard is returned if the guard process doesn't call RunChildIfAsked.
 var errNoGuard = errors.New("this program cannot guard an engine: call engines.RunChildIfAsked first in main or TestMain")
 
-// watch sends the guard's first report to the channel and logs later ones until the process exits. Otherwise, a crashed
-// engine would show up only as refused connections.
+// watch sends the guard's first report to the channel and logs later reports until the process exits. Without the log,
+// a crashed engine would show up only as refused connections.
 func watch(out io.Reader, reports chan<- report, log string) {
 	started := false
 	for lines := bufio.NewScanner(out); lines.Scan(); {

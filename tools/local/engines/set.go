@@ -25,7 +25,7 @@ type Set struct {
 	}
 }
 
-// lazyEngine is an engine that is started at most once, or the error from that.
+// lazyEngine holds an engine that is started at most once, or the error from starting it.
 type lazyEngine[E interface{ Stop() error }] struct {
 	sync.Mutex
 	done   bool

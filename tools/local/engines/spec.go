@@ -25,7 +25,7 @@ type spec struct {
 	// RemoveIfOrphaned is a directory to delete if the parent dies, or "".
 	RemoveIfOrphaned string
 
-	// NATS is the server to run instead of a program, or nil.
+	// NATS, if set, is the server to run; no program is started then.
 	NATS *natsSpec
 }
 
