@@ -77,7 +77,7 @@ type runner struct {
 	keptImages []string
 }
 
-// probe mounts a small simulated disk to find out whether this machine can.
+// probe mounts a small simulated disk to find out whether this machine can do so.
 func (r *runner) probe(ctx context.Context) error {
 	v, err := newVolume(ctx, disk.New(probeSize), filepath.Join(r.dir, "probe"), "")
 	if err != nil {

@@ -76,7 +76,8 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 // errCannot means that the command can't run on this machine.
 var errCannot = errors.New("this machine cannot run the command")
 
-// cannot reports what this machine lacks: as an error or, with the -skip flag, as a printed line.
+// cannot reports what this machine lacks. With the -skip flag, it prints a line and returns nil; otherwise it returns
+// an error.
 func (f flags) cannot(lack error, out io.Writer) error {
 	if f.skip {
 		fmt.Fprintf(out, "powerloss: skipped: %v\n", lack)
@@ -160,8 +161,8 @@ func inside(ctx context.Context, f flags, out io.Writer) (err error) {
 	return nil
 }
 
-// stored runs a comparison and prints its findings as JSON. It needs a process of its own, because a process that
-// serves a disk must not wait for that disk.
+// stored runs a comparison and prints its findings as JSON. The comparison needs a process of its own, because the
+// process that serves a disk must not wait for that disk.
 func stored(ctx context.Context, args []string, out io.Writer) error {
 	var comparison check.Comparison
 	if len(args) != 1 {

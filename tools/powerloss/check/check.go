@@ -126,7 +126,7 @@ func (k *checker) run(ctx context.Context) error {
 	return k.search(ctx)
 }
 
-// document checks one document. `found` is the datasources with its custom_id.
+// document checks one document. `found` holds the datasources that have the document's custom_id.
 func (k *checker) document(ctx context.Context, d load.Expectation, found []client.Datasource) error {
 	switch {
 	case len(found) > 1:

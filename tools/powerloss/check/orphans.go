@@ -30,9 +30,9 @@ type Comparison struct {
 	// deleted data is gone, and then runs the command that compares index, originals, job log and catalog. If it is "",
 	// the service is stopped, and the comparison looks for stray originals.
 	Program string
-	// Interrupted is the number of interrupted requests, and Replaced that of replaced or deleted originals. Each may have
-	// left one original behind, which the service removes an hour later: NATS doesn't sync a removal at once, so a removed
-	// original may come back.
+	// Interrupted is the number of interrupted requests. Replaced is the number of originals that were replaced or
+	// deleted. Each of them may have left one original behind, which the service removes an hour later: NATS doesn't sync
+	// a removal at once, so a removed original may come back.
 	Interrupted, Replaced int
 }
 
@@ -48,8 +48,8 @@ func (c Comparison) Run(ctx context.Context) (findings []string, err error) {
 var strays = regexp.MustCompile(`checked: stray (rows|originals): \d+(, stray (rows|originals): \d+)?$`)
 
 // differences waits until replaced and deleted data is gone, and then runs a repair. A power loss can bring back data
-// whose removal was not synced. It is not searchable, and the service removes it later. So the first repair may find
-// some, but the next one must not.
+// whose removal was not synced. Such data is not searchable, and the service removes it later. So the first repair may
+// find such data, but the next repair must not.
 func differences(ctx context.Context, program, dir string) (findings []string, err error) {
 	for try := 1; ; try++ {
 		if findings, err := swept(ctx, dir); err != nil || len(findings) > 0 {

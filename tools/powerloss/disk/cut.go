@@ -36,8 +36,8 @@ func (l Loss) String() string {
 	return fmt.Sprintf("%d of %d unflushed blocks kept, %d torn", l.Kept, l.Unflushed, l.Torn)
 }
 
-// Cut returns a disk with what survives if the power fails now. The original disk keeps working. At the moment of the
-// cut, while the disk accepts neither writes nor flushes, Cut calls `at`, unless it is nil.
+// Cut returns a disk with the data that survives if the power fails now. The original disk keeps working. At the moment
+// of the cut, while the disk accepts neither writes nor flushes, Cut calls `at`, unless `at` is nil.
 func (d *Disk) Cut(keep Keep, random *rand.Rand, at func()) (*Disk, Loss) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -47,8 +47,8 @@ func (d *Disk) Cut(keep Keep, random *rand.Rand, at func()) (*Disk, Loss) {
 	return d.survivors(keep, random)
 }
 
-// CutAtFlush is like Cut, but the power fails just before the next flush is carried out. A service that acknowledges
-// data before flushing it loses it then. If ctx is done first, the power fails at that moment.
+// CutAtFlush is like Cut, but the power fails just before the next flush is carried out. If a service acknowledges data
+// before flushing it, this cut loses the data. If ctx is done first, the power fails at that moment.
 func (d *Disk) CutAtFlush(ctx context.Context, keep Keep, random *rand.Rand, at func()) (*Disk, Loss) {
 	type image struct {
 		disk *Disk

@@ -104,8 +104,8 @@ func TestASeedGivesTheSameImage(t *testing.T) {
 	}
 }
 
-// TestAnyContentSinceTheFlushMaySurvive writes a block several times. The drive may have any of the contents, and the
-// order of writes to different blocks means nothing.
+// TestAnyContentSinceTheFlushMaySurvive writes a block several times. After a power cut, the block may have any of
+// these contents. The order of writes to different blocks doesn't matter.
 func TestAnyContentSinceTheFlushMaySurvive(t *testing.T) {
 	t.Parallel()
 	d := New(2 * Block)

@@ -22,7 +22,7 @@ type record struct {
 // NewLedger returns an empty ledger.
 func NewLedger() *Ledger { return &Ledger{documents: map[Name]*record{}} }
 
-// Expectation is the states that a document may be in after a power loss.
+// Expectation holds the states that a document may be in after a power loss.
 type Expectation struct {
 	Name
 	Acknowledged State
@@ -41,7 +41,7 @@ func (e Expectation) MayBeAbsent() bool {
 	return !e.Acknowledged.Exists() || e.Sent != nil && !e.Sent.Exists()
 }
 
-// Expected is the states that documents may be in after a power loss.
+// Expected holds the states that all documents may be in after a power loss.
 type Expected struct {
 	Datastore string // "" if the datastore's creation was not acknowledged
 	Documents []Expectation

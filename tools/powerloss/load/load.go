@@ -19,7 +19,7 @@ const (
 	workers      = 4
 	maxDocuments = 24 // existing documents per worker
 	maxBatch     = 3  // texts per request
-	// Pause between two requests from a worker, which leaves CPU time for checking images.
+	// Pause between a worker's requests, to leave CPU time for checking images.
 	pace = 15 * time.Millisecond
 )
 
