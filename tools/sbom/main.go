@@ -232,8 +232,8 @@ func setting(info *buildinfo.BuildInfo, key string) string {
 	return ""
 }
 
-// statedVersion returns the version from the linker flags or, if there is none, the main module's. That is empty if the
-// program was built in the module's own directory.
+// statedVersion returns the version from the linker flags or, if there is none, the main module's version. The main
+// module's version is empty if the program was built in the module's own directory.
 func statedVersion(info *buildinfo.BuildInfo) string {
 	_, after, found := strings.Cut(setting(info, "-ldflags"), "pkg/app.version=")
 	if !found {
