@@ -28,8 +28,8 @@ type block struct {
 	first    string // hidden setup commands, from the comment before it
 }
 
-// Comments before a block. The first kind excludes the block from the test. The second holds commands for what a reader
-// would already have set up.
+// Comments before a block. A notRun comment excludes the block from the test. A `first` comment holds commands that set
+// up what a reader would already have.
 var (
 	notRun = regexp.MustCompile(`^<!-- not run: (.+) -->$`)
 	first  = regexp.MustCompile(`^<!-- first: (.+) -->$`)
