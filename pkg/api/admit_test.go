@@ -157,7 +157,8 @@ func TestAClosedStreamIsNotCounted(t *testing.T) {
 	}
 }
 
-// TestStreamsOfVisitorsAreCounted opens as many streams for a public agent's visitors as one address may have.
+// TestStreamsOfVisitorsAreCounted queries a public agent without a key. It opens as many streams as one address may
+// have, and the next one must be rejected.
 func TestStreamsOfVisitorsAreCounted(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, func(o *api.Options, _ *api.Deps) { o.Admission = admit.Options{MaxOpen: 4} })

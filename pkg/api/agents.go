@@ -202,7 +202,8 @@ func (s *server) checkDatastores(ctx context.Context, ws string, ids *[]string, 
 	return problem.Invalid(faults)
 }
 
-// checkID rejects an id that no resource can have, before it is used anywhere else.
+// checkID returns domain.CodeNotFound for an id in a format that no resource's id has. Handlers call it before they use
+// an id.
 func checkID(kind, id string) error {
 	if !domain.ValidID(id) {
 		return domain.NotFound(kind, jsonbody.Shorten(id))

@@ -119,7 +119,7 @@ func (s *server) checkBody(c *gin.Context, op *document.Operation) (*transfer.Ch
 }
 
 // lengthFault says why a query is too long, or returns "". Searching normalises the query, which can make it many times
-// longer, so the limit applies both before and after.
+// longer, so the limit applies to the query both before and after normalisation.
 func (s *server) lengthFault(query string) string {
 	limit := s.options.MaxQueryChars
 	if n := utf8.RuneCountInString(query); n > limit {

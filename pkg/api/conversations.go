@@ -118,7 +118,7 @@ func (s *server) checkConversation(ctx context.Context, agent domain.Agent, name
 	return err
 }
 
-// public returns the id as the caller sent it.
+// public returns the conversation's id as the caller sent it.
 func (n conversationName) public() string {
 	if n.callerID != "" {
 		return n.callerID

@@ -18,8 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/api"
 )
 
-// sender writes a request in several steps. Its error doesn't matter, because the server may have closed the
-// connection; tests check only the response.
+// sender writes a request in several steps. Tests ignore its error and check only the response, because the server may
+// close the connection before it has received the whole request.
 type sender func(w io.Writer) error
 
 func all(text string) sender {

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/api"
 )
 
-// Most clients, like this one, send the whole body before they read the response, but the server rejects the request
-// early and closes the connection.
+// Like most clients, this one sends the whole body before it reads the response. The server rejects the request before
+// it has received the body and then closes the connection. The client must still be able to read the error.
 func TestAClientWithALargeBodyReadsTheError(t *testing.T) {
 	t.Parallel()
 	s := newService(t)

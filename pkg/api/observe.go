@@ -50,8 +50,8 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 	return m, nil
 }
 
-// observe counts a served request. Its label is the route's template without the base path, which limits the number of
-// label values and merges both base paths.
+// observe counts a served request. The metrics' route label is the route's template without the base path. That limits
+// the number of the label's values, and requests under both base paths count together.
 func (m *metrics) observe(c *gin.Context, took time.Duration) {
 	route, method := strings.TrimPrefix(c.FullPath(), "/api"), c.Request.Method
 	if route == "" {

@@ -8,7 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// renderExplanation explains how a query found its fragments, one entry per fragment if withFragments is true.
+// renderExplanation renders the explanation of how a query found its fragments. If withFragments is true, it includes
+// one entry per fragment.
 func renderExplanation(e *domain.Explanation, withFragments bool) *Explanation {
 	if e == nil {
 		return nil

@@ -183,8 +183,8 @@ func TestAFileThatBecomesAnArchiveIsNotReplaced(t *testing.T) {
 	}
 }
 
-// TestADocumentCannotReplaceAGroup upserts documents, some with the custom ids of an archive and a site. Those are
-// rejected without affecting the others.
+// TestADocumentCannotReplaceAGroup upserts documents, some of them with the custom ids of an archive and of a site.
+// Those documents must be rejected. The other valid documents must be stored.
 func TestADocumentCannotReplaceAGroup(t *testing.T) {
 	t.Parallel()
 	s := newService(t)

@@ -57,7 +57,7 @@ func textFaults(at string, value any) []string {
 	return faults
 }
 
-// checkTexts checks responses from the paths that exist in Chaindesk's API.
+// checkTexts checks the string fields in a response, if its path also exists in Chaindesk's API.
 func checkTexts(t *testing.T, path string, a *response) {
 	t.Helper()
 	kind, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")

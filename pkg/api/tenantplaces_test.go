@@ -16,8 +16,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// place is a spot in a request that takes arbitrary text, which may be an id. The rest of the request is valid and uses
-// only the tenant's own resources.
+// place is a part of a request that takes arbitrary text and could therefore contain an id. The rest of the request is
+// valid and uses only the tenant's own resources.
 type place struct {
 	operation string
 	method    string
@@ -55,7 +55,7 @@ var readOpenAPI = sync.OnceValues(func() (*openapi3.T, error) {
 	return openapi3.NewLoader().LoadFromData(raw)
 })
 
-// operations calls f for every operation in the document that needs a key, read-only ones first.
+// operations calls f for every operation in the OpenAPI document that needs a key, read-only ones first.
 func operations(t *testing.T, doc *openapi3.T, f func(method, path string, item *openapi3.PathItem, op *openapi3.Operation)) {
 	t.Helper()
 	type entry struct {
@@ -194,7 +194,7 @@ func textPlaces(schema *openapi3.Schema, way []any) (all [][]any) {
 	return all
 }
 
-// responseFunc formats a path the way errors do.
+// responseFunc formats a path in the notation used in error messages.
 func responseFunc(way []any) string {
 	var b strings.Builder
 	for i, step := range way {

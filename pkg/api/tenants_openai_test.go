@@ -262,8 +262,9 @@ func TestNoUndescribedEndpointReachesAnotherWorkspace(t *testing.T) {
 	}
 }
 
-// TestUndescribedCallsAreValid checks that the calls succeed with the caller's own ids. Otherwise they might be
-// rejected for reasons other than the foreign id.
+// TestUndescribedCallsAreValid makes the calls with the caller's own ids. They must succeed or, in a few cases, fail
+// with a known status. Otherwise the other tests could not tell whether a call is rejected because of a foreign id or
+// for another reason.
 func TestUndescribedCallsAreValid(t *testing.T) {
 	t.Parallel()
 	s := newService(t)

@@ -147,8 +147,8 @@ func (s *server) replaceFile(ctx context.Context, d domain.Datasource, form *upl
 	return replaced, err
 }
 
-// textType and textName are stored with a text datasource's content. Its own name won't do: a text named "page.html"
-// would be read as HTML.
+// textType and textName are the type and the file name under which a text datasource's content is stored. The
+// datasource's own name can't be used: a text named "page.html" would be read as HTML.
 const (
 	textType = "text/plain"
 	textName = "document.txt"

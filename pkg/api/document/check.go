@@ -38,8 +38,8 @@ func (op *Operation) CheckBatch(value any, parsed []domain.FieldError) (faults [
 	return jsonbody.SplitItems(body, field, items, faults), items
 }
 
-// CheckQuery validates the query string against the operation's parameters. It returns the non-empty ones, with plain
-// dates in time parameters expanded to date-times.
+// CheckQuery validates the query string against the operation's parameters. It returns the parameters that are not
+// empty. If a time parameter is a plain date, CheckQuery replaces it with a date-time.
 func (op *Operation) CheckQuery(in url.Values) (url.Values, []domain.FieldError) {
 	out := url.Values{}
 	faults := misspeltParameters(op, in)
@@ -97,9 +97,9 @@ func aliasOf(p *openapi3.Parameter) string {
 	return name
 }
 
-// misspeltParameters returns a fault for each misspelt parameter, and for each unknown one named after a listed
-// resource's field. Ignoring these would return the unfiltered list. Other unknown parameters are ignored, because
-// proxies and browsers add their own.
+// misspeltParameters returns a fault for each misspelt parameter. It also returns one for each unknown parameter that
+// has the name of a field of the listed resources, because the caller expects it to filter the list. Other unknown
+// parameters are ignored, because proxies and browsers add their own.
 func misspeltParameters(op *Operation, in url.Values) []domain.FieldError {
 	known := make([]string, len(op.query))
 	for i, p := range op.query {

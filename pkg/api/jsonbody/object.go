@@ -71,8 +71,8 @@ func (o Object) Text(name string, limit int) *string {
 	return &text
 }
 
-// OneOf returns a string field's value, which must be one of the allowed values. For a missing field, it returns the
-// first of them.
+// OneOf returns a string field's value, which must be one of the allowed values. If the field is missing, OneOf returns
+// the first allowed value.
 func (o Object) OneOf(name string, allowed ...string) string {
 	text, ok := o.fields[name].(string)
 	if o.wrong(name, ok && slices.Contains(allowed, text), "one of: "+strings.Join(allowed, ", ")) {

@@ -151,8 +151,9 @@ func (p *limitedPart) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// refuse returns the error for pkg/api to send after a failed conversion. If the file was unreadable (encrypted, for
-// example), it sends 422 itself, the status these APIs' clients expect, and returns nil.
+// refuse handles a failed conversion. If the file is unreadable, for example because it is encrypted, refuse itself
+// responds with 422, the status that these APIs' clients expect, and returns nil. Otherwise it returns an error for
+// pkg/api to send.
 func refuse(c *gin.Context, err error) error {
 	var refused *format.Error
 	if !errors.As(err, &refused) {

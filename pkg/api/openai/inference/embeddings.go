@@ -119,8 +119,8 @@ func (h *Handler) vectors(ctx context.Context, caller access.Caller, model embed
 	return vectors, nil
 }
 
-// checkDimensions returns an error if the model can't produce vectors with this many dimensions. If the model's own
-// number isn't known yet, it accepts any.
+// checkDimensions returns an error if the model can't produce vectors with this many dimensions. If it isn't known yet
+// how many the model itself produces, checkDimensions accepts any number.
 func checkDimensions(m embed.Model, wanted *int) error {
 	switch {
 	case wanted == nil || m.Dimensions == 0 || *wanted == m.Dimensions:

@@ -60,8 +60,8 @@ type params struct {
 	summary      *string
 }
 
-// parameters are the request fields that have an effect or are echoed. Others are ignored and listed in a response
-// header, because OpenAI's clients may send parameters newer than this service.
+// parameters are the request fields that have an effect or are echoed. Other fields are ignored and listed in a
+// response header, because OpenAI's clients may send parameters newer than this service.
 var parameters = []string{
 	"background", "conversation", "frequency_penalty", "include", "input", "instructions", "max_output_tokens", "max_tool_calls", "metadata",
 	"model", "parallel_tool_calls", "presence_penalty", "previous_response_id", "prompt", "prompt_cache_key", "safety_identifier", "service_tier",
@@ -218,8 +218,8 @@ func readMetadata(o jsonbody.Object) map[string]string {
 
 const includeResults = "file_search_call.results"
 
-// includable are the values allowed in `include`. All but the first have no effect, because this service doesn't have
-// the data they request.
+// includable are the values allowed in `include`. Only the first has an effect. The others request data that this
+// service doesn't have.
 var includable = []string{
 	includeResults, "web_search_call.results", "web_search_call.action.sources", "message.input_image.image_url",
 	"computer_call_output.output.image_url", "code_interpreter_call.outputs", "reasoning.encrypted_content", "message.output_text.logprobs",
