@@ -99,8 +99,8 @@ func newAdmission(c config.Config, r prometheus.Registerer) *admissionGates {
 }
 
 // computedShare returns the admission.Options.Share that limits a workspace to `slots` slots (at least one) while other
-// workspaces send requests. For queries, `slots` leaves one CPU to the others; otherwise their requests would compete
-// for busy CPUs and might wait 10 ms several times.
+// workspaces send requests. For queries, `slots` leaves one CPU to the other workspaces. Otherwise their requests would
+// compete for busy CPUs and might wait 10 ms several times.
 func computedShare(processors, perProcessor, slots int) float64 {
 	return float64(processors*perProcessor)/float64(max(slots, 1)) - 1
 }

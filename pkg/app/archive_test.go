@@ -62,7 +62,8 @@ func (p *program) replaceFile(id, name string, content []byte) error {
 // archiveTimeout is the time limit for reading an archive in these tests.
 const archiveTimeout = 3 * time.Minute
 
-// checkArchive checks that the archive has exactly these files, and that searching for each file's word finds it once.
+// checkArchive checks that the archive has exactly these files, and that a search for each file's word finds the file
+// exactly once.
 func (p *program) checkArchive(store, id string, files, words map[string]string) {
 	p.t.Helper()
 	var names []string
@@ -85,7 +86,8 @@ func (p *program) checkArchive(store, id string, files, words map[string]string)
 }
 
 // TestNothingOfAnArchiveIsLostWhenTheProcessIsKilled kills the process at random moments while it unpacks and reads an
-// archive, and while a new version replaces it. In the end, exactly the last version's files are searchable.
+// archive, and while a new version replaces it. In the end, the files in the last version must be searchable, and no
+// others.
 func TestNothingOfAnArchiveIsLostWhenTheProcessIsKilled(t *testing.T) {
 	t.Parallel()
 	count, kills := 240, 6

@@ -51,10 +51,10 @@ func documentedCommands(t *testing.T, heading string) string {
 	return commands
 }
 
-// TestAFleetComesBackFromItsBackups backs up a busy fleet as docs/deployment.md describes, loses everything, and
-// restores it with new, empty engines. Content accepted before the database copy must be back, and unfinished work must
-// get done. Content accepted between the two copies comes back from the job log. The index is rebuilt from the
-// originals.
+// TestAFleetComesBackFromItsBackups backs up a busy fleet as docs/deployment.md describes: first the database, then the
+// NATS streams. It loses everything and restores it with new, empty engines. Content accepted before the database was
+// copied must be back, and unfinished work must get done. Content accepted after that, but before the streams were
+// copied, comes back from the job log. The index is rebuilt from the originals.
 func TestAFleetComesBackFromItsBackups(t *testing.T) {
 	run := fleetTools(t)
 	backup, restore := documentedCommands(t, "Back up a fleet"), documentedCommands(t, "Restore")

@@ -24,9 +24,9 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 )
 
-// pointVariable is the environment variable naming a fault that the program injects into itself, once. At the given
-// step, it either kills itself as kill -9 would ("kill before commit"), or executes the step but reports a time-out
-// ("untold commit").
+// pointVariable is the environment variable that names a fault. The program causes this fault once, in itself. At the
+// step in the fault's name, it either kills itself as kill -9 would ("kill before commit"), or executes the step but
+// reports a time-out ("untold commit").
 const pointVariable = "APP_TEST_POINT"
 
 // writes are the steps that make an upload with an idempotency key searchable, in order.

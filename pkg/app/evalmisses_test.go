@@ -10,7 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/eval/misses"
 )
 
-// TestEvalExplainsOneMissOfEachKind asks one question for each reason, with one result per query.
+// TestEvalExplainsOneMissOfEachKind asks one question for each reason why a search can miss the right passage. Each
+// query returns only one result.
 func TestEvalExplainsOneMissOfEachKind(t *testing.T) {
 	t.Parallel()
 	p, storeID := evaluated(t)

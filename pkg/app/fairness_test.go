@@ -342,7 +342,8 @@ func TestFairness(t *testing.T) {
 	}
 }
 
-// TestAWorkspaceLeavesAProcessor takes as many slots for computed queries as one workspace can get.
+// TestAWorkspaceLeavesAProcessor takes as many slots for computed queries as one workspace can get. If there is more
+// than one CPU, they must leave one CPU to other workspaces.
 func TestAWorkspaceLeavesAProcessor(t *testing.T) {
 	t.Parallel()
 	for count, want := range map[int]int{1: 1, 2: 1, 3: 2, 8: 7, 64: 63} {

@@ -16,8 +16,9 @@ import (
 	"time"
 )
 
-// newOnDisk starts a program whose data directory is on a file system of its own, hidden from other processes. The
-// shell command `mount` mounts it at $0. If the system doesn't permit that, newOnDisk skips the test.
+// newOnDisk starts a program whose data directory is on a file system of its own, hidden from other processes. `mount`
+// is a shell command that mounts this file system at $0. If the system doesn't permit mounting, newOnDisk skips the
+// test.
 func newOnDisk(t *testing.T, mount string, unshare ...string) (f *faulty, disk string) {
 	t.Helper()
 	fleetFaults(t)

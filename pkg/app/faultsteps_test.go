@@ -133,8 +133,8 @@ func (s *step) judge() string {
 	return ""
 }
 
-// steps returns one round's requests, each about a different word. ids maps words to existing datasources; one of these
-// is replaced, and one deleted.
+// steps returns the requests for one round, each about a different word. `ids` maps words to existing datasources. One
+// of the requests replaces such a datasource, and one deletes another.
 func (f *faulty) steps(store, agent string, round string, ids map[string]string) []*step {
 	word := func(of string) string { return round + of }
 	form := func(of string) ([]byte, string) {

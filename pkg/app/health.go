@@ -75,8 +75,8 @@ func (t *healthServer) stop() error {
 	return err
 }
 
-// ready checks all dependencies, every one of which a worker needs. The response names those that are down; the log
-// says why.
+// ready checks all dependencies. A worker is ready only if all of them are up. The response names those that are down,
+// and the log says why.
 func ready(w http.ResponseWriter, r *http.Request, checks []api.Check, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 	defer cancel()

@@ -199,7 +199,7 @@ func (p *program) checkSources(docs []*document, have []source) {
 	}
 }
 
-// checkQueries searches for each document. It must be found exactly once, by its current word.
+// checkQueries searches for each document's current word. Each document must be found exactly once.
 func (p *program) checkQueries(store string, docs []*document) {
 	p.t.Helper()
 	for _, d := range docs {

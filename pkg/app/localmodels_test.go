@@ -145,7 +145,7 @@ func TestALocalModelIsUsedForNewDatastoresOnly(t *testing.T) {
 	}
 	p.must(p.terminate())
 
-	// If the model is missing, the datastores that need it say so, and all others still work.
+	// If a model is missing, datastores that need it must report that, and all other datastores must still work.
 	p.must(os.Rename(filepath.Join(p.dir, "models"), filepath.Join(p.dir, "elsewhere")))
 	p.start()
 	if err := p.post("/datastores/"+after+"/query", map[string]any{"query": "cat"}, nil); !refusedWith(err, 503) || !strings.Contains(err.Error(), "local:tiny-bert@") {

@@ -171,7 +171,7 @@ func TestAMoveIsReplacedCancelledAndSurvivesAKill(t *testing.T) {
 			t.Errorf("%s it is not found: %+v", when, found)
 		}
 	}
-	// Start a move to Milvus, replace it with a move to another model, and cancel that one.
+	// Start a move to Milvus, replace it with a move to another model, and cancel the second move.
 	p.moveTo(store, `{"type": "milvus"}`)
 	s := p.moveTo(store, `{"type": "embedded", "embeddingModel": "openai:tiny"}`)
 	if s.Move == nil || s.Move.Type != "embedded" || s.Move.EmbeddingModel != "openai:tiny" {

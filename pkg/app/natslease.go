@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// natsLease is a lease in the catalog. Processes take it in the name of their job log, so those with the same log can
-// hold it together, but those with different ones can't.
+// natsLease is the name of a lease in the catalog. Its holder is not a process but a job log. Processes with the same
+// job log therefore hold the lease together, while a process with a different job log can't get it.
 const (
 	natsLease     = "nats"
 	natsLeaseTime = 30 * time.Second

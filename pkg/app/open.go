@@ -222,8 +222,8 @@ func (s *Service) openIndexes(ctx context.Context) error {
 	return nil
 }
 
-// openEmbedded opens the index in the data directory. Only one of the processes sharing a catalog may have one;
-// otherwise each would search its own index and miss the others' content.
+// openEmbedded opens the index in the data directory. Of the processes that share a catalog, only one may have an
+// embedded index. Otherwise each process would search its own index and miss the content in the others' indexes.
 func (s *Service) openEmbedded(ctx context.Context) error {
 	release, err := s.catalog.Hold(ctx, "embedded index")
 	if err != nil {

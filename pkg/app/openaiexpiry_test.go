@@ -11,10 +11,10 @@ import (
 	"github.com/openai/openai-go/v3"
 )
 
-// TestFilesExpireOnTime lists files until all have expired. None may be missing before its time or still be there a
-// minute after it. The program is killed three seconds before the first file expires. Files live for an hour at least:
-// with TEST_EXPIRY=hour (make check-expiry) the test waits that long, and a vector store expires as well. Otherwise it
-// sets the program's clock forward while the program is down.
+// TestFilesExpireOnTime lists files until all have expired. No file may disappear before its expiry time or still be
+// listed a minute after it. The program is killed three seconds before the first file expires. Files live for an hour
+// at least: with TEST_EXPIRY=hour (make check-expiry) the test waits that long, and a vector store expires as well.
+// Otherwise it sets the program's clock forward while the program is down.
 func TestFilesExpireOnTime(t *testing.T) {
 	t.Parallel()
 	const margin = 3 * time.Second

@@ -83,7 +83,8 @@ func TestAReplayReusesVectors(t *testing.T) {
 	for i, d := range docs {
 		p.putIn([]string{first, first, first, first, first, second, second}[i], d)
 	}
-	// settle waits until both datastores have settled and checks what has been done since the last call.
+	// `settle` waits until all content in both datastores is settled. It checks which datastores were written again
+	// since its last call, and how many texts were embedded and pages fetched.
 	generations := map[string][]uint64{}
 	var embedded, fetched int64
 	settle := func(what string, again []string, embeds, fetch int64) {

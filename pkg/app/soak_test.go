@@ -99,8 +99,8 @@ type soakRow struct {
 	refused                                          int
 }
 
-// checkSoak compares the smallest values in the first and last thirds of the rows, because temporary peaks aren't
-// growth. It ignores the first row, which includes the warm-up.
+// checkSoak compares the first and last thirds of the rows, which are measurements. It compares only the smallest
+// values in each third, because temporary peaks aren't growth. It ignores the first row, which includes the warm-up.
 func checkSoak(t *testing.T, rows []soakRow) {
 	t.Helper()
 	if len(rows) < 6 {

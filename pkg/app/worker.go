@@ -21,8 +21,8 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry/instrument"
 )
 
-// Worker is an ingestor or crawler process. Both need NATS but not the catalog, and ingestors also need the index and
-// the embedding model.
+// Worker is an ingestor or crawler process. Both kinds of process need NATS but not the catalog, and ingestors also
+// need the index and the embedding model.
 type Worker struct {
 	shape   Shape
 	config  config.Config

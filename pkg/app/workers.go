@@ -147,7 +147,7 @@ func newBackground(busy func() bool) *ingest.Background {
 }
 
 // scanWorker returns a copy of the ingestor for scanned documents. It has its own limit on documents in memory, so that
-// those waiting for text recognition don't displace others.
+// documents waiting for text recognition don't displace other documents.
 func scanWorker(c config.Config, ingestor *ingest.Ingestor) *ingest.Ingestor {
 	scans := *ingestor
 	n := scansPerRecogniser * recognisers(c)
