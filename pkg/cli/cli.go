@@ -161,7 +161,7 @@ func isArgumentError(cmd *cobra.Command, err error) bool {
 		cmd.ValidateRequiredFlags() != nil && strings.HasPrefix(err.Error(), "required flag")
 }
 
-// normaliseFlags also accepts long flags with only one dash, by adding the second one.
+// normaliseFlags lets users write long flags with a single dash. It adds the second dash.
 func normaliseFlags(root *cobra.Command, args []string) []string {
 	names := map[string]bool{}
 	walk(root, func(cmd *cobra.Command) {

@@ -287,8 +287,8 @@ func (d *document) asText(name, text string) *client.Document {
 	return &client.Document{Text: text, Name: ptrOrNil(cut(name)), Metadata: &client.Document_Metadata{CustomId: &d.key, AdditionalProperties: d.metadata}}
 }
 
-// unusable returns an errUnusable for a file that can't be imported. If OpenAI couldn't read the file either, it counts
-// as skipped, not failed. Errors that concern the whole account are returned unchanged.
+// unusable returns an errUnusable for a file that can't be imported. If OpenAI couldn't read the file either, the file
+// counts as skipped instead of failed. Errors that concern the whole account are returned unchanged.
 func (a *accountFiles) unusable(d *document, f openaiaccount.StoreFile, err error) error {
 	if !openaiaccount.ConcernsObject(err) {
 		return err

@@ -261,7 +261,7 @@ func (f sourceFlags) present(args []string) error {
 	return nil
 }
 
-// addArguments adds the documents named by the arguments. It returns the custom ids of those that are files.
+// addArguments adds the documents named by the arguments. It returns the custom ids of the documents that are files.
 func (p *Program) addArguments(ctx context.Context, s *upload, sources sourceFlags, args []string) (seen map[string]bool, err error) {
 	seen = map[string]bool{}
 	var mu sync.Mutex

@@ -23,7 +23,7 @@ import (
 const maxGenerated = generate.MaxQuestions
 
 // generateQuestions generates questions from the datastore's content and writes them. If the model server fails, it
-// writes those it has so far.
+// writes the questions it has so far.
 func (p commands) generateQuestions(ctx context.Context, sluice *service.Service, c config.Config, s evalSettings) error {
 	out, errs := p.Out, p.Err
 	if c.ChatModel == "" {

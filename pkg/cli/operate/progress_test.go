@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/cli"
 )
 
-// replayed simulates a replay that progresses with every call. Calls after the last state fail.
+// replayed simulates a replay. Each call returns the replay's next state; calls after the last state fail.
 type replayed struct {
 	states [][3]int64 // total, synched, failed
 	looks  int
