@@ -31,8 +31,8 @@ type Stores interface {
 	DatastoreByID(ctx context.Context, id string) (domain.Datastore, error)
 }
 
-// spacesIn returns a place's index and the spaces there that contain the datastore's rows. There is usually one, none
-// before the first write, and several if the model's dimensions have changed.
+// spacesIn returns a place's index and the spaces in it that contain the datastore's rows. There is usually one such
+// space. There is none before the first write, and there are several if the model's dimensions have changed.
 func spacesIn(ctx context.Context, e Engines, datastoreID string, p domain.Place) (Index, []index.Space, error) {
 	idx, err := e.Index(p.Engine)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 type Refreshes interface {
 	// Refreshes returns one page of the schedules, in a fixed order. `next` is "" after the last page.
 	Refreshes(ctx context.Context, cursor string, limit int) (page []catalog.Refresh, next string, err error)
-	// RefreshDue queues a refresh that was due at the given time and reports whether it did. Repeated calls are
+	// RefreshDue queues a refresh that was due at the given time and reports whether it queued one. Repeated calls are
 	// harmless.
 	RefreshDue(ctx context.Context, id string, at time.Time) (queued bool, err error)
 }
@@ -120,8 +120,8 @@ func (s *Scheduler) Reconcile(ctx context.Context) (done Reconciled, err error) 
 // scheduled identifies a datasource that has a schedule.
 type scheduled struct{ datastoreID, datasourceID string }
 
-// set makes a datasource's stored schedule match its catalog row and deletes it from `strays`, where only schedules
-// that aren't in the catalog remain after the last row.
+// set makes a datasource's stored schedule match its catalog row. It also deletes the datasource from `strays`. After
+// the last row, `strays` contains only datasources that have a schedule but aren't in the catalog.
 func (s *Scheduler) set(ctx context.Context, row catalog.Refresh, strays map[scheduled]string, done *Reconciled) error {
 	refresh, err := domain.ParseRefresh(row.Schedule)
 	if err != nil {

@@ -15,7 +15,7 @@ type Streams interface {
 	Repair(ctx context.Context, highestGeneration uint64) (jobs.Repaired, error)
 }
 
-// Store is the original store. Repair recreates it if it was lost, and reports whether it did.
+// Store is the original store. If the store was lost, Repair recreates it and returns true.
 type Store interface {
 	Repair(ctx context.Context) (made bool, err error)
 }

@@ -56,7 +56,7 @@ type Sweeper struct {
 	// clock has jumped. If nil, Now is used instead.
 	GuardedNow func() time.Time
 	// Holding reports whether a backup is reading originals. Sweeps of originals are then deferred. If Holding is nil,
-	// they never are.
+	// sweeps are never deferred for a backup.
 	Holding func() bool
 }
 

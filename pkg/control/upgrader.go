@@ -15,8 +15,9 @@ type Upgrades interface {
 	Moving(ctx context.Context) ([]domain.Datastore, error)
 	MoveProgress(ctx context.Context, datastoreID string) (domain.MoveProgress, error)
 	// SettledDatastores checks up to `limit` datastores in id order, starting after the id `after`. It returns those
-	// that use the embedding model, are not being moved and have content. It leaves out those with content waiting to
-	// be read or added after `since`. `next` is the id to continue after, or "" after the last datastore.
+	// that use the embedding model, are not being moved and have content. It leaves out a datastore if some of its
+	// content is still waiting to be read or was added after `since`. `next` is the id to continue after, or "" after
+	// the last datastore.
 	SettledDatastores(ctx context.Context, model string, since time.Time, after string, limit int) (settled []domain.Datastore, next string, err error)
 	UpdateDatastore(ctx context.Context, workspaceID, id string, p domain.DatastorePatch) (domain.Datastore, error)
 }
