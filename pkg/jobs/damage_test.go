@@ -52,7 +52,8 @@ var (
 	nameInPath = regexp.MustCompile(`[0-9]+|[^/]+/(o\.dat|meta\.)`)
 )
 
-// serverFiles lists all non-empty files, or one of each kind, preferably from the jobs stream.
+// serverFiles lists the server's non-empty files: all of them if everyDamage is set, and otherwise one of each kind. If
+// files of the same kind belong to several streams, it prefers the jobs stream's.
 func serverFiles(t *testing.T, dir string) (files []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {

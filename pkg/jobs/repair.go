@@ -100,9 +100,9 @@ func firstGeneration(highest uint64) uint64 {
 	return highest + generationGap
 }
 
-// advance empties a JOBS stream that lags behind the catalog, so that it continues above the catalog's highest
-// generation and none repeats. `older` reports whether the stream lagged behind; if not, `unused` reports whether it
-// has never contained a message.
+// advance empties a JOBS stream that lags behind the catalog, so that the stream continues above the catalog's highest
+// generation and never uses a generation twice. `older` reports whether the stream lagged behind. If it did not,
+// `unused` reports whether it has never contained a message.
 func (b *Broker) advance(ctx context.Context, highest uint64) (older, unused bool, err error) {
 	var stream jetstream.Stream
 	err = b.retry(ctx, func(ctx context.Context) error {

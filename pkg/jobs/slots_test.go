@@ -146,8 +146,8 @@ func (p promptSlots) Reserve(ctx context.Context, host string, pace domain.Pace,
 	if release := slot.Release; slot.Granted {
 		slot.Release = func() {
 			release()
-			// Requests are processed in order, so the answer to this one, which releases a nonexistent slot, shows that
-			// the previous release is done.
+			// Requests are processed in order. This one releases a nonexistent slot; once it is answered, the previous
+			// release is done, too.
 			behind := &slotRequest{kind: releaseSlot, until: p.local().Add(time.Hour), answer: make(chan slotResult, 1)}
 			_, _ = p.request(ctx, strings.ToLower(host), behind)
 		}

@@ -130,8 +130,9 @@ func (t *HostSlots) round(h *slotHost, batch []*slotRequest) (rest []*slotReques
 	return nil, 0
 }
 
-// wanted returns the requests still worth applying. It drops releases of expired leases, and reservations and ended
-// holds that no caller is waiting for.
+// wanted returns the requests that are still worth applying. It drops releases of leases that have expired. It also
+// drops reservations whose caller has stopped waiting, and holds that are over, unless a caller is waiting for the
+// answer.
 func (t *HostSlots) wanted(batch []*slotRequest, now time.Time) []*slotRequest {
 	t.mu.Lock()
 	defer t.mu.Unlock()

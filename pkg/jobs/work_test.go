@@ -87,8 +87,8 @@ func TestWorkHonoursConcurrency(t *testing.T) {
 	}
 }
 
-// TestWorkspacesTakeTurns lets one workspace occupy all the slots it may use, with many more jobs waiting. Another
-// workspace's jobs must still run, one after another, and so must all of the first workspace's.
+// TestWorkspacesTakeTurns lets one workspace occupy all the slots it may use while many more of its jobs wait. Another
+// workspace's jobs must still run, one after another. After that, all of the first workspace's jobs must run, too.
 func TestWorkspacesTakeTurns(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
@@ -130,8 +130,8 @@ func TestWorkspacesTakeTurns(t *testing.T) {
 	}
 }
 
-// TestReturnedJobsLeaveTimeForOthers returns more and more jobs. Their delay must grow with their number, so that new
-// jobs are received in between.
+// TestReturnedJobsLeaveTimeForOthers returns more and more jobs to the stream. The more jobs have been returned, the
+// longer their delay must be, so that the worker has time to receive new jobs.
 func TestReturnedJobsLeaveTimeForOthers(t *testing.T) {
 	t.Parallel()
 	o := newFairGate(WorkerOptions{Concurrency: 8, AckWait: time.Minute})

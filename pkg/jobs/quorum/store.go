@@ -17,7 +17,7 @@ const stuckTimeout = 10 * time.Second
 
 // Store writes a message to a stream. The id makes retries idempotent; it must be unique within the stream's duplicate
 // window. If a server has forgotten a message but not its id, Store writes the message under another id after
-// stuckTimeout. If the first one turns up after all, the stream contains the message twice. Store fails with
+// stuckTimeout. If the forgotten message turns up after all, the stream contains the message twice. Store fails with
 // ErrStreamLost if the stream does not exist, with ErrUnavailable once `timeout` (0: DefaultTimeout) has passed, and
 // with the server's error if the server refuses the message.
 func Store(ctx context.Context, js jetstream.JetStream, timeout time.Duration, stream, id string, msg *nats.Msg, opts ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
