@@ -197,7 +197,8 @@ func (a *Account) Download(ctx context.Context, id, path string) error {
 	}, "files", id, "content")
 }
 
-// Text returns the text of a file in a vector store, joined from the server's chunks, which may overlap.
+// Text returns the text of a file in a vector store. The server sends the text in chunks that may overlap; Text joins
+// them.
 func (a *Account) Text(ctx context.Context, storeID, fileID string) (string, error) {
 	var chunks []string
 	for page := ""; ; {
@@ -225,8 +226,8 @@ func (a *Account) Text(ctx context.Context, storeID, fileID string) (string, err
 	}
 }
 
-// pages yields all objects in a list, page by page. `id` returns an object's id. Each page starts after the previous
-// one's last id.
+// pages yields all objects in a list, page by page. `id` returns an object's id. A request for the next page contains
+// the id of the last object on the previous page.
 func pages[T any](ctx context.Context, a *Account, id func(T) string, path ...string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		query := url.Values{"limit": {fmt.Sprint(pageSize)}, "order": {"asc"}}
@@ -297,7 +298,7 @@ func (a *Account) try(ctx context.Context, query url.Values, read func(body io.R
 	}
 }
 
-// send sends a request once. On failure, `after` is how long to wait before a retry, or -1 if that would fail again.
+// send sends a request once. On failure, `after` is how long to wait before a retry, or -1 if a retry would fail again.
 func (a *Account) send(ctx context.Context, address string, read func(body io.Reader) error) (after time.Duration, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// newAccount returns a client for a test server. Before a retry, the client counts a wait instead of waiting.
+// newAccount returns a client for a test server. Instead of waiting before a retry, the client only counts how often it
+// would have waited.
 func newAccount(t *testing.T, serve http.HandlerFunc) (a *Account, waits *atomic.Int64) {
 	t.Helper()
 	server := httptest.NewServer(serve)

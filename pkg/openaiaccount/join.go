@@ -2,8 +2,9 @@ package openaiaccount
 
 import "strings"
 
-// Bounds on the overlap of two chunks, in bytes. A shorter overlap may be a coincidence. A longer one isn't expected:
-// OpenAI's chunks have at most 4,096 tokens and overlap by at most half of that.
+// Bounds on the overlap of two chunks, in bytes. An overlap shorter than minOverlap may be a coincidence. None is
+// expected to be longer than maxOverlap, because OpenAI's chunks have at most 4,096 tokens and overlap by at most half
+// of that.
 const (
 	minOverlap = 20
 	maxOverlap = 32 << 10
@@ -28,8 +29,8 @@ func join(chunks []string) string {
 	return text.String()
 }
 
-// overlap returns the length of the longest string, up to maxOverlap, that ends a and begins b. It uses the prefix
-// function of Knuth, Morris and Pratt.
+// overlap returns the length of the longest string that a ends with and b begins with. The result is at most
+// maxOverlap. It uses the prefix function of Knuth, Morris and Pratt.
 func overlap(a, b string) int {
 	a, b = a[max(0, len(a)-maxOverlap):], b[:min(len(b), maxOverlap)]
 	borders := make([]int, len(b)) // length of the longest border of each prefix of b
