@@ -20,9 +20,9 @@ type Event struct {
 	Data string // never ""
 }
 
-// Events reads server-sent events until the stream ends. If reading fails, the last element is the error:
-// bounded.ErrTooLarge for an event of more than MaxEvent bytes, otherwise body's own error. It skips events without
-// data, and an incomplete event after the last line break.
+// Events reads server-sent events until the stream ends. If reading fails, the last pair contains the error. This is
+// bounded.ErrTooLarge if an event has more than MaxEvent bytes, and otherwise the error from reading `body`. Events
+// skips events without data, and an incomplete event at the end of the stream.
 func Events(body io.Reader) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		noted := &errorRecorder{r: body}

@@ -72,9 +72,9 @@ func SameOrigin(req *http.Request, via []*http.Request) error {
 // maxWait is the longest wait accepted by RetryAfter.
 const maxWait = 24 * time.Hour
 
-// RetryAfter returns how long a response asks the client to wait: milliseconds in OpenAI's Retry-After-Ms, otherwise
-// seconds or a date in Retry-After (RFC 9110, section 10.2.3). ok is false if it asks for no wait, or for more than a
-// day.
+// RetryAfter returns how long a response asks the client to wait. It reads OpenAI's Retry-After-Ms header, which holds
+// milliseconds, or else Retry-After, which holds seconds or a date (RFC 9110, section 10.2.3). It returns ok = false if
+// the response asks for no wait, or for a wait of more than a day.
 func RetryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
 	if wait, ok := waitOf(h.Get("Retry-After-Ms"), time.Millisecond); ok {
 		return wait, true
