@@ -20,7 +20,7 @@ import (
 	"github.com/sluice/sluice/pkg/console"
 )
 
-// Root is the front page's path and the prefix of all other paths.
+// Root is the path of the documentation's front page. The paths of all other pages and files start with it.
 const Root = "/docs"
 
 // Reference is the path of the API reference, which is not one of this package's pages.
@@ -55,7 +55,7 @@ var types = map[string]string{
 	".png":  "image/png",
 }
 
-// file is a page or another of the site's files, with the headers to send.
+// file is a page or another file that the documentation serves, with the values of its response headers.
 type file struct {
 	kind   string
 	policy string

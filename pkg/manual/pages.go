@@ -36,7 +36,7 @@ type section struct {
 	Links []link
 }
 
-// link is a section's entry: the title and address of a page.
+// link is an entry in a section. It holds the title and address of a page.
 type link struct {
 	Title string
 	At    string
@@ -72,8 +72,8 @@ func readPages(source fs.FS) (*pages, error) {
 	return &all, nil
 }
 
-// navigate builds the navigation from the front page. Pages it doesn't link come last, except for those in
-// subdirectories, which are left out.
+// navigate builds the navigation from the front page. Pages that the front page doesn't link to come last. Pages in
+// subdirectories are left out unless the front page links to them.
 func (a *pages) navigate() {
 	named := map[string]bool{Root: true}
 	for _, p := range a.list {

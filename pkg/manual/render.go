@@ -96,8 +96,8 @@ func render(files fs.FS, source string, content []byte) (page, error) {
 	return p, nil
 }
 
-// scrollableParts makes tables and code blocks scrollable, also by keyboard. Replacing strings is safe, because < is
-// escaped in a page's text, so only tags match.
+// scrollableParts makes tables and code blocks scrollable, also by keyboard. It is safe to replace strings in the HTML:
+// every < in a page's text is escaped, so the strings occur only as tags.
 var scrollableParts = strings.NewReplacer(
 	"<table>", `<div class="wide" role="group" aria-label="Table" tabindex="0"><table>`, "</table>", "</table></div>",
 	"<th></th>", "<td></td>", // an empty cell is not a heading

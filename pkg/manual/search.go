@@ -31,7 +31,7 @@ const (
 	titleWeight   = 2
 	// Factor for a passage that contains the whole query verbatim. It favours exact names, such as those of settings.
 	verbatimFactor = 2
-	// Factor for the beginning of the page whose address ends in the query, such as embed.
+	// Factor for the beginning of a page if the last part of its address is the query. The query "embed" is an example.
 	addressFactor = 4
 	// Factor for decision records and history. It is below 1 because most readers want to know how to use the program.
 	decisionFactor = 0.6
@@ -54,8 +54,8 @@ type Hit struct {
 	Page string `json:"page"`
 	Text string `json:"text,omitempty"` // heading; absent: the page itself
 	At   string `json:"at"`
-	// Excerpt is the part of the passage with the most query words. It is split at these words, so they are the
-	// elements with odd indexes.
+	// Excerpt is the part of the passage with the most query words. It is split before and after each of these words,
+	// so that the words are the elements with odd indexes.
 	Excerpt []string `json:"excerpt,omitempty"`
 }
 
@@ -158,7 +158,7 @@ func (s *searcher) find(query string) []Hit {
 	return hits
 }
 
-// wordsOf returns, for each query word, the terms it may match.
+// wordsOf returns one list of terms per query word. The word matches each of these terms.
 func (s *searcher) wordsOf(query string) [][]string {
 	var out [][]string
 	for _, q := range analysis.Query(query, []analysis.Language{analysis.English}) {
@@ -194,8 +194,8 @@ func (s *searcher) wordsOf(query string) [][]string {
 // excerptLength is the approximate length of an excerpt in bytes.
 const excerptLength = 160
 
-// excerpt returns the part of a text with the most distinct terms, split so that each matching word is a separate
-// element.
+// excerpt returns the part of a text that contains the most distinct terms. The part is split so that each matching
+// word is an element of its own.
 func excerpt(text string, terms map[string]bool, analyzer *analysis.Analyzer) []string {
 	type span struct {
 		from, to int

@@ -14,7 +14,7 @@ import (
 // constants maps the names of a package's constants to their defining expressions.
 type constants map[string]ast.Expr
 
-// declared parses the constants declared in a directory's package.
+// declared parses the Go files in `dir` and returns the constants that they declare.
 func declared(dir string) (constants, error) {
 	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
