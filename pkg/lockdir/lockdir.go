@@ -17,7 +17,8 @@ import (
 
 const (
 	lockName = "lock"
-	// Younger directories are kept, because another process may have just created one and not locked it yet.
+	// Minimum age of an unlocked directory before it is removed. A younger one may belong to a process that has just
+	// created it and hasn't locked it yet.
 	minAge       = time.Minute
 	removeRounds = 50 // maximum number of removal attempts, because a dying process may still be writing
 	removePause  = 20 * time.Millisecond
@@ -31,7 +32,7 @@ type Dir struct {
 
 // Make creates a directory in `parent`, or in the system's temporary directory if `parent` is "". The name is the
 // pattern with its last "*" replaced by a random string. Make also removes directories with the same pattern left
-// behind by exited processes. It ignores errors there, because the next call tries again.
+// behind by exited processes. It ignores errors from removing them, because the next call to Make tries again.
 func Make(parent, pattern string) (*Dir, error) {
 	parent = cmp.Or(parent, os.TempDir())
 	removeAbandoned(parent, pattern)
