@@ -27,7 +27,7 @@ type Load struct {
 	// Clients is the maximum number of simultaneous requests. If a rate is set, due requests wait for a free client,
 	// and the wait counts as latency.
 	Clients int
-	// Warmup is how long to send requests before measuring. For is how long to measure.
+	// Warmup is how long to send requests before the measurement begins. For is the duration of the measurement.
 	Warmup, For time.Duration
 	// Grace is how long to wait for responses after the last request. Unanswered requests then count as failed.
 	Grace time.Duration
@@ -106,7 +106,7 @@ func (r *run) open(sending, answering context.Context, begun time.Time) {
 		select {
 		case free <- struct{}{}:
 		case <-sending.Done():
-			// Count the requests that came due but found no free client.
+			// No client was free for this request, nor for any that came due after it.
 			r.recordUnsent(due, time.Now(), r.load.Rate)
 			return
 		}

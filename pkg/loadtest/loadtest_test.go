@@ -17,8 +17,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// lasting returns a Request that takes times[n] for request number n. Requests beyond the end of `times` use its last
-// value.
+// lasting returns a Request that takes times[n] to answer request number n. If there are more requests than times, the
+// additional requests take as long as the last one in `times`.
 func lasting(times ...time.Duration) Request {
 	return func(ctx context.Context, n int, take *Times) error {
 		select {
@@ -42,7 +42,7 @@ func measure(t *testing.T, r Report, name string) Measure {
 	return Measure{}
 }
 
-// about reports whether a time is correct to the three digits kept by histograms.
+// about reports whether `got` equals `want` within the precision of the histograms, which keep three digits.
 func about(got, want float64) bool { return got >= want*.998 && got <= want*1.002 }
 
 func TestAnOpenLoopCountsFromWhenARequestWasDue(t *testing.T) {

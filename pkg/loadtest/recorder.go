@@ -66,7 +66,7 @@ func (t *Times) Add(measure string, d time.Duration) {
 	_ = h.RecordValue(min(max(minValue, d.Microseconds()), maxValue)) // fails only for values outside the range
 }
 
-// record counts a request that was due at `due` and ended at `at`.
+// record counts a request that was due at `due` and got its response, or failed, at `at`.
 func (r *recorder) record(due, at time.Time, err error) {
 	if due.Before(r.from) {
 		return

@@ -126,7 +126,8 @@ func (u *Uploads) send(ctx context.Context, n int) (id string, err error) {
 	return ids[0], nil
 }
 
-// waitFor sends a datasource's result to `settled` as soon as it is known. The channel must have room for one result.
+// waitFor arranges for the datasource's result to be sent to `settled` as soon as the result is known. The channel must
+// have room for one result.
 func (u *Uploads) waitFor(id string, settled chan<- result) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
