@@ -63,15 +63,15 @@ type Passage struct {
 	Spans    [][2]int // byte ranges in the fragment's text
 }
 
-// errBusy means that a file could not be read because no slot became free in time.
+// errBusy means that an original could not be read because no reading slot became free in time.
 var errBusy = errors.New("too many other files are being read")
 
-// typePDF is the MIME type of the only format with positions.
+// typePDF is the MIME type of PDF, the only format in which passages have positions on a page.
 const typePDF = "application/pdf"
 
-// Locate returns the rectangles of each span in each passage. A span has none if the format isn't PDF or its text isn't
-// found, for example because the original was replaced. Errors are only logged, because results are usable without
-// rectangles.
+// Locate returns the rectangles of each span in each passage. A span has no rectangles if the original isn't a PDF, or
+// if the span's text isn't found in it, for example because the original was replaced. Errors are only logged, because
+// the caller's results are usable without rectangles.
 func (l *Locator) Locate(ctx context.Context, workspaceID string, passages []Passage) [][][]domain.PageRectangle {
 	out := make([][][]domain.PageRectangle, len(passages))
 	byFile := map[string][]int{} // passage indexes by datasource

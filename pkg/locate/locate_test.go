@@ -32,7 +32,8 @@ func (f files) Get(_ context.Context, key string) (io.ReadCloser, error) {
 	return io.NopCloser(strings.NewReader(f[key])), nil
 }
 
-// reader returns one rectangle per span. The rectangle's page number is the file's length.
+// reader is an Extractor that returns one rectangle per span. The rectangle's page number is the length of the file in
+// bytes.
 type reader struct{ err error }
 
 func (r reader) Locate(ctx context.Context, req extract.Request, passages []extract.Passage) ([][][]domain.PageRectangle, error) {
