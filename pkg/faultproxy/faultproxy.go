@@ -49,10 +49,10 @@ func Slow(latency time.Duration, rate int) Mode {
 	return Mode{kind: slow, latency: latency, rate: rate}
 }
 
-// CutAfter resets each connection after that many more bytes, counted over both directions.
+// CutAfter resets each connection after it has passed the given number of further bytes, counted over both directions.
 func CutAfter(bytes int64) Mode { return Mode{kind: cut, after: bytes} }
 
-// Flap alternates between Refuse for `down` and Pass for `up`, starting with Refuse.
+// Flap alternates between two modes: Refuse for the duration `down`, and then Pass for the duration `up`.
 func Flap(up, down time.Duration) Mode { return Mode{kind: refuse, up: up, down: down} }
 
 // Proxy forwards connections to a server. It is safe for concurrent use.
@@ -243,8 +243,9 @@ func (p *Proxy) pipe(l *link, to, from net.Conn) {
 	}
 }
 
-// delay waits as long as the mode requires for n bytes and returns how many of them may pass, or -1 if the connection
-// ends before the first. `last` is true if the mode then ends the connection.
+// delay waits for as long as the mode delays n bytes. It returns how many of these bytes may pass, or -1 if the
+// connection ends before any of them may. If `last` is true, the connection must be ended after the allowed bytes have
+// passed.
 func (p *Proxy) delay(l *link, n int) (allowed int, last bool) {
 	for {
 		p.mu.Lock()

@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// testTimeout bounds waits that would never end in a failing test. Passing tests never wait this long.
+// testTimeout limits each wait, so that a failing test doesn't wait forever. A passing test never waits this long.
 const testTimeout = time.Minute
 
 // newEcho starts a proxy in front of a server that echoes everything it receives.
