@@ -12,7 +12,7 @@ type Interval struct {
 	High float64 `json:"high"`
 }
 
-// Number of bootstrap samples. Enough for bounds accurate to about 2% of the interval's width.
+// Number of bootstrap samples. With this number, the bounds are accurate to about 2% of the interval's width.
 const resamples = 2000
 
 // Bootstrap returns the mean of the values with its 95% confidence interval, from the 2.5th to the 97.5th percentile of
@@ -55,9 +55,9 @@ func mean(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// BootstrapMeans returns the mean of the groups' means with its confidence interval. A group is, for example, the
-// questions from one collection. All groups weigh the same, whatever their size. Samples are drawn as in Bootstrap, but
-// separately within each group. Empty groups are ignored.
+// BootstrapMeans computes each group's mean and returns the mean of these means with its confidence interval. A group
+// holds, for example, the values for the questions from one collection. All groups have the same weight, whatever their
+// size. Samples are drawn as in Bootstrap, but separately from each group. Empty groups are ignored.
 func BootstrapMeans(groups [][]float64) Interval {
 	groups = slices.DeleteFunc(slices.Clone(groups), func(g []float64) bool { return len(g) == 0 })
 	if len(groups) == 0 {

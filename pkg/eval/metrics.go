@@ -20,8 +20,8 @@ func (j Judgements) Relevant(question string) Grades {
 	return g
 }
 
-// Judged returns the questions with at least one relevant document, sorted. The others have no correct answer, so they
-// aren't scored.
+// Judged returns the questions with at least one relevant document, sorted. All other questions have no correct answer,
+// so they aren't scored.
 func (j Judgements) Judged() []string {
 	var questions []string
 	for q, documents := range j {

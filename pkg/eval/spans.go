@@ -41,7 +41,8 @@ type Position struct {
 	Start    int
 }
 
-// Answer is an answer's length and where it occurs. Returning one of the occurrences is enough.
+// Answer describes an answer by its length and by the positions at which it occurs. A search only has to return one of
+// these occurrences.
 type Answer struct {
 	Length int
 	Places []Position

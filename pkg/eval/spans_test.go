@@ -17,7 +17,7 @@ func TestUnion(t *testing.T) {
 
 func TestCoverage(t *testing.T) {
 	t.Parallel()
-	// The second answer occurs in two documents.
+	// The first answer occurs only in document a. The second answer occurs in documents b and d.
 	relevant := []Answer{{100, []Position{{"a", 100}}}, {100, []Position{{"b", 0}, {"d", 40}}}}
 	for name, c := range map[string]struct {
 		returned          Passages

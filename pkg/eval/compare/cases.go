@@ -42,7 +42,8 @@ func (n *Names) find(name string) []string {
 	return nil
 }
 
-// Truth holds the questions' expected results, from the question file itself and from separate judgements.
+// Truth holds the results that are expected for each question, as specified in the question file itself or in separate
+// judgements.
 type Truth struct {
 	Cases   []Case
 	Unknown []string // judged documents not in the datastore, without duplicates, in order of appearance
@@ -52,8 +53,9 @@ type Truth struct {
 // ErrUnknown means that none of the judged documents is in the datastore.
 var ErrUnknown = errors.New("none of the documents in the judgements is in the datastore; name them by custom_id, datasource id, name or web address")
 
-// NewTruth looks up the judged documents in the datastore. `judgements` may be nil, and so may `names` if no documents
-// are judged. Documents missing from the datastore still count as relevant, or the metrics would overstate the quality.
+// NewTruth looks up the judged documents in the datastore. `judgements` may be nil. `names` may be nil if no question
+// and no judgement names a document. Documents missing from the datastore still count as relevant, because otherwise
+// the metrics would overstate the quality.
 func NewTruth(questions []eval.Question, judgements eval.Judgements, names *Names) (Truth, error) {
 	var t Truth
 	missing, known := map[string]bool{}, 0

@@ -63,8 +63,8 @@ func (c Case) Filters() *service.Filters {
 	return &service.Filters{JSON: c.Question.Filters}
 }
 
-// TopK returns how many fragments to request to get k documents or passages. A document may have several fragments, so
-// k documents take more than k.
+// TopK returns how many fragments to request in order to get k documents or passages. For k documents, this is more
+// than k, because a document may have several fragments.
 func (c Case) TopK(k int) int {
 	if len(c.Documents) > 0 {
 		return min(MaxK, perDocument*k)
@@ -72,8 +72,9 @@ func (c Case) TopK(k int) int {
 	return k
 }
 
-// Hits reports whether the first k documents include a relevant one and the first k fragments an answer. A case without
-// relevant documents or without answers only has to meet the other condition.
+// Hits reports whether the search results meet two conditions: the first k documents include a relevant document, and
+// the first k fragments include one that contains an answer. If the case has no relevant documents, only the second
+// condition applies. If it has no answers, only the first does.
 func (c Case) Hits(found []service.Fragment, k int) bool {
 	r := c.rank(found, k)
 	return (len(c.Documents) == 0 || eval.Recall(r.documents, c.Documents, k) > 0) &&
@@ -96,8 +97,9 @@ type Options struct {
 	Progress     func(asked, total int) // called after each question, never concurrently; may be nil
 }
 
-// Run runs all cases in all modes. A mode that the service rejects is an error or, with SkipRejected, is listed in the
-// report. When ctx is done, Run returns ctx's error.
+// Run runs all cases in all modes. If the service rejects a mode, Run fails, unless o.SkipRejected is set. In that
+// case, it lists the mode in the report as skipped, and it fails only if the service rejects every mode. When ctx is
+// done, Run returns ctx's error.
 func Run(ctx context.Context, s Searcher, cases []Case, o Options) (Report, error) {
 	if len(cases) == 0 {
 		return Report{}, errors.New("no question has an expected result: add judgements, or give each question a field \"relevant\" or \"answer\"")
@@ -165,8 +167,8 @@ func askAll(ctx context.Context, s Searcher, cases []Case, mode Mode, topK int, 
 	return answers, group.Wait()
 }
 
-// rankings keeps only the part of the search results needed for scoring. All questions' fragments would take too much
-// memory.
+// rankings holds only the part of a question's search results that is needed for scoring. Keeping all questions'
+// fragments would take too much memory.
 type rankings struct{ documents, passages []string } // first items in each ranking; nil if the case has no judgements for it
 
 // rank returns the first k documents and the first k passages of the results.
@@ -199,11 +201,12 @@ func (c Case) documents(found []service.Fragment) []string {
 	return ranking
 }
 
-// answered stands for the first fragment with an answer in rankings from Case.passages. It is their only relevant item.
+// answered is an item in the rankings returned by Case.passages. It stands for the first fragment that contains an
+// answer and is the only relevant item in a ranking.
 const answered = "answered"
 
-// passages returns a ranking with one item per fragment. The first fragment with an answer becomes `answered`; all
-// others are irrelevant.
+// passages returns a ranking with one item per fragment. The item for the first fragment that contains an answer is
+// `answered`. All other items are irrelevant.
 func (c Case) passages(found []service.Fragment) []string {
 	ranking := make([]string, len(found))
 	has := false

@@ -83,7 +83,8 @@ func TestModesAreComparedOnDocumentsAndPassages(t *testing.T) {
 	if diff := cmp.Diff([]SkippedMode{{Reranked, "no reranker is configured: set RERANK_URL"}}, r.Skipped); diff != "" {
 		t.Errorf("left out: %s", diff)
 	}
-	// Lexical search ranks the documents 3, 1, 2, so "a" is second, and neither of b's two documents is in the top two.
+	// Lexical search ranks the documents in the order 3, 1, 2. So document 1, which question a asks for, is second, and
+	// neither of the two documents for question b is in the top two.
 	want := map[string]float64{
 		"documents lexical": (1 / math.Log2(3)) / 2, "documents hybrid": (1 + (1/math.Log2(3))/(1+1/math.Log2(3))) / 2,
 		"passages lexical": 0.5, "passages hybrid": 0.5, // lexical: c's answer is first, a's third; hybrid: vice versa

@@ -78,7 +78,8 @@ func (r *Report) fill(cases []Case, modes []Mode, found map[Mode][]rankings) {
 	r.level("passages", modes, passages)
 }
 
-// level adds one Level (documents or passages) to the report if at least one question has judgements for it.
+// level adds the Level with the given name, "documents" or "passages", to the report. It adds nothing if no question
+// has judgements for this kind of item.
 func (r *Report) level(name string, modes []Mode, of map[Mode]*series) {
 	n := len(of[modes[0]].ndcg)
 	if n == 0 {

@@ -52,7 +52,7 @@ type Question struct {
 	Answer   string   `json:"answer"`   // copied from the chunk
 }
 
-// Result contains the questions and the reasons why chunks were dropped.
+// Result contains the generated questions and says how many chunks were dropped, and why.
 type Result struct {
 	Questions []Question
 	Chunks    int           // number of chunks in the datastore
@@ -61,9 +61,9 @@ type Result struct {
 	LastError error         // error from the last failed request
 }
 
-// Run samples chunks and generates a question for each, until there are enough questions or no chunks are left. The
-// sample is always the same for the same content. Run fails if there is no content or if all requests to the model
-// server fail. When ctx is done, it returns ctx's error.
+// Run draws a sample of the datastore's chunks. It generates one question for each chunk until there are enough
+// questions or no chunks are left. For the same content, the sample is always the same. Run fails if there is no
+// content or if all requests to the model server fail. When ctx is done, it returns ctx's error.
 func Run(ctx context.Context, content Content, model Model, o Options) (Result, error) {
 	all, err := sampled(ctx, content, o.DatastoreID, samplesPerQuestion*o.Questions)
 	r := Result{Chunks: all.total, Dropped: map[Fault]int{}}
@@ -167,7 +167,8 @@ type sample struct {
 	chunks []source
 }
 
-// sampled returns up to n chunks, drawn uniformly, in random order. The sample is always the same for the same content.
+// sampled returns a uniformly drawn sample of up to n chunks, in random order. For the same content, the sample is
+// always the same.
 func sampled(ctx context.Context, content Content, datastoreID string, n int) (sample, error) {
 	type holder struct {
 		service.Datasource

@@ -38,7 +38,7 @@ func (l library) Chunks(_ context.Context, id string, each func(service.Chunk) e
 	return nil
 }
 
-// asker is a model that answers with a function and records its prompts.
+// asker is a model that gets its answers from the function `answer` and records the prompts it receives.
 type asker struct {
 	mu     sync.Mutex
 	users  []string
@@ -52,7 +52,8 @@ func (a *asker) Ask(_ context.Context, _, user string) (string, error) {
 	return a.answer(user)
 }
 
-// about returns a chunk about device n, and asked returns a well-formed question about that chunk.
+// about returns the text of a chunk about device n. asked is the model's answer: a well-formed question about the chunk
+// in the prompt.
 func about(n int) string {
 	return fmt.Sprintf("Maintenance of the pump number%d takes place every year in spring. Its filter thing%d is made of steel, "+
 		"and the housing of aluminium; both are checked by hand with a lamp and a brush before the season begins.", n, n)

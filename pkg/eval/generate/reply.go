@@ -92,8 +92,8 @@ func parseReply(reply, chunk string) (Question, Fault) {
 	return q, ""
 }
 
-// isCopied reports whether the question copies part of the chunk, i.e. a sequence of units (see units) with a total
-// weight of at least copiedWeight.
+// isCopied reports whether the question copies part of the chunk. It does if the question and the chunk share a
+// sequence of units (see units) with a total weight of at least copiedWeight.
 func isCopied(question, chunk string) bool {
 	q, text := units(question), " "+strings.Join(units(chunk), " ")+" "
 	from, weight := 0, 0
@@ -125,7 +125,8 @@ func units(text string) []string {
 	return out
 }
 
-// weightOf returns a unit's weight: 2 for a word, 1 for a character in a script without spaces.
+// weightOf returns a unit's weight. A word has a weight of 2, and a single character in a script without spaces has a
+// weight of 1.
 func weightOf(unit string) int {
 	if strings.ContainsFunc(unit, eval.Unspaced) {
 		return 1

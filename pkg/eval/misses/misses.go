@@ -157,8 +157,8 @@ func (r Result) Count() map[Reason]int {
 	return counts
 }
 
-// explain finds out why a case is a miss. It follows each expected document through the steps and returns the reason
-// for the one that got furthest.
+// explain finds out why a case is a miss. It follows each expected document through the steps from the document to the
+// ranking. The returned reason is that for the document that got furthest.
 func explain(ctx context.Context, s Service, c compare.Case, o Options) (Miss, error) {
 	ids := slices.Sorted(maps.Keys(c.Of))
 	if len(ids) == 0 && len(c.Documents) > 0 {
@@ -192,8 +192,8 @@ func explain(ctx context.Context, s Service, c compare.Case, o Options) (Miss, e
 	return t.ranking(ctx)
 }
 
-// documentsWith returns the ids of datasources that may contain one of the answers, found by the answers' words.
-// Datasources that certainly contain the answer come first.
+// documentsWith returns the ids of datasources that may contain one of the answers. It finds them with a lexical search
+// for each answer. In each search's results, datasources that certainly contain the answer come first.
 func documentsWith(ctx context.Context, s Service, answers []string, datastoreID string) (ids []string, err error) {
 	for _, answer := range answers {
 		found, err := s.Query(ctx, datastoreID, service.Query{Text: first(answer, maxAnswerQuery), TopK: depth, Mode: string(compare.Lexical)})

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type fake struct {
 	status string
 	chunks []string
-	// Results by mode. The default mode is "".
+	// The result that Explain returns for each mode. The key for the default mode is "".
 	explained map[string]service.Explained
 	// Whether filters exclude the document.
 	excluded bool
@@ -56,7 +56,7 @@ func (f fake) Chunks(_ context.Context, id string, each func(service.Chunk) erro
 	return nil
 }
 
-// ranked returns a query result in which the chunk d0 has the given ranks.
+// ranked returns the results of a query in the default mode. Chunk d0 comes second and has the given ranks.
 func ranked(r service.Ranks) map[string]service.Explained {
 	return map[string]service.Explained{"": {Fragments: []service.ExplainedFragment{
 		{Fragment: service.Fragment{ChunkID: "o0", DatasourceID: "other"}},

@@ -8,14 +8,14 @@ import (
 	"github.com/sluice/sluice/pkg/eval/compare"
 )
 
-// Suggestion is a change that a measurement found to be better than the default.
+// Suggestion is a change that, according to a measurement, gives better results than the default.
 type Suggestion struct {
 	Mode compare.Mode `json:"mode"` // or a setting of the datastore
 	Text string       `json:"text"` // the change and its measured effect, human-readable
 }
 
-// Suggest returns the modes and settings whose nDCG is significantly better than hybrid search's for documents or
-// passages and not significantly worse for either.
+// Suggest returns the modes and settings that are significantly better than hybrid search. Their nDCG must be
+// significantly better for documents or for passages, and it must not be significantly worse for either.
 func Suggest(report compare.Report) (all []Suggestion) {
 	better, worse := map[compare.Mode]string{}, map[compare.Mode]bool{}
 	for _, l := range report.Levels {
@@ -58,8 +58,8 @@ var labels = map[Reason]string{
 	FilteredOut: "filtered out", NotFound: "not found by a search", RankedLow: "ranked too low",
 }
 
-// Write writes the misses in human-readable form, grouped by reason. A question is a miss if the first k results
-// contain nothing expected.
+// Write writes the misses in human-readable form, grouped by reason. A question is a miss if none of its expected
+// results is among the first k results.
 func (r Result) Write(w io.Writer, k int) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nMisses: %d of %d questions have no expected result among the first %d.", r.Missed, r.Questions, k)

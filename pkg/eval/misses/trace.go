@@ -32,8 +32,8 @@ type target struct {
 
 var errEnough = errors.New("enough")
 
-// content returns the ids of the document's chunks that the search should find: those with an answer or, for questions
-// without answers, all of them. If there are none, `lost` says why.
+// content returns the ids of the document's chunks that the search should find. These are the chunks that contain an
+// answer or, if the question has no answers, all chunks. If there are no such chunks, `lost` says why.
 func (t *tracer) content(ctx context.Context, id string) (lost Miss, chunks map[string]bool, err error) {
 	d, err := t.Datasource(ctx, id)
 	if err != nil {
@@ -81,8 +81,8 @@ func (t *tracer) content(ctx context.Context, id string) (lost Miss, chunks map[
 	return lost, nil, nil
 }
 
-// isTarget returns the id of the expected document that contains the chunk, or "" if the search doesn't have to find
-// it.
+// isTarget returns the id of the expected document that contains the chunk. If the chunk is not one that the search
+// should find, isTarget returns "".
 func (t *tracer) isTarget(chunkID string) string {
 	for _, target := range t.targets {
 		if target.chunks[chunkID] {
@@ -123,8 +123,8 @@ func (t *tracer) ranking(ctx context.Context) (Miss, error) {
 }
 
 // filtered returns a Miss with a reason if the question's filters exclude all expected documents, and otherwise a zero
-// Miss. It searches only these documents, with and without the filters. If only the search without filters finds
-// something, the filters are to blame.
+// Miss. It searches the expected documents twice, first with the question's filters and then without them. The filters
+// are to blame if only the second search finds something.
 func (t *tracer) filtered(ctx context.Context, q service.Query) (Miss, error) {
 	var ids []string
 	for _, target := range t.targets {
@@ -180,8 +180,8 @@ func place(rank int) string {
 	return fmt.Sprint(rank)
 }
 
-// legs explains why hybrid search returns none of the expected chunks. It repeats the query with lexical and vector
-// search alone to see where each ranks them.
+// legs explains why hybrid search returns none of the expected chunks. It repeats the query with lexical search alone
+// and with vector search alone, to see where each of these ranks the chunks.
 func (t *tracer) legs(ctx context.Context, q service.Query) (Miss, error) {
 	r, datasource, chunk := service.Ranks{}, t.targets[0].datasource, ""
 	for _, leg := range []struct {

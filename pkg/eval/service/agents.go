@@ -18,7 +18,7 @@ type AgentOptions struct {
 	UnsupportedSentences string // mark, drop or keep
 }
 
-// CreateAgentWith is like CreateAgent, with options.
+// CreateAgentWith is like CreateAgent but also sets the agent's options.
 func (s *Service) CreateAgentWith(ctx context.Context, name string, o AgentOptions, datastoreIDs ...string) (id string, err error) {
 	unsupported := client.UnsupportedSentences(o.UnsupportedSentences)
 	made, err := s.client.CreateAgent(ctx, client.AgentCreate{

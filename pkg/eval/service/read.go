@@ -185,8 +185,8 @@ func (s *Service) Datastores(ctx context.Context, each func(Datastore) error) er
 	return forEach(s.first.ListDatastores(ctx), datastoreOf, each)
 }
 
-// Datasources calls `each` for every datasource in the datastore and stops when `each` returns an error. It skips
-// datasources with another status than `status`, unless that is "".
+// Datasources calls `each` for every datasource in the datastore and stops when `each` returns an error. If `status` is
+// not "", it passes only datasources that have this status.
 func (s *Service) Datasources(ctx context.Context, datastoreID, status string, each func(Datasource) error) error {
 	return forEach(s.client.ListDatasources(ctx, &client.ListDatasourcesParams{DatastoreId: &datastoreID, Status: set(client.DatasourceStatus(status))}),
 		datasourceOf, each)

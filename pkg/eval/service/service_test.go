@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fake is a service that sends the given answers in turn and records requests.
+// fake is a service that sends its answers one after another, one per request, and records the requests.
 type fake struct {
 	mu      sync.Mutex
 	answers []answer

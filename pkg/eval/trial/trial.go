@@ -104,8 +104,8 @@ func Run(ctx context.Context, s Service, store service.Datastore, cases []compar
 	return compare.Run(ctx, copies, without, o)
 }
 
-// texts returns the text of every searchable document in the datastore, with the datasource's id as custom id. It fails
-// if there is too much text.
+// texts returns the text of every searchable document in the datastore. Each document's custom id is the id of its
+// datasource. texts fails if there is too much text.
 func texts(ctx context.Context, s Service, datastoreID string) (all []service.Document, err error) {
 	size := 0
 	err = s.Datasources(ctx, datastoreID, "synched", func(d service.Datasource) error {
@@ -131,7 +131,7 @@ func texts(ctx context.Context, s Service, datastoreID string) (all []service.Do
 	return all, err
 }
 
-// copies sends each query to the temporary datastore for its mode.
+// copies is a Searcher that sends each query to the temporary datastore that belongs to the query's mode.
 type copies struct {
 	Service
 	stores    map[string]string // ids by mode
