@@ -39,7 +39,8 @@ const (
 )
 
 // Boost is a rule that gives each document a factor between 1 and Factor, by which Apply changes the document's score.
-// The factor depends on the document's values for the metadata key Key. Without any, it is 1.
+// The factor depends on the document's values for the metadata key Key. If the document has no such values, the factor
+// is 1.
 type Boost struct {
 	Type   Type
 	Key    string // metadata key, as in filters
@@ -96,8 +97,9 @@ func (b Boost) Scorer(now time.Time) Scorer {
 	return s
 }
 
-// FactorFor returns the factor for a document with these values for the boost's metadata key. If there are several, the
-// one with the largest share of the boost counts. If the boost can't use one of the values, the error is a TypeError.
+// FactorFor returns the factor for a document with these values for the boost's metadata key. If there are several
+// values, the value with the largest share of the boost counts. If the boost can't use one of the values, FactorFor
+// fails with a *TypeError.
 func (s Scorer) FactorFor(values []filter.Value) (float64, error) {
 	var share float64
 	for _, v := range values {
@@ -145,7 +147,7 @@ type TypeError struct {
 	Value filter.Value
 }
 
-// Error implements error. The message has no subject; callers prefix the boost's field.
+// Error implements error. The message has no subject: callers put the boost's field in front of it.
 func (e *TypeError) Error() string {
 	uses := map[Type]string{
 		Recency: "a recency boost needs dates such as 2026-01-31",
@@ -167,9 +169,9 @@ func Product(factors []float64) float64 {
 	return min(max(product, minProduct), maxProduct)
 }
 
-// Apply returns the boosted score, at most 1. A factor below 1 multiplies the score. A factor above 1 raises low scores
-// almost in proportion and moves high scores closer to 1. A negative score is divided by the factor. The result
-// increases with both the score and the factor.
+// Apply returns the boosted score, at most 1. If the factor is below 1, the score is multiplied by it. A factor above 1
+// raises low scores almost in proportion and moves high scores closer to 1. A negative score is divided by the factor.
+// A higher score or a higher factor always gives a higher result.
 func Apply(score, factor float64) float64 {
 	switch {
 	case score <= 0:

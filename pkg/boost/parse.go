@@ -49,7 +49,7 @@ func ParseJSON(data []byte, field string) ([]Boost, []domain.FieldError) {
 
 const example = `{"type": "recency", "key": "datasource.changed_at", "halfLifeDays": 90}`
 
-// fieldsOf maps each type to its fields, besides type, key and factor.
+// fieldsOf maps each type of boost to the fields it has in addition to type, key and factor.
 var fieldsOf = map[Type][]string{Recency: {"halfLifeDays"}, Number: {"pivot", "max"}, Value: {"value"}}
 
 type parser struct{ faults []domain.FieldError }
@@ -58,7 +58,7 @@ func (p *parser) fault(field, format string, args ...any) {
 	p.faults = append(p.faults, domain.FieldError{Field: field, Message: fmt.Sprintf(format, args...)})
 }
 
-// boost reads one boost. If it records an error in p, its result is invalid.
+// boost reads one boost. If it records an error in p, the returned boost is invalid.
 func (p *parser) boost(v any, field string) (b Boost) {
 	object, ok := v.(map[string]any)
 	if !ok {
@@ -110,13 +110,14 @@ func (p *parser) key(b *Boost, v any, field string) {
 	b.Key = key
 }
 
-// Bounds on Pivot and Max. They keep the share finite.
+// Bounds on Pivot and Max. Within these bounds, a document's share of the boost is always finite.
 const (
 	minScale = 1e-9
 	maxScale = 1e15
 )
 
-// scale reads the "pivot" and "max" fields of a Number boost. Exactly one must be set; the other is returned as 0.
+// scale reads the "pivot" and "max" fields of a Number boost. Exactly one of them must be set, and 0 is returned for
+// the other.
 func (p *parser) scale(object map[string]any, field string) (pivot, highest float64) {
 	switch {
 	case object["pivot"] != nil && object["max"] != nil:
