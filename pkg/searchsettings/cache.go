@@ -26,7 +26,8 @@ type cached struct {
 // Maximum total size of cached settings, in bytes of JSON. Compiled settings take several times as much memory.
 const maxCachedBytes = 4 << 20
 
-// NewCache returns a cache of compiled settings. On a miss, it calls `read`, which returns the settings as JSON.
+// NewCache returns a cache of compiled settings. For settings that are not cached, the cache calls `read`, which must
+// return them as JSON.
 func NewCache(read func(ctx context.Context, datastoreID string, version int64) ([]byte, error)) *Cache {
 	return &Cache{read: read, kept: make(map[string]cached)}
 }
@@ -55,8 +56,8 @@ func (c *Cache) Settings(ctx context.Context, datastoreID string, version int64)
 	return compiled, nil
 }
 
-// keep caches an entry for a datastore unless a newer version is cached. If the cache is full, it evicts other
-// datastores' settings, chosen arbitrarily.
+// keep caches an entry for a datastore, unless a newer version of the datastore's settings is already cached. If the
+// cache is full, it evicts other datastores' settings, chosen arbitrarily.
 func (c *Cache) keep(datastoreID string, entry cached) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -42,7 +42,7 @@ type Settings struct {
 	Pins   []Pin           `json:"pins"`
 }
 
-// Match says which queries a pin is for.
+// Match says how a query must match a pin's query for the pin to apply.
 type Match string
 
 // Ways to compare a query with a pin's query. Case, diacritics and punctuation do not matter.
@@ -89,7 +89,7 @@ func Parse(data []byte) (Settings, []domain.FieldError) {
 	return s, nil
 }
 
-// normal returns the settings with defaults filled in and empty lists instead of nil.
+// normal returns the settings with defaults filled in. Lists that are nil become empty lists.
 func (s Settings) normal() Settings {
 	s.Synonyms, s.StopWords, s.KeepWords = append([]string{}, s.Synonyms...), append([]string{}, s.StopWords...), append([]string{}, s.KeepWords...)
 	s.Pins = append([]Pin{}, s.Pins...)

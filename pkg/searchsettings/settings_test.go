@@ -95,7 +95,7 @@ func TestSettingsAsJSON(t *testing.T) {
 	}
 }
 
-// catalog holds the datasources in datastore "ds", by id.
+// catalog maps ids to the datasources in datastore "ds".
 type catalog map[string]*domain.ActiveDatasource
 
 func (c catalog) ActiveOf(_ context.Context, ids []string) ([]*domain.ActiveDatasource, error) {

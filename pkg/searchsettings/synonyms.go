@@ -16,8 +16,9 @@ type Rule struct{ From, To []string }
 // arrow separates the two sides of a one-way rule.
 const arrow = "=>"
 
-// ParseRule reads a rule in Solr's format. In "a, b", the texts are synonyms of each other; "a => b, c" works only in
-// the arrow's direction. A backslash makes the next character part of a text.
+// ParseRule reads a rule in Solr's format. The rule "a, b" makes the two texts synonyms of each other. The rule "a =>
+// b, c" works only in one direction: queries that contain a also find b and c. A backslash makes the next character
+// part of a text.
 func ParseRule(line string) (Rule, error) {
 	sides, err := splitRule(line)
 	switch {
