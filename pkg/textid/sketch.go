@@ -33,8 +33,8 @@ func hashStable(title, steady string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Identify returns a Hash of a page's title and text, and a Sketch of `own`: the part of the text not shared with other
-// pages, or the whole text.
+// Identify returns the Hash of a page's title and text, and the Sketch of `own`. `own` is the part of the text that the
+// page doesn't share with other pages, or the whole text.
 func Identify(title, text, own string) (hash string, sketch []byte) {
 	steady := RemoveVolatile(text)
 	hash = hashStable(title, steady)

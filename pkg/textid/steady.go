@@ -23,9 +23,9 @@ const (
 		`(?:,? \d{4})?|` + months + ` +\d{1,2}(?:st|nd|rd|th)?(?:,? \d{4}\b)?)`
 	dateTimeSeparator = `(?:,? (?:at |um |à |- )?|t)`
 	epoch             = `1\d{9}(?:\d{3})?(?:\.\d+)?`
-	// second is a date with a time of day, a time of day with seconds, or a Unix time.
+	// second matches a date with a time of day, a time of day with seconds, or a Unix time.
 	second = `(?:` + date + dateTimeSeparator + clock + `|` + clock + `,? (?:on )?` + date + `|` + weekdays + ` ` + months + ` +\d{1,2} ` + exact + ` \d{4}|` + exact + `|` + epoch + `)`
-	// instant is like second, but a time of day after a date must include seconds.
+	// instant matches the same as second, except that a time of day after a date must include seconds.
 	instant   = `(?:` + date + dateTimeSeparator + exact + `|` + exact + `(?:,? (?:on )?` + date + `)?|` + weekdays + ` ` + months + ` +\d{1,2} ` + exact + ` \d{4}|` + epoch + `)`
 	moment    = `(?:` + second + `|` + date + `|` + clock + `)`
 	wordEnd   = `(?:\b|$)`
@@ -49,8 +49,9 @@ type volatilePattern struct {
 // content rather than a counter.
 var perUnit = lazyregexp.New(`^\s*(?:per\b|/|€|\$|%|an? \pL|each\b|every\b|pro\b|par\b|por\b|im monat|included|for\b)`)
 
-// strictPatterns lists the patterns for text that changes with every response. A time matches only after words about
-// the server or its page. It stays after "Time:", "printed", "as of" or "last updated", because it may be content.
+// strictPatterns lists the patterns for text that changes with every response. A time matches only if words about the
+// server or its page come before it. A time after "Time:", "printed", "as of" or "last updated" doesn't match, because
+// it may be content.
 var strictPatterns = []volatilePattern{
 	// Matches "Page generated at 13:04" and "Server time: 13:04".
 	{anyOf: []string{"page", "response", "seite", "página", "server"},
@@ -90,8 +91,8 @@ var lenientPatterns = slices.Concat(strictPatterns, []volatilePattern{
 
 // RemoveVolatile returns the text in lower case, with single spaces, and without the parts that a server changes in
 // every response: the time at which the page was generated, durations, ages ("3 minutes ago"), counters, tokens and
-// request ids. All other dates, times and numbers stay, because a change in them is a change in content. Use it to
-// compare two pages.
+// request ids. All other dates, times and numbers remain in the text, because a change in them is a change in content.
+// Use it to compare two pages.
 func RemoveVolatile(text string) string { return removeMatches(text, lenientPatterns) }
 
 // RemoveVolatileStrict keeps ages and visit counters, unlike RemoveVolatile, because they may be facts. Use it to
