@@ -14,14 +14,14 @@ import (
 // inTest reports whether the go command started this process to run tests.
 var inTest = slices.ContainsFunc(os.Args, func(arg string) bool { return strings.HasPrefix(arg, "-test.") })
 
-// New returns a function that compiles the expression when it is first called and always returns the same result. It
-// panics if the expression is invalid. In test binaries New itself panics, so that any test in a package finds an
-// invalid expression.
+// New returns a function that compiles the expression on its first call and returns the same result on every call. The
+// function panics if the expression is invalid. In a test binary, New itself compiles the expression and panics, so
+// that any test in a package finds an invalid expression.
 func New(expression string) func() *regexp.Regexp {
 	return NewFunc(func() string { return expression })
 }
 
-// NewFunc is like New for an expression that takes time to build.
+// NewFunc is like New, but it gets the expression from `build`. It is for expressions that take time to build.
 func NewFunc(build func() string) func() *regexp.Regexp {
 	compile := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(build()) })
 	if inTest {
