@@ -25,8 +25,8 @@ import (
 // clockFactor is the ratio of a document's wall-clock limit to its CPU time limit.
 const clockFactor = 3
 
-// Limits for an Extractor that draws pages. They leave room for compiling PDFium if the cache folder doesn't have its
-// code yet, which takes more time and memory than drawing.
+// Limits for an Extractor that draws pages. They leave room for compiling PDFium, which takes more time and memory than
+// drawing and is needed if the cache folder doesn't hold the compiled code yet.
 const (
 	DrawMemory  = 1 << 30          // bytes
 	DrawTimeout = 20 * time.Second // CPU time
@@ -38,16 +38,17 @@ const PictureTime = 10 * time.Minute
 // Options configure an Extractor. Zero fields get their defaults.
 type Options struct {
 	// Concurrency is the maximum number of child processes, each of which reads one document at a time. If there are
-	// several, one is reserved for workspaces not using any other, so a workspace with many documents can't block the
-	// rest. Default: the number of processors, but at most 4, plus 1.
+	// several children, one is reserved for workspaces that are not using any other child, so a workspace with many
+	// documents can't block the other workspaces. Default: the number of processors, but at most 4, plus 1.
 	Concurrency int
 	// Direct is the maximum size, in bytes, of plain text and CSV files to read in this process instead of waiting for
-	// a child. Their readers are simple and run in linear time. With the default of 0, every file is read in a child.
+	// a child. The readers for these two formats are simple and run in linear time. With the default of 0, every file
+	// is read in a child.
 	Direct int64
 	// MaxMemory is the maximum memory for reading one document, in bytes. Default 2 GiB.
 	MaxMemory int64
 	// Timeout is the maximum CPU time for reading a large document; see cpuLimit. The wall-clock limit is clockFactor
-	// times that, so that valid documents don't fail on a busy machine. Default 2 minutes.
+	// times Timeout, so that valid documents don't fail on a busy machine. Default 2 minutes.
 	Timeout time.Duration
 	// MaxText is the maximum size of a document's text, in bytes. Default 64 MiB.
 	MaxText int64
@@ -118,8 +119,8 @@ func (o Options) withDefaults() Options {
 }
 
 const (
-	// smallFileTime is the CPU time that any file may take. It covers compiling PDFium in a new data directory, which
-	// takes several seconds.
+	// smallFileTime is the CPU time limit for the smallest files. It leaves enough time to compile PDFium in a new data
+	// directory, which takes several seconds.
 	smallFileTime = 15 * time.Second
 	// largeFile is the minimum size, in bytes, of a file that may use the full CPU time limit.
 	largeFile = 2 << 20
@@ -210,7 +211,8 @@ func (x *Extractor) Extract(ctx context.Context, req Request) (*domain.Document,
 	return x.extract(ctx, req)
 }
 
-// Draw renders a page of a PDF as a PNG picture. Pages are counted from 1. It waits and fails like Extract.
+// Draw renders a page of a PDF as a PNG picture. Pages are counted from 1. Like Extract, it may wait for a free child,
+// and it returns the same kinds of errors.
 func (x *Extractor) Draw(ctx context.Context, req Request, page int) ([]byte, error) {
 	if page < 1 {
 		return nil, format.Errorf(format.NoPage, "there is no page %d; pages are counted from 1", page)
@@ -221,8 +223,8 @@ func (x *Extractor) Draw(ctx context.Context, req Request, page int) ([]byte, er
 
 // Locate finds passages from a document's text on its pages. For each span of each passage, it returns rectangles,
 // usually one per line, or none if the text is not found. Only pages around the passages are read. If Request.Key is
-// set, scanned pages go through OCR, and their text is kept for later calls. Locate waits and fails like Extract. It
-// returns an Unsupported error for formats without positions.
+// set, scanned pages go through OCR, and their text is kept for later calls. Like Extract, Locate may wait for a free
+// child, and it returns the same kinds of errors. It also returns an Unsupported error for formats without positions.
 func (x *Extractor) Locate(ctx context.Context, req Request, passages []Passage) ([][][]domain.PageRectangle, error) {
 	if len(passages) == 0 {
 		return nil, nil
@@ -315,7 +317,7 @@ func (x *Extractor) request(req Request, t task, size int64) sandbox.Request {
 	}
 }
 
-// isSimple reports whether the file is plain text or CSV. Like Parse, it goes by the first bytes.
+// isSimple reports whether the file is plain text or CSV. Like Parse, it decides by the file's first bytes.
 func isSimple(f *os.File, req Request) bool {
 	head := make([]byte, format.HeadBytes)
 	n, err := f.ReadAt(head, 0)
@@ -329,7 +331,8 @@ func isSimple(f *os.File, req Request) bool {
 	return false
 }
 
-// askChild passes a request to an idle or new child. `recognised` is a file with recognised pages, or "".
+// askChild passes a request to an idle or new child. `recognised` is the path to a file with recognised pages, or "" if
+// there are none.
 func (x *Extractor) askChild(ctx context.Context, f *os.File, child sandbox.Request, recognised string) (none sandbox.Answer, err error) {
 	for attempt := 0; ; attempt++ {
 		w, err := x.take()

@@ -35,7 +35,7 @@ func NewTestExtractor(t *testing.T, o Options) *Extractor {
 	return x
 }
 
-// NeverRead returns a request that a child in these tests never finishes.
+// NeverRead returns a request for a document that makes the child wait forever, so that reading it never finishes.
 func NeverRead() Request {
 	return Request{Reader: strings.NewReader(MisbehavePrefix + "wait"), Name: "slow.txt"}
 }
@@ -155,7 +155,7 @@ func TestSmallFilesGetLittleTime(t *testing.T) {
 	}
 }
 
-// TestSimpleFilesNeedNoChild keeps all children busy: plain text and small CSV files must still be read.
+// TestSimpleFilesNeedNoChild reads plain text and a small CSV file while all children are busy.
 func TestSimpleFilesNeedNoChild(t *testing.T) {
 	t.Parallel()
 	x := NewTestExtractor(t, Options{Concurrency: 2, Direct: 1000})
@@ -181,8 +181,8 @@ func TestSimpleFilesNeedNoChild(t *testing.T) {
 	}
 }
 
-// TestAChildIsKeptForOtherWorkspaces has one workspace use as many children as it may. Its next document must wait, but
-// another workspace's document must be read.
+// TestAChildIsKeptForOtherWorkspaces has one workspace use all the children that it is allowed to use. That workspace's
+// next document must wait, but another workspace's document must be read.
 func TestAChildIsKeptForOtherWorkspaces(t *testing.T) {
 	t.Parallel()
 	x := NewTestExtractor(t, Options{Concurrency: 3})

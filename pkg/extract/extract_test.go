@@ -46,7 +46,7 @@ func TestCloseEndsDocumentsThatAreBeingRead(t *testing.T) {
 	document, w := io.Pipe()
 	result := make(chan error, 1)
 	go func() {
-		// The pipe shows the test when the document is being read.
+		// The document is a pipe. The test's write to the pipe returns only once the document is being read.
 		_, err := x.Extract(context.Background(), extract.Request{Reader: document, Name: "slow.txt"})
 		result <- err
 	}()
@@ -67,7 +67,8 @@ func TestCloseEndsDocumentsThatAreBeingRead(t *testing.T) {
 	}
 }
 
-// TestPDFsWithoutContentAreRefusedEarly checks that PDFium isn't compiled, which would leave code in the cache folder.
+// TestPDFsWithoutContentAreRefusedEarly checks that PDFs without content are rejected before PDFium is compiled.
+// Compiling would leave code in the cache folder.
 func TestPDFsWithoutContentAreRefusedEarly(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -98,8 +99,8 @@ func TestPDFsWithoutContentAreRefusedEarly(t *testing.T) {
 	}
 }
 
-// TestPDFiumIsReleased reads two files that PDFium cannot open. There is only one PDFium instance, so if the first file
-// didn't release it, the second would fail after waiting for a minute.
+// TestPDFiumIsReleased reads two files that PDFium cannot open. There is only one PDFium instance. If the first file
+// didn't release it, reading the second file would fail after waiting for a minute.
 func TestPDFiumIsReleased(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -45,7 +45,7 @@ func RequireRestrictions(t *testing.T, x *Extractor) {
 
 func TestAChildInheritsNothing(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sk-secret")
-	// A supervisor may leak descriptors without close-on-exec, like this one.
+	// Open a descriptor without the close-on-exec flag, because a supervisor may leak such descriptors to the service.
 	fd, err := unix.Open("/etc/passwd", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -278,8 +278,8 @@ func macros(t testing.TB) []byte {
 	return documentWith(t, map[string]string{"word/vbaProject.bin": "Sub AutoOpen()\nShell \"id\"\nEnd Sub", "word/vbaData.xml": "<x>AutoOpen</x>", "word/activeX/activeX1.bin": "AutoOpen"})
 }
 
-// The first objects in PDFs with one page. The page is object 3, its content is object 4, and its form XObject is
-// object 5.
+// The first three objects of PDFs with one page, and a content stream. The page is object 3, its content is object 4,
+// and its form XObject is object 5.
 const (
 	zooCatalog = "<< /Type /Catalog /Pages 2 0 R >>"
 	zooPages   = "<< /Type /Pages /Kids [3 0 R] /Count 1 >>"

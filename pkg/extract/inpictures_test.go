@@ -41,7 +41,7 @@ func encodePNG(t *testing.T, g image.Image) string {
 	return file.String()
 }
 
-// withPictures is a document with pictures between paragraphs.
+// withPictures describes how to write a document in one format with pictures between two paragraphs.
 type withPictures struct {
 	name  string
 	write func(t *testing.T, alt string, pictures ...string) []byte
@@ -95,8 +95,8 @@ var documentsWithPictures = []withPictures{
 	}},
 }
 
-// openDocument returns an OpenDocument file with pictures between two texts. `around` is a format string for the text
-// around a frame.
+// openDocument returns an OpenDocument file that contains `before`, the pictures and `after`, in this order. `around`
+// is the format string for the XML around each picture's frame.
 func openDocument(t *testing.T, kind, around, before, after, alt string, pictures []string) []byte {
 	t.Helper()
 	parts := []extracttest.Part{{"mimetype", "application/vnd.oasis.opendocument." + kind}}
@@ -128,7 +128,7 @@ func readPictures(t *testing.T, x *extract.Extractor, name string, data []byte) 
 	return doc
 }
 
-// blockTexts returns the texts of a document's blocks, each line break as a space.
+// blockTexts returns the texts of a document's blocks, with each line break replaced by a space.
 func blockTexts(doc *domain.Document) []string {
 	var texts []string
 	for _, b := range doc.Blocks {

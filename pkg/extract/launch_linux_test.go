@@ -61,7 +61,7 @@ func programIfAsked() {
 	os.Exit(0)
 }
 
-// program returns this test binary as a program that performs a task; see programIfAsked.
+// program returns a sandbox.Program that runs this test binary, which then performs `task`; see programIfAsked.
 func program(t *testing.T, task string) sandbox.Program {
 	t.Helper()
 	exe, err := os.Executable()

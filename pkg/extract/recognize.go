@@ -22,7 +22,7 @@ import (
 // with a text layer. If the samples don't match the pictures, a second round covers all other pages.
 const maxScanRounds = 2
 
-// Recognition describes the OCR program.
+// Recognition describes the installed OCR program: its version and the languages it can recognise.
 type Recognition struct {
 	Version   string
 	Languages []string
@@ -43,8 +43,8 @@ func (x *Extractor) Recognises() (Recognition, error) {
 }
 
 // extract reads a document, with OCR if necessary. The child that reads the document reports the pages and pictures
-// that need it. They go through OCR one by one, without occupying a child. Then another child reads the document again,
-// with the recognised pages.
+// that need OCR. They go through OCR one by one, without occupying a child. Then another child reads the document
+// again, this time with the recognised text.
 func (x *Extractor) extract(ctx context.Context, req Request) (*domain.Document, error) {
 	scans := format.Scans{Report: true, Limit: x.opts.MaxScans, Pictures: x.opts.MaxPictures}
 	if missing := x.ocr.Missing(); missing != "" {
@@ -78,8 +78,8 @@ func (x *Extractor) extract(ctx context.Context, req Request) (*domain.Document,
 	return r.finish(answer.Document, err)
 }
 
-// withPictures runs OCR on the pictures in doc.Unread and reads the document again with their text. If the caller
-// defers OCR, it returns doc, or an error if that has no text.
+// withPictures runs OCR on the pictures in doc.Unread and reads the document again with their text. If the request
+// defers OCR, withPictures returns doc unchanged, or an error if doc has no text.
 func (x *Extractor) withPictures(ctx context.Context, req Request, doc *domain.Document) (*domain.Document, error) {
 	if req.Defer && len(doc.Blocks) > 0 {
 		return doc, nil
@@ -105,7 +105,7 @@ func (x *Extractor) withPictures(ctx context.Context, req Request, doc *domain.D
 	return r.finish(answer.Document, err)
 }
 
-// maxHint is the maximum length of a hint, in bytes.
+// maxHint is the maximum length, in bytes, of the hint that tells users why a document was read without OCR.
 const maxHint = 300
 
 // pagesOf returns the pages listed in an error of kind Scanned.
@@ -149,8 +149,8 @@ func (r *recognition) finish(doc *domain.Document, err error) (*domain.Document,
 	return doc, err
 }
 
-// pictures is like pages, but for a document's pictures, many of which have no text. Together they may take
-// Options.PictureTime, not counting waits.
+// pictures runs OCR on pictures within a document, like pages does on pages. Many pictures have no text. All pictures
+// together may take Options.PictureTime, not counting the time they wait for their turn.
 func (r *recognition) pictures(ctx context.Context, pictures []domain.Picture) error {
 	r.inPicture = true
 	pictures = slices.DeleteFunc(pictures, func(p domain.Picture) bool { // an attacker may control the child that found them
@@ -199,7 +199,8 @@ func (r *recognition) write(page scan.Page, number int) error {
 	return scan.Write(r.out, page)
 }
 
-// next waits for its turn and then runs OCR on one of `total` pages. `took` excludes the wait.
+// next waits for the workspace's turn and then runs OCR on page or picture `number`. It first passes the number of
+// pages done and `total` to Request.Progress. `took` is the time that OCR took, without the wait.
 func (r *recognition) next(ctx context.Context, number, total int) (page scan.Page, took time.Duration, err error) {
 	if r.req.Progress != nil {
 		r.req.Progress(r.done, total)
@@ -235,8 +236,8 @@ func failure(err error) string {
 	return "recognising its text failed"
 }
 
-// minSure is the minimum mean confidence for accepting a page's first result. Below it, the page may be rotated or in
-// another script.
+// minSure is the minimum mean confidence at which a page's first OCR result is accepted. If the confidence is lower,
+// the page may be rotated or in another script.
 const minSure = 0.75
 
 // page runs OCR on one page. If the result is doubtful, it tries again with the orientation and script that the program
@@ -289,8 +290,8 @@ func (r *recognition) page(ctx context.Context, number int) (scan.Page, error) {
 	return second, nil
 }
 
-// picture has a child render a page for OCR. Unlike Extract, it doesn't wait for a free child. The number of such
-// children is bounded anyway, because pages wait for their turn.
+// picture has a child render a page for OCR. Unlike Extract, it doesn't wait for a free child. The number of children
+// that render pages is bounded anyway, because pages wait for their turn to go through OCR.
 func (r *recognition) picture(ctx context.Context, number, turn int) (picture *os.File, angle float64, err error) {
 	f, size, err := openDocument(r.req.Path)
 	if err != nil {
@@ -306,8 +307,8 @@ func (r *recognition) picture(ctx context.Context, number, turn int) (picture *o
 // maxLocatedScans limits how many scanned pages go through OCR to locate passages, because the caller is waiting.
 const maxLocatedScans = 2
 
-// locate finds passages in a document. If they are on scanned pages, up to maxLocatedScans of those go through OCR,
-// unless they're known from an earlier call.
+// locate finds passages in a document. If the passages are on scanned pages, up to maxLocatedScans of those pages go
+// through OCR. Pages recognised in an earlier call are not recognised again.
 func (x *Extractor) locate(ctx context.Context, req Request, passages []Passage) ([][][]domain.PageRectangle, error) {
 	ctx, req, done, err := x.begin(ctx, req)
 	if err != nil {

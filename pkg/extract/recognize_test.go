@@ -121,7 +121,7 @@ func TestATextWaitsForNoScan(t *testing.T) {
 			t.Fatal("the scans were not examined")
 		}
 	}
-	// All scans are queued for OCR, which handles one page at a time. The only document slot is free.
+	// All scans are queued for OCR, which handles one page at a time. So the only slot for reading documents is free.
 	doc, err := x.Extract(t.Context(), extract.Request{Workspace: "scans", Reader: strings.NewReader("# A text\n\nIt is read at once.\n"), Name: "a.md"})
 	if err != nil || len(doc.Blocks) != 2 {
 		t.Errorf("the text: %v", err)
@@ -199,7 +199,8 @@ func TestPassagesOnScannedPagesAreLocated(t *testing.T) {
 	for name, s := range map[string]paper.Scan{"clean": {}, "skewed": {Skew: -4}, "turned": {Turn: 1}, "turned and skewed": {Turn: 3, Skew: 3}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			// Middle of the first word, in pixels from the page centre, and where the scan moves it.
+			// Compute the middle of the first word, in pixels from the page centre, and the position to which the
+			// simulated scan moves it.
 			dx, dy := 400-paper.Width/2.0, 300-paper.Height/2.0
 			sin, cos := math.Sincos(s.Skew * math.Pi / 180)
 			at, w, h := [2]float64{paper.Width/2 + dx*cos + dy*sin, paper.Height/2 - dx*sin + dy*cos}, float64(paper.Width), float64(paper.Height)
