@@ -17,8 +17,8 @@ import (
 // maxNameSample is the maximum total size, in bytes, of the names used to guess their encoding.
 const maxNameSample = 64 << 10
 
-// decodeNames returns the files' names in UTF-8. Names that aren't valid UTF-8 are in the packing machine's code page.
-// That is the same for the whole archive, so it is guessed from all names together.
+// decodeNames returns the files' names in UTF-8. Names that aren't valid UTF-8 are in the code page of the machine that
+// created the archive. All names in an archive use the same code page, so it is guessed from all of them together.
 func decodeNames(files []*zip.File) []string {
 	var sample bytes.Buffer
 	names := lists.Map(files, func(f *zip.File) string {
@@ -73,7 +73,7 @@ func unicodeName(f *zip.File) string {
 }
 
 // cleanPath returns a relative path with slashes, without control characters or characters that change text direction.
-// A path with ".." or a drive stays inside the archive. The result is "" if nothing is left.
+// Drive letters are dropped, and ".." elements can't lead outside the archive. The result is "" if nothing is left.
 func cleanPath(name string) string {
 	name = strings.Map(func(r rune) rune {
 		switch {
