@@ -178,7 +178,8 @@ func wideByScript(sample []byte) (name string, skip int) {
 		name string
 		get  func([]byte) uint16
 	}{{"utf-16be", binary.BigEndian.Uint16}, {"utf-16le", binary.LittleEndian.Uint16}} {
-		// Most zero bytes must be from ASCII characters. A few may be low bytes of others, such as U+AC00.
+		// Most zero bytes must come from ASCII characters. A few may be the low bytes of other characters, such as
+		// U+AC00.
 		if n := ascii[zero]; n < 2 || n*few < pairs || ascii[1-zero] > 0 || other[0]+other[1] >= n {
 			continue
 		}

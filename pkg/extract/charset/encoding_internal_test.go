@@ -49,7 +49,7 @@ var samples = map[string]struct {
 	"Korean of few characters":   {"이름,가격\n사과,100\n배,80\n", "euc-kr"},
 }
 
-// These tables repeat a few words of characters that aren't among the most frequent in their languages.
+// Tables that repeat a few words. Most of the characters in them aren't among the most frequent in their languages.
 const (
 	chineseTable   = "名称,位置,数量\n水泵ZH-1,仓库第1排,1\n水泵ZH-2,仓库第2排,2\n滤芯ZH-3,仓库第3排,3\n"
 	japaneseTable  = "商品,場所,数量\n灯油缶JA-1,倉庫の棚1番,1\n灯油缶JA-2,倉庫の棚2番,2\n"

@@ -120,7 +120,7 @@ func GuessCharset(text []byte) string {
 }
 
 // guessEncoding decodes the sample in every candidate encoding and returns the best-scoring one. If scores are close,
-// the chardet library's statistics decide. If all are bad, it returns Windows-1252.
+// the chardet library's statistics decide. If all scores are bad, it returns Windows-1252.
 func guessEncoding(sample []byte) (name string, score float64) {
 	sample = sample[:min(len(sample), evidenceSample)]
 	if len(sample) == 0 {

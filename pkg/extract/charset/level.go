@@ -10,7 +10,7 @@ type charLevel struct {
 	score       float64
 }
 
-// Score of a character in a charLevel, relative to 1 for a frequent character. It is above 0, because a table of names
+// Score of a character in a charLevel; a frequent character scores 1. The score is above 0, because a table of names
 // has few frequent characters, and below 1, because noise can hit the level by chance. The Korean level holds only a
 // fifth of all syllables, so chance hits are rarer and its score is higher.
 const (
