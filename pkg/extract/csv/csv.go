@@ -254,8 +254,8 @@ func splitRecord(s string, sep rune) []string {
 }
 
 // quotedField reads a field up to its closing quotation mark, which must be followed by a separator or the end of the
-// line. Any other one, doubled or not, is text, such as an inch mark. If `escaped` is set, a quotation mark after a
-// backslash never closes the field.
+// line. Any other quotation mark, doubled or not, is part of the text, such as an inch mark. If `escaped` is set, a
+// quotation mark after a backslash never closes the field.
 func quotedField(s, sep string, escaped bool) (field, rest string, closed bool) {
 	var b strings.Builder
 	marks := `"`
@@ -296,8 +296,8 @@ func quotedField(s, sep string, escaped bool) (field, rest string, closed bool) 
 	}
 }
 
-// separators lists the possible separators in the order they are tried. The edge is added to the score. It is higher
-// for separators that are rarer in ordinary text and numbers.
+// separators lists the possible separators in the order they are tried. A separator's edge is added to its score. The
+// edge is higher for separators that are rarer in ordinary text and numbers.
 var separators = []struct {
 	r    rune
 	edge float64
