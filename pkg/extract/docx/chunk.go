@@ -13,8 +13,8 @@ import (
 // maxChunkNesting is the maximum nesting depth of embedded documents.
 const maxChunkNesting = 2
 
-// chunk reads a document embedded between this one's paragraphs: a web page, plain text, or another docx. `id` is its
-// relationship.
+// chunk reads a document that is embedded between the paragraphs of the current one: a web page, plain text, or another
+// docx. `id` identifies the relationship to the embedded document.
 func (w *walker) chunk(id string) {
 	rel, ok := w.rels[id]
 	if !ok || rel.External || w.r.nesting >= maxChunkNesting || w.r.seen[rel.Target] {

@@ -51,8 +51,8 @@ func (w *walker) checkbox() string {
 	return box
 }
 
-// control reads a content control within a paragraph. A check box gets a symbol of its own, because the one in the file
-// depends on a font.
+// control reads a content control within a paragraph. For a check box, it writes a Unicode symbol, because the symbol
+// in the file depends on a font.
 func (w *walker) control() {
 	var c control
 	begins := w.para != nil && w.para.label == "" && w.para.text.Len() <= table.MaxLabel && w.para.trimmed() == ""

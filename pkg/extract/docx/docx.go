@@ -41,7 +41,7 @@ func read(p *format.Parser) error {
 	return docxParts(p, a, p.Out.Add, 0)
 }
 
-// docxParts reads the document in an archive: the file itself, or a document embedded in it.
+// docxParts reads the Word document in the archive `a`, which is either the whole file or a document embedded in it.
 func docxParts(p *format.Parser, a *ooxml.Package, emit func(domain.Block) error, nesting int) error {
 	main := a.MainPart(defaultDocxPart)
 	rels := a.Relations(main)
@@ -113,8 +113,8 @@ func fitsLibrary(a *ooxml.Package, main string) bool {
 // documents are read as a stream.
 const maxLibraryBytes = 64 << 20
 
-// headersAndFooters reads the headers or the footers, without page numbers. Text that several of them share is read
-// once.
+// headersAndFooters reads the headers or the footers, depending on `kind`, without page numbers. If several of them
+// contain the same text, it is read once.
 func (r *reader) headersAndFooters(rels []ooxml.Relation, kind string, emit func(domain.Block) error) error {
 	for _, rel := range rels {
 		if rel.Kind() != kind || rel.External || r.seen[rel.Target] {

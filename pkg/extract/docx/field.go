@@ -20,14 +20,14 @@ type field struct {
 	start  int        // the result's offset in para's text
 }
 
-// maxFieldCode is the length in bytes to which field codes are truncated. maxOpenFields is the maximum number of open
+// maxFieldCode is the length in bytes to which field codes are truncated. maxOpenFields is the maximum nesting depth of
 // fields.
 const (
 	maxFieldCode  = 8 << 10
 	maxOpenFields = 100
 )
 
-// inFieldCode reports whether the current text is a field's code or hidden result, which are omitted.
+// inFieldCode reports whether the current text is part of a field's code or hidden result. Such text is omitted.
 func (w *walker) inFieldCode() bool {
 	return slices.ContainsFunc(w.fields, func(f *field) bool { return !f.result || f.hidden })
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// notes holds footnotes, endnotes and comments, which the file stores separately, until a paragraph refers to them.
-// They are emitted right after it: at the end of the document, they would be under an unrelated heading.
+// notes holds footnotes, endnotes and comments, which the file stores separately, until a paragraph refers to them. A
+// note is emitted right after that paragraph, because at the end of the document it would be under an unrelated
+// heading.
 type notes struct {
 	order  []string                  // keys in the order of the file
 	blocks map[string][]domain.Block // by key
@@ -93,7 +94,8 @@ func (n *notes) emit(keys []string, emit func(domain.Block) error) error {
 }
 
 // addReference records that the open paragraph refers to a note. Like Word, it writes the note's number both at the
-// reference and before the note. A custom mark is already in the text, so such a note gets no number.
+// reference and before the note. If the author chose a custom mark, the text already contains it, so the note gets no
+// number.
 func (w *walker) addReference(element, id, ownMark string) {
 	element = strings.TrimSuffix(element, "Reference")
 	key := noteKey(element, id)

@@ -28,8 +28,8 @@ type paragraph struct {
 
 func (p *paragraph) trimmed() string { return strings.TrimSpace(p.text.String()) }
 
-// endRuby writes the collected readings in parentheses after the characters they annotate. Between the characters, they
-// would split words.
+// endRuby writes the collected readings in parentheses after the characters they annotate. Readings written between the
+// characters would split words.
 func (p *paragraph) endRuby() {
 	if len(p.readings) > 0 {
 		p.text.WriteString("（" + string(p.readings) + "）")

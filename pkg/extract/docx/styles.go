@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// styles holds the paragraph styles, which tell headings and numbered paragraphs from others.
+// styles holds the paragraph styles, which show whether a paragraph is a heading and whether it is numbered.
 type styles struct {
 	byID map[string]*style
 }
@@ -90,7 +90,7 @@ func (s styles) headingLevel(id string) int {
 }
 
 // headingWords are names for heading styles in various languages. Word now always writes the English name, but old
-// versions and other programs write translated ones.
+// versions and other programs write the translated name.
 var headingWords = []string{"heading", "überschrift", "berschrift", "titre", "título", "titulo", "titolo", "encabezado", "kop", "rubrik", "overskrift",
 	"otsikko", "nagłówek", "nagwek", "nadpis", "címsor", "cmsor", "заголовок", "başlık", "naslov", "antraštė", "tittel", "επικεφαλίδα", "标题", "標題", "見出し", "제목", "หัวเรื่อง", "عنوان", "כותרת"}
 
@@ -132,8 +132,8 @@ func (s styles) isTitle(id string) bool {
 	return titleNames[strings.ToLower(id)]
 }
 
-// numbered returns a style's list and level, from the nearest base style that has one if necessary. The last result is
-// the id of the style that has the list.
+// numbered returns the list and level set by a style. If the style sets no list, the nearest base style that sets one
+// decides. `style` is the id of the style that sets the list.
 func (s styles) numbered(id string) (numID, level, style string) {
 	for range maxBasedOn {
 		st := s.byID[id]

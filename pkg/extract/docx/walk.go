@@ -42,7 +42,7 @@ func (w *walker) part(sc *xmlscan.Scanner) {
 	}
 }
 
-// flush emits the paragraph held back because its text seemed to continue in the next one.
+// flush emits the paragraph that was held back because its text seemed to continue in the next paragraph.
 func (w *walker) flush() {
 	if p := w.carry; p != nil {
 		w.carry = nil
@@ -121,8 +121,8 @@ func (w *walker) paragraph() {
 		p = &paragraph{}
 	}
 	w.carry = nil
-	// p may hold the text of an earlier paragraph that continues here. The joined paragraph gets its last part's
-	// properties, so clear the earlier ones.
+	// p may hold the text of an earlier paragraph that continues here. The joined paragraph gets the properties of its
+	// last part, so clear those of the earlier parts.
 	p.style, p.outline, p.numID, p.level, p.continues, p.pageField = "", 0, "", "", false, false
 	outer := w.para
 	w.para = p
@@ -184,8 +184,8 @@ func (w *walker) finish(p *paragraph) {
 	w.sc.Stop(w.r.notes.emit(p.notes, w.emit))
 }
 
-// maxPageWords is a size in bytes. A header or footer paragraph is dropped if at most this much text is left without
-// its page number, as in "Page of".
+// maxPageWords is the maximum length, in bytes, of the text that surrounds a page number in a header or footer, as in
+// "Page of". If no more text than this is left without the page number, the paragraph is dropped.
 const maxPageWords = 12
 
 // headingLevel returns the heading level set by the paragraph or its style, or 0 for body text.
