@@ -61,7 +61,7 @@ type heading struct {
 	level int
 }
 
-// read reads a book. Chapters without a heading at the start get one from the table of contents. Parts outside the
+// read reads a book. A chapter that doesn't start with a heading gets one from the table of contents. Parts outside the
 // reading order come last.
 func read(p *format.Parser) error {
 	b := &book{p: p, a: zip.Opened(p), items: map[string]item{}, titles: map[string]heading{}, encrypted: map[string]bool{}}
@@ -192,8 +192,8 @@ func (b *book) metadata(sc *xmlscan.Scanner) {
 	b.p.Meta(domain.MetaKeywords, strings.Join(values["subject"], "; "))
 }
 
-// readContents reads the table of contents and keeps the first entry for each part. In EPUB 3, it is a page with nested
-// lists; in EPUB 2, nested navPoint elements.
+// readContents reads the table of contents and keeps the first entry for each part. In EPUB 3, the table of contents is
+// a page with nested lists. In EPUB 2, it consists of nested navPoint elements.
 func (b *book) readContents(toc item) error {
 	if toc.part == "" {
 		return nil
