@@ -114,8 +114,8 @@ func pack(parts []part) []byte {
 	return buf.Bytes()
 }
 
-// insidePDF changes up to five Flate streams. Streams must keep their length so that cross-references stay valid; one
-// that would become longer is left alone.
+// insidePDF changes up to five Flate streams. A stream must keep its length so that cross-references stay valid. If the
+// changed stream would be longer, the original is kept.
 func insidePDF(r *rand.Rand, data []byte) []byte {
 	streams := flateStreams(data)
 	if len(streams) == 0 {

@@ -23,7 +23,7 @@ type Damage struct {
 	// Numbers is the number of copies in which some decimal numbers are replaced by ones that no file should contain.
 	Numbers int
 	// Inside is the number of copies whose packed content (zip parts, Flate streams in a PDF) is unpacked, damaged and
-	// packed again. Files without any have no such copies.
+	// packed again. No such copies are made of files without packed content.
 	Inside int
 }
 

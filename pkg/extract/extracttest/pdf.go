@@ -99,8 +99,9 @@ func Repeated(format string, n, lines int) []string {
 	return texts
 }
 
-// StrangePDF returns a book with so many undecodable glyphs that PDFium reads every page, too. Each page has about 500
-// ordinary characters plus as many lines of 60 undecodable characters as strangeLines says.
+// StrangePDF returns a book with so many undecodable glyphs that PDFium reads every page, too. There is one page per
+// element of strangeLines. Each page has about 500 ordinary characters, followed by the given number of lines with 60
+// undecodable characters each.
 func StrangePDF(strangeLines ...int) []byte {
 	pages := len(strangeLines)
 	contents := make([]string, pages)
