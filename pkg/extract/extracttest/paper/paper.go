@@ -1,5 +1,5 @@
-// Package paper draws printed pages and makes them look like scans, for tests, the demo and the OCR benchmark, because
-// their text is known.
+// Package paper draws printed pages and makes them look like scans. Tests, the demo and the OCR benchmark use such
+// pages because the text on them is known.
 package paper
 
 import (
@@ -44,7 +44,7 @@ type Page struct {
 // Text returns the page's words in reading order.
 func (p Page) Text() string { return strings.Join(append([]string{p.Heading}, p.Paragraphs...), "\n") }
 
-// Draw draws a page without text that doesn't fit. It also returns the number of complete paragraphs.
+// Draw draws the page and leaves out text that doesn't fit. It also returns the number of paragraphs drawn completely.
 func (p Page) Draw() (*image.Gray, int, error) {
 	g := image.NewGray(image.Rect(0, 0, Width, Height))
 	draw.Draw(g, g.Rect, image.White, image.Point{}, draw.Src)
