@@ -78,8 +78,8 @@ func (r *Registry) Detect(head []byte, name, declared string) string {
 	return r.textType(head, named)
 }
 
-// textType returns the type of a text document. It tries formats with a Sniff function in order and goes by name for
-// the others.
+// textType returns the type of a text document. It tries the formats that have a Sniff function in order. For the other
+// formats, it relies on the file name or declared type.
 func (r *Registry) textType(head []byte, named *Format) string {
 	if wide, skip := charset.Wide(head); wide != "" {
 		text, _ := charset.DecodeWith(head[skip:len(head)-(len(head)-skip)%4], wide)

@@ -10,8 +10,8 @@ import (
 // maxEmbedding is the maximum nesting depth of embedded files.
 const maxEmbedding = 3
 
-// Embedded reads a file inside the document, under a heading of the given level with the file's name. An unreadable
-// file is skipped with a warning; `what` describes it there.
+// Embedded reads a file inside the document, under a heading of the given level with the file's name. If the file can't
+// be read, it is skipped with a warning that begins with `what`, a description of the file.
 func (p *Parser) Embedded(content []byte, name, declared string, level int, what string) error {
 	kind := p.Formats.Detect(content[:min(len(content), 4096)], name, declared)
 	switch {

@@ -14,7 +14,8 @@ const (
 	docsLink = "[docs]"
 )
 
-// linkCount counts letters overall, in links (linked) and in code, and links overall and to documentation (back).
+// linkCount counts a document's letters and links. `letters` counts all letters, `linked` those in links and `code`
+// those in code. `links` counts all links, and `back` those that lead from code to its documentation.
 type linkCount struct{ letters, linked, links, code, back int }
 
 // add counts a block's links and letters, except in headings.

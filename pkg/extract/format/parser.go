@@ -39,7 +39,8 @@ type Scans struct {
 	Limit int `json:"limit,omitempty"`
 	// Pictures is the maximum number of pictures per document for OCR. 0 means their text is not read.
 	Pictures int `json:"pictures,omitempty"`
-	// Pages holds OCR results by number: pages, or pictures within a document.
+	// Pages maps page numbers to OCR results. In formats without scanned pages, the keys are the numbers of pictures
+	// within the document.
 	Pages map[int]scan.Page `json:"-"`
 }
 
@@ -124,7 +125,8 @@ func (r *Registry) Parse(ctx context.Context, src Source, lim Limits, emit func(
 	default:
 		return nil, Errorf(NoText, "the file contains no text")
 	}
-	// In a document of at most one page, the only level-1 heading is the title. In a longer one, it covers only a part.
+	// A level-1 heading is the document's title if it is the only one and the document has at most one page. In a
+	// longer document, the heading may belong to only a part of it.
 	if f := r.byType(p.Doc.MIMEType); f.TitleFromHeading && p.Doc.Title == "" && p.Out.topHeadings == 1 && p.Doc.Pages <= 1 {
 		p.Doc.Title = p.Out.firstHeading
 	}

@@ -69,11 +69,11 @@ func newPictures(scans Scans) *pictures {
 // errFound stops reading once the wanted picture has been copied.
 var errFound = errors.New("the picture was found")
 
-// Picture returns a picture's recognised text as blocks, or none. If OCR comes later, it records the picture instead.
-// Readers call it when they reach the picture, and must stop if it returns an error.
+// Picture returns a picture's recognised text as blocks, or none. If OCR hasn't run yet, Picture records the picture
+// for OCR instead. Readers call it when they reach a picture, and must stop if it returns an error.
 //
-// Equal pictures are read once, where the first one is. Pictures too small for text are skipped; those that exceed a
-// limit are skipped with a warning.
+// If a document shows the same picture several times, its text is returned only the first time. Pictures too small for
+// text are skipped; those that exceed a limit are skipped with a warning.
 func (p *Parser) Picture(pic Picture) ([]domain.Block, error) {
 	c := p.pictures
 	if c == nil || pic.Key == "" || len(pic.Key) > MaxPictureKey || pic.Size <= 0 {

@@ -27,9 +27,9 @@ type Format struct {
 	Packed bool
 	// TitleFromHeading uses a level-1 heading as title if the document has no title and no other such heading.
 	TitleFromHeading bool
-	// Sniff recognises documents by their first bytes (for packed formats, the zip file's). `named` is the type
-	// suggested by the file name or the declared type. Sniff may recognise text even if `named` is another text format.
-	// If Sniff is nil, only the name and the declared type select the format.
+	// Sniff recognises documents by their first bytes. For packed formats, these are the zip file's first bytes.
+	// `named` is the type suggested by the file name or the declared type. Sniff may recognise text even if `named` is
+	// another text format. If Sniff is nil, only the name and the declared type select the format.
 	Sniff func(head []byte, named string) bool
 	// Inside returns the type of the document in an open zip file, or "" if the format differs. Only packed formats
 	// have it.
@@ -138,7 +138,7 @@ func (r *Registry) Unsupported(mimeType string) *Error {
 }
 
 // misnamedWarning returns a warning for a file with a binary format's extension but other content, such as an error
-// page saved instead of a download. It returns "" if they agree or the extension is unknown.
+// page saved instead of a download. It returns "" if the extension matches the content or is unknown.
 func (r *Registry) misnamedWarning(name, found string) string {
 	named, is := r.Named(name), r.byType(found)
 	if named == nil || named.Text || named == is || named.Packed && is != nil && is.Packed && is.Label != "" {
