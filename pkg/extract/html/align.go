@@ -99,8 +99,8 @@ func wordsOf(s string) []string {
 	return words
 }
 
-// choose reports, for each block of a page, whether it is content: all blocks in the extract are, and isPartOfContent
-// decides on lost blocks between two kept ones.
+// choose reports, for each block of a page, whether it is content. Blocks that are in the extract are content. For a
+// block that is not in the extract but lies between two blocks that are, isPartOfContent decides.
 func (x *extractIndex) choose(blocks []block, t *pageTree) []bool {
 	keep := lists.Map(blocks, func(b block) bool { return x.contains(b.Text) })
 	x.dropRepeats(blocks, keep)

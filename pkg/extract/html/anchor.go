@@ -17,7 +17,7 @@ import (
 const (
 	// maxAnchorBytes is the maximum length of an anchor. It is limited because every chunk stores one.
 	maxAnchorBytes = 256
-	// maxWrappers is the maximum number of elements around a heading whose ids are considered. DocBook puts three
+	// maxWrappers is the maximum number of elements around a heading that are searched for ids. DocBook puts three
 	// between a section and its title.
 	maxWrappers = 8
 	// maxMarks is the maximum number of links without text before a heading whose ids are considered.
@@ -150,8 +150,8 @@ func (a *anchorScan) walk(n *html.Node) {
 	}
 }
 
-// addMark adds a mark, i.e. a link or span with an id but no text. Earlier marks are dropped if there is text in
-// between.
+// addMark adds a mark, i.e. a link or span with an id but no text. If there is text between the new mark and earlier
+// marks, the earlier marks are dropped.
 func (a *anchorScan) addMark(mark anchorChoice) {
 	a.marks = slices.DeleteFunc(a.marks, func(m anchorChoice) bool { return m.text != mark.text })
 	if len(a.marks) == maxMarks {
@@ -264,8 +264,8 @@ func fragmentOf(link *html.Node) string {
 	return fragment
 }
 
-// chooseAnchor returns the id that the heading links to or, if it has no such link, the first candidate that does not
-// belong to another heading.
+// chooseAnchor returns the candidate that the heading's own link points to. If there is none, it returns the first
+// candidate that does not belong to another heading.
 func chooseAnchor(heading *html.Node, choices []anchorChoice) string {
 	links := permalinks(heading)
 	for _, c := range choices {

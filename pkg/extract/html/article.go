@@ -86,8 +86,8 @@ func (p *reader) readable(page string, blocks []block, t *pageTree) []bool {
 	return indexExtract(article.Node).choose(blocks, t)
 }
 
-// articleBody returns the element with itemprop="articleBody", or nil if there is none, several, or one with less than
-// a third of the region's prose.
+// articleBody returns the element with itemprop="articleBody". It returns nil if there is no such element, if there are
+// several, or if the element has less than a third of the region's prose.
 func (t *pageTree) articleBody(region *html.Node) *html.Node {
 	var found *html.Node
 	const limit = 50

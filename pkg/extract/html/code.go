@@ -20,7 +20,7 @@ func isLineNumber(n *html.Node) bool {
 		return false
 	}
 	for _, g := range lineNumberClasses {
-		// A pre with class line-numbers holds the code itself: its numbers come from CSS.
+		// A pre element with the class line-numbers holds the code itself. Its numbers come from CSS, so keep its text.
 		if hasClass(n, g) && n.DataAtom != atom.Pre && n.DataAtom != atom.Code && n.DataAtom != atom.Table {
 			return true
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/charset"
 )
 
-// nodeFacts describes an element's visible text without building it. Each element's facts are computed once, so that
-// deep nesting does not multiply the cost.
+// nodeFacts describes an element's visible text, so that the text itself doesn't have to be built. Each element's facts
+// are computed once, so that deep nesting does not multiply the cost.
 type nodeFacts struct {
 	bytes, words int  // total size of the words in bytes, and the number of words
 	open, closed bool // no space before the first word; no space after the last one
@@ -21,7 +21,8 @@ type nodeFacts struct {
 // size returns the length in bytes of the text that nodeText would return.
 func (f nodeFacts) size() int { return f.bytes + max(f.words-1, 0) }
 
-// add updates f for text appended to the text it describes. `next` holds the appended text's facts.
+// add updates f after a text has been appended to the one that f describes. `next` holds the facts of the appended
+// text.
 func (f *nodeFacts) add(next nodeFacts) {
 	if next.bytes == 0 && next.open { // empty
 		return

@@ -21,8 +21,9 @@ const (
 	maxWeighedNodes = 500_000 // larger pages are read whole, except for elements such as nav and footer
 	maxPageNodes    = 2_000_000
 
-	// minArticleText is in bytes of visible text. Shorter articles are read whole: there is little to leave out, and an
-	// article extractor would only guess and lose their structure.
+	// minArticleText is the minimum size, in bytes of visible text, of a page from which an article is extracted.
+	// Shorter pages are read whole: there is little to leave out, and an article extractor would only guess and lose
+	// their structure.
 	minArticleText = 1000
 )
 

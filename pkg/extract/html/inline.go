@@ -118,7 +118,7 @@ func (w *walker) inlineTo(b *strings.Builder, n *html.Node, links *[]domain.Bloc
 }
 
 // part writes a space before element n if only styles separate it from the previous element, such as a date from a
-// name. It writes none if text directly adjoins either element, because then they are parts of a word.
+// name. If text directly adjoins either element, part writes nothing, because the elements are then parts of a word.
 func (w *walker) part(b *strings.Builder, n *html.Node) {
 	prev := n.PrevSibling
 	if prev == nil || prev.Type != html.ElementNode || isText(prev.PrevSibling) || isText(n.NextSibling) {

@@ -52,7 +52,8 @@ func (w *walker) listItem(n *html.Node) {
 	w.item, w.at = was, wasAt
 }
 
-// number returns the number that browsers show before an item in an ordered list. It isn't in the page's source.
+// number returns the number that browsers show before an item in an ordered list. Browsers compute this number; it
+// isn't in the page's source.
 func (w *walker) number(li *html.Node) string {
 	if len(w.lists) == 0 || li.Parent == nil || li.Parent.DataAtom != atom.Ol {
 		return ""

@@ -96,7 +96,7 @@ func inRegion(blocks []block, region *html.Node) []bool {
 	return keep
 }
 
-// keepHeadingBefore keeps the last heading before the main region if both are in the same part of the page.
+// keepHeadingBefore keeps the last heading before the main region if the heading's parent element contains the region.
 func keepHeadingBefore(blocks []block, keep []bool, region *html.Node) {
 	for i := slices.Index(keep, true) - 1; i >= 0; i-- {
 		if b := blocks[i]; b.Kind == domain.BlockHeading {

@@ -13,8 +13,8 @@ import (
 // pages. It allows for text such as the last change date.
 const maxAfterPager = 100
 
-// isPager reports whether an element holds links to the previous and next pages, as at the end of a GitBook page. It
-// must consist of one or two links, each with a label such as "Next" followed by a page title.
+// isPager reports whether an element holds links to the previous and next pages, as at the end of a GitBook page. The
+// element must consist of one or two links, each with a label such as "Next" followed by a page title.
 func (s *boilerplateFinder) isPager(n *html.Node, w weight) bool {
 	if w.links == 0 || w.links > 2 || w.prose() > 0 || w.headings > 0 || w.letters > 300 {
 		return false

@@ -30,6 +30,6 @@ func TestTheTitleOfConfluenceIsKept(t *testing.T) {
 		<a href="/display/P/Needle">needle</a></h1></div></div><div id="content"><div id="main-content" class="wiki-content">
 		<h1>Turning</h1>` + prose(4, "wheel") + `<h1>Stopping</h1>` + prose(4, "mill") + `</div></div></div></body>`
 	wantText(t, page, "+needle", "+wheel", "+mill")
-	// An h1 with the site's name does not have that id, so it is dropped.
+	// Unlike Confluence's title, an h1 with the site's name does not have the id title-text, so it is dropped.
 	wantText(t, `<body><h1><a href="/">needle</a></h1><main><h1>Turning</h1>`+prose(4, "wheel")+`</main></body>`, "-needle", "+wheel")
 }

@@ -15,7 +15,8 @@ import (
 )
 
 // pictureText returns the text recognised in a picture embedded as a data: URL. Other pictures aren't fetched. The
-// result is cached because a page may be walked several times. `alt` is the description, which is written as well.
+// result is cached because a page may be walked several times. `alt` is the picture's description. The walker writes
+// the description too, so recognised text that only repeats it is dropped.
 func (w *walker) pictureText(img *html.Node, alt string) []domain.Block {
 	if blocks, done := w.p.pictured[img]; done {
 		return blocks

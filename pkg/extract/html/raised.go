@@ -18,8 +18,8 @@ var raisedForms = map[rune]rune{
 }
 
 // raise keeps a superscript after a digit from looking like part of the number: 12.5 with exponent or note 2 becomes
-// "12.5²", and 1,234 with note (2) becomes "1,234 (2)". The superscript starts at offset `from` in b. Others, such as
-// ordinal endings, stay as they are.
+// "12.5²", and 1,234 with note (2) becomes "1,234 (2)". The superscript starts at offset `from` in b. Other
+// superscripts, such as ordinal endings, stay as they are.
 func raise(b *strings.Builder, from int) {
 	text := b.String()
 	if from <= 0 || len(text) <= from || len(text) > maxRaisedText || len(text)-from > maxRaised {

@@ -36,7 +36,7 @@ type weight struct {
 // maxHeadingLetters is the maximum length, in letters, of headings that are compared with table of contents entries.
 const maxHeadingLetters = 500
 
-// clearWeight is like weight but without text inside nav, footer and the like.
+// clearWeight counts the same things as weight, but leaves out text inside nav, footer and similar elements.
 type clearWeight struct{ letters, linked, headings int }
 
 func (w clearWeight) prose() int { return w.letters - w.linked }
@@ -129,7 +129,8 @@ func weigh(doc *html.Node) *pageTree {
 	return t
 }
 
-// note adds n's own properties to w, without its children's. `alone` is true if the page has only one h1.
+// note adds n's own properties to w. The properties of n's children are added elsewhere. `alone` is true if the page
+// has only one h1.
 func (w *weight) note(n *html.Node, alone bool) {
 	switch {
 	case n.DataAtom == atom.H1:

@@ -33,7 +33,8 @@ func reveal(doc *html.Node) {
 	r.walk(doc)
 }
 
-// showPage shows hidden elements with nearly all of the page's text. In browsers, a script shows them after loading.
+// showPage unhides elements that hold nearly all of the page's text. In a browser, a script shows such elements after
+// the page has loaded.
 func (r *revealer) showPage(doc *html.Node) {
 	all := r.measured[doc]
 	for n := doc; n != nil; {
@@ -377,7 +378,7 @@ func (r *revealer) isDescription(button *html.Node) bool {
 }
 
 // hasVisibleSibling reports whether an element has a visible sibling of the same kind. If so, readers can probably open
-// the element too, like the panels in a set of tabs, of which one is visible at a time.
+// the element too. For example, a set of tabs has several panels, of which only one is visible at a time.
 func hasVisibleSibling(n *html.Node) bool {
 	if attr(n, "class") == "" || n.DataAtom == atom.Li || n.DataAtom == atom.Tr {
 		return false

@@ -21,8 +21,8 @@ const (
 	maxScriptTexts = 2000
 )
 
-// scriptBlocks reads a page with hardly any visible text from its linked data or its scripts' JSON. It returns nil if
-// neither has much more text than the `shown` visible letters.
+// scriptBlocks reads a page with hardly any visible text from its linked data or its scripts' JSON. `shown` is the
+// number of visible letters. If neither source has much more text than that, scriptBlocks returns nil.
 func (p *reader) scriptBlocks(doc *html.Node, f *pageFacts, shown int) ([]block, error) {
 	base := p.pageBase(doc)
 	linked, err := p.linkedBlocks(doc, base, f.ld.subjects)

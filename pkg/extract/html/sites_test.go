@@ -32,7 +32,7 @@ const (
 )
 
 // docSite is a documentation site as installed by its package. `main` recognises the element with the content, and
-// `drop` the elements in it that aren't content. Both go by the theme's markup, independently of the extractor.
+// `drop` the elements in it that aren't content. Both functions rely on the theme's markup and not on the extractor.
 type docSite struct {
 	name  string
 	files string // pattern for folders with pages, below the sites' directory

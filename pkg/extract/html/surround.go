@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// surroundings returns the elements around a page's content. It goes by tag, role or structure, never by name alone:
-// "cookies" may be the id of a section as well as of a banner.
+// surroundings returns the elements around a page's content. It recognises them by tag, role or structure, never by
+// name alone, because "cookies" may be the id of a section as well as of a banner.
 func (t *pageTree) surroundings(doc, region *html.Node) map[*html.Node]bool {
 	drop := map[*html.Node]bool{}
 	root, beside := t.content(region)
@@ -392,8 +392,8 @@ func (t pageTheme) part(n *html.Node, w weight) bool {
 	return false
 }
 
-// hintWords are words in names of boilerplate. They are ignored if the element holds much besides links, buttons and
-// fields.
+// hintWords are words in the classes and ids of boilerplate. They are ignored if the element holds much besides links,
+// buttons and fields.
 var hintWords = wordset.Of(`breadcrumb breadcrumbs cookie cookies consent gdpr ccpa onetrust newsletter sharing share social socials sharebar sharethis
 	sharedaddy addthis addtoany sponsored advert adverts advertisement advertising adsbygoogle outbrain taboola pagination paginator pager skiplink
 	skip editsection backtotop back2top toctitle disqus signup signin login masthead megamenu navbar offcanvas jumpbox related recommended

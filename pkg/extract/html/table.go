@@ -325,7 +325,8 @@ func (w *walker) emitRows(rows []gridRow) {
 	}
 }
 
-// narrow is like texts, but leaves a wide cell's text in its first column only.
+// narrow returns a copy of `texts` in which the text of a cell that spans several columns is only in the first of these
+// columns.
 func (r gridRow) narrow(texts []string) []string {
 	out := slices.Clone(texts)
 	for i := 1; i < len(out); i++ {
@@ -336,8 +337,9 @@ func (r gridRow) narrow(texts []string) []string {
 	return out
 }
 
-// withoutRepeats returns a row's cell texts, but repeats a wide cell's text only in columns with different names.
-// `texts` has the text in each column, `narrow` only in the first.
+// withoutRepeats returns a row's cell texts. The text of a cell that spans several columns is repeated only in columns
+// with different names. In `texts`, such a text is in every column that its cell spans; in `narrow`, it is only in the
+// first.
 func withoutRepeats(names, texts, narrow []string) []string {
 	out := texts
 	for i := 1; i < min(len(names), len(texts)); i++ {
@@ -351,8 +353,9 @@ func withoutRepeats(names, texts, narrow []string) []string {
 	return out
 }
 
-// texts returns a row's cell texts up to the last non-empty one. A cell that spans several rows appears in each of
-// them, because a row must make sense on its own. If `once` is true, it appears only in its first row.
+// texts returns a row's cell texts up to the last non-empty one. The text of a cell that spans several rows appears in
+// each of these rows, because a row must make sense on its own. If `once` is true, the text appears only in the first
+// row.
 func (r gridRow) texts(once bool) []string {
 	texts, single := make([]string, len(r.cells)), r.isSingleCell()
 	if single {

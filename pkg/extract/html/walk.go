@@ -111,7 +111,8 @@ func (w *walker) block(n *html.Node) {
 	w.within(n)
 }
 
-// within emits an element's content. The resulting blocks, and text collected before, count as read from that element.
+// within emits an element's content. All resulting blocks count as read from element n, and so does text that was
+// collected before and not yet emitted.
 func (w *walker) within(n *html.Node) {
 	was := w.at
 	w.at = n
@@ -202,7 +203,8 @@ func (w *walker) node(n *html.Node) {
 	}
 }
 
-// specialElement reads the elements that walker.node does not handle. For some, the role or class matters.
+// specialElement reads the elements that walker.node does not handle. For some of these elements, the role or class
+// decides how they are read.
 func (w *walker) specialElement(n *html.Node) {
 	switch role := attr(n, "role"); {
 	case role == "heading" && isBlockElement(n.DataAtom):
@@ -259,8 +261,8 @@ func (w *walker) term(n *html.Node) {
 	w.within(n)
 }
 
-// enter records the anchor of a term in a definition list. A term without one shares the anchor of the term directly
-// before it, or else of the outer term whose definition contains this list.
+// enter records the anchor of a term in a definition list. A term that has no anchor shares the anchor of the term
+// directly before it. If there is none, it shares the anchor of the outer term whose definition contains this list.
 func (w *walker) enter(n *html.Node) {
 	if n.DataAtom != atom.Dt {
 		return
