@@ -57,8 +57,8 @@ func isWebP(head []byte, _ string) bool {
 // read reads a single-page picture.
 func read(p *format.Parser) error { return readPages(p, 1) }
 
-// readPages reads a picture with `count` pages, using the text recognised so far. If OCR must come first, it returns a
-// Scanned error.
+// readPages reads a picture with `count` pages, using the text that OCR has recognised so far. If OCR has not run yet,
+// it returns a Scanned error that lists the pages to recognise.
 func readPages(p *format.Parser, count int) error {
 	scans := p.Src.Scans
 	if scans.Limit == 0 || !scans.Report && len(scans.Pages) == 0 {

@@ -35,7 +35,7 @@ func picture(width, height int) *image.Gray {
 	return g
 }
 
-// encoded returns the picture in all formats that can be written.
+// encoded returns the picture encoded in each format that Go can write, by file name.
 func encoded(t testing.TB, g image.Image) map[string][]byte {
 	t.Helper()
 	var p, j, f bytes.Buffer

@@ -26,8 +26,8 @@ func (h header) order() binary.ByteOrder {
 	return binary.LittleEndian
 }
 
-// directories returns a header for each page in a TIFF file. With that header in place of its own, the file starts with
-// that page.
+// directories returns, for each page in a TIFF file, a copy of the file's header that points to that page. If this copy
+// replaces the original header, that page becomes the first page in the file.
 func directories(data io.ReaderAt, size int64) ([]header, error) {
 	var first header
 	if _, err := data.ReadAt(first[:], 0); err != nil {
