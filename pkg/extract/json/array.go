@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// maxShownNumbers is how many values of a long run of numbers are kept. Nobody searches for the thousandth
+	// maxShownNumbers is the number of values to keep from a long run of numbers. Nobody searches for the thousandth
 	// coordinate.
 	maxShownNumbers = 8
 	// minShortenedRun is the length above which runs of numbers are shortened.
 	minShortenedRun = 64
-	// listedScalars is the maximum number of array values per name-value pair.
+	// listedScalars is the maximum number of array values to list after one name.
 	listedScalars = 1000
 )
 
-// list collects the values, except objects, in an array and its nested arrays.
+// list collects the values in an array and in the arrays nested in it, except objects.
 type list struct {
 	texts   []string
 	size    int // total size of `texts` in bytes
@@ -59,8 +59,8 @@ func (w *walker) array(path []string, level int, rec *record) error {
 	return err
 }
 
-// elements reads an array's elements. Objects become part of the record around them, or records of their own if there
-// is none. Other values are added to `list`.
+// elements reads an array's elements. If the array is inside a record, objects become part of that record; otherwise
+// each object becomes a record of its own. Values other than objects are added to `list`.
 func (w *walker) elements(path []string, level int, rec *record, list *list) error {
 	for {
 		if err := w.p.Ctx.Err(); err != nil {

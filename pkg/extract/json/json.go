@@ -61,8 +61,9 @@ func piece(p *format.Parser, text io.Reader) error {
 	return nil
 }
 
-// probeJSON examines the start of the text. `valid` means it's JSON, at least up to a damaged record, `structured` that
-// it has objects or arrays, and `lines` that it's a sequence of values, as in JSON Lines.
+// probeJSON examines the start of the text. `valid` means that the text is JSON, at least up to a damaged record.
+// `structured` means that the text has objects or arrays. `lines` means that the text is a sequence of values, as in
+// JSON Lines.
 func probeJSON(p *format.Parser, head []byte) (lines, structured, valid bool) {
 	trial := &format.Parser{Ctx: context.Background(), Src: p.Src, Lim: p.Lim, Doc: &domain.Document{}}
 	trial.Out = &format.Sink{Emit: func(domain.Block) error { return nil }, Left: 1 << 40}
@@ -174,13 +175,14 @@ func (w *walker) errorInLine(what string) error {
 	return &syntaxError{line: w.scan.line, what: what}
 }
 
-// errorAtText returns the error for invalid JSON. `what` is the fault; line and offending text come from the scanner.
+// errorAtText returns the error for invalid JSON. `what` describes the fault. The line and the offending text come from
+// the scanner.
 func (w *walker) errorAtText(what string) error {
 	return &syntaxError{line: w.scan.line, what: what, text: string(w.scan.text)}
 }
 
-// value reads the value that starts with `tok`. `path` is its label within `rec`, and `level` its heading level. Values
-// within arrays have no headings.
+// value reads the value that starts with `tok`. `path` is the value's label within `rec`, and `level` is its heading
+// level. Values within arrays have no headings.
 func (w *walker) value(tok token, path []string, level int, rec *record) error {
 	switch tok {
 	case '{', '[':

@@ -13,8 +13,9 @@ var Format = format.Format{
 	Name:       "JSON", Label: "JSON", Text: true, Sniff: sniffJSON, Read: read, Piece: piece,
 }
 
-// sniffJSON recognises JSON by its first bytes. `named` is the type that the file's name or declared type suggests. For
-// Markdown and plain text, sniffJSON never matches. For CSV, it matches only objects.
+// sniffJSON recognises JSON by its first bytes. `named` is the type that the file's name or declared type suggests. If
+// `named` is Markdown or plain text, sniffJSON always returns false. If `named` is CSV, the file must start with an
+// object.
 func sniffJSON(head []byte, named string) bool {
 	switch named {
 	case format.TypeJSON:
