@@ -265,8 +265,8 @@ func (m *reader) multipart(part mimePart, mediaType string, level, nesting int) 
 	return nil
 }
 
-// bestPart returns the index of the best alternative: the plain text, unless it is much shorter than the HTML's text.
-// HTML is second, because mail programs use layout tables in it.
+// bestPart returns the index of the best alternative. That is the plain text, unless it is much shorter than the HTML's
+// text. HTML is the second choice, because mail programs use layout tables in it.
 func (m *reader) bestPart(parts []mimePart) (int, error) {
 	plain, rich, size := -1, -1, 0
 	for i, part := range parts {
@@ -342,7 +342,7 @@ func (m *reader) body(part mimePart, mediaType string, params map[string]string)
 	return q.ReadAs(format.TypeText)
 }
 
-// isRTF reports whether a media type is RTF. Some mail programs on macOS and Windows write messages in it.
+// isRTF reports whether a media type is RTF. Some mail programs on macOS and Windows write messages in RTF.
 func isRTF(mediaType string) bool {
 	return mediaType == format.TypeRTF || mediaType == "text/rtf" || mediaType == "text/richtext"
 }
@@ -359,7 +359,7 @@ func (m *reader) rtf(part mimePart) error {
 }
 
 // joinFlowed joins the lines of format=flowed text (RFC 3676), where a trailing space means that the line continues. If
-// noSpace is set, that space is removed.
+// noSpace is set, the trailing space is removed.
 func joinFlowed(text string, noSpace bool) string {
 	var b strings.Builder
 	quoted := 0
