@@ -2,10 +2,10 @@ package markdown
 
 import "strings"
 
-// Limits on the Markdown parser's work. For each line, it checks every open block, and wherever a link may begin, it
-// searches for the end of the address. A crafted file of a few hundred kilobytes could take minutes and gigabytes. Work
-// is estimated, rather too high than too low, in steps of one or two nanoseconds. Ordinary documents need less than a
-// hundredth of these limits.
+// Limits on the Markdown parser's work. For each line, the parser checks every open block, and wherever a link may
+// begin, it searches for the end of the address. So parsing a crafted file of a few hundred kilobytes could take
+// minutes and gigabytes. The limits count steps that take one or two nanoseconds each, and estimates err on the high
+// side. Ordinary documents need less than a hundredth of these limits.
 const (
 	maxOpenBlocks = 500_000     // maximum number of open blocks beyond maxFreeBlocks, summed over all lines
 	maxFreeBlocks = 32          // open blocks per line that are not counted
