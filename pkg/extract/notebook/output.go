@@ -16,8 +16,8 @@ const (
 	maxOutputPage  = 1 << 20  // maximum size of an HTML result, in bytes; larger results are read as text
 )
 
-// output is a result in any version of the format. Before version 4, there is no separate data object, and keys are
-// abbreviated.
+// output is a result in any version of the format. Before version 4, the values are in the result itself and not in a
+// separate data object, and their keys are abbreviated.
 type output struct {
 	Type  lines                      `json:"output_type"`
 	Text  lines                      `json:"text"`
@@ -63,8 +63,9 @@ func (r *reader) outputs(all []json.RawMessage) error {
 	return flush()
 }
 
-// result reads one result in its most useful form. Most values only have plain text, but only HTML preserves data
-// frames' tables, so HTML is preferred. Next to an image, the plain text is just its name.
+// result reads one result in its most useful form. Most values have only plain text. Data frames also have HTML, and
+// only the HTML preserves their tables, so HTML is preferred. If a result has an image, its plain text is just a name
+// for the image and is skipped.
 func (r *reader) result(o output) error {
 	if o.Type == "error" || o.Type == "pyerr" {
 		return r.printed(strings.TrimSpace(string(o.Name) + ": " + string(o.Value)))
