@@ -75,8 +75,8 @@ func (a *Package) Chart(sc *xmlscan.Scanner, page int, emit func(domain.Block) e
 	return c.rows(&Table{Emit: emit, Page: page, Plain: a.P.Src.PlainRows})
 }
 
-// rows writes one row per category with the values from all series. Every series repeats the category names; rows uses
-// those from the first series that has any.
+// rows writes one row per category with the values from all series. Every series repeats the category names, so rows
+// uses the names from the first series that has any.
 func (c *chartText) rows(w *Table) error {
 	if len(c.series) > format.MaxColumns-1 {
 		c.series = c.series[:format.MaxColumns-1]

@@ -71,7 +71,7 @@ type flatReader struct {
 	size  int64
 }
 
-// run copies the parts in order. If the XML is damaged, it keeps the parts before that.
+// run copies the parts in order. If the XML is damaged, the parts before the damage are kept.
 func (f *flatReader) run() error {
 	name, depth := "", 0
 	for {

@@ -19,7 +19,7 @@ import (
 // Package is an office document's container.
 type Package struct {
 	*zip.Archive
-	// Embedded files referenced by the text, by name.
+	// The names of embedded files that the document's text refers to.
 	embedded map[string]bool
 }
 
@@ -108,8 +108,8 @@ func (a *Package) ReadsComments() bool {
 	return !a.P.Src.PlainRows
 }
 
-// Embeds warns that an embedded document is skipped, because the file shows only a picture of it. Formulas, which are
-// embedded objects too, cause no warning.
+// Embeds warns that an embedded document is skipped. Only a picture of that document is visible in the file. Formulas
+// are embedded objects too, but cause no warning.
 func (a *Package) Embeds(rels map[string]Relation, id, program string) {
 	a.embedded[rels[id].Target] = true
 	if strings.HasPrefix(program, "Equation") || strings.HasPrefix(program, "MathType") {
@@ -147,8 +147,9 @@ func (a *Package) PictureText(rel Relation, alt string) ([]domain.Block, error) 
 	return a.P.Picture(a.Picture(rel.Target, alt))
 }
 
-// MainPart returns the name of the main document part: the first that exists of the part named by the package's
-// relationships, `fallback`, and a part with a document's content type. If there is none, it returns `fallback`.
+// MainPart returns the name of the main document part. It tries the part named by the package's relationships, then
+// `fallback`, then a part with a document's content type, and returns the first that exists. If none exists, it returns
+// `fallback`.
 func (a *Package) MainPart(fallback string) string {
 	if part := a.Related(a.Relations(""), "officeDocument", ""); part != "" {
 		return part

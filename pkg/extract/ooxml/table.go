@@ -182,8 +182,8 @@ func allBold(r Row) bool {
 	return !slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Text != "" && !c.Bold })
 }
 
-// columns returns one text per column. A cell that spans several fills only the first, or all of them if `repeat` is
-// set.
+// columns returns one text per column. If a cell spans several columns, its text is only in the first of them, or in
+// all of them if `repeat` is set.
 func (w *Table) columns(r Row, repeat bool) []string {
 	var cols []string
 	for _, c := range r.Cells {

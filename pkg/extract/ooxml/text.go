@@ -127,9 +127,9 @@ func LinkAddress(rels map[string]Relation, id string) string {
 	return ""
 }
 
-// ChooseOne reads the current element, which holds alternative versions of the same content. It calls `take` with each
-// alternative's elements, the fallback's last, and stops after the first alternative that adds content. `length`
-// returns the amount of content so far.
+// ChooseOne reads the current element, which holds alternative versions of the same content. It calls `take` with the
+// elements of one alternative after another and stops after the first alternative that adds content. The fallback comes
+// last. `length` returns the amount of content so far.
 func ChooseOne(sc *xmlscan.Scanner, length func() int, take func(e xml.StartElement) bool) {
 	before := length()
 	sc.Each(func(e xml.StartElement) bool {
