@@ -133,8 +133,8 @@ func (r *reader) finish() {
 	}
 }
 
-// document reads the metadata, styles and body in one XML file. In a packed document, each has a file of its own; a
-// flat document has them all in one.
+// document reads the metadata, styles and body in one XML file. A packed document has a separate file for each of
+// these; a flat document has all of them in one file.
 func (r *reader) document(sc *xmlscan.Scanner) {
 	if _, ok := sc.Root(); !ok {
 		return

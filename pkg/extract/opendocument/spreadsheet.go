@@ -72,8 +72,8 @@ func (s *sheet) read() {
 	}
 }
 
-// element reads an element in the sheet. It returns false for a group of rows, so that the caller reads them one by
-// one.
+// element reads an element in the sheet. For a group of rows, it does nothing and returns false, so that the caller
+// reads the rows one by one.
 func (s *sheet) element(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "table-row":
@@ -228,8 +228,8 @@ func (s *sheet) fillMerged(row *table.Row, number int) {
 	}
 }
 
-// readCell reads the current element as a cell. Its text is what a spreadsheet program shows or, if the file stores
-// only a value, derived from that.
+// readCell reads the current element as a cell. The cell's text is what a spreadsheet program shows. If the file stores
+// only a value, readCell derives the text from the value.
 func (s *sheet) readCell(e xml.StartElement, column int) cell {
 	c := cell{times: 1, columns: repeats(e, "number-columns-spanned"), rows: repeats(e, "number-rows-spanned")}
 	if n, err := strconv.Atoi(xmlscan.Attr(e, "number-columns-repeated")); err == nil && n > 1 {
@@ -300,7 +300,7 @@ func (s *sheet) remark() string {
 	return strings.Join(lines, "\n")
 }
 
-// comment holds a comment back until the rows are written.
+// comment keeps a comment until all rows have been written. `text` is the text of the cell that has the comment.
 func (s *sheet) comment(column int, text, remark string) {
 	if s.r.p.Src.PlainRows {
 		s.r.p.Out.Warn("the document has comments, which are indexed but not part of its plain text")
@@ -316,7 +316,7 @@ func (s *sheet) comment(column int, text, remark string) {
 	s.later(domain.Block{Kind: domain.BlockParagraph, Text: name + ": " + remark, Sheet: s.name, Row: min(s.row+1, format.MaxSheetRows)})
 }
 
-// boxes holds the text in shapes back until the rows are written. `descend` walks the shapes.
+// boxes keeps the text in shapes until all rows have been written. `descend` walks the shapes.
 func (s *sheet) boxes(descend func(take func(xml.StartElement) bool)) {
 	w := &walker{r: s.r, sc: s.sc, emit: func(b domain.Block) error {
 		b.Sheet = s.name

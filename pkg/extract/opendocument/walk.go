@@ -30,8 +30,8 @@ func (w *walker) put(b domain.Block) {
 	}
 }
 
-// element reads an element at paragraph level. It returns false for a mere wrapper, so that the caller walks its
-// content.
+// element reads an element at paragraph level. If the element only wraps others, element returns false, so that the
+// caller walks its content.
 func (w *walker) element(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "h", "p":
@@ -222,7 +222,8 @@ func (p *paragraph) element(e xml.StartElement) bool {
 	return false
 }
 
-// nestedWalker returns a walker for nested content, whose blocks follow the paragraph.
+// nestedWalker returns a walker for content nested in the paragraph. The blocks it reads are emitted after the
+// paragraph.
 func (p *paragraph) nestedWalker() *walker {
 	return &walker{r: p.w.r, sc: p.w.sc, tables: p.w.tables, emit: func(b domain.Block) error {
 		p.after = append(p.after, b)
