@@ -60,7 +60,8 @@ func (c *converter) message(s *storage, header int, nesting int) ([]byte, error)
 	return c.mixed(fields, append(parts, attached...)), nil
 }
 
-// bodies returns a message's text in every form it has. Package mail chooses between plain text and HTML.
+// bodies returns a message's text in every form that the message has. If these include plain text and HTML, package
+// mail chooses between them.
 func (c *converter) bodies(m *properties) []part {
 	var alternatives []part
 	if text := m.text(tagBody); strings.TrimSpace(text) != "" {
@@ -164,8 +165,8 @@ func (c *converter) attachedMessage(s *storage, a *properties, nesting int) ([]p
 	return []part{{header: [][2]string{{"Content-Type", "message/rfc822"}}, body: message}}, nil
 }
 
-// attachmentHeader returns the header fields for an attachment's type and name. They also mark pictures shown in the
-// text.
+// attachmentHeader returns the header fields for an attachment's type and name. These fields also show whether the
+// attachment is a picture in the message's text.
 func (c *converter) attachmentHeader(a, message *properties) [][2]string {
 	kind := strings.ToLower(strings.TrimSpace(a.text(tagMIME)))
 	if media, _, err := mime.ParseMediaType(kind); err != nil || !strings.Contains(media, "/") || strings.HasPrefix(media, "multipart/") || strings.HasPrefix(media, "message/") {

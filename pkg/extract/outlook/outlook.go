@@ -43,7 +43,7 @@ func wide(s string) []byte {
 const (
 	// maxEntries is the maximum number of streams and storages in a file.
 	maxEntries = 50_000
-	// maxNesting is the nesting depth from which attached messages are skipped. Package mail would not read them
+	// maxNesting is the nesting depth at which attached messages are skipped, because package mail would not read them
 	// either.
 	maxNesting = 5
 )

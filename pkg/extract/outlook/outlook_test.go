@@ -32,7 +32,8 @@ func binaryValue(id int, data string) entry {
 	return entry{name: fmt.Sprintf("__substg1.0_%04X0102", id), data: []byte(data)}
 }
 
-// fixed returns the stream with the fixed-size properties, by identifier and type.
+// fixed returns the stream that holds a message's fixed-size properties. The keys of `values` combine a property's
+// identifier and type.
 func fixed(header int, values map[uint32]uint64) entry {
 	b := make([]byte, header)
 	for tag, v := range values {
