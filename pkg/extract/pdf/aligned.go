@@ -156,7 +156,8 @@ func (l *layout) alignedRows(lines []pdftext.Line) []alignedCells {
 	return rows
 }
 
-// partAligned splits a line's cells at gaps wider than those between words. `split` reports whether it found any.
+// partAligned splits a line's cells at gaps wider than those between words. `split` reports whether there was such a
+// gap.
 func partAligned(line pdftext.Line) (cells []pdftext.Cell, split bool) {
 	for _, c := range line.Cells {
 		words := c.Words()
@@ -179,7 +180,8 @@ func partAligned(line pdftext.Line) (cells []pdftext.Cell, split bool) {
 	return cells, split
 }
 
-// findAligned returns the block that reaches furthest down the page, or nil. Rows above it may be headers.
+// findAligned returns the aligned block that reaches furthest down the page, or nil if there is none. The rows above
+// this block may be headers.
 func findAligned(rows []alignedCells) *alignedBlock {
 	head := rows[:min(len(rows), maxAlignedHead+2)]
 	if !slices.ContainsFunc(head, func(r alignedCells) bool { return len(r.cells) > 1 }) {

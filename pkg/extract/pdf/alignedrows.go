@@ -19,7 +19,8 @@ type alignedBody struct {
 	joined  bool    // a line with several cells was joined to the row above
 }
 
-// joinedRow is a table row: its cells by column, the lines they come from, and which of them are bold.
+// joinedRow is a table row. It holds the row's cells by column, whether each cell is bold, and the lines that the cells
+// come from.
 type joinedRow struct {
 	cells []string
 	bold  []bool
@@ -181,7 +182,7 @@ func spansOf(names []spanName, rows int) [][2]int {
 	return spans
 }
 
-// layoutSigns holds the evidence for aligned rows being a table.
+// layoutSigns holds evidence that aligned rows are a table.
 type layoutSigns struct {
 	head        int  // number of header rows
 	tight       bool // a header cell was split at a wide gap

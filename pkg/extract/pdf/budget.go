@@ -8,8 +8,8 @@ const (
 	maxPDFiumCalls = 2_000_000
 	// maxFailures is the number of consecutive pages with mostly unknown characters after which PDFium is used less often.
 	maxFailures = 32
-	// retryInterval limits the use of PDFium after maxFailures pages: it is tried only on every retryInterval-th page
-	// that pdftext cannot decode, in case it can read a later one.
+	// retryInterval limits the use of PDFium after maxFailures pages. From then on, PDFium gets only every
+	// retryInterval-th page that pdftext cannot decode, because it may be able to read a later page.
 	retryInterval = 16
 )
 

@@ -20,7 +20,7 @@ var (
 	numbering = lazyregexp.New(`^(\d{1,3}(?:\.\d{1,3}){0,5})\.?\s+\S`)
 )
 
-// leaderText replaces the dots.
+// leaderText replaces the leader dots in a table of contents entry.
 const leaderText = " … "
 
 // joinContents joins each table of contents entry into one cell: title, leaderText, page number. Programs write the

@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// withFields returns a page's lines including the values of its form fields.
+// withFields returns a page's lines, with the values of the page's form fields added to them.
 func withFields(p page) []pdftext.Line {
 	return pdffield.Place(p.lines, p.fields, func(lines []pdftext.Line, fields []pdftext.Field) []bool {
 		return fieldsInTables(p.grids, lines, fields)

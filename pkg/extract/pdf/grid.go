@@ -28,8 +28,8 @@ func (l *layout) takeGrids(lines []pdftext.Line) []placed {
 		return cmp.Compare((a.right()-a.left())*(a.top()-a.bottom()), (b.right()-b.left())*(b.top()-b.bottom()))
 	})
 	tried := 0
-	// Try the largest grids first. If a name spans several rows, the rules between those rows are shorter than the others
-	// and may form a smaller grid on their own.
+	// Try the largest grids first. If a name spans several rows, the rules between those rows are shorter than the
+	// table's other rules and may form a smaller grid on their own.
 	for i := len(grids) - 1; i >= 0 && tried < maxReaching; i-- {
 		if grids[i].parts == nil {
 			tried++

@@ -22,7 +22,7 @@ func (g *grid) rowAt(line pdftext.Line) int {
 	return sort.Search(g.rows()-1, func(r int) bool { return y >= g.ys[r+1] })
 }
 
-// textOf assigns lines to a grid's rows. part splits them at the column borders later.
+// textOf assigns each line to one of the grid's rows. The `part` method later splits the lines at the column borders.
 func (g *grid) textOf(lines []pdftext.Line) *gridText {
 	t := &gridText{grid: g, bands: make([][]pdftext.Line, g.rows()), cells: make([][][]pdftext.Cell, g.rows())}
 	for _, line := range lines {
@@ -72,8 +72,8 @@ func (t *gridText) part() {
 	}
 }
 
-// partLine splits a line at the columns' borders. If those come only from the positions of text, a title over several
-// columns goes into the first one.
+// partLine splits a line at the borders of the grid's columns. If the borders come only from the positions of text and
+// not from rules, a title that spans several columns is put into the first one.
 func (t *gridText) partLine(line pdftext.Line, cuts []float64, columns []int) []pdftext.Cell {
 	cells, texts := make([]pdftext.Cell, t.columns()), make([][]byte, t.columns())
 	put := func(at int, c pdftext.Cell) {

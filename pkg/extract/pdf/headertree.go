@@ -32,7 +32,8 @@ type headerTree struct {
 	grouped bool // a name spans several columns
 }
 
-// headerNode is a range of columns with a common name and that name's position. A column without a name is a node too.
+// headerNode is a range of columns with a common name, and the position of that name. A column without a name is a node
+// too.
 type headerNode struct {
 	from, to int // range of columns
 	names    []string
@@ -105,8 +106,8 @@ func (h *headerTree) addRow(r alignedCells) bool {
 // place assigns a row's cells to the nodes they name, at the lowest total cost. It returns each cell's first and last
 // node, or nil if there is no valid assignment.
 func (h *headerTree) place(r alignedCells) [][2]int {
-	// A cell groups the names directly below it for free if those names reach the header's bottom edge. `below` is such
-	// names' baseline; `lowest` is the lowest baseline of any name.
+	// If the names directly below a cell reach the header's bottom edge, the cell may group them at no cost. `below` is
+	// the baseline of such names, and `lowest` is the lowest baseline of any name.
 	lowest, below := math.Inf(1), math.Inf(-1)
 	for _, n := range h.nodes {
 		if !math.IsInf(n.low, -1) {
@@ -204,8 +205,8 @@ func (h *headerTree) cost(r alignedCells, c pdftext.Cell, from, to int, isBelow 
 }
 
 // evenRuns corrects the last group of columns (the first in right-to-left text). If names are left-aligned, nothing
-// shows where that group ends. If all other groups have the same length and this one is longer, it's cut to that
-// length.
+// shows where the last group ends. If all other groups have the same length and the last group is longer, it's
+// shortened to that length.
 func (h *headerTree) evenRuns(runs [][2]int) [][2]int {
 	groups := slices.Clone(runs)
 	groups = slices.DeleteFunc(groups, func(r [2]int) bool { return r[0] == r[1] })

@@ -192,8 +192,8 @@ func (l *layout) endsEntry(line, last pdftext.Line, leading float64) bool {
 	return isContents(text) && !startsItem(text) && numbering().FindString(text) == "" && numbering().MatchString(l.para[0].Text()) && gap > 0 && gap <= leading*widerLeading
 }
 
-// isScriptDistance reports whether two lines are close enough vertically for one to be the other's superscript or part
-// of a fraction.
+// isScriptDistance reports whether two lines are so close vertically that one may be a superscript of the other or both
+// may be parts of a fraction.
 func (l *layout) isScriptDistance(a, b pdftext.Line) bool {
 	return math.Abs(a.Y-b.Y) < 0.8*max(a.Size, b.Size)
 }

@@ -67,8 +67,8 @@ type locator struct {
 	unread map[int]bool // scanned pages with passages, whose text has not been recognised
 }
 
-// locate finds the spans of one passage. It searches the passage's page first, then neighbouring pages if anything is
-// missing.
+// locate finds the spans of one passage. It searches the passage's page first. If a span isn't found there completely,
+// locate searches neighbouring pages, too.
 func (l *locator) locate(passage format.Passage) ([][]domain.PageRectangle, error) {
 	rectangles, shares := make([][]domain.PageRectangle, len(passage.Spans)), make([]float64, len(passage.Spans))
 	spans := lists.Map(passage.Spans, func(s [2]int) pdfmatch.Span { return pdfmatch.Span{Start: s[0], End: s[1]} })

@@ -114,8 +114,8 @@ func TestLocate(t *testing.T) {
 	}
 }
 
-// TestLocateNearPages finds a passage that continues on the next page. Its page number is that of the page with the
-// larger part.
+// TestLocateNearPages finds a passage that starts on one page and continues on the next. The passage's page number is
+// that of the page with the larger part.
 func TestLocateNearPages(t *testing.T) {
 	t.Parallel()
 	data := extracttest.PDFPages(extracttest.At("F1", 10, 100, 100, "The sentence begins on this page and then"),

@@ -12,7 +12,7 @@ import (
 const maxMarkDistance = 5
 
 // joinMarks joins list markers to their items. Some programs write all markers after the text. Others leave so much
-// space between marker and item that they look like table cells.
+// space between a marker and its item that the two look like separate table cells.
 func joinMarks(lines []pdftext.Line) []pdftext.Line {
 	out := make([]pdftext.Line, 0, len(lines))
 	var marks []pdftext.Line

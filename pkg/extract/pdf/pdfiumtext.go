@@ -83,8 +83,9 @@ func (r *pdfiumReader) page(ctx context.Context, i int, hidden []pdftext.Box) (r
 	return read, nil
 }
 
-// pdfiumWords passes a page's words to a Builder, each as one glyph. A sandbox call costs as much as laying out a line,
-// so it requests positions only for a word's first and last characters, and a run's common properties only once.
+// pdfiumWords passes a page's words to a Builder, each as one glyph. A sandbox call costs as much as laying out a line.
+// So pdfiumWords requests positions only for a word's first and last characters, and requests the properties that a
+// run's characters share only once.
 type pdfiumWords struct {
 	r      *pdfiumReader
 	text   references.FPDF_TEXTPAGE
@@ -193,7 +194,7 @@ func differInSize(a, b structs.FPDF_FS_RECTF) bool {
 }
 
 // parts splits a word where its characters' height changes, such as a number with an exponent, and passes the parts to
-// the Builder. It returns false and does nothing if all have the same height.
+// the Builder. If all characters have the same height, it does nothing and returns false.
 func (c *pdfiumWords) parts(units []rune, n int, first structs.FPDF_FS_RECTF) bool {
 	last, from := first, 0
 	for i := 1; i < len(units); i++ {

@@ -17,7 +17,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Limits on a page's picture, in pixels and in bytes as PNG. An A4 page's has 1,130 × 1,600 pixels.
+// Limits on the picture of a page: its width and height in pixels, and its size in bytes as PNG. The picture of an A4
+// page has 1,130 × 1,600 pixels.
 const (
 	maxPictureWidth  = 1600
 	maxPictureHeight = 1600

@@ -57,8 +57,8 @@ type region struct {
 	rowSpan, columnSpan int
 }
 
-// regions joins grid cells with no rule between them into table cells. `ok` is false if one isn't a rectangle, because
-// then the rules belong to a drawing.
+// regions joins grid cells that no rule separates into table cells. `ok` is false if a table cell isn't a rectangle,
+// because the rules must then belong to a drawing.
 func (g *grid) regions() (all []region, ok bool) {
 	columns := g.columns()
 	seen := make([]bool, g.rows()*columns)

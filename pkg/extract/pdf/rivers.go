@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// withColumns returns a copy of a grid that has rules only between rows, with columns added. Their borders are in the
-// vertical white space that runs through all lines. It returns nil if there are fewer than two columns.
+// withColumns adds columns to a copy of a grid that has rules only between rows. The borders of these columns are in
+// the vertical white space that runs through all lines. withColumns returns nil if there are fewer than two columns.
 func (g *grid) withColumns(lines []pdftext.Line) *grid {
 	t := g.textOf(lines)
 	body := t.bodyLines()
@@ -85,8 +85,8 @@ func hasGapAt(lines []pdftext.Line, words [][]pdftext.Cell, at float64) bool {
 	return n*3 >= len(lines)*2
 }
 
-// bodyLines returns the lines that define the columns: without titles between rows, and without header lines except the
-// last, because names higher up may span several columns.
+// bodyLines returns the lines that define the columns. Titles between rows are left out. So are all header lines except
+// the last one, because names higher up may span several columns.
 func (t *gridText) bodyLines() []pdftext.Line {
 	var body []pdftext.Line
 	header, several := true, 0

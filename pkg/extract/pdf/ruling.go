@@ -24,8 +24,9 @@ type grid struct {
 	turn int
 	xs   []float64 // column borders, ascending
 	ys   []float64 // row borders, descending
-	// parts[r][k]: a rule separates cells k and k+1 in row r. below[r][k]: a rule separates cell k in row r from the
-	// next row. Both are nil if all rules are horizontal; the columns must then be found from the text.
+	// parts[r][k] is true if a rule separates cells k and k+1 in row r. below[r][k] is true if a rule separates cell k
+	// in row r from the next row. Both are nil if all rules are horizontal; the columns must then be found from the
+	// text.
 	parts, below [][]bool
 }
 
@@ -37,7 +38,8 @@ func (g *grid) right() float64  { return g.xs[len(g.xs)-1] }
 func (g *grid) top() float64    { return g.ys[0] }
 func (g *grid) bottom() float64 { return g.ys[len(g.ys)-1] }
 
-// rule is a horizontal line: its y, and the x of its ends. For vertical rules, the axes are swapped.
+// rule is a horizontal line. `at` is its y coordinate; `from` and `to` are the x coordinates of its ends. For vertical
+// rules, the axes are swapped.
 type rule struct{ at, from, to float64 }
 
 // gridsOf finds possible table grids in a page's drawings. Only the text inside shows whether a grid is a table, so

@@ -161,8 +161,8 @@ func (c *scannedPages) account(number int, p page) {
 	}
 }
 
-// next returns the pages to recognise next: all pages that need OCR, and a sample of those with a text layer. If the
-// sample's text layers do not match the pictures, all pages with a text layer are recognised.
+// next returns the pages to recognise next: all pages that need OCR, and a sample of the pages with a text layer. If
+// the sampled text layers don't match the pictures, all pages with a text layer are recognised.
 func (c *scannedPages) next(scans format.Scans) []int {
 	pages := c.wanted
 	var layers []int // not compared yet

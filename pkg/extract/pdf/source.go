@@ -128,7 +128,7 @@ func (s *source) page(i int) (page, error) {
 	return s.recognised(i, page), err
 }
 
-// readOwn reads page i with pdftext and returns any doubt about its text.
+// readOwn reads page i with pdftext. It also returns the reason, if any, to doubt the page's text.
 func (s *source) readOwn(i int) (page, doubt) {
 	if s.own == nil {
 		return page{}, doubt{why: "open"}

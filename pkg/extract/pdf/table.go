@@ -244,8 +244,9 @@ func rightToLeft(lines []pdftext.Line) bool {
 	return n*2 > len(lines)
 }
 
-// proseColumns splits lines that run across two to four columns of prose and returns them column by column. They look
-// like table rows, but their cells are long and fill the columns. It returns nil for a table.
+// proseColumns splits lines that run across two to four columns of prose and returns them column by column. Such lines
+// look like table rows, but their cells are long and fill the columns. If the lines are a table, proseColumns returns
+// nil.
 func proseColumns(table []pdftext.Line) []pdftext.Line {
 	columns := columnsOf(table)
 	if len(columns) < 2 || len(columns) > 4 || len(table) < 4 {

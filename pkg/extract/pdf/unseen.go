@@ -30,7 +30,7 @@ func (u *unseenPages) add(number int, page pdftext.Unseen) {
 	u.sum.Clipped += page.Clipped
 }
 
-// warn warns about pages with invisible text and says whether it was read.
+// warn warns about pages with invisible text and says whether that text was read or skipped.
 func (u *unseenPages) warn(out *format.Sink) {
 	if len(u.hidden) > 0 {
 		out.Warn(pageNumbers(u.hidden) + ": text in hidden layers was skipped")
