@@ -27,7 +27,7 @@ var blankToFill = lazyregexp.New(`[ \t]*(?:[_.…·‧]{3,}|(?:[_.] ){3,}[_.]?)[
 
 // Place joins form field values to their labels: "Name: Smith", "☒ by post". A value without a label on the page gets
 // the field's name, at the field's position. In a table of fields, the column names are the labels; `inTables` reports
-// which fields are in one. `lines` and `fields` are not modified.
+// which fields are in such a table. `lines` and `fields` are not modified.
 func Place(lines []pdftext.Line, fields []pdftext.Field, inTables func([]pdftext.Line, []pdftext.Field) []bool) []pdftext.Line {
 	if len(fields) == 0 {
 		return lines
@@ -253,7 +253,7 @@ func (f *placer) labelLeftOf(field pdftext.Field, within float64) (at, cell int)
 	return at, cell
 }
 
-// fieldOver reports whether there is another field at the same height between x and the field's left edge.
+// fieldOver reports whether another field at the same height lies between x and the left edge of `field`.
 func (f *placer) fieldOver(field pdftext.Field, x float64) bool {
 	return slices.ContainsFunc(f.fields, func(o pdftext.Field) bool {
 		return o.Box != field.Box && o.Box.X1 <= field.Box.X0+1 && o.Box.X0 >= x-labelSlack && o.Box.Y0 < field.Box.Y1 && field.Box.Y0 < o.Box.Y1
@@ -279,8 +279,8 @@ func (f *placer) labelOver(field pdftext.Field) (at, cell int) {
 	return at, cell
 }
 
-// labelUnder finds the cell directly below a field and returns indexes like labelOver. It skips cells nearer to a field
-// below them.
+// labelUnder finds the cell directly below a field and returns indexes like labelOver. It skips a cell if a field below
+// the cell is nearer to it.
 func (f *placer) labelUnder(field pdftext.Field) (at, cell int) {
 	at, cell = -1, -1
 	least := math.Inf(1)
@@ -304,7 +304,8 @@ func (f *placer) labelUnder(field pdftext.Field) (at, cell int) {
 	return at, cell
 }
 
-// insert adds a line for a value without a label, below the line above the field.
+// insert adds a line for a field's value if the value has no label. The new line goes after the nearest line above the
+// field.
 func (f *placer) insert(field pdftext.Field, cell pdftext.Cell) {
 	const usual = 10
 	size := min(usual, max(field.Box.Y1-field.Box.Y0, 1))
