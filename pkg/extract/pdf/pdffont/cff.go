@@ -160,7 +160,7 @@ func cffCharset(data []byte, top map[int]float64, n int) []int {
 	return sids
 }
 
-// readEncoding reads which code belongs to which glyph.
+// readEncoding reads the font's encoding, which maps character codes to glyphs.
 func (f *cff) readEncoding(data []byte, at int, strs [][]byte) {
 	if at == 0 {
 		f.standard = true
@@ -219,7 +219,7 @@ func (f *cff) glyphText() map[uint32]string {
 	return text
 }
 
-// cffName returns the text for a name from cffString.
+// cffName returns the text for a glyph name that cffString returned.
 func cffName(name string) string {
 	if t, ok := strings.CutPrefix(name, "\x00"); ok {
 		return t

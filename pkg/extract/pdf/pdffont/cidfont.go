@@ -26,7 +26,7 @@ type cidFont struct {
 	glyphOf   func(cid uint32) uint32
 }
 
-// unicodeForm is a Unicode CMap's encoding form.
+// unicodeForm says which Unicode encoding, such as UTF-16, a CMap stands for.
 type unicodeForm byte
 
 const (
@@ -73,7 +73,8 @@ func (f *Font) loadComposite(v pdf.Value) {
 	}
 }
 
-// predefined sets up a predefined CMap. It determines the character collection unless the font names one.
+// predefined sets up the predefined CMap called `name`. It also determines the character collection, unless the font
+// names one.
 func (f *Font) predefined(name string, collection *string) {
 	if name == "" {
 		return

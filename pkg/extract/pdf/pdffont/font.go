@@ -23,7 +23,7 @@ type Font struct {
 	scale     float64 // factor from glyph space to text space; 1/1000 except for Type 3
 	toUnicode *cmap
 
-	// By character code; simple fonts only.
+	// Texts and widths by character code, for simple fonts only.
 	codes  [256]string
 	widths [256]float64
 
@@ -147,8 +147,8 @@ func isUsable(s string) bool {
 	return r >= 0x20 && r != 0x7f && r != 0xfffd && r != 0xffff
 }
 
-// simpleTable returns a simple font's encoding: a named one, or the embedded font program's, with the Differences
-// applied.
+// simpleTable returns a simple font's encoding. It starts with a named encoding or that of the embedded font program
+// and then applies the entries in the Differences array.
 func (f *Font) simpleTable(v, desc pdf.Value) *[256]string {
 	enc := v.Key("Encoding")
 	base := enc.Name()

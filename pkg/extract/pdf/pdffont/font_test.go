@@ -67,8 +67,8 @@ func words(n ...int) []byte {
 	return b
 }
 
-// segment returns a cmap table with one map from the characters `first` to `last` to consecutive glyphs from `glyph`
-// on.
+// segment returns a cmap table with a single map, from the characters `first` to `last` to consecutive glyphs that
+// start at `glyph`.
 func segment(platform, kind, first, last, glyph int) []byte {
 	return words(0, 1, platform, kind, 0, 12, 4, 32, 0, 4, 0, 0, 0, last, 0xffff, 0, first, 0xffff, (glyph-first)&0xffff, 1, 0, 0)
 }

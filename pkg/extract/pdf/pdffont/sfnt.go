@@ -109,8 +109,8 @@ func (s *sfnt) walk(m charMap, do func(char, glyph int)) {
 	}
 }
 
-// glyphText returns text by glyph number: from the inverted Unicode maps or, where they have none, from glyph names. It
-// returns nil if the font has neither.
+// glyphText returns text by glyph number. It inverts the Unicode maps; for glyphs that are in none of these maps, it
+// uses the glyph names. It returns nil if the font has neither Unicode maps nor glyph names.
 func (s *sfnt) glyphText() map[uint32]string {
 	text := map[uint32]string{}
 	for _, m := range s.charMaps() {
@@ -197,8 +197,8 @@ func (s *sfnt) names() []string {
 	return out
 }
 
-// codeText maps a simple font's character codes to text if the font has no encoding. It uses the symbol map, in which a
-// character's number is its code, possibly plus 0xF000, or the Macintosh map.
+// codeText maps a simple font's character codes to text if the font has no encoding. It uses the font's symbol map or
+// Macintosh map. In the symbol map, a character's number is its code, possibly plus 0xF000.
 func (s *sfnt) codeText() *[256]string {
 	names := s.glyphText()
 	var table [256]string
