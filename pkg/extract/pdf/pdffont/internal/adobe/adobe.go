@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Range maps the codes from Low to Top, Bytes bytes long, to consecutive glyph numbers from CID on.
+// Range maps the codes from Low to Top, each Bytes bytes long, to consecutive glyph numbers that start at CID.
 type Range struct {
 	Bytes    int
 	Low, Top uint32
@@ -81,8 +81,8 @@ func UnpackCMap(b []byte) CMap {
 	return m
 }
 
-// Text holds characters by glyph number: One for glyphs with exactly one (0 for all others), Many for glyphs with
-// several.
+// Text holds the characters for glyph numbers. If a glyph stands for exactly one character, One holds that character.
+// Otherwise One holds 0, and if the glyph stands for several characters, they are in Many.
 type Text struct {
 	One  []rune
 	Many map[uint32]string
