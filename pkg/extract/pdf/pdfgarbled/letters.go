@@ -19,10 +19,10 @@ const (
 	minLetters     = 200  // minimum number of letters; a shorter sample is no evidence
 	maxLetters     = 4000 // maximum number of letters; a longer sample adds no evidence
 	minCommonShare = 0.35 // minimum share of common letter pairs
-	// minCoincidence is the minimum probability that two random letters are the same. It is 0.05 to 0.08 in all
-	// languages, even with substituted letters, and 0.04 in random codes and part numbers.
+	// minCoincidence is the minimum probability that two random letters are the same. The probability is 0.05 to 0.08
+	// in all languages, even with substituted letters, and 0.04 in random codes and part numbers.
 	minCoincidence = 0.055
-	// minRepeated is the minimum share of words that recur. Lists of codes have less.
+	// minRepeated is the minimum share of words that occur more than once. In lists of codes, the share is smaller.
 	minRepeated = 0.15
 	minWords    = 20 // minimum number of different words
 )

@@ -38,8 +38,8 @@ func WithoutUnknown(lines []pdftext.Line) []pdftext.Line {
 	return out
 }
 
-// Unknown counts undecoded characters in a page's words. Single ones outside words are bullets, arrows and other
-// symbols, not lost text.
+// Unknown counts undecoded characters in a page's words. A single undecoded character outside a word is not counted,
+// because it is a bullet, an arrow or another symbol and not lost text.
 type Unknown struct {
 	chars   int // characters in all words
 	unknown int // unknown characters in words that contain several of them
