@@ -18,8 +18,9 @@ type Match struct {
 	Share float64
 }
 
-// searchMargin is how much text around a span is searched for as well; without it, the same words might be found
-// elsewhere. maxWindow is the maximum length of text per search. Both are in bytes.
+// searchMargin is the length of the text before and after a span that is searched for together with the span. Otherwise
+// the same words might be found in another place. maxWindow is the maximum length of text per search. Both are in
+// bytes.
 const (
 	searchMargin = 400
 	maxWindow    = 6 << 10
@@ -85,8 +86,8 @@ type window struct {
 	at      []node // by token; `from` is -1 for tokens that were not found
 }
 
-// window finds the tokens of passage[from:to] on the pages. It searches for the surrounding text too, so as not to
-// mistake the same words elsewhere for them.
+// window finds the tokens of passage[from:to] on the pages. It also searches for the text around passage[from:to], so
+// that it doesn't find the same words in another place.
 func (t *Text) window(passage string, from, to int) *window {
 	from, to = max(0, from-searchMargin), min(len(passage), to+searchMargin)
 	for from > 0 && !utf8.RuneStart(passage[from]) {
@@ -153,7 +154,8 @@ func (w *window) match(s Span) (m Match) {
 }
 
 // extendForward extends a match to the punctuation after it. It compares the glyphs after `glyph` with passage[from:to]
-// up to the first difference and returns the equal ones. If there are none, `last` is less than `first`.
+// up to the first difference. It returns the indexes of the first and last equal glyph. If no glyph is equal, `last` is
+// less than `first`.
 func (w *window) extendForward(glyph int32, from, to int) (first, last int32) {
 	first, last = glyph+1, glyph
 	for from < to && int(last)+1 < len(w.glyphs) {
@@ -171,8 +173,8 @@ func (w *window) extendForward(glyph int32, from, to int) (first, last int32) {
 }
 
 // extendBackward extends a match to the punctuation before it. It compares the glyphs before `glyph` with
-// passage[from:to], backwards, up to the first difference and returns the first equal one. If there is none, it returns
-// `glyph`.
+// passage[from:to], backwards, up to the first difference. It returns the index of the equal glyph that comes first on
+// the page, or `glyph` if no glyph is equal.
 func (w *window) extendBackward(glyph int32, from, to int) int32 {
 	first := glyph
 	for from < to && first > 0 {

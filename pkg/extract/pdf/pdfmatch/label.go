@@ -2,8 +2,8 @@ package pdfmatch
 
 import "math"
 
-// findLabels finds labels that bestPath omitted because they are far from their values: column and row names, above a
-// value or to its left.
+// findLabels finds labels that bestPath omitted because they are far from their values. Such labels are column or row
+// names, which are above a value or to its left.
 func (w *window) findLabels() {
 	value := -1 // the next token that was found
 	for i := len(w.tokens) - 1; i >= 0; i-- {
@@ -21,8 +21,8 @@ func (w *window) findLabels() {
 	}
 }
 
-// nearestLabel returns the node for the occurrence of token i, part of a label, that is nearest to the label's value.
-// If there is none, its `from` is -1.
+// nearestLabel finds token i, which is part of a label, on the pages. If the token occurs several times, nearestLabel
+// returns a node for the occurrence nearest to the label's value. If there is none, the node's `from` is -1.
 func (w *window) nearestLabel(i int, value node) node {
 	best, least := node{token: int32(i), from: -1}, math.Inf(1)
 	of := w.glyphOf(value.from)

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Costs of a path, which assigns a passage's tokens to positions on the pages. Following the page without jumps or
-// omitted tokens costs nothing.
+// Costs of a path, which assigns a passage's tokens to positions on the pages. A path that follows the page without
+// jumps and omits no token costs nothing.
 const (
 	skipToken      = 1.5 // omitting a token
 	skipRune       = 0.5 // additionally per letter, up to maxSkipCost
@@ -39,21 +39,22 @@ const (
 	maxSteps = 5_000_000      // maximum number of such steps to compare per window
 )
 
-// node is a passage's token with its position among the pages' letters and digits (Text.core).
+// node is a token of a passage and its position among the pages' letters and digits (Text.core).
 type node struct {
 	token    int32
 	from, to int32 // range in the core; `to` is the last index
 	before   int32 // previous node on the path; -1 if there is none
 }
 
-// path is a path through the tokens read so far, identified by its last node.
+// path is a choice of positions for the tokens read so far. `node` is its last node, which leads to the nodes before
+// it.
 type path struct {
 	node int32
 	cost float64
 }
 
 // bestPath chooses a position for each token and returns the nodes in order. It omits tokens that aren't on the pages
-// or are too far from the others.
+// or are too far from the other tokens.
 func (t *Text) bestPath(tokens []token) []node {
 	var nodes []node
 	var live []path
@@ -123,7 +124,8 @@ type position struct {
 	cost float64
 }
 
-// positions returns a token's positions. If there are too many, those inside longer words are dropped first.
+// positions returns the positions at which a token occurs. If there are too many, positions inside longer words are
+// dropped first.
 func (t *Text) positions(tok token) []position {
 	var whole, parts []position
 	for _, at := range t.byRune[tok.runes[0]] {
@@ -143,8 +145,9 @@ func (t *Text) positions(tok token) []position {
 	return append(whole, parts[:min(len(parts), maxPositions-len(whole))]...)
 }
 
-// step returns the cost of a jump in Text.core from a to b. sameLine says whether both tokens are on the same line of
-// the passage, which is often a table row, with most cells at the same height.
+// step returns the cost of moving from position a to position b in Text.core, i.e. from one token to the next. sameLine
+// says whether both tokens are on the same line of the passage. Such a line is often a table row, with most cells at
+// the same height on the page.
 func (t *Text) step(a, b int32, sameLine bool) float64 {
 	if b == a+1 {
 		return 0

@@ -36,7 +36,7 @@ type Text struct {
 	rtl    bool             // most letters run from right to left
 }
 
-// coreRune is a letter or digit on the pages. Only these are compared with a passage.
+// coreRune is a letter or digit on the pages. Only letters and digits are compared with a passage.
 type coreRune struct {
 	r      rune
 	glyph  int32

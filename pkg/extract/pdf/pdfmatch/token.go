@@ -68,8 +68,8 @@ func labelsOf(passage string, from, to int) (labels [][2]int) {
 	return labels
 }
 
-// split splits tokens that aren't on the pages into the longest parts that are. Words may be divided on the page by
-// other text, such as the next column.
+// split splits tokens that aren't on the pages into the longest parts that are on the pages. On a page, the parts of a
+// word may be separated by other text, such as the next column.
 func (t *Text) split(all []token) []token {
 	const longest = 400 // maximum number of parts per token
 	out := make([]token, 0, len(all))
@@ -102,7 +102,7 @@ func (t *Text) longestPrefix(word []rune) int {
 	return best
 }
 
-// commonPrefix returns how many runes at the start of a word equal those from index `at` in Text.core.
+// commonPrefix returns how many runes at the start of `word` are equal to the runes in Text.core from index `at` on.
 func (t *Text) commonPrefix(word []rune, at int32) int {
 	n := 0
 	for n < len(word) && int(at)+n < len(t.core) && t.core[int(at)+n].r == word[n] {
