@@ -240,7 +240,7 @@ func (f *File) image(number uint32) []byte {
 	return b
 }
 
-// write appends a value in PDF syntax. A dictionary also gets the entries in `mark`.
+// write appends a value in PDF syntax. If the value is a dictionary, the entries in `mark` are added to it.
 func (f *File) write(b []byte, v Token, mark []Token) []byte {
 	switch v.Kind {
 	case Number:
@@ -291,8 +291,8 @@ func writeName(b []byte, name string) []byte {
 	return append(b, ' ')
 }
 
-// cache holds recently used entries up to an approximate size, in two generations. When the young one reaches half that
-// size, it replaces the old one.
+// cache holds recently used entries up to an approximate size, in two generations. When the young generation reaches
+// half of that size, it replaces the old generation.
 type cache[K comparable, V any] struct {
 	young, old  map[K]V
 	size, limit int

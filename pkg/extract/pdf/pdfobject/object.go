@@ -229,8 +229,8 @@ func (f *File) openObjectStream(o object) (*objectStream, error) {
 	return s, nil
 }
 
-// object reads object `number` from the object stream. `index` is its position according to the cross references. If
-// another object is there, the whole stream is searched.
+// object reads object `number` from the object stream. `index` is the object's position according to the cross
+// references. If another object is at that position, the whole stream is searched.
 func (s *objectStream) object(number uint32, index int) (Token, error) {
 	if index >= len(s.numbers) || s.numbers[index] != number {
 		if s.index == nil {

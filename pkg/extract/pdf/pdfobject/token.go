@@ -179,8 +179,8 @@ func isRegular(c byte) bool {
 	return !isSpace(c)
 }
 
-// group reads an array or dictionary up to its closing bracket. If that is missing, the group ends before an operator
-// that can't be inside one, such as ET or endobj. Other operators are ignored.
+// group reads an array or dictionary up to its closing bracket. If the bracket is missing, the group ends before an
+// operator that can't be inside a group, such as ET or endobj. Other operators are ignored.
 func (t *Scanner) group(kind Kind, depth int) Token {
 	first := len(t.open)
 	t.appendItems(kind, depth, first)
@@ -243,7 +243,8 @@ func (t *Scanner) number() Token {
 	if f, ok := plainNumber(s); ok {
 		return Token{Kind: Number, Num: f}
 	}
-	// Some programs write "--5" or "0.-3". Drop extra leading signs and everything from a later one on.
+	// Some programs write "--5" or "0.-3". Drop all leading signs except the last. If another minus sign follows later,
+	// drop it and everything after it.
 	for len(s) > 1 && (s[1] == '-' || s[1] == '+') {
 		s = s[1:]
 	}

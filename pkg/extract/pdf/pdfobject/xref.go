@@ -193,7 +193,7 @@ func (f *File) scan() {
 	}
 }
 
-// objectHead reads the object number and generation at the end of data. `start` is the number's offset.
+// objectHead reads the object number and generation at the end of `data`. `start` is the offset of the object number.
 func objectHead(data []byte) (number, gen uint32, start int, ok bool) {
 	end := len(data)
 	last := func() (uint32, bool) {
