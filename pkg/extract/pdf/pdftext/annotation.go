@@ -72,7 +72,8 @@ func (in *interpreter) appearance(a pdf.Value) error {
 	return in.form(ap, newResources(in.doc, pdf.Value{}), 1)
 }
 
-// inherited returns a field's entry, or the nearest parent's if the field has none.
+// inherited returns the value of `key` in a form field. If the field has no such entry, it returns the value from the
+// nearest parent that has one.
 func inherited(field pdf.Value, key string) pdf.Value {
 	for range maxDepth {
 		if v := field.Key(key); v.Kind() != pdf.Null {

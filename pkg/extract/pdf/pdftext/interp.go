@@ -147,8 +147,8 @@ func (in *interpreter) form(v pdf.Value, outer *resources, depth int) error {
 	return err
 }
 
-// drawing handles a form XObject without text: it paints its whole bounding box, which may cover text or be its
-// background.
+// drawing handles a form XObject without text. It assumes that the form paints its whole bounding box, which may then
+// cover text or be its background.
 func (in *interpreter) drawing(v pdf.Value) {
 	box, ok := rectOf(v.Key("BBox"))
 	if !ok {

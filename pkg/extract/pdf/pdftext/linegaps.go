@@ -118,9 +118,9 @@ func isUnspacedScript(r rune) bool {
 	return r <= 0x30ff || r >= 0x3400 && r <= 0x9fff || r >= 0xf900 && r <= 0xfaff || r >= 0xff00 && r <= 0xffef || r >= 0x20000 && r <= 0x3ffff
 }
 
-// wordGapOf returns the minimum gap between words on a line, as a multiple of the font size. Three kinds of lines have
-// an unusual gap: letter-spaced lines, such as headings, lines in fonts that declare too large glyph widths, and lines
-// whose words were squeezed to fit.
+// wordGapOf returns the minimum gap between words on a line, as a multiple of the font size. The gap is unusual on
+// three kinds of lines: letter-spaced lines, such as headings; lines in fonts that declare glyph widths that are too
+// large; and lines whose words were squeezed to fit.
 func (c *cellMaker) wordGapOf(pieces []piece) float64 {
 	gaps, spaces := letterGaps(c.gaps[:0], pieces, startsLetter)
 	c.gaps = gaps
@@ -147,7 +147,7 @@ func (c *cellMaker) wordGapOf(pieces []piece) float64 {
 }
 
 // letterGaps appends the gaps between adjacent letters of the same font size to `gaps`, as multiples of that size. It
-// also returns the number of blanks between the pieces.
+// also returns the number of blanks in `pieces`.
 func letterGaps(gaps []float64, pieces []piece, isLetter func(string) bool) (_ []float64, spaces int) {
 	for i, p := range pieces {
 		if p.blank {

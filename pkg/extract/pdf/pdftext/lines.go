@@ -106,7 +106,7 @@ type linePosition struct {
 	turn int
 }
 
-// glyph adds one glyph that runs from one point to another.
+// glyph adds a glyph that extends from the point `from` to the point `to`.
 func (b *lineBuilder) glyph(text string, size, dx, dy float64, from, to [2]float64, bold bool) {
 	text = cmp.Or(text, "\uFFFD")
 	for _, s := range b.last {
@@ -162,8 +162,8 @@ func (b *lineBuilder) isOutsideLine(p piece, way direction) bool {
 	return true
 }
 
-// isSuperOrSubscript reports whether a small glyph above or below the open line is a superscript or subscript. It must
-// directly follow the line's last glyph.
+// isSuperOrSubscript reports whether a small glyph above or below the open line is a superscript or subscript. The
+// glyph must directly follow the line's last glyph.
 func (b *lineBuilder) isSuperOrSubscript(p piece) bool {
 	// Multiples of the line's font size, except `fewest`, a number of glyphs.
 	const small, smallest, maxRaisedGap, fewest = 0.8, 0.4, 0.3, 2

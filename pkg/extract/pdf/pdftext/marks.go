@@ -18,8 +18,8 @@ type mark struct {
 	artifact bool
 }
 
-// beginMark opens a marked-content sequence. Its replacement text, if any (as for ligatures and divided words), is used
-// instead of the glyphs' text.
+// beginMark opens a marked-content sequence. If the sequence has a replacement text, as for ligatures and divided
+// words, that text is used instead of the glyphs' text.
 func (in *interpreter) beginMark(args []pdfobject.Token, properties bool) {
 	m := mark{}
 	tag := str(args, 0)
@@ -83,7 +83,8 @@ func (in *interpreter) endMark() {
 	}
 }
 
-// endMarks closes open marks, innermost first, down to `left`. A content stream may end without closing its own.
+// endMarks closes open marks, innermost first, until only `left` of them are open. It is needed because a content
+// stream may end without closing the marks that it opened.
 func (in *interpreter) endMarks(left int) {
 	for len(in.marks) > left {
 		in.endMark()

@@ -89,7 +89,7 @@ func open(data []byte, search bool) (d *Document, err error) {
 }
 
 // HasContent reports whether the bytes contain objects and streams. Page content and packed objects are always in
-// streams, so without any, no reader can find text or pictures.
+// streams. So if a file has no streams, no reader can find text or pictures in it.
 func HasContent(data []byte) bool {
 	return bytes.Contains(data, []byte("stream")) && pdfobject.HasObjects(data)
 }
@@ -101,8 +101,8 @@ type pageRef struct {
 	above *pageAttributes
 }
 
-// pageAttributes holds the attributes that pages inherit, shared by all pages under a node. Looking them up through
-// each page's parents would be slow: every lookup would read the node's long list of pages.
+// pageAttributes holds the attributes that pages inherit. All pages under a node share it. Looking the attributes up
+// through each page's parents would be slow, because every lookup would read the node's long list of pages.
 type pageAttributes struct{ resources, mediaBox, cropBox, rotate pdf.Value }
 
 // forChildren returns the attributes inherited by the pages under a node.

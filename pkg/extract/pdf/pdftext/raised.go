@@ -94,7 +94,8 @@ func (c *cellMaker) wordFrom(pieces []piece) string {
 	return word
 }
 
-// wordJoiner stands in for the text of a glyph that was merged into the sign before it. It never reaches the result.
+// wordJoiner is a placeholder for the text of a glyph that was merged into the sign before it. It never reaches the
+// result.
 const wordJoiner = "\u2060"
 
 // wordBefore returns the word at the end of `pieces`.
@@ -126,9 +127,9 @@ func raisedTable(plain, raised string) map[rune]rune {
 	return table
 }
 
-// raisedForms returns the replacement for a superscript after a word: a table of raised characters, or one sign for the
-// whole superscript, such as "™". If both are empty, it stays as it is, as in ordinals (1st, XIXe) and abbreviations
-// (Mme).
+// raisedForms returns the replacement for a superscript after a word. The replacement is either a table of raised
+// characters or one sign for the whole superscript, such as "™". If both results are empty, the superscript stays as it
+// is, as in ordinals (1st, XIXe) and abbreviations (Mme).
 func raisedForms(word, run, next string) (table map[rune]rune, sign string) {
 	digits, letters := strings.ContainsFunc(run, unicode.IsDigit), strings.ContainsFunc(run, unicode.IsLetter)
 	last, _ := utf8.DecodeLastRuneInString(word)

@@ -125,7 +125,8 @@ func (p *path) rectangle(m matrix, r rect) {
 	p.close()
 }
 
-// paint ends the path and records what it draws. If an operator has requested it, the path then becomes the clip.
+// paint ends the path and records what it draws. If a clipping operator came before the painting operator, the path
+// then becomes the clip.
 func (in *interpreter) paint(stroke, fill bool) {
 	p := &in.path
 	defer func() {

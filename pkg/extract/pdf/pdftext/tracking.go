@@ -148,8 +148,8 @@ func markSpelled(pieces []piece, mark func(int)) {
 	flush()
 }
 
-// markSpelledWords marks the words in a sequence of single letters, which are separated by a blank, or by a wider gap
-// between words. `alone` holds their indexes in `pieces`.
+// markSpelledWords marks the words in a sequence of single letters. Letters of a word are separated by a blank, and
+// words by a wider gap. `alone` holds the letters' indexes in `pieces`.
 func markSpelledWords(pieces []piece, alone []int, mark func(int)) {
 	if len(alone) < minSpelled {
 		return

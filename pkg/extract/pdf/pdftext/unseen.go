@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdfobject"
 )
 
-// Unseen counts a page's invisible characters by cause. The page's lines omit those in hidden layers and outside the
-// page but contain all others.
+// Unseen counts a page's invisible characters by cause. The page's lines omit characters in hidden layers and outside
+// the page, but contain all other invisible characters.
 type Unseen struct {
 	Layers      []Box // positions of text in hidden layers, in the file's coordinates
 	Hidden      int   // in hidden layers
@@ -160,7 +160,8 @@ func (in *interpreter) picture(r rect) {
 	}
 }
 
-// filled records a filled subpath. A nested one may be hollow, so it is neither a background nor a cover.
+// filled records a filled subpath. A subpath nested in another one may be hollow, so it is neither a background nor a
+// cover.
 func (in *interpreter) filled(s subpath, nested bool) {
 	g := &in.state
 	if in.off > 0 || g.alpha < opaque {
@@ -197,8 +198,8 @@ func (in *interpreter) paintedBox(p paintBox) {
 	}
 }
 
-// countInvisible counts the invisible text. Call it after reading the whole page: on scanned pages, the picture may be
-// painted after the invisible text that makes them searchable.
+// countInvisible counts the invisible text. Call it after reading the whole page. A scanned page may paint its picture
+// after the invisible text that makes the page searchable.
 func (in *interpreter) countInvisible() {
 	u := &in.unseen
 	for i, s := range in.suspects {
