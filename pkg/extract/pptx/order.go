@@ -119,8 +119,8 @@ const maxOrderedBoxes = 400
 
 // inReadingOrder returns the boxes' blocks in reading order. It recursively splits the boxes at the widest gap (an
 // XY-cut), from top to bottom and in the writing direction. A box without a position stays directly after its
-// predecessor in the file. If `plain` is set, it keeps the file's order, as other tools do, unless that is clearly
-// wrong.
+// predecessor in the file. If `plain` is set, the blocks stay in the file's order, as in other tools, unless that order
+// is clearly wrong.
 func inReadingOrder(boxes []slideBox, plain bool) []domain.Block {
 	var placed []slideBox
 	var blocks []domain.Block // blocks of the boxes before the first one with a position
@@ -213,8 +213,8 @@ func sortAlong(boxes []slideBox, along func(slideFrame) (float64, float64)) {
 	})
 }
 
-// widestGap finds the widest gap between the boxes along one direction. `at` is the number of boxes before it, or 0 if
-// there is none.
+// widestGap finds the widest gap between the boxes along one direction. `at` is the number of boxes before the gap, or
+// 0 if there is no gap.
 func widestGap(boxes []slideBox, along func(slideFrame) (float64, float64)) (at int, gap float64) {
 	sorted := slices.Clone(boxes)
 	sortAlong(sorted, along)

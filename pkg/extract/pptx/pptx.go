@@ -138,7 +138,7 @@ func (r *reader) slide(part string, number int) error {
 	return r.comments(s.list, number)
 }
 
-// comments emits the comments on the slide, with their replies. PowerPoint has two formats for them.
+// comments emits the comments on the slide, with their replies. It reads both of PowerPoint's formats for comments.
 func (r *reader) comments(rels []ooxml.Relation, number int) error {
 	for _, rel := range rels {
 		if rel.Kind() != "comments" || rel.External || r.a.Files[zip.PartName(rel.Target)] == nil || !r.a.ReadsComments() {
@@ -163,8 +163,8 @@ func (r *reader) comments(rels []ooxml.Relation, number int) error {
 	return nil
 }
 
-// readSlideComment reads the current element as a comment. It returns replies after the comment; in the file, they come
-// first.
+// readSlideComment reads the current element as a comment. In the result, the replies follow the comment; in the file,
+// they precede it.
 func readSlideComment(sc *xmlscan.Scanner, number int) []domain.Block {
 	var own, replies []domain.Block
 	sc.Descend(func(e xml.StartElement) bool {

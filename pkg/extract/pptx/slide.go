@@ -54,7 +54,7 @@ func (s *slideWalker) put(b domain.Block) {
 	box.blocks = append(box.blocks, b)
 }
 
-// add is put for callers that require an error result.
+// add does the same as put, for callers that need a function with an error result.
 func (s *slideWalker) add(b domain.Block) error {
 	s.put(b)
 	return nil
@@ -181,8 +181,8 @@ func (s *slideWalker) heading(paragraphs []ooxml.DrawnParagraph) {
 	}
 }
 
-// footer reads a slide's date, number or footer. Each footer is emitted once per presentation. PowerPoint adds all
-// three to notes pages automatically, so they are skipped there.
+// footer reads a slide's date, number or footer. Each footer is emitted once per presentation. PowerPoint automatically
+// adds the date, number and footer to notes pages, so they are skipped there.
 func (s *slideWalker) footer(holder string, paragraphs []ooxml.DrawnParagraph) {
 	for _, p := range paragraphs {
 		if s.isNotes || holder == "ftr" && s.r.once["text "+p.Text] {
@@ -193,7 +193,7 @@ func (s *slideWalker) footer(holder string, paragraphs []ooxml.DrawnParagraph) {
 	}
 }
 
-// paragraphs adds paragraphs to the open box. `listed` means that they have bullets by default.
+// paragraphs adds paragraphs to the open box. `listed` means that the box's paragraphs have bullets by default.
 func (s *slideWalker) paragraphs(paragraphs []ooxml.DrawnParagraph, listed bool) {
 	counts := map[int]int{} // last automatic number by level
 	for _, p := range paragraphs {
