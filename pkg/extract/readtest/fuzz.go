@@ -79,8 +79,9 @@ func Golden(t *testing.T, name string, data []byte, golden string) {
 	}
 }
 
-// Parts fuzzes some parts of the first sample document whose name ends in `suffix` and packs them with the others.
-// Fuzzing the packed file would be useless, because hardly any input would get past the checksums.
+// Parts fuzzes some parts of the first sample document whose name ends in `suffix`. Each fuzzed part is packed with the
+// document's other parts. Fuzzing the packed file would be useless, because hardly any input would get past the
+// checksums.
 func Parts(f *testing.F, suffix string, names ...string) {
 	files, err := filepath.Glob(filepath.Join(extracttest.Documents, "*"+suffix))
 	if err != nil || len(files) == 0 {
