@@ -22,7 +22,7 @@ const (
 	label                   // a list item's number or bullet
 )
 
-// group is the state of an RTF group (text in braces). It is inherited from the enclosing group.
+// group is the state of an RTF group (text in braces). A new group inherits the state of the group around it.
 type group struct {
 	to              destination
 	begun           bool // it has text or words
@@ -90,8 +90,8 @@ func (r *reader) close() error {
 	return err
 }
 
-// skips lists destinations without text for readers. Those marked as optional are skipped as well, except for
-// optionals.
+// skips lists destinations without text for readers. Destinations that the file marks as optional are skipped as well,
+// unless they are in optionals.
 var skips = wordset.Of(`colortbl filetbl revtbl pict objdata nonshppict shprslt nonesttables xe tc rxe bkmkstart bkmkend listtable listoverridetable
 	list listname leveltext levelnumbers rsidtbl generator template private userprops xmlnstbl themedata colorschememapping datastore latentstyles htmltag mhtmltag sp objclass objname
 	ftnsep ftnsepc aftnsep aftnsepc ftncn aftncn formfield falt panose`)
@@ -176,8 +176,8 @@ func (r *reader) destinationWord(word string) (bool, error) {
 	return true, nil
 }
 
-// collect starts collecting the current group's text for `to` and returns its builder. It returns nil if the group
-// isn't visible: its text is then skipped or already being collected.
+// collect starts collecting the current group's text for `to` and returns the builder that receives it. It returns nil
+// if the group isn't visible, because the group's text is then skipped or already being collected.
 func (r *reader) collect(to destination) *strings.Builder {
 	g := r.group()
 	if g.to != visible {

@@ -214,8 +214,8 @@ func (r *reader) endLink(g group) {
 	}
 }
 
-// nested reads the current group as a separate flow, apart from the paragraphs around it. The first paragraph starts
-// with `mark`. At the end of the group, `done` gets the flow's blocks.
+// nested reads the current group as a flow of its own, separate from the paragraphs around it. The first paragraph
+// starts with `mark`. At the end of the group, nested calls `done` with the flow's blocks.
 func (r *reader) nested(done func([]domain.Block) error, mark string) {
 	g := r.group()
 	if g.to != visible {
@@ -277,8 +277,8 @@ func (r *reader) comment() error {
 	return nil
 }
 
-// margin reads a header or footer. Text repeated in several sections is read once. Headers follow the current
-// paragraph, and footers the body.
+// margin reads a header or footer. Text repeated in several sections is read once. Headers are emitted after the
+// current paragraph, footers after the body.
 func (r *reader) margin(header bool) error {
 	outer := r.flow
 	r.nested(func(blocks []domain.Block) error {

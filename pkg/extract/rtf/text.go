@@ -151,7 +151,8 @@ func (r *reader) text(s string) error {
 	return r.put(s)
 }
 
-// maxCollected is the maximum size of hidden text such as a title, in bytes.
+// maxCollected is the maximum size, in bytes, of text that is collected but not part of the document's visible text,
+// such as a title.
 const maxCollected = 8 << 10
 
 // put adds decoded text to the current group's destination.

@@ -175,8 +175,8 @@ func (r *reader) styleWord(word string, number int) {
 	}
 }
 
-// named handles a style's name. A style without an outline level is a heading if its English name says so ("heading
-// 1"); only Word writes other languages' names.
+// named handles a style's name. A style without an outline level is a heading if its name is the English one, such as
+// "heading 1". Only Word writes such names in other languages.
 func (r *reader) named(name string) {
 	g := r.group()
 	name = strings.ToLower(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(name), ";")))
