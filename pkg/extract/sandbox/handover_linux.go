@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// handover passes open files to a child, which may not open documents itself.
+// handover passes open files to a child, because the child isn't allowed to open documents itself.
 type handover struct{ parent, child *os.File }
 
 // handoverFD is the descriptor of the child's socket: the first after stdin, stdout and stderr.
@@ -33,7 +33,7 @@ func (h *handover) close() {
 	_ = h.parent.Close()
 }
 
-// give passes an open file to the child. It can't block, because the child has already received the previous one.
+// give passes an open file to the child. It can't block, because the child has already received the previous file.
 func (h *handover) give(f *os.File) error {
 	conn, err := h.parent.SyscallConn()
 	if err != nil {

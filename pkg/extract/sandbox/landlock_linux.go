@@ -26,7 +26,8 @@ const landlockOwn = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS
 	unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_MAKE_DIR |
 	unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_REFER | unix.LANDLOCK_ACCESS_FS_TRUNCATE
 
-// Rights that a program keeps: reading and executing files. Libraries need both, because a program runs their loader.
+// Rights that a program keeps: reading and executing files. It needs both rights for its libraries, because these
+// include the loader, which is executed.
 const (
 	landlockRead    = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
 	landlockExecute = landlockRead | unix.LANDLOCK_ACCESS_FS_EXECUTE

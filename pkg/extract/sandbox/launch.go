@@ -96,8 +96,8 @@ func Run(ctx context.Context, p Program, in *os.File) ([]byte, error) {
 	return nil, fmt.Errorf("%w: %s", err, strings.Join(strings.Fields(string(stderr.data)), " "))
 }
 
-// boundedOutput keeps a program's output, up to a limit. Only one goroutine in os/exec writes to it, and that has ended
-// when exec.Cmd's Run returns.
+// boundedOutput keeps a program's output, up to a limit. It needs no lock: only one goroutine in os/exec writes to it,
+// and that goroutine has ended when exec.Cmd's Run returns.
 type boundedOutput struct {
 	data     []byte
 	max      int64
@@ -115,7 +115,8 @@ func (b *boundedOutput) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// launchIfAsked does nothing unless Run started this process. In that case, it becomes the program and never returns.
+// launchIfAsked turns this process into the program to run and never returns, if Run started the process. Otherwise it
+// does nothing.
 func launchIfAsked() {
 	value, asked := os.LookupEnv(launchMarker)
 	if !asked {

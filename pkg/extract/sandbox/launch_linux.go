@@ -40,7 +40,8 @@ func (l launch) become() error {
 			return fmt.Errorf("limiting resource %d: %w", resource, err)
 		}
 	}
-	// The system may not support these restrictions. The log says which ones document readers lack.
+	// Ignore errors, because the system may not support these restrictions. The log says which of them document readers
+	// lack.
 	_ = dropCapabilities(inThisThread)
 	_ = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 	_ = limitFiles(grants, inThisThread)

@@ -17,7 +17,7 @@ import (
 func executable() (string, error) { return "/proc/self/exe", nil }
 
 // limitMemory lets the process map the given number of bytes beyond what it has already mapped. A limit on the total
-// would be useless, because Go reserves address space at startup without using it.
+// size would be useless, because Go reserves address space at startup without using it.
 func limitMemory(bytes int64) error {
 	if bytes <= 0 {
 		return nil
@@ -64,8 +64,8 @@ func confine(folders []string) (missing []string) {
 	return missing
 }
 
-// refusePrivileges sets no_new_privs in every thread. That's impossible in programs built with cgo, where limitCalls
-// sets it.
+// refusePrivileges sets no_new_privs in every thread. In programs built with cgo, that's impossible, so limitCalls sets
+// it instead.
 func refusePrivileges() error {
 	if _, _, errno := syscall.AllThreadsSyscall6(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0); errno != 0 {
 		return errno
@@ -102,8 +102,8 @@ func closeInherited() error {
 	return nil
 }
 
-// dropCapabilities drops all capabilities. There are some if the service runs as root, as in some containers. `call` is
-// inAllThreads or inThisThread.
+// dropCapabilities drops all capabilities. The process has capabilities if the service runs as root, as in some
+// containers. `call` is inAllThreads or inThisThread.
 func dropCapabilities(call func(call, a1, a2, a3 uintptr) syscall.Errno) error {
 	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var none [2]unix.CapUserData
@@ -113,7 +113,8 @@ func dropCapabilities(call func(call, a1, a2, a3 uintptr) syscall.Errno) error {
 	return nil
 }
 
-// childAttributes makes the system kill the child when the thread that started it exits, and so when the parent dies.
+// childAttributes makes the system kill the child when the thread that started it exits. That includes the death of the
+// whole parent process.
 func childAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
 
 // exitOnCPULimit installs the SIGXCPU handler once per process. Go ignores the signal if there is no handler.
@@ -136,8 +137,8 @@ func yieldProcessor(nice int) {
 	}
 }
 
-// limitCPU terminates the process after another `seconds` of CPU time. It leaves the hard limit alone, because that
-// could not be raised again for the next document.
+// limitCPU terminates the process after another `seconds` of CPU time. It leaves the hard limit alone, because a
+// lowered hard limit could not be raised again for the next document.
 func limitCPU(seconds uint64) error {
 	if seconds == 0 {
 		return nil

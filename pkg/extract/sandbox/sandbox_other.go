@@ -21,8 +21,8 @@ func limitMemory(bytes int64) error {
 // limitCPU does nothing on this system. The parent still enforces the wall-clock limit.
 func limitCPU(uint64) error { return nil }
 
-// confine does nothing on this system: the process keeps the service user's rights. It reports nothing as missing,
-// because the manual covers this and operators can't change it.
+// confine does nothing on this system: the process keeps the service user's rights. confine doesn't report them as
+// missing restrictions, because the manual covers this and operators can't change it.
 func confine([]string) (missing []string) { return nil }
 
 // childAttributes returns nil on this system. A child exits when its input ends.

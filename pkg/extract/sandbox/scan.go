@@ -38,8 +38,7 @@ func (c *childServer) scan(src format.Source, req Request) (angle []byte, err er
 	return strconv.AppendFloat(nil, picture.Angle, 'g', -1, 64), errors.Join(writeGraymap(f, picture.Gray), f.Close())
 }
 
-// ScanAngle returns the angle in degrees by which a scanned picture was rotated, or 0 if the child sent none or an
-// invalid one.
+// ScanAngle returns the angle in degrees by which a scanned picture was rotated, or 0 if the child sent no valid angle.
 func (a Answer) ScanAngle() float64 {
 	angle, err := strconv.ParseFloat(string(a.Picture), 64)
 	if err != nil || !(math.Abs(angle) < 90) { // the comparison also rejects NaN

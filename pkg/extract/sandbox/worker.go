@@ -37,8 +37,8 @@ type Worker struct {
 	Missing []string
 }
 
-// headBuffer keeps the first bytes written to it: a dying Go runtime prints the reason before the stacks. Only one
-// goroutine in os/exec writes to it, and that has ended when Wait returns.
+// headBuffer keeps the first bytes written to it, because a dying Go runtime prints the reason before the stacks. It
+// needs no lock: only one goroutine in os/exec writes to it, and that goroutine has ended when Wait returns.
 type headBuffer struct{ data []byte }
 
 func (b *headBuffer) Write(p []byte) (int, error) {
@@ -105,7 +105,7 @@ func (w *Worker) start() error {
 			return
 		}
 		<-w.stop
-		// These errors would only say that the child has already exited, or how.
+		// Ignore the errors. They only say that the child has already exited, or how it exited.
 		_ = w.cmd.Process.Kill()
 		_ = w.cmd.Wait()
 	}()
@@ -185,7 +185,7 @@ var (
 	errFault    = errors.New("the extraction process failed")
 )
 
-// receive collects frames up to the last one in the answer.
+// receive reads frames from the child until the answer is complete.
 func (w *Worker) receive(req Request) (Answer, error) {
 	lim := req.Limits
 	var blocks []domain.Block
