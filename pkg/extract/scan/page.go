@@ -1,5 +1,5 @@
-// Package scan describes the text that OCR found on a page and reads the OCR program's output. Document readers turn it
-// into a page's lines.
+// Package scan describes the text that OCR found on a page and reads the OCR program's output. Document readers turn
+// this text into a page's lines.
 package scan
 
 import (
@@ -20,10 +20,10 @@ type Page struct {
 	Width  int    `json:"w"`
 	Height int    `json:"h"`
 	// Turn is the number of clockwise quarter turns that made the picture upright. Width, Height and positions refer to
-	// the result.
+	// the upright picture.
 	Turn int `json:"t,omitempty"`
 	// Angle is the counterclockwise rotation in degrees, after Turn, that made the lines horizontal. Positions refer to
-	// the result.
+	// the rotated picture.
 	Angle float64 `json:"a,omitempty"`
 	Lines []Line  `json:"l,omitempty"`
 	// Failed tells users why recognition failed. It is "" if recognition succeeded.
@@ -121,8 +121,8 @@ func (p Page) WithoutNoise() Page {
 	return p
 }
 
-// Limits for text in a picture within a document. It may be a photograph, where OCR finds a few words with low
-// confidence.
+// Limits for text in a picture within a document. The picture may be a photograph, in which OCR finds a few words with
+// low confidence.
 const (
 	minPictureConfidence = 0.6
 	minPictureLetters    = 8
@@ -130,8 +130,8 @@ const (
 	maxLogoLetters       = 60 // letters on a logo
 )
 
-// InDocument returns the text of a picture that a document shows `places` times. It is empty if the picture is a logo
-// or probably has no text.
+// InDocument returns the text of a picture that a document shows `places` times. The result has no text if the picture
+// is a logo or probably contains no text.
 func (p Page) InDocument(places int) Page {
 	p = p.WithoutNoise()
 	n := p.Letters()
@@ -251,8 +251,8 @@ func Read(r io.Reader) (map[int]Page, error) {
 	return pages, nil
 }
 
-// Original returns the smallest box around w's corners in the original picture, before turning and rotation, and that
-// picture's width in pixels.
+// Original returns the smallest box around w's corners in the original picture, i.e. before turning and rotation.
+// `width` is the width of the original picture in pixels.
 func (p Page) Original(w Word) (x0, y0, x1, y1, width float64) {
 	sin, cos := math.Sincos(p.Angle * math.Pi / 180)
 	pw, ph := float64(p.Width), float64(p.Height)

@@ -12,8 +12,9 @@ const (
 )
 
 // HasText reports whether a picture may contain text: neighbouring cells with many sharp changes between bright and
-// dark. Large letters have them at a reduced size. Most photographs of faces, skies and surfaces don't have them.
-// Pictures of grass and fabric do, so OCR has to decide about those.
+// dark. It also looks for such cells in reduced copies of the picture, because large letters have them only at a
+// reduced size. Most photographs of faces, skies and surfaces have no such cells. Pictures of grass and fabric have
+// them, so OCR has to decide whether these contain text.
 func HasText(g *image.Gray) bool {
 	for !hasTextCells(g) {
 		if max(g.Rect.Dx(), g.Rect.Dy()) <= smallestSide {
@@ -55,8 +56,8 @@ func halved(g *image.Gray) *image.Gray {
 	return out
 }
 
-// hasStrokes reports whether a cell has text. To exclude noise, a change must cross a quarter of the cell's contrast on
-// both sides of the middle.
+// hasStrokes reports whether a cell may contain text, i.e. has many changes between dark and bright. To exclude noise,
+// a change counts only if it crosses the middle half of the cell's contrast.
 func hasStrokes(g *image.Gray, left, top int) bool {
 	low, high := uint8(255), uint8(0)
 	for y := top; y < top+cellSize; y++ {
