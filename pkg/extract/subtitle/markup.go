@@ -71,7 +71,7 @@ func voices(line string) []utterance {
 // maxSpeaker is the maximum length of a speaker's name in bytes.
 const maxSpeaker = 100
 
-// visible returns s, or "" inside a reading (ruby text). `hidden` is the number of open tags around such a reading.
+// visible returns s, or "" if s is inside a reading (ruby text). `hidden` is the number of open tags for readings.
 func visible(s string, hidden int) string {
 	if hidden > 0 {
 		return ""

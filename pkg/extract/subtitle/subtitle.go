@@ -1,4 +1,4 @@
-// Package subtitle reads subtitles in the SubRip (srt) and WebVTT formats. Its blocks hold the times when they are
+// Package subtitle reads subtitles in the SubRip (srt) and WebVTT formats. Each block holds the time when its text is
 // spoken.
 package subtitle
 
@@ -142,7 +142,8 @@ func cueTimes(line string) (start, end time.Duration, ok bool) {
 	return duration(m[1:5]), duration(m[5:9]), true
 }
 
-// duration converts hours, minutes, seconds and a fraction's digits, which are few enough for an int.
+// duration converts hours, minutes, seconds and the digits of a fraction to a duration. Each of them has so few digits
+// that it fits into an int.
 func duration(parts []string) time.Duration {
 	var d time.Duration
 	for i, unit := range []time.Duration{time.Hour, time.Minute, time.Second} {
