@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// JoinAmounts joins amounts that are split over several cells. Reports often do so to align numbers: "$", "(1,234" and
-// ")" become "$(1,234)" in the number's cell, and the others become empty, so that all cells stay in their columns. If
-// there is nothing to join, it returns `row` itself.
+// JoinAmounts joins amounts that are split over several cells, as reports often do to align numbers. For example, "$",
+// "(1,234" and ")" become "$(1,234)" in the number's cell. The other two cells become empty, so that all cells stay in
+// their columns. If there is nothing to join, JoinAmounts returns `row` itself.
 func JoinAmounts(row []string) []string {
 	joined := row
 	set := func(i int, text string) {

@@ -70,7 +70,7 @@ func AllNames(cells []string) bool {
 }
 
 // groupedRows returns the number of rows in a header that starts with group names, or 0 if the rows don't start with
-// one.
+// such a header.
 func groupedRows(rows [][]string) int {
 	for n := min(MaxHeaderRows, len(rows)-1); n > 1; n-- {
 		if isGrouped(rows, n) {
@@ -80,8 +80,8 @@ func groupedRows(rows [][]string) int {
 	return 0
 }
 
-// isGrouped reports whether the first n rows are a header with groups. The last one names columns of values, and each
-// one above it names groups of the names below: "", "2023", "", "2024", "" above "Region", "Q1", "Q2", "Q1", "Q2".
+// isGrouped reports whether the first n rows are a header with groups. The last of these rows names columns of values.
+// Each row above it names groups of the names below: "", "2023", "", "2024", "" above "Region", "Q1", "Q2", "Q1", "Q2".
 func isGrouped(rows [][]string, n int) bool {
 	names := rows[n-1]
 	if Filled(names) < 3 || Filled(names) < len(names)-1 || !AllNames(names) || !valuesBelow(rows[n-1:]) {

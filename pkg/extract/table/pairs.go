@@ -22,8 +22,8 @@ type PairColumns struct {
 	label, value int
 }
 
-// PairsOf returns the label and value columns of rows that look like pairs: labels that are short and distinct, mostly
-// with a value next to them. `ok` is false for other rows.
+// PairsOf returns the label and value columns of rows that look like pairs. In such rows, the labels are short and
+// distinct, and most labels have a value next to them. `ok` is false for other rows.
 func PairsOf(rows [][]string) (c PairColumns, ok bool) {
 	c = PairColumns{-1, -1}
 	for _, r := range rows {
@@ -139,7 +139,8 @@ func namesValues(s string) bool {
 // shortDate matches a date of three numbers, which would pass for an amount with thousands separators.
 var shortDate = lazyregexp.New(`^\d{1,4}([./-])\d{1,2}[./-]\d{1,4}$`)
 
-// valueKind returns a value's kind. For an amount, that's its unit, which is the same throughout a column.
+// valueKind returns a value's kind. The kind of an amount includes its unit, because all amounts in a column have the
+// same unit.
 func valueKind(s string) string {
 	if shortDate().MatchString(s) {
 		return "figures"

@@ -9,9 +9,9 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// ProseRow reports whether a table's first row is a record, not a header: one of its cells, and at least half of the
-// cells below that, are whole sentences. In a survey with questions above short answers, the first row is still a
-// header.
+// ProseRow reports whether a table's first row is a record, not a header. It is a record if one of its cells, and at
+// least half of the cells below that cell, are whole sentences. In a survey with questions above short answers, the
+// first row is still a header.
 func ProseRow(row []string, below [][]string) bool {
 	for i, cell := range row {
 		long := len(row) == 2 && i == 1 && format.DisplayWidth(cell) >= longName

@@ -23,7 +23,7 @@ type Row struct {
 	Marked []bool // for each cell, whether bold text or a background highlights it; nil if unknown
 	Merged []Merged
 	Links  []domain.BlockLink
-	// Targets are addresses to write after the cells, by column. May be nil.
+	// Targets are addresses to write after the cells, by column. It may be nil.
 	Targets []string
 }
 
@@ -104,8 +104,8 @@ func (w *Writer) Flush() error {
 	return w.decide(false)
 }
 
-// decide finds out whether the pending rows have a header, are records without one, or are label-value pairs, and
-// writes them. `ended` is true if an empty row follows.
+// decide finds out whether the pending rows have a header, are records without a header, or are label-value pairs, and
+// writes the rows accordingly. `ended` is true if an empty row follows.
 func (w *Writer) decide(ended bool) error {
 	w.Decided = true
 	rows := w.pending
@@ -182,8 +182,8 @@ func (w *Writer) headerAt(rows []Row, cells [][]string) (at, depth int) {
 }
 
 // pairsIn returns the label and value columns of a property table. It returns nil if the rows seem to be records, for
-// example because one is highlighted or marked as a header, or because they continue a table after a gap. `at` is the
-// index of the possible header row, or -1.
+// example because the first row is highlighted, a row is marked as a header, or the rows continue a table after a gap.
+// `at` is the index of the possible header row, or -1.
 func (w *Writer) pairsIn(rows []Row, cells [][]string, at int) *PairColumns {
 	c, ok := PairsOf(cells)
 	if !ok || w.IsHeader || w.Header != nil && at < 0 && Filled(w.Header) <= 2 || slices.ContainsFunc(rows, func(r Row) bool { return r.Header }) {
@@ -287,7 +287,7 @@ type ColumnNames struct {
 	Exact bool // merged cells define each name's columns
 }
 
-// names returns a header row's names. A cell that spans several columns names each of them.
+// names returns a header row's names. If a cell spans several columns, each of these columns gets its name.
 func (r *Row) names() ColumnNames {
 	n := ColumnNames{Cells: slices.Clone(r.Cells)}
 	for _, m := range r.Merged {

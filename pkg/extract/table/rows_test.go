@@ -44,7 +44,7 @@ func TestHeaderRowsAreFound(t *testing.T) {
 	}
 }
 
-// written returns what the writer writes for the rows. An empty row is a gap.
+// written passes the rows to the writer and returns the lines that it writes. A row without cells stands for a gap.
 func written(t *testing.T, w *Writer, rows []Row) string {
 	t.Helper()
 	var lines []string

@@ -8,7 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// sheetAbove returns the number of rows of properties, including titles, above a table of items. It may be 0.
+// sheetAbove returns the number of rows with properties, including title rows, above a table of items. It returns 0 if
+// there are none.
 func (w *Writer) sheetAbove(rows []Row, cells [][]string) int {
 	if w.IsHeader || w.Plain {
 		return 0
@@ -17,8 +18,9 @@ func (w *Writer) sheetAbove(rows []Row, cells [][]string) int {
 }
 
 // PropertyRows returns how many leading rows hold property-value pairs, including title rows. If a table of items
-// follows, only rows above it count. Otherwise all rows count if any holds several pairs, and none if not. `header`
-// reports whether a row is marked as a header, and `wide` whether it has merged cells next to others.
+// follows, only the rows above it count. If no table follows, all rows count if any row holds several pairs; otherwise
+// none count. `header` reports whether a row is marked as a header, and `wide` whether a row has merged cells next to
+// other cells.
 func PropertyRows(cells [][]string, header, wide func(row int) bool) int {
 	n := slices.IndexFunc(cells, func(r []string) bool { return Filled(r) > 2 && !labelledCells(r) })
 	first := -1 // column of the first name in the table of items
@@ -217,8 +219,8 @@ func (c PairColumns) hasKnownLabels(rows [][]string) bool {
 	return hits >= 2 && hits*2 >= all
 }
 
-// KnownFirst is stricter than hasKnownLabels: the first row's label must be a common property name, too. It is for
-// tables whose first row is a header only by its style.
+// KnownFirst is stricter than hasKnownLabels: the first row's label must be a common property name, too. It is used for
+// tables whose first row looks like a header only because of its style.
 func (c PairColumns) KnownFirst(rows [][]string) bool {
 	label, _ := c.cells(rows[0])
 	return isProperty(label) && c.hasKnownLabels(rows)
