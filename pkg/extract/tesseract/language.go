@@ -52,9 +52,10 @@ func ScriptOf(language string) string {
 // common lists the preferred Latin-script languages if a datastore names none.
 var common = []string{"eng", "deu", "fra", "spa", "ita", "por", "nld", "pol"}
 
-// Choose returns the languages for recognising a page, and the wanted ones that aren't installed. It chooses the
-// installed wanted languages in the given script, or in any if `script` is "" (unknown). If there are none, it chooses
-// up to three installed languages in the script, most common first; an unknown script then counts as Latin.
+// Choose returns the languages for recognising a page, and the wanted languages that aren't installed. It chooses the
+// wanted languages that are installed and use the given script, or any script if `script` is "" (unknown). If there are
+// no such languages, it chooses up to three installed languages in the script, most common first; an unknown script
+// then counts as Latin.
 func Choose(installed, wanted []string, script string) (chosen, missing []string) {
 	unknown := script == ""
 	if unknown {
