@@ -140,7 +140,7 @@ func underline(line string) int {
 	return 0
 }
 
-// underlines reports whether the rule is about as long as the title is wide.
+// underlines reports whether `rule`, a line of "=" or "-", is about as long as the title above it is wide.
 func underlines(rule, title string) bool {
 	width := format.DisplayWidth(title)
 	return width <= 100 && !strings.HasPrefix(title, " ") && len(rule)*2 >= width && len(rule) <= width+6
