@@ -62,7 +62,7 @@ func parseCode(code string) numberCode {
 	}
 }
 
-// parseSection parses a section. `rest` starts at the semicolon after it.
+// parseSection parses the first section in `code`. `rest` starts at the semicolon after this section.
 func parseSection(code string) (s codeSection, rest string) {
 	literal := func(text string) { s.tokens = append(s.tokens, codeToken{codeLiteral, text}) }
 	digits, commas := false, 0 // whether the last token was a digit, and the number of commas after it
@@ -121,8 +121,8 @@ func parseSection(code string) (s codeSection, rest string) {
 	return s, code
 }
 
-// word parses a keyword or run of letters at the start of the code. If there is none, the first character (`size`
-// bytes) is literal text. It returns the number of bytes parsed.
+// word parses a keyword or a run of letters at the start of the code. If the code starts with neither, its first
+// character, which takes `size` bytes, is literal text. word returns the number of bytes parsed.
 func (s *codeSection) word(code string, size int) int {
 	for _, w := range []struct {
 		word string
@@ -182,7 +182,7 @@ func isEnglish(language string) bool {
 	return lower == "" || strings.HasPrefix(lower, "en") || strings.HasPrefix(lower, "x-sys")
 }
 
-// finish decides whether the section formats dates or numbers, because the meaning of a point depends on that.
+// finish decides whether the section formats dates or numbers. The meaning of a point depends on this decision.
 func (s *codeSection) finish() {
 	for _, t := range s.tokens {
 		s.dated = s.dated || t.part == codeDate || t.part == codeElapsed || t.part == codeAMPM

@@ -37,8 +37,8 @@ type cellRemark struct {
 	lines   []string
 }
 
-// readRemarks reads the sheet's threads and notes. A note on a cell with a thread is just a copy for old programs and
-// is skipped.
+// readRemarks reads the sheet's threads and notes. If a cell has a thread, its note is just a copy of the thread for
+// old programs and is skipped.
 func (r *sheetReader) readRemarks(rels []ooxml.Relation) error {
 	r.remarks = &sheetRemarks{texts: map[cellName]*cellRemark{}, rows: map[int][]cellName{}}
 	var threads, notes []string

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// drawings emits a sheet's text boxes and chart titles in drawing order, each after a call to `name`, which writes the
-// sheet's name the first time.
+// drawings emits a sheet's text boxes and chart titles in drawing order. Before each of them, it calls `name`, which
+// writes the sheet's name the first time it is called.
 func (w *workbook) drawings(s sheetRef, name func() error) error {
 	emit := func(b domain.Block) error {
 		if err := name(); err != nil {
@@ -49,7 +49,8 @@ func (w *workbook) drawing(part string, emit func(domain.Block) error) error {
 				if !ok || rel.External {
 					return false
 				}
-				// The chart's data and axis labels come from cells, which are read anyway. Only the title is missing.
+				// The chart's data and axis labels come from cells, which are read anyway. So only the title is read
+				// here.
 				titled := false
 				title := func(b domain.Block) error {
 					if titled || b.Kind != domain.BlockParagraph {

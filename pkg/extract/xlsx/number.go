@@ -35,7 +35,7 @@ func (s *codeSection) exponentAt() int {
 }
 
 // scientific formats a number in scientific notation. The exponent is a multiple of the number of digit placeholders
-// before the point: of three for "##0.0E+0".
+// before the point. In "##0.0E+0", for example, it is a multiple of three.
 func (s *codeSection) scientific(b *strings.Builder, n float64, at int) {
 	step := 0
 	for _, t := range s.tokens[:at] {
@@ -71,8 +71,8 @@ func (s *codeSection) scientific(b *strings.Builder, n float64, at int) {
 	s.digits(b, s.tokens[at+1:], n, strings.TrimLeft(strconv.Itoa(max(exp, -exp)), "0"), "")
 }
 
-// digits writes the tokens with digits in the placeholders. `whole` holds the digits before the point, `rest` those
-// after it. If there are more digits than placeholders before the point, the first placeholder gets the surplus.
+// digits writes the tokens with digits in the placeholders. `whole` holds the digits before the point, and `rest` the
+// digits after it. If there are more digits than placeholders before the point, the first placeholder gets the surplus.
 func (s *codeSection) digits(b *strings.Builder, tokens []codeToken, n float64, whole, rest string) {
 	places := 0
 	for _, t := range tokens {

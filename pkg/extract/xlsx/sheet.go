@@ -45,7 +45,7 @@ type sheetReader struct {
 	missingResults int // formulas without a stored result
 }
 
-// mergedText is a multi-row merged cell's text.
+// mergedText is the text in a merged cell that spans several rows.
 type mergedText struct {
 	text string
 	last int // number of its last row

@@ -15,7 +15,8 @@ import (
 // is needed because any number of cells may refer to the same text.
 const maxSheetText = 4 * 32_767
 
-// sharedStrings holds the texts that cells refer to by number. A workbook can have a million, so they share one buffer.
+// sharedStrings holds the texts that cells refer to by number. A workbook can have a million of these texts, so all of
+// them share one buffer.
 type sharedStrings struct {
 	text string
 	ends []uint32 // end offset of each text
@@ -33,7 +34,7 @@ func (s *sharedStrings) at(i int) (string, bool) {
 }
 
 // readSharedStrings reads the shared strings in a part, which may be missing. The limit on a part's size also bounds
-// their memory.
+// the memory for the strings.
 func readSharedStrings(a *ooxml.Package, part string) (*sharedStrings, error) {
 	s := &sharedStrings{}
 	var text strings.Builder

@@ -149,8 +149,8 @@ func (w *workbook) findSheets() {
 	w.sheets = w.sheets[:min(len(w.sheets), maxSheets)]
 }
 
-// sheet reads one sheet: its name, its rows, and its text boxes and charts. If PlainRows is set, it skips the latter,
-// because they aren't in cells.
+// sheet reads one sheet: its name, its rows, and its text boxes and charts. If PlainRows is set, it skips text boxes
+// and charts, because they aren't in cells.
 func (w *workbook) sheet(s sheetRef) error {
 	name := w.nameWriter(s)
 	r := &sheetReader{w: w, ref: s, name: name}

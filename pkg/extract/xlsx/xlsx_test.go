@@ -241,7 +241,8 @@ func TestBinaryWorkbooksAskForXlsx(t *testing.T) {
 	}
 }
 
-// heapGrowth returns how much the live heap has grown, in bytes, when the given block is emitted.
+// heapGrowth returns how much the live heap has grown, in bytes, between the start of reading and the moment when block
+// number `block` is emitted.
 func heapGrowth(t *testing.T, src format.Source, block int) int64 {
 	t.Helper()
 	live := func() int64 {
