@@ -7,8 +7,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// dataWriter writes a tree of elements as JSON. Elements with children or attributes become objects, others strings.
-// Adjacent elements with the same name become an array.
+// dataWriter writes a tree of elements as JSON. Elements with children or attributes become objects; other elements
+// become strings. Adjacent elements with the same name become an array.
 type dataWriter struct {
 	p   *format.Parser
 	out strings.Builder

@@ -10,7 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/ooxml"
 )
 
-// put emits a paragraph, after its list item's label if there is one. In a list, a paragraph is a list item.
+// put emits a paragraph. If its list item has a label that hasn't been written yet, the label precedes the text. In a
+// list, a paragraph becomes a list item.
 func (w *walker) put(text string, kind domain.BlockKind, links []domain.BlockLink) error {
 	if text = strings.TrimSpace(text); text == "" {
 		return nil
