@@ -119,8 +119,8 @@ func (w *writer) mapping(n *yaml.Node, about string) error {
 	return nil
 }
 
-// pairs writes a mapping's keys and values, and those of mappings merged into it ("<<"). It skips keys in `seen`,
-// because the mapping's own values take precedence.
+// pairs writes a mapping's keys and values, and then those of the mappings merged into it ("<<"). It skips keys in
+// `seen`, because the mapping's own values take precedence.
 func (w *writer) pairs(n *yaml.Node, seen map[string]bool, first *bool) error {
 	var merged []*yaml.Node
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -207,7 +207,7 @@ func (w *writer) sequence(n *yaml.Node, about string) error {
 	return nil
 }
 
-// keyText returns a key's text, or a mapping's or sequence's values.
+// keyText returns a key as text. If the key is a mapping or a sequence, the text consists of the key's values.
 func keyText(n *yaml.Node) string {
 	const maxKey = 200
 	switch n.Kind {
