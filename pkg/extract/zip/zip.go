@@ -200,8 +200,8 @@ func (a *Archive) Read(name string) ([]byte, error) {
 }
 
 // Walk scans a part while unpacking it. It returns an error only if no more of the document can be read. If only this
-// part is damaged, `take` finds the error in the scanner's Damage field. A missing part is no error, but `take` is not
-// called.
+// part is damaged, `take` finds the error in the scanner's Damage field. If the part is missing, Walk returns nil and
+// does not call `take`.
 func (a *Archive) Walk(name string, take func(sc *xmlscan.Scanner)) error {
 	r, err := a.Open(name)
 	if err != nil {
