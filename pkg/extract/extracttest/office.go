@@ -16,6 +16,12 @@ func Zip(t testing.TB, parts map[string]string, repeat int) []byte {
 	var buf bytes.Buffer
 	z := zip.NewWriter(&buf)
 	for name, body := range parts {
+		if strings.HasSuffix(name, "/") { // a folder, which has no content
+			if _, err := z.Create(name); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
 		packed, sum := deflateRepeated(t, body, repeat)
 		w, err := z.CreateRaw(&zip.FileHeader{
 			Name: name, Method: zip.Deflate, Flags: entryFlags, CRC32: sum,
