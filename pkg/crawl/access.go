@@ -67,8 +67,8 @@ func (a *Access) covers(u *url.URL) bool { return a != nil && originOf(u) == a.o
 
 type accessKey struct{}
 
-// WithAccess returns a context that adds the Access's headers to all requests to its origin. These include redirects
-// within the origin, robots.txt, sitemaps, and the resources a browser loads to render a page.
+// WithAccess returns a context that adds the Access's headers to all requests to its origin. This includes requests for
+// redirects within the origin, robots.txt, sitemaps, and the resources that a browser loads to render a page.
 func WithAccess(ctx context.Context, a *Access) context.Context {
 	return context.WithValue(ctx, accessKey{}, a)
 }

@@ -20,8 +20,8 @@ const (
 )
 
 // browsing sends a Renderer's requests for one page. All requests must pass the address guard and stay within the
-// limits, and robots.txt must allow those to the page's own host. The request for the page itself waits for a slot at
-// the host. Requests for its resources don't wait, as in any browser, but none are sent to a paused host.
+// limits. Requests to the page's own host must also be allowed by its robots.txt. The request for the page itself waits
+// for a slot at the host. Requests for its resources don't wait, as in any browser, but none are sent to a paused host.
 //
 // A page on the public internet may access only the public internet. Otherwise its scripts could reach internal servers
 // that the configuration opens to the crawler but that readers of the page cannot reach.

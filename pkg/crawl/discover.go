@@ -67,8 +67,8 @@ var usualSitemaps = []string{
 }
 
 // Discover finds a site's pages and passes each one to `emit` once, in groups of at most domain.MaxLinksPerEvent. It
-// reads spec.Sitemap if set, and otherwise the sitemaps listed in robots.txt or found in the usual locations. If there
-// are none, it emits only the root, whose links must then be followed (Discovery.Follow).
+// reads spec.Sitemap if set, and otherwise the sitemaps listed in robots.txt or found in the usual locations. If it
+// finds no sitemap, it emits only the root and sets Discovery.Follow: the pages' links must then be followed.
 //
 // A sitemap that is unavailable or lists no pages is an error, never an empty site. Errors have the type *Error or come
 // from emit or ctx. Repeating the call emits the same pages.
@@ -119,7 +119,7 @@ func siteScope(spec domain.CrawlSpec) (s domain.SiteScope, derived bool, err err
 		s.MaxDepth = domain.DefaultMaxDepth
 	}
 	s.Root = cmp.Or(s.Root, spec.URL)
-	// If only a sitemap was configured, the root is missing or is the sitemap itself.
+	// If the user configured only a sitemap, the scope has no root, or its root is the sitemap's address.
 	derived = spec.Sitemap != "" && spec.URL == "" && (s.Root == "" || s.Root == spec.Sitemap)
 	switch {
 	case derived:
@@ -241,8 +241,8 @@ func (d *discovery) sitemapsOf(ctx context.Context, root *url.URL) error {
 }
 
 // followMovedRoot returns the site root's new address, or nil if the site has not moved. The site has moved if its root
-// redirects elsewhere and its sitemaps list only pages there. followMovedRoot then adds the new address to the scope
-// and resets the results, so that the caller can read the sitemaps again.
+// redirects elsewhere and its sitemaps list only pages there. In that case, followMovedRoot adds the new address to the
+// scope and resets the results, so that the caller can read the sitemaps again.
 func (d *discovery) followMovedRoot(ctx context.Context) (*url.URL, error) {
 	if d.result.Refused[scope.RefusedHost]+d.result.Refused[scope.RefusedPath] == 0 {
 		return nil, nil

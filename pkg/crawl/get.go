@@ -91,7 +91,8 @@ func (c *client) retrieve(ctx context.Context, r retrieval) (response, error) {
 	}
 }
 
-// step sends one of the fetch's requests. If the response is a redirect, step returns its target, otherwise nil.
+// step sends one of the fetch's requests. If the response is a redirect, step returns the redirect's target. Otherwise
+// it returns nil.
 func (c *client) step(ctx context.Context, col *colly.Collector, h *hop, u *url.URL, header http.Header) (*url.URL, error) {
 	col.WithTransport(h)
 	hdr := make(http.Header)

@@ -196,8 +196,9 @@ func (p *pageReader) finish(page *Page, header http.Header, final *url.URL) {
 	p.filterLinks(page, base, self)
 }
 
-// documentBase returns the base address for the page's relative links. Like in browsers, this is the address in the
-// page's base element or, if that is missing or not a web address, the page's own address.
+// documentBase returns the base address for the page's relative links. As in browsers, this is the address in the
+// page's base element. If the page has no such element, or the element contains no web address, the base is the page's
+// own address.
 func (p *pageReader) documentBase(own *weburl.Base) *weburl.Base {
 	if u, err := own.Parse(p.base); err == nil && p.base != "" {
 		return weburl.NewBase(u.String())
@@ -205,7 +206,8 @@ func (p *pageReader) documentBase(own *weburl.Base) *weburl.Base {
 	return own
 }
 
-// canonicalOn returns the page's canonical address, or "" if that is missing, the page itself, or outside its site.
+// canonicalOn returns the page's canonical address. It returns "" if the page declares none, or if the canonical
+// address is the page's own or outside the site.
 func (p *pageReader) canonicalOn(base *weburl.Base, self string) string {
 	if p.canonical == "" {
 		return ""
@@ -265,8 +267,8 @@ func (p *pageReader) filterLinks(page *Page, base *weburl.Base, self string) {
 	}
 }
 
-// addSelf adds the page's own address to its links: after a redirect, the target is a page of the site that needs its
-// own job.
+// addSelf adds the address of the page itself to the page's links. After a redirect, this address differs from the
+// requested one, and the site has a page there that needs its own job.
 func (p *pageReader) addSelf(page *Page) {
 	if !p.wantLinks() || page.NoFollow || len(page.Links) == maxLinksFromPage {
 		return

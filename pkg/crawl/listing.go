@@ -24,9 +24,9 @@ const (
 // errTooManySitemaps means that an index lists more sitemaps than the crawler reads per site.
 var errTooManySitemaps = errors.New("too many sitemaps for one site")
 
-// read reads a sitemap and any sitemaps it lists. An unreadable sitemap is an error, but a listed one that fails
-// permanently is just reported as a problem. If `admit` is true, addresses below the sitemap's directory become part of
-// the site; see scope.Scope.Add.
+// read reads a sitemap and any sitemaps it lists. If the sitemap itself can't be read, read returns an error. If a
+// sitemap that it lists fails permanently, read only reports a problem. If `admit` is true, addresses below the
+// sitemap's directory become part of the site; see scope.Scope.Add.
 func (d *discovery) read(ctx context.Context, at string, level int, admit bool) error {
 	key, err := weburl.Normalise(at)
 	if err != nil {

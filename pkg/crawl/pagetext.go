@@ -12,7 +12,8 @@ import (
 const (
 	// Maximum number of bytes of a page's text to compare.
 	maxPageText = 8 << 20
-	// Minimum number of words in the main text. Pages with fewer are compared by their whole text.
+	// Minimum number of words in the main text. If a page's main text has fewer words, the page is compared by its
+	// whole text.
 	minWords = 10
 )
 
@@ -125,7 +126,8 @@ func withinArticle(n *html.Node) bool {
 	return false
 }
 
-// mainRegion returns a page's only main element if that has enough of the text, or else the body.
+// mainRegion returns the page's main element if there is exactly one and it contains at least half of the page's text.
+// Otherwise, it returns the body.
 func mainRegion(root *html.Node) *html.Node {
 	body := bodyOf(root)
 	var found *html.Node

@@ -17,8 +17,8 @@ import (
 const (
 	// Maximum interval between two requests. Caps a longer Crawl-delay.
 	maxCrawlDelay = time.Minute
-	// How long a slot may be held before others may use it. Few requests take longer, and it bounds how long a killed
-	// crawler blocks the slot.
+	// How long a request may hold a slot before another request may use it. Few requests take longer than this. If a
+	// crawler is killed, its slots stay blocked for at most this long.
 	slotLease = 30 * time.Second
 	// Minimum interval between requests for a slot.
 	minPollInterval = 10 * time.Millisecond
@@ -74,9 +74,9 @@ func (p *politeness) maxWaitsOf(ctx context.Context) maxWaits {
 	return maxWaits{slot: p.maxWait, queue: maxQueueWait}
 }
 
-// acquire waits for a slot at the host. `delay` is the host's minimum interval between two requests, which applies if
-// it exceeds the configured one. If the wait would be too long, acquire returns a deferred *Error. If ctx is done
-// first, it returns the context's error. The caller must call `release` once.
+// acquire waits for a slot at the host. `delay` is the minimum interval between two requests that the host asks for. It
+// applies if it exceeds the configured interval. If the wait would be too long, acquire returns a deferred *Error. If
+// ctx is done first, it returns the context's error. The caller must call `release` once.
 func (p *politeness) acquire(ctx context.Context, host, u string, delay time.Duration) (release func(), err error) {
 	pace := p.pace
 	pace.Delay = max(pace.Delay, min(delay, maxCrawlDelay))

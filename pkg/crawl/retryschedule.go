@@ -13,8 +13,9 @@ const (
 	minRetryStep = 50 * time.Millisecond
 )
 
-// retrySchedule spreads out the retries of fetches that got no slot at a host. It only estimates: when a retry is due,
-// the host may be free or busy, and deleted fetches never retry.
+// retrySchedule spreads out the retries of fetches that got no slot at a host. The schedule is only an estimate. When a
+// retry is due, the host may still be busy, or it may have been free for a while, because fetches that were deleted
+// never retry.
 type retrySchedule struct {
 	mu    sync.Mutex
 	hosts map[string]time.Time // when the last scheduled retry is due

@@ -110,7 +110,8 @@ func byName(matches func(*format.Format) bool, names []string, otherwise string)
 	return otherwise
 }
 
-// isPacked reports whether files in this format are zip containers, whose first bytes look like those of any zip file.
+// isPacked reports whether files in the format f are zip containers. By their first bytes, such files can't be told
+// from other zip files.
 func isPacked(f *format.Format) bool { return f.Packed }
 
 // isTextFormat reports whether a format is text other than HTML and plain text. Sniffing mistakes such formats for

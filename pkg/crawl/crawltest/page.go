@@ -59,7 +59,7 @@ func (s *Site) page(parent *page, address string) *page {
 	return s.register(parent, address, Expectation{Outcome: Synched})
 }
 
-// refuse adds a link to the page `on` that the crawler must not follow, for the reason `why`.
+// refuse adds a link that the crawler must not follow, for the reason `why`. The link is on the page `on`.
 func (s *Site) refuse(on *page, href string, why Reason) {
 	on.links = append(on.links, link{href: href})
 	s.left = append(s.left, leftOut{ref: href, reason: why})
@@ -76,8 +76,8 @@ func (s *Site) absolute(href string) string {
 	return href
 }
 
-// fill replaces {own} and {foreign} with the addresses of this and the other site, which are not yet known when pages
-// are created. The caller must hold mu.
+// fill replaces {own} with this site's address and {foreign} with the other site's. The two addresses are not yet known
+// when the pages are created. The caller must hold mu.
 func (s *Site) fill(text string) string {
 	return strings.NewReplacer("{own}", s.base, "{foreign}", s.foreign).Replace(text)
 }

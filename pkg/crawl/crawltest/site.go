@@ -24,8 +24,9 @@ const MinPages = 300
 type Options struct {
 	// Seed determines texts and links. Sites with equal options are identical.
 	Seed uint64
-	// Pages is the number of pages that a crawl by links must store, including the root. A crawl by sitemap finds a few
-	// unlinked pages and misses a few others. Minimum and default: MinPages.
+	// Pages is the number of pages that a crawl by links must store, including the root. A crawl by sitemap also finds
+	// a few pages that no page links to, and it misses a few pages that are not in the sitemap. Minimum and default:
+	// MinPages.
 	Pages int
 	// MaxDepth is the crawl depth in links from the root. Minimum: 4. Default: 5.
 	MaxDepth int

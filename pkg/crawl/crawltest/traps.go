@@ -30,8 +30,8 @@ func (s *Site) addSpellings(lab *page) {
 // addTraps adds endless series of pages.
 func (s *Site) addTraps(lab *page) {
 	hub := s.page(lab, "/lab/traps/")
-	// A calendar month must be stored if an ordinary page links to it. The months around it, which only the calendar links
-	// to, must not.
+	// A calendar month must be stored if an ordinary page links to it. The months before and after it must not be
+	// stored, because only the calendar links to them.
 	month := s.page(hub, "/calendar/2026/11")
 	s.refuse(month, "/calendar/2026/12", Trap)
 	s.refuse(month, "/calendar/2026/10", Trap)

@@ -111,7 +111,8 @@ var (
 	global6   = netip.MustParsePrefix("2000::/3") // all global unicast addresses of IPv6
 )
 
-// checkIP rejects addresses outside the public internet. If an address embeds an IPv4 address, only the latter matters.
+// checkIP rejects addresses outside the public internet. If an address embeds an IPv4 address, only the embedded
+// address matters.
 func (g Guard) checkIP(ip netip.Addr) error {
 	why := g.refusal(ip)
 	if why == "" {

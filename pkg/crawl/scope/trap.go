@@ -195,8 +195,8 @@ func isCalendarLink(from, to *url.URL, now time.Time) bool {
 	return !was.after(horizon) && is.after(horizon)
 }
 
-// patternOf returns an address's shape, i.e. the address without its numbers and month name, and the words in it. Names
-// of date parameters aren't words here, because any archive's query may contain "month".
+// patternOf returns an address's shape, which is the address without its numbers and month name. It also returns the
+// words in the address. Names of date parameters don't count as words, because any archive's query may contain "month".
 func patternOf(u *url.URL, d date) (shape string, words []string) {
 	s := strings.ToLower(strings.TrimSuffix(u.Path, "/"))
 	named := s

@@ -38,7 +38,7 @@ type Budget struct {
 	listed int
 }
 
-// NewBudget returns a budget with these limits and the clock `now`. Limits of 0 select the defaults.
+// NewBudget returns a budget with the limits l and the clock `now`. A limit of 0 selects the default.
 func NewBudget(l Limits, now func() time.Time) *Budget {
 	l = l.withDefaults()
 	return &Budget{Limits: l, began: now(), now: now, bytes: l.Bytes}

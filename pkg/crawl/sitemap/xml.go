@@ -224,7 +224,7 @@ func isPermanentLink(t xml.StartElement) bool {
 }
 
 // tokenLimiter is a reader that fails on overlong XML tokens, because the XML decoder keeps whole tokens in memory.
-// `taken` counts the current token's bytes; readXML resets it before each token.
+// `taken` is the number of bytes read for the current token. readXML resets it before each token.
 type tokenLimiter struct {
 	r     io.Reader
 	taken int
