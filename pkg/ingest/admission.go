@@ -30,8 +30,8 @@ type Admission struct {
 }
 
 // NewAdmission returns an Admission that admits up to `long` long documents at the same time, or ShortPerLong times as
-// many short ones. A few more may be in memory while they are being read or waiting for admission. `readers` is the
-// number of documents that can be read at the same time.
+// many short ones. A few additional documents may be in memory while they are being read or are waiting for admission.
+// `readers` is the number of documents that can be read at the same time.
 func NewAdmission(readers, long int) *Admission {
 	gate := func(limit, spare int) *admission.Gate {
 		return admission.New(admission.Options{Limit: limit + spare, Spare: spare, Waiting: -1})

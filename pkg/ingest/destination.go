@@ -45,7 +45,7 @@ func (i *Ingestor) destinations(ctx context.Context, job domain.Job) ([]*destina
 	byModel := make(map[string]*destination)
 	for _, p := range job.Places {
 		// This process lacks the model or engine, so its settings differ from the other processes'. The job waits until
-		// they are corrected or another process gets the job.
+		// the settings are corrected or another process gets the job.
 		embedder, err := i.Embedders.Embedder(p.Model)
 		if err != nil {
 			err = fmt.Errorf("the embedding model %q of the datastore is not configured in this process: %w", p.Model, err)
@@ -173,7 +173,7 @@ func (d *destination) vectors(ctx context.Context, texts []string) ([][]float32,
 	return out, nil
 }
 
-// space returns the index space for rows with these vectors.
+// space returns the index space for rows that contain `vectors`.
 func (d *destination) space(job domain.Job, vectors [][]float32) index.Space {
 	dimensions := d.embedder.Model().Dimensions
 	if dimensions == 0 { // not known yet: all vectors so far are copies

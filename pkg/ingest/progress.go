@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// progressAfter is how long a job runs before its first progress event. Most documents finish sooner, which saves
-	// writing an event to disk and applying it to the catalog.
+	// progressAfter is how long a job runs before its first progress event. Most documents are finished before that, so
+	// no event has to be written to disk and applied to the catalog.
 	progressAfter = 300 * time.Millisecond
 	// progressInterval is the minimum time between two of a job's progress events.
 	progressInterval = time.Second

@@ -72,7 +72,7 @@ func (i *Ingestor) reembed(ctx context.Context, job domain.Job, destinations []*
 	}
 	progress.stop()
 	ev := report.event(domain.EventSynched)
-	// Leave Inputs empty: it would describe the job's settings, which may have changed since the rows were written.
+	// Leave ev.Inputs empty. It would describe the job's settings, but the rows may have been written with older ones.
 	ev.Chunks, ev.Bytes, ev.Fingerprint, ev.TextID, ev.Inputs = copied, bytes, p.Fingerprint, p.TextID, ""
 	ev.EmbedTokens = d.tokens.Load()
 	return true, report.emit(ctx, ev)

@@ -49,8 +49,8 @@ func reportArchive(ctx context.Context, report reporter, err error) error {
 	return report.emit(ctx, ev)
 }
 
-// unpack stores each file in an archive as an original and reports the files in groups, so that each gets its own job.
-// The originals' keys depend only on the job and the content, so the job may run twice.
+// unpack stores each file in an archive as an original. It reports the files in groups, and each reported file gets its
+// own job. The originals' keys depend only on the job and the content, so the job may run twice.
 func (i *Ingestor) unpack(ctx context.Context, job domain.Job, report reporter) error {
 	progress := startProgress(ctx, report, stageUnpack, i.logger())
 	defer progress.stop()
