@@ -69,8 +69,8 @@ func (c *Client) QueryWithFacets(ctx context.Context, id string, q DatastoreQuer
 }
 
 // Facets counts the searchable documents that match the filters, which may be nil. For each metadata key, it returns
-// the number of documents per value, for up to `limit` values, most frequent first. A limit of 0 means the server's
-// default.
+// the most frequent values, each with its number of documents. It returns at most `limit` values per key. A limit of 0
+// means the server's default.
 func (c *Client) Facets(ctx context.Context, id string, filters *Filters, limit int, keys ...string) (*FacetCounts, error) {
 	params := &CountFacetsParams{Keys: strings.Join(keys, ",")}
 	if limit != 0 {
@@ -104,8 +104,9 @@ func (c *Client) ResyncDatastore(ctx context.Context, id string, mode ResyncMode
 // UpsertDocuments adds up to 1,000 texts and returns their datasources' ids in the same order. A text replaces any
 // existing text with the same custom_id in its metadata. [Client.Settled] waits until the texts are searchable.
 //
-// If the service rejects some texts, it still stores the others. The error is then an [*Error] with CodeInvalid whose
-// fields name the rejected texts, and their ids are empty. [Client.UpsertEach] also returns warnings.
+// If the service rejects some texts, it still stores the others. In that case, it returns an [*Error] with CodeInvalid.
+// The error's fields name the rejected texts, and the ids of these texts are empty. [Client.UpsertEach] also returns
+// warnings.
 func (c *Client) UpsertDocuments(ctx context.Context, id string, documents ...Document) (ids []string, err error) {
 	got, err := c.UpsertEach(ctx, id, documents...)
 	if err != nil {
