@@ -211,7 +211,7 @@ func TestALinkCanSignIn(t *testing.T) {
 	}
 }
 
-// TestADatasourceIsEdited edits a text and its metadata in the view that displays them.
+// TestADatasourceIsEdited edits a text and its metadata in the view that displays the text.
 func TestADatasourceIsEdited(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -50,8 +50,8 @@ const lowContrasts = `() => {
 	}).join(', ');
 }`
 
-// TestTextOnAnyAccentIsReadable sets accents both with the script's attribute and with the page's style sheet, on a
-// page whose policy allows no styles.
+// TestTextOnAnyAccentIsReadable sets each of several accent colours twice: with the chat element's attribute and with
+// its CSS property. The page's policy allows no style sheets.
 func TestTextOnAnyAccentIsReadable(t *testing.T) {
 	t.Parallel()
 	c := askInChat(embed(t, strings.Replace(tag, "data-heading", `data-accent="#8a1c3c" data-heading`, 1), longSource))
