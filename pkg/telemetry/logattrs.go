@@ -21,7 +21,7 @@ func logAttrs(ctx context.Context) []slog.Attr {
 	return notes
 }
 
-// addLogAttrs adds a context's attributes to a record, except those whose key it already has.
+// addLogAttrs adds a context's attributes to a record, except attributes whose key the record already has.
 func (d redactingHandler) addLogAttrs(ctx context.Context, r *slog.Record) {
 	notes := logAttrs(ctx)
 	if len(notes) == 0 {

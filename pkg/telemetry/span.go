@@ -47,7 +47,8 @@ func (s *Span) Set(attributes ...Attribute) {
 	}
 }
 
-// End ends the span. A non-nil err marks it as failed, with the kind of error but without its message.
+// End ends the span. If err is not nil, the span is marked as failed. It then contains the kind of error, but not the
+// error's message.
 func (s *Span) End(err error) {
 	if s == nil {
 		return
