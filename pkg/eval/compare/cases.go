@@ -28,8 +28,9 @@ func (n *Names) Add(d service.Datasource) {
 	}
 }
 
-// find returns the ids of the datasources with this name. It tries custom ids, ids, names and web addresses in that
-// order and stops at the first kind that matches. If several datasources match, each counts as correct.
+// find returns the ids of the datasources that `name` refers to. It compares `name` with custom ids, ids, names and web
+// addresses, in this order, and stops at the first kind that matches. Several datasources may match; each of them then
+// counts as correct.
 func (n *Names) find(name string) []string {
 	if n == nil {
 		return nil

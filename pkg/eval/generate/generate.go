@@ -225,8 +225,8 @@ func sampled(ctx context.Context, content Content, datastoreID string, n int) (s
 	return s, nil
 }
 
-// stableName returns the datasource's custom id or, failing that, its id. Judgements use this name because renaming the
-// document doesn't change it.
+// stableName returns the datasource's custom id or, if it has none, its id. Judgements refer to documents by this name,
+// because it stays the same when a document is renamed.
 func stableName(d service.Datasource) string {
 	if d.CustomID != "" {
 		return d.CustomID
