@@ -257,8 +257,8 @@ func (s Settings) Compile() (*Compiled, error) {
 	return out, nil
 }
 
-// Pinned returns the documents that pins put first for the given queries, in order, and the documents they hide. If no
-// pin matches, both are nil. c may be nil.
+// Pinned returns the documents that pins put first for the given queries, in the order in which to show them. It also
+// returns the documents that pins hide. If no pin matches, Pinned returns nil, nil. c may be nil.
 func (c *Compiled) Pinned(queries ...string) (first, blocked []Document) {
 	if c == nil || len(c.pins) == 0 {
 		return nil, nil
