@@ -13,8 +13,8 @@ const (
 	shingle    = 3   // words per shingle
 	// maxShingles bounds the work for one text.
 	maxShingles = 200_000
-	// minSimilarity is the share of shingles that similar texts must have in common. A page and its print version reach
-	// it; two pages with the same template don't.
+	// minSimilarity is the share of shingles that similar texts must have in common. A page and its print version have
+	// this much in common, but two different pages with the same template don't.
 	minSimilarity = 0.8
 )
 
