@@ -80,7 +80,8 @@ func answerJSON(answer AgentAnswer, ignored *string) responseFunc {
 	}
 }
 
-// agentToQuery returns the agent if the caller may query it. A key with query scope may use only its own agent.
+// agentToQuery returns the agent if the caller may query it. A key with query scope may only query the agent it was
+// created for.
 func (s *server) agentToQuery(ctx context.Context, caller access.Caller, id string) (domain.Agent, error) {
 	if caller.Key.Can(domain.ScopeQuery) && caller.Key.AgentID != id {
 		return domain.Agent{}, problem.Forbidden("the key %q may query only the agent %s", caller.Key.Name, caller.Key.AgentID)

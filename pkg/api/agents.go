@@ -145,8 +145,9 @@ func agentPatch(b AgentPatch, extra domain.AgentExtra) domain.AgentPatch {
 	return p
 }
 
-// datastoreIDs returns the distinct datastore ids in a body, or nil if both arguments are nil. `field` is a format
-// string for an id's path, for error messages.
+// datastoreIDs returns the distinct datastore ids in an agent's body, which lists them as `ids` or in `tools`. It
+// returns nil if both are nil. `field` is a format string that makes an id's path in the body from its index, for error
+// messages.
 func datastoreIDs(ids *[]string, tools *[]AgentTool) (list []string, field string) {
 	given := []string{}
 	switch {
@@ -255,7 +256,7 @@ func (s *server) agentExtra(ctx context.Context) domain.AgentExtra {
 	return all
 }
 
-// writeAgent writes the agent itself because the generated response types don't encode the extra fields.
+// writeAgent writes an agent without using the generated response types, because those don't encode the extra fields.
 func writeAgent(status int, agent domain.Agent) responseFunc {
 	return func(w http.ResponseWriter) error {
 		encoded, err := json.Marshal(renderAgent(agent))

@@ -40,7 +40,8 @@ func (s *service) chat(agent string, fields ...object) *response {
 	return s.call("POST", "/v1/chat/completions", with(object{"model": agent, "messages": []any{says("user", "How long?")}}, fields...))
 }
 
-// chatted stubs the answerer to answer every question and returns a pointer to its last request.
+// chatted stubs the answerer to answer every question. It returns a pointer to the last request that the answerer
+// received.
 func (s *service) chatted() *answer.Request {
 	var got answer.Request
 	s.answerer.answer = func(ctx context.Context, r answer.Request, emit func(string) error) (answer.Answer, error) {

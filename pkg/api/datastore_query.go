@@ -255,7 +255,7 @@ func highlight(fragments []domain.Fragment, queries []string, rules *analysis.Ru
 	}
 }
 
-// searchDatastore checks the queries' length, runs them and counts the search towards the caller's usage.
+// searchDatastore checks the length of the queries, runs them and counts the search towards the caller's usage.
 func (s *server) searchDatastore(ctx context.Context, caller access.Caller, req retrieve.Request) (found retrieve.Result, err error) {
 	if err := s.checkLength("query", req.Query); err != nil {
 		return retrieve.Result{}, err

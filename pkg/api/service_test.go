@@ -111,7 +111,8 @@ func (s *service) serve(o api.Options, d api.Deps) {
 	s.url = server.URL
 }
 
-// emptyCatalog returns the content of an empty catalog's file. Creating the tables would take longer than most tests.
+// emptyCatalog returns the content of an empty catalog's file, for tests to copy. Creating the tables again would take
+// longer than most tests.
 var emptyCatalog = sync.OnceValues(func() ([]byte, error) {
 	dir, err := os.MkdirTemp("", "api-test-")
 	if err != nil {
@@ -214,7 +215,7 @@ func (s *service) call(method, path string, body any, headers ...string) *respon
 	return &response{T: s.T, status: res.StatusCode, header: res.Header, body: all}
 }
 
-// want fails the test if the response has another status.
+// want fails the test if the response has a status other than the given one.
 func (a *response) want(status int) *response {
 	a.Helper()
 	if a.status != status {

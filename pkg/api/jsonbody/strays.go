@@ -148,10 +148,10 @@ func normaliseName(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))
 }
 
-// isTypo reports whether one name is probably a misspelling of the other. They may differ by one edit (see
-// editDistance), or two if they are long, or one may lack up to three letters at its end. Many short names differ by
-// one letter, so short names of equal length may differ only by two swapped letters, and a three-letter name can only
-// be a misspelling of a four-letter one.
+// isTypo reports whether one name is probably a misspelling of the other. That is the case if the names differ by one
+// edit (see editDistance) or, if they are long, by two. It is also the case if one name lacks up to three letters at
+// its end. Many short names differ by only one letter. Short names of equal length therefore count as misspellings only
+// if two letters are swapped, and a three-letter name only matches four-letter ones.
 func isTypo(a, b string) bool {
 	const (
 		shortest, short, long = 4, 6, 9

@@ -37,7 +37,7 @@ const (
 	holdWait  = 4 * time.Second // time limit for renewing
 )
 
-// Runner answers background responses. It is safe for concurrent use.
+// Runner generates background responses. It is safe for concurrent use.
 type Runner struct {
 	holder string // this process's id
 	gate   *admission.Gate
@@ -52,7 +52,7 @@ type Runner struct {
 	wait   sync.WaitGroup
 }
 
-// job is a response queued or being answered in this process.
+// job is a response that is queued or being generated in this process.
 type job struct {
 	log    *events.Log
 	cancel context.CancelCauseFunc
@@ -71,7 +71,7 @@ func NewRunner(holder string) *Runner {
 	return r
 }
 
-// Close stops answering responses. Any still queued or in progress get the status failed.
+// Close stops generating responses. Responses still queued or in progress get the status failed.
 func (r *Runner) Close() error {
 	r.mu.Lock()
 	r.closed = true
@@ -121,15 +121,15 @@ func (r *Runner) start(row domain.StoredResponse, prepare func(j *job) error, do
 	return j, nil
 }
 
-// find returns the job answering the response, or nil if this process is not answering it.
+// find returns the response's job, or nil if this process is not generating the response.
 func (r *Runner) find(id string) *job {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.jobs[id]
 }
 
-// createBackground stores a response and answers it in the background. `release` unlocks the conversation; it is called
-// when the response has ended, or if it can't be stored.
+// createBackground stores a response and generates it in the background. `release` unlocks the conversation. It is
+// called when the response has ended, or if the response can't be stored.
 func (s *Service) createBackground(ctx context.Context, c *gin.Context, r *run, release func()) error {
 	if r.params.stream {
 		if err := admit.OpenStream(ctx, r.request.Agent.WorkspaceID); err != nil {
@@ -241,7 +241,7 @@ func (s *Service) finish(ctx context.Context, r *run, row domain.StoredResponse,
 	return done
 }
 
-// hold tells other processes that this one is answering a background response.
+// hold tells other processes that this one is generating a background response.
 type hold struct {
 	service *Service
 	row     domain.StoredResponse
@@ -251,7 +251,7 @@ type hold struct {
 	status domain.ResponseStatus
 }
 
-// renew extends the hold. If the response was cancelled or deleted, it stops the answering.
+// renew extends the hold. If the response was cancelled or deleted, renew stops its generation.
 func (h *hold) renew(ctx context.Context) {
 	ctx, done := context.WithTimeout(ctx, holdWait)
 	defer done()
@@ -293,7 +293,7 @@ func (h *hold) keep(ctx context.Context) (stop func()) {
 	}
 }
 
-// streamLog streams a response that this process is answering.
+// streamLog streams a response that this process is generating.
 func (s *Service) streamLog(ctx context.Context, w http.ResponseWriter, log *events.Log, results bool, after int) error {
 	stream := sse.New(w, s.WriteTimeout)
 	stop := stream.KeepAlive(s.Heartbeat)

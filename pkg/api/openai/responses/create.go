@@ -294,7 +294,7 @@ func newRequest(agent domain.Agent, isAgent bool, p params, d dialogue) answer.R
 	return r
 }
 
-// newResponse returns the response as it is before the answer.
+// newResponse returns the response as it is before any output has been generated.
 func newResponse(id string, now time.Time, agent domain.Agent, p params) object.Response {
 	r := object.Response{
 		ID: id, Object: "response", CreatedAt: now.Unix(), Status: domain.ResponseInProgress, Background: p.background,
@@ -320,7 +320,7 @@ func newResponse(id string, now time.Time, agent domain.Agent, p params) object.
 	return r
 }
 
-// streamNew answers a response and streams its events.
+// streamNew generates a response and streams its events.
 func (s *Service) streamNew(ctx context.Context, w http.ResponseWriter, r *run) error {
 	stream := sse.New(w, s.WriteTimeout)
 	stop := stream.KeepAlive(s.Heartbeat)
@@ -351,7 +351,8 @@ const endOfStream = "[DONE]"
 // Time limit for storing a response after the client has disconnected.
 const keepTimeout = 10 * time.Second
 
-// keep stores a response that wasn't answered in the background, and its items in the conversation.
+// keep stores a response that wasn't generated in the background. It also adds the response's items to the
+// conversation.
 func (s *Service) keep(ctx context.Context, r *run, done outcome) error {
 	if !r.params.store && r.params.conversation == "" {
 		return nil

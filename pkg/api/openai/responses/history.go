@@ -62,7 +62,7 @@ func (s *Service) expired(r domain.StoredResponse) bool {
 	return s.Now().Sub(r.CreatedAt) > Retention
 }
 
-// decode parses a stored response's JSON. A response whose process died while answering it counts as failed.
+// decode parses a stored response's JSON. If a process died while generating a response, the response counts as failed.
 func (s *Service) decode(r domain.StoredResponse) (out stored, err error) {
 	out.StoredResponse = r
 	if err := json.Unmarshal([]byte(r.Body), &out.body); err != nil {

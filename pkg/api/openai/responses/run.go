@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// run is a response's state from the request to the end of the answer.
+// run is a response's state from the request until the response has ended.
 type run struct {
 	service  *Service
 	caller   access.Caller
@@ -24,14 +24,14 @@ type run struct {
 	searches bool // whether the output starts with a file search
 }
 
-// outcome is the result of answering a response.
+// outcome is the result of generating a response.
 type outcome struct {
 	response object.Response
 	trace    events.Trace
 	err      error // why there is no answer
 }
 
-// progress collects a response's output while it is being answered.
+// progress collects a response's output while the response is being generated.
 type progress struct {
 	send   func(steps ...events.Step) error // if nil, nothing is sent
 	tracer events.Tracer
@@ -76,8 +76,8 @@ func (p *progress) searched(r *run, query string, found []domain.Fragment) error
 	return p.add(events.Step{Kind: events.Searched, Item: &done})
 }
 
-// execute answers the response. `send` receives the steps from InProgress to the last output, or is nil if the response
-// isn't streamed.
+// execute generates the response. `send` receives the steps from InProgress to the last output. It is nil if the
+// response isn't streamed.
 func (r *run) execute(ctx context.Context, send func(steps ...events.Step) error) outcome {
 	p := &progress{send: send}
 	begin := []events.Step{{Kind: events.InProgress}}

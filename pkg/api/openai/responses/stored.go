@@ -89,10 +89,11 @@ func streamOf(c *gin.Context) (stream bool, after int, err error) {
 	return stream, after, nil
 }
 
-// Interval for polling a response that another process is answering.
+// Interval for polling a response that another process is generating.
 const pollInterval = time.Second
 
-// streamStored streams a stored response, first waiting for it to finish if another process is still answering it.
+// streamStored streams a stored response. If another process is still generating the response, streamStored first waits
+// for it to finish.
 func (s *Service) streamStored(ctx context.Context, w http.ResponseWriter, caller access.Caller, r stored, results bool, after int) error {
 	stream := sse.New(w, s.WriteTimeout)
 	stop := stream.KeepAlive(s.Heartbeat)
