@@ -74,7 +74,7 @@ func (p *program) damagedCopy(t testing.TB, from, file string, spoil func(string
 	return q
 }
 
-// starts launches the program and reports whether it gets ready rather than exiting.
+// starts launches the program. It returns true once the program is ready, and false if the program exits instead.
 func (p *program) starts() bool {
 	p.t.Helper()
 	p.launch()

@@ -179,7 +179,8 @@ func (p *program) goroutines(tb testing.TB) int {
 	return 0
 }
 
-// idleGoroutines returns the process's peak number of goroutines over a second without open streams at the provider.
+// idleGoroutines waits until the provider has had no open streams for a second. It returns the highest number of
+// goroutines that the process had during that second.
 func (p *program) idleGoroutines(tb testing.TB, open *atomic.Int64) int {
 	tb.Helper()
 	limit := 0
