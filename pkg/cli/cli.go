@@ -200,7 +200,8 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	return Misusedf("unknown command %q; run %s --help for a list", args[0], cmd.CommandPath())
 }
 
-// subcommandMissing returns an error for an unknown subcommand or, without arguments, one that lists the subcommands.
+// subcommandMissing returns an error for a command that needs a subcommand. If args names an unknown one, the error
+// says so. If args is empty, the error lists the subcommands.
 func subcommandMissing(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return Misusedf("unknown command %q%s", cmd.Name()+" "+args[0], similarCommand(cmd, args[0]))

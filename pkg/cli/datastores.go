@@ -92,7 +92,8 @@ func (p *Program) datastoresCommand() *cobra.Command {
 	return stores
 }
 
-// Exactly returns a check for exactly one argument, called `noun` in error messages.
+// Exactly returns a check that rejects a command line unless it has exactly one argument. Error messages call this
+// argument `noun`.
 func Exactly(noun string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {

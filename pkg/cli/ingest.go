@@ -327,7 +327,8 @@ func deletedKeys(roots, keys []string, seen map[string]bool) (lost []string, err
 	return slices.Compact(lost), nil // folders may be nested
 }
 
-// mayExist reports whether a custom id is the path of a file that exists or can't be checked.
+// mayExist reports whether a custom id is the path of a file that exists. If it lacks permission to check the path, it
+// returns true.
 func mayExist(key string) bool {
 	info, err := os.Stat(filepath.FromSlash(key))
 	return err == nil && !info.IsDir() || errors.Is(err, fs.ErrPermission)
