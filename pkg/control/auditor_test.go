@@ -91,8 +91,8 @@ func (k kept) Exists(_ context.Context, key string) (bool, error) {
 	return ok, nil
 }
 
-// testCatalog returns a real catalog whose only datasource, "src", has been synched with 3 chunks in generation 7 at
-// `at`.
+// testCatalog returns a real catalog. Its only datasource, "src", was synched at the time `at`, with 3 chunks in
+// generation 7.
 func testCatalog(t *testing.T, at time.Time) *catalog.Catalog {
 	t.Helper()
 	ctx := t.Context()

@@ -10,7 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// placeAudit compares one of a datastore's places with the catalog.
+// placeAudit compares the index with the catalog in one of a datastore's places. A place is an engine and an embedding
+// model.
 type placeAudit struct {
 	*audit
 	store     domain.Datastore
@@ -153,8 +154,8 @@ func (a *placeAudit) sweep(ctx context.Context, datasourceID string, from, below
 	return nil
 }
 
-// expected returns the generation and the number of the datasource's rows that belong in the place, or zeros if none
-// do.
+// expected returns the generation of the datasource that belongs in the place, and its number of rows. It returns zeros
+// if the place should contain no rows for the datasource.
 func (a *placeAudit) expected(state catalog.ActiveState) (generation uint64, rows int64) {
 	switch {
 	case a.place == a.store.Serving():
