@@ -127,8 +127,8 @@ func (r *reader) consumer(ctx context.Context) (jetstream.Consumer, error) {
 		AckWait:       catalogAckWait,
 		MaxDeliver:    -1,
 		MaxAckPending: MaxBatch,
-		// Pinning only saves work, by delivering events to one process at a time. hasAllPending is what keeps them in
-		// order.
+		// Pinning only saves work, by delivering events to one process at a time. It is hasAllPending that makes sure
+		// they are applied in order.
 		PriorityPolicy: jetstream.PriorityPolicyPinned,
 		PriorityGroups: []string{catalogGroup},
 		PinnedTTL:      catalogPin,

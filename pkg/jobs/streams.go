@@ -10,14 +10,15 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// Maximum message sizes in bytes. Including headers, both stay below the server's default limit of 1 MiB.
+// Maximum sizes of jobs and events in bytes. Even with headers, these messages are smaller than the server's default
+// limit of 1 MiB.
 const (
 	MaxJobBytes   = 256 << 10
 	MaxEventBytes = 768 << 10
 )
 
-// maxDeadLetterBytes is the maximum size of a dead letter in bytes. It contains the job, in base64 if invalid, and the
-// error.
+// maxDeadLetterBytes is the maximum size of a dead letter in bytes. A dead letter contains the error and the job, which
+// is encoded in base64 if it is invalid.
 const maxDeadLetterBytes = 768 << 10
 
 // Options configure the streams. The zero value suits a single embedded server.
