@@ -20,7 +20,7 @@ const (
 	MaxMetadataBytes = 64 << 10 // Row.Metadata as JSON
 )
 
-// A row's vector must have a length within this distance of one, which leaves room for half-precision arithmetic.
+// Maximum difference between the length of a row's vector and one. It leaves room for half-precision arithmetic.
 const unitTolerance = 0.02
 
 // CheckRow returns ErrInvalid if a row's key, texts or vector break the rules that all engines share.

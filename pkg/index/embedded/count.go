@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// CountValues reads the datasource, generation and ordinal of this many rows at a time.
+// Number of rows whose datasource, generation and ordinal CountValues reads at a time.
 const countBatch = 4096
 
 // CountValues implements index.Index.

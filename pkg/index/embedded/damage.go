@@ -146,7 +146,8 @@ func (x *Index) DropDatastore(ctx context.Context, datastoreID string) error {
 	return nil
 }
 
-// remove renames a directory in the index and then deletes it. After a crash in between, the next Open deletes it.
+// remove renames a directory in the index and then deletes it. If the process crashes before the directory is deleted,
+// the next Open deletes it.
 func (x *Index) remove(dir string) error {
 	bin, err := os.MkdirTemp(x.dir, droppedPrefix)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/sluice/sluice/pkg/processors"
 )
 
-// If no more rows than this pass the filter, the vector leg returns as many candidates as the lexical leg, even if the
+// If at most smallRows rows pass the filter, the vector leg returns as many candidates as the lexical leg, even if the
 // query asks for fewer.
 const smallRows = 1000
 

@@ -27,7 +27,7 @@ type Options struct {
 	Approximate bool
 	// Rows is the number of rows in the selective-filter test; 0 means 5,000.
 	Rows int
-	// Selective is the number of rows in the test for highly selective filters, above 4,321; 0 means 20,000.
+	// Selective is the number of rows in the test for highly selective filters. It must be above 4,321; 0 means 20,000.
 	Selective int
 	// Tolerance is the maximum error of a score; 0 means 1e-5.
 	Tolerance float64

@@ -17,7 +17,7 @@ var filterRows = flag.Int("filter.rows", 200_000, "rows that BenchmarkFilters wr
 const filterDimensions = 256
 
 // BenchmarkFilters checks filtered searches on many rows before measuring them. If at most 1% of the rows pass the
-// filter, the results must equal a full scan's. Otherwise, they must pass the filter and have correct scores.
+// filter, the hits must equal a full scan's. Otherwise, the hits must pass the filter and have correct scores.
 func BenchmarkFilters(b *testing.B) {
 	rows := indextest.Selective(*filterRows, filterDimensions)
 	for name, addr := range servers {

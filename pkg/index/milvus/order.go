@@ -17,10 +17,10 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// The hashes in filter.go find equal values but say nothing about order. So a row stores two more things per metadata
-// key: hashes of the kinds of its values and, in the metadata field under orderKey, the smallest and greatest value in
-// each order, as hexadecimal texts that sort like the values. Expressions thus contain no user input and don't depend
-// on how a server compares JSON values.
+// The hashes in filter.go find equal values but say nothing about order. So for each metadata key, a row also stores
+// hashes of the kinds of the key's values. In the metadata field, under orderKey, it stores the key's smallest and
+// greatest value in each order, as hexadecimal texts that sort like the values. Expressions thus contain no user input
+// and don't depend on how a server compares JSON values.
 
 // Prefixes that tell the kinds of hashes for comparisons apart.
 const (

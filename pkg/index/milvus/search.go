@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// Number of rows per request, and number of concurrent requests. With this many rows, a response stays below the
+// Number of rows per request, and number of concurrent requests. A response with fetchRows rows stays below the
 // servers' 100 MB limit.
 const (
 	fetchRows       = 256

@@ -8,7 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// alternative is a synonym for a query word: for each of the synonym's words, the hashes of its forms.
+// alternative is a synonym for a query word. It has one element per word of the synonym: the hashes of that word's
+// forms.
 type alternative [][]uint32
 
 func alternativesOf(w analysis.QueryTerm) []alternative {

@@ -26,8 +26,8 @@ const (
 	Condition             // intermediate result for filters; the key's Term is its name
 )
 
-// Caches are shared by all spaces in an index. Lists holds term lists and segment directories. Blocks has its own
-// cache: blocks are larger than most lists and needed only to build them.
+// Caches are shared by all spaces in an index. Lists holds term lists and segment directories. Blocks are cached
+// separately, because they are larger than most lists and needed only to build lists.
 type Caches struct{ Lists, Blocks, Rows *Cache }
 
 // Blocks get 1/blockShare of the memory for postings.

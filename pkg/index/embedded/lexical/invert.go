@@ -39,7 +39,7 @@ func startOf(term string) uint64 {
 	return binary.BigEndian.Uint64(start[:])
 }
 
-// Invert returns the documents' postings by term. `words` numbers the terms.
+// Invert returns the documents' postings by term. `words` is the batch that numbered the documents' terms.
 func Invert(words *analysis.Batch, documents []Document) Inverted {
 	terms := words.Terms()
 	out := Inverted{terms: terms, lists: make([]span, len(terms)), order: make([]termKey, 0, len(terms))}

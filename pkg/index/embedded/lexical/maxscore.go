@@ -14,9 +14,10 @@ const (
 	// boundSlack inflates sums of bounds, because scores are summed in a different order and may round up past their
 	// bound.
 	boundSlack = 1 + 1e-9
-	// In a window with at most this many postings, only slots marked as touched are examined instead of the whole window.
+	// In a window with at most sparsePostings postings, only slots marked as touched are examined instead of the whole
+	// window.
 	sparsePostings = windowSlots / 4
-	// If at most this many slots in a window pass the filter, each one is looked up in the lists.
+	// If at most sparseFiltered slots in a window pass the filter, each of these slots is looked up in the lists.
 	sparseFiltered = windowSlots / 64
 	// Cost of looking up a row in a list, relative to reading a posting.
 	lookupCost = 5

@@ -19,7 +19,7 @@ type Posting struct {
 	length uint32
 }
 
-// A block is closed at this size in bytes, which is also the approximate maximum size of an entry.
+// Size in bytes at which a block is closed. It is also the approximate maximum size of an entry.
 const blockBytes = 16 << 10
 
 // appendPostings encodes postings. A block is a sequence of entries sorted by term:

@@ -205,7 +205,7 @@ const (
 	MergeFactor = 8
 	// Maximum number of rows in a segment in the lowest tier.
 	smallestTier = 512
-	// MaxIdleSegments is the maximum number of segments in an idle space. Searching this many is about as fast as
+	// MaxIdleSegments is the maximum number of segments in an idle space. Searching so few segments is about as fast as
 	// searching one.
 	MaxIdleSegments = 3
 )

@@ -26,7 +26,7 @@ func (v Reader) where(ctx context.Context, f *filter.Filter, datastoreID string)
 	return out, nil
 }
 
-// checkCondition returns a filter.Error if a condition can't be evaluated on these rows.
+// checkCondition returns a filter.Error if a condition can't be evaluated on the reader's rows.
 func (v Reader) checkCondition(ctx context.Context, c *filter.Filter, datastoreID string) error {
 	if filter.IsProperty(c.Key) {
 		described, err := v.condition(ctx, &filter.Filter{Op: filter.Exists, Key: filter.PropertyID, Values: []filter.Value{filter.BoolOf(true)}}, datastoreID)

@@ -17,7 +17,7 @@ const (
 	// Segments with dead slots are rewritten if more than minDead slots and more than 1/deadShare of all slots are dead.
 	minDead   = 512
 	deadShare = 4
-	// A merge stores this many blocks per transaction. Writers can take the lock between transactions.
+	// Number of blocks that a merge stores per transaction. Writers can take the lock between transactions.
 	mergeStepBlocks = 64
 )
 

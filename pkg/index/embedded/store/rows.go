@@ -115,7 +115,7 @@ func (v View) Metadata(ctx context.Context, slots []uint32, f func(slot uint32, 
 	return nil
 }
 
-// Metadata reads this many rows per statement.
+// Number of rows whose metadata is read per statement.
 const metadataBatch = 1000
 
 func eachMetadata(ctx context.Context, read *sql.Stmt, slots []uint32, f func(slot uint32, metadata map[string]any) error) error {

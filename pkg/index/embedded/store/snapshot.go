@@ -115,8 +115,8 @@ func (s *Snapshot) next() *Snapshot {
 	return &n
 }
 
-// Languages returns the live rows' languages, most common first. Rare ones count as well: a row is found only if the
-// query is stemmed in its language.
+// Languages returns the live rows' languages, most common first. Rare languages count as well: a row is found only if
+// the query is stemmed in its language.
 func (s *Snapshot) Languages() []analysis.Language {
 	return slices.SortedFunc(maps.Keys(s.langs), func(a, b analysis.Language) int {
 		if s.langs[a] != s.langs[b] {

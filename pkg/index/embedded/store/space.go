@@ -295,8 +295,8 @@ func (s *Space) IVFBroken() bool {
 	return ivf != nil && ivf.Broken.Load()
 }
 
-// ReleaseMemory closes all idle connections but one, and drops that one's cached pages. If a disk hangs, no connection
-// can be opened, but an open one can still read data from the system's cache.
+// ReleaseMemory closes all idle connections but one, and drops the remaining connection's cached pages. If a disk
+// hangs, no connection can be opened, but an open connection can still read data from the system's cache.
 func (s *Space) ReleaseMemory() {
 	s.reads.SetMaxIdleConns(1)
 	defer s.reads.SetMaxIdleConns(readConnections)

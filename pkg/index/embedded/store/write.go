@@ -263,7 +263,7 @@ func storeSegment(ctx context.Context, tx *sql.Tx, seg lexical.Segment, slots *r
 	return nil
 }
 
-// A large deletion commits after this many rows, so that other writers don't wait long.
+// Maximum number of rows that a deletion removes per commit, so that other writers don't wait long.
 const rowsPerDeletion = 10_000
 
 // DeleteGenerations deletes generations in one or more commits. From must be less than Below in each element of

@@ -15,7 +15,7 @@ func (a Scored) ranksAbove(b Scored) bool {
 	return a.Score > b.Score || a.Score == b.Score && a.Slot < b.Slot
 }
 
-// A TopK buffers at least this many items beyond K before dropping the worst ones.
+// Minimum number of items beyond K that a TopK buffers before it drops the worst ones.
 const minSpare = 64
 
 // TopK keeps the K best of the offered items. It is an unordered buffer: when it holds about a quarter more than K

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// Spaces with fewer slots than this have no codes and are searched exactly.
+	// Minimum number of slots for codes. Smaller spaces have no codes and are searched exactly.
 	codesFrom = 16_384
 	// RecentreFactor is how much a space must grow before its centroid and codes are recomputed.
 	RecentreFactor = 4

@@ -102,7 +102,7 @@ func (c *IVF) centroid(i int) ([]byte, error) {
 	return c.centroids.Record(uint32(i)), nil
 }
 
-// mean returns the i-th full-precision centroid's verified record. The coarse centroids start at c.Lists.
+// mean returns the i-th full-precision centroid's verified record. The coarse centroids start at index c.Lists.
 func (c *IVF) mean(i int) ([]byte, error) {
 	if err := c.means.Check(i/64, wordOf(i/64, c.Lists+c.Coarse)); err != nil {
 		return nil, c.damaged("a mean", err)

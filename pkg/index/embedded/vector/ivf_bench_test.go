@@ -124,7 +124,7 @@ func benchIVF(b *testing.B, s *Files, snap *Set, queries [][]float32) {
 	}
 }
 
-// shareOf returns the fraction of wanted rows found. Rows that tie with the last one also count.
+// shareOf returns the fraction of wanted rows found. Rows that tie with the last wanted row also count.
 func shareOf(want, got []topk.Scored) float64 {
 	top := topk.New(len(want))
 	for _, w := range want {

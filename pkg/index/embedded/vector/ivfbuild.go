@@ -22,7 +22,7 @@ const (
 	samplesPerList = 32
 	// noList marks slots that are in no list.
 	noList = math.MaxUint32
-	// Retrain the centroids if the imbalance of list sizes has grown by this factor.
+	// Factor by which the imbalance of list sizes must grow before the centroids are retrained.
 	skewFactor = 2
 )
 

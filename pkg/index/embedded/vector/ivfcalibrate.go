@@ -19,7 +19,7 @@ const (
 	maxScanned = 0.33
 	// Maximum number of attempts per limit, and how much to raise the radius factor if an attempt finds too few rows.
 	radiusTries, radiusStep = 5, 1.1
-	// Smallest radius factor to try. It can't be 0, which means something else; see Radius.
+	// Smallest radius factor to try. A factor of 0 has another meaning; see Radius.
 	minRadius = 1e-3
 )
 
@@ -82,9 +82,9 @@ func removeSlot(found []topk.Scored, slot uint32) []topk.Scored {
 	return top.Best(len(found))
 }
 
-// neededRadius returns the smallest radius factor that reaches targetRecall for a limit of `depth`, if the threshold is
-// the score of the last of the nearest rows. A search probes the lists with the best centroids, and each list whose
-// centroid's score plus factor·radius reaches the threshold.
+// neededRadius returns the smallest radius factor that reaches targetRecall for a limit of `depth`, assuming that the
+// threshold is the score of the last of the nearest rows. A search probes the lists with the best centroids, and each
+// list whose centroid's score plus factor·radius reaches the threshold.
 func (d *builder) neededRadius(questions []calibrationQuery, depth int) (limit float32) {
 	gaps := make([][]float32, len(queryNoise))
 	products := make([]float32, len(d.sizes))

@@ -15,7 +15,7 @@ const (
 	lloydRounds = 6
 	// Number of training vectors per coarse centroid.
 	coarseSample = 256
-	// To find a vector's nearest list, compare it with the lists of this many coarse centroids.
+	// Number of coarse centroids to consider for a vector: the vector is compared only with the lists of the nearest ones.
 	coarseProbes = 3
 	// Number of vectors between checks of the context.
 	checkEvery = 256

@@ -23,7 +23,7 @@ const (
 	ParallelRows = 4096
 	// Maximum number of goroutines per scan.
 	maxScanners = 4
-	// The context is checked at least once per this many items. An item is a group of 64 slots or a single slot.
+	// Maximum number of items between checks of the context. An item is a group of 64 slots or a single slot.
 	scanPause = 256
 	// Minimum number of ranges per goroutine, so that fast goroutines can take over work from slow ones.
 	rangesPerScanner = 8
@@ -68,9 +68,9 @@ func (s *Set) each(records slotfile.View, f func(slot uint32) error) error {
 var Running atomic.Int32
 
 // parallel splits n items into ranges and processes them in one or more goroutines. Each goroutine calls `begin` once
-// for a visit function and then calls that with one range after another. There are several goroutines only if there are
-// at least ParallelRows rows and other searches aren't keeping the processors busy. parallel returns early if ctx is
-// done.
+// to get a visit function, and then calls that function with one range after another. There are several goroutines only
+// if there are at least ParallelRows rows and other searches aren't keeping the processors busy. parallel returns early
+// if ctx is done.
 func parallel(ctx context.Context, rows, n int, begin func(part int) (visit func(from, to int) error)) error {
 	parts := 1
 	if rows >= ParallelRows {
@@ -140,7 +140,7 @@ func (s *Set) compare(ctx context.Context, query []float32, limit, rows, n int, 
 	return best, nil
 }
 
-// Searches over at most this many rows are exact.
+// Maximum number of rows for which a search is exact.
 const exactUpTo = 20_000
 
 // Search returns the live slots that pass the filter and have the highest inner products with the query, a unit vector,

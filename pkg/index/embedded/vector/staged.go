@@ -25,10 +25,10 @@ import (
 // soon as some of the rows have estimates. It rescores the best of those rows, and then each row whose estimate is
 // among the best so far. The other candidates wait until the end, when θ excludes most of them.
 
-// An estimate's upper bound is this many standard deviations above it. With `confidence`, one row in a thousand has a
-// true score above the bound; with fastConfidence, for scans of many rows without a filter, six in a thousand. Such a
-// row is missed only if its score is close to the threshold, so less than one in a thousand of the nearest rows is
-// missed.
+// Number of standard deviations by which an estimate's upper bound exceeds the estimate. With `confidence`, one row in
+// a thousand has a true score above the bound. With fastConfidence, which scans of many rows without a filter use, it
+// is six in a thousand. Such a row is missed only if its score is close to the threshold, so less than one in a
+// thousand of the nearest rows is missed.
 const confidence, fastConfidence = 3, 2.5
 
 // Found is the result of scanning codes.

@@ -17,7 +17,7 @@ func Prefetch(record []byte) {
 	}
 }
 
-// dotWide processes this many components per iteration; lengths must be a multiple of it.
+// Number of components that dotWide processes per iteration. A vector's length must be a multiple of it.
 const dotWidth = 32
 
 // dotPortable keeps eight independent sums, which lets the processor overlap the additions.

@@ -102,7 +102,7 @@ func dotBytes(weight []int16, code []byte) int32 {
 	return dotBytesWide(&weight[0], &code[0], whole) + dotBytesPortable(weight[whole:], code[whole:])
 }
 
-// dotBytesWide processes this many bytes per iteration; lengths must be a multiple of it.
+// Number of bytes that dotBytesWide processes per iteration. A code's length must be a multiple of it.
 const bytesWidth = 64
 
 func dotBytesPortable(weight []int16, code []byte) int32 {

@@ -71,8 +71,8 @@ func (q *Query) prepareHalves() {
 	}
 }
 
-// fillHalf stores, for each nibble, the sum of the weights at its set bits minus the smallest such sum, which it
-// returns.
+// fillHalf stores, for each nibble, the sum of the weights at its set bits minus the smallest such sum. It returns that
+// smallest sum.
 func fillHalf(table *[16]byte, weight []int8) (minimum int32) {
 	for _, w := range weight {
 		minimum += min(int32(w), 0)
