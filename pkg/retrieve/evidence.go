@@ -13,7 +13,7 @@ import (
 )
 
 // A model's weight says how much its vectors help on average. How much they help a particular query also depends on the
-// query and its candidates, so evidence from them adjusts the weight.
+// query and its candidates, so the weight is adjusted by evidence from the query and the candidates.
 
 // evidence says how much the vectors may help with a query. All values are from 0 to 1.
 type evidence struct {

@@ -134,8 +134,9 @@ func (r *Retriever) rerankLegs(ctx context.Context, legs []leg, s *selection, re
 	return total, err
 }
 
-// share merges all legs' ranked candidates into one list, without duplicates: first the best candidate for the whole
-// query, then one from each part in turn, and finally the rest. A candidate's score is its highest in any leg.
+// share merges all legs' ranked candidates into one list, without duplicates. The best candidate for the whole query
+// comes first. Then come the candidates for the parts, one from each part in turn, and finally the remaining candidates
+// for the whole query. A candidate's score is its highest in any leg.
 func share(legs []leg) []*candidate {
 	if len(legs) == 1 {
 		return legs[0].ranked

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// A chunk from a list of links keeps this share of its score. Such a list names every subject in few words, so its
+// Share of its score that a chunk from a list of links keeps. Such a list names every subject in few words, so its
 // chunks match a query better than the text that answers it. Half is low enough to rank that text first, but high
 // enough to find the list if nothing else matches.
 const linkListShare = 0.5

@@ -11,8 +11,8 @@ import (
 )
 
 // Pins apply after the ranking. A pinned document comes first, with a score of 1, even if the search didn't find it,
-// but it must match the query's filters. Hidden documents are removed from each search's hits, so that others take
-// their places.
+// but it must match the query's filters. Hidden documents are removed from each search's hits, so that other documents
+// take their places.
 
 // pinned is a document to show at the top.
 type pinned struct {

@@ -34,7 +34,8 @@ const (
 // engine returned no lexical scores, only the dense leg counts.
 //
 // Lexical scores are comparable between models, so their standard deviation is computed over all candidates. Cosines
-// are not, so theirs is computed for each model. All scores are divided by the same average perfect score.
+// aren't comparable between models, so their standard deviation is computed for each model. All scores are divided by
+// the same average perfect score.
 func fuse(groups map[comparableKind][]*candidate, vectors map[comparableKind]queryVector) {
 	kinds := slices.SortedFunc(maps.Keys(groups), comparableKind.compare)
 	var worded []*candidate
@@ -73,8 +74,9 @@ func (k comparableKind) compare(other comparableKind) int {
 	return strings.Compare(k.model, other.model)
 }
 
-// legWeights combines a candidate's two scores: cosineFloor is subtracted from the dense score, which is then
-// multiplied by `dense`, and the lexical score by `words`. All candidates of one kind have the same weights.
+// legWeights says how to combine a candidate's two scores. cosineFloor is subtracted from the dense score, and the
+// difference is multiplied by `dense`. The lexical score is multiplied by `words`. All candidates of one kind have the
+// same weights.
 type legWeights struct{ words, dense, cosineFloor float64 }
 
 func legWeightsOf(group []*candidate, qv queryVector, words bool, lexSpread float64) legWeights {
@@ -125,7 +127,7 @@ func (c *candidate) words() float64 {
 	return (1-documentShare)*c.lexical + documentShare*c.document
 }
 
-// smooth adds this share of an adjacent chunk's score to a chunk's score, because an answer is often next to the
+// Share of an adjacent chunk's score that smooth adds to a chunk's score, because an answer is often next to the
 // sentence that names the subject.
 const neighbourShare = 0.05
 

@@ -51,8 +51,9 @@ func (s *selection) distinct(ctx context.Context, sorted []*candidate, n int) ([
 	return out, nil
 }
 
-// choose goes through the candidates, best first. It merges those adjacent to a fragment, drops those that repeat a
-// better one, and turns the others into fragments until there are topK. It reads rows only as needed.
+// choose goes through the candidates, best first. It merges a candidate into an adjacent fragment, drops it if it
+// repeats a better candidate, or turns it into a new fragment, until there are topK fragments. It reads rows only as
+// needed.
 func (s *selection) choose(ctx context.Context, ranked []*candidate) error {
 	rows := &reader{ranked: ranked, first: s.topK + s.topK/4}
 	for i, c := range ranked {
