@@ -36,8 +36,8 @@ func (l *Local) Model() string { return l.name }
 // Close does nothing.
 func (l *Local) Close() {}
 
-// Rerank returns the passages scored before `until`, or all of them if that is zero, best first. Passages with equal
-// scores keep their order. A score is the logistic function of the model's output.
+// Rerank returns the passages scored before `until`, or all passages if `until` is zero, best first. Passages with
+// equal scores keep their order. A score is the logistic function of the model's output.
 //
 // If no passage was scored in time, because too many queries are being reranked, Rerank returns *Error. If ctx is done
 // first, it returns ctx's error. After two consecutive failures, calls fail at once with ErrPaused for 5 seconds. These
