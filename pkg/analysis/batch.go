@@ -217,7 +217,7 @@ func (k *knownWord) idsIn(a *Analyzer, lang Language) []uint32 {
 }
 
 // detect returns the same language as Detect. For all-ASCII text, it also returns the analysis of each run of letters
-// and digits, which saves the caller from looking them up again.
+// and digits, so that the caller doesn't have to look the runs up again.
 func (a *Analyzer) detect(text string) (Language, []*knownWord) {
 	if len(text) > maxDetectWords*32 {
 		return Detect(text), nil

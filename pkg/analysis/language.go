@@ -87,9 +87,9 @@ func distinct(words []string, lang Language) int {
 	return len(found)
 }
 
-// voteByFunctionWords detects the language by function words. Each one in the text has one vote, split evenly among the
-// languages that use it. The winner needs a minimum share of all words and a clear lead. The second result is false if
-// there is no winner.
+// voteByFunctionWords detects the language by function words. Each function word in the text has one vote, split evenly
+// among the languages that use the word. The winner needs a minimum share of all words and a clear lead. The second
+// result is false if there is no winner.
 func voteByFunctionWords(words []string, among functionWordVotes) (Language, bool) {
 	return among.elect(among.votesOf(words))
 }
@@ -148,7 +148,8 @@ func countScripts(text string) ([]string, *scriptCount) {
 	return words, &scripts
 }
 
-// Candidates for trigram detection: languages with a stemmer, and related ones that would otherwise be taken for them.
+// Candidates for trigram detection: languages with a stemmer, and related languages that would otherwise be mistaken
+// for one of them.
 var trigramLanguages = map[whatlanggo.Lang]bool{
 	whatlanggo.Eng: true, whatlanggo.Deu: true, whatlanggo.Fra: true, whatlanggo.Spa: true, whatlanggo.Ita: true,
 	whatlanggo.Por: true, whatlanggo.Nld: true, whatlanggo.Swe: true, whatlanggo.Dan: true, whatlanggo.Nob: true,
@@ -206,7 +207,7 @@ func scriptOf(r rune) script {
 type scriptCount [scripts]int
 
 // mainScript returns the script that most of the text is in. Words in Han, kana or Hangul have few characters, so each
-// of these counts three times. Text with kana is Japanese even if most of it is Han.
+// character in these scripts counts three times. Text with kana is Japanese even if most of it is Han.
 func (c *scriptCount) mainScript() script {
 	for _, dense := range []script{scriptHan, scriptKana, scriptHangul} {
 		c[dense] *= 3

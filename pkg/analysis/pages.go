@@ -15,7 +15,7 @@ const maxNamedPages = 8
 // pagePrefix starts page terms. It ends with a space, which is in no word's term.
 const pagePrefix = "page "
 
-// pageCount is the Count of a query's page terms. They weigh as much as a word that the query repeats this often,
+// pageCount is the Count of a query's page terms. They weigh as much as a word that the query repeats pageCount times,
 // because naming a page is a condition rather than a topic.
 const pageCount = 4
 
