@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// A glyph counts as covered if at least this fraction of its box is inside the rectangles.
+// Minimum fraction of a glyph's box that must be inside the rectangles for the glyph to count as covered.
 const coveredShare = 0.9
 
 // quoteScore counts letters and digits in quotations.
