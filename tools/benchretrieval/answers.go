@@ -23,8 +23,8 @@ const (
 // passages maps question ids to the answers' byte ranges in the documents.
 type passages map[string][]eval.Answer
 
-// Repetitions of an answer in its document also count as answers if the answer has at least this many bytes. A report
-// may contain the same paragraph several times, and each copy answers the question. A shorter answer, such as a name or
+// Minimum length of an answer in bytes for its repetitions in the document to count as answers too. A report may
+// contain the same paragraph several times, and each copy answers the question. A shorter answer, such as a name or
 // number, may recur in another context.
 const minRepeatedAnswer = 60
 

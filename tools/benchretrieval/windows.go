@@ -90,7 +90,7 @@ func runeLen(text string, at int) int {
 	return size
 }
 
-// windowOf parses the custom id from cut, which contains the window's document and range.
+// windowOf parses a custom id made by cut. The id contains the window's document and range.
 func windowOf(customID string) (document string, span eval.Span, err error) {
 	document, place, ok := cutLast(customID, "#")
 	from, to, parted := strings.Cut(place, "-")
