@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// scaledObject has the fields of KEDA's ScaledObject that the chart uses; others are reported as faults. KEDA's own
-// package would pull in large parts of Kubernetes.
+// scaledObject has the fields of KEDA's ScaledObject that the chart uses; any other fields are reported as faults.
+// KEDA's own package would pull in large parts of Kubernetes.
 type scaledObject struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
