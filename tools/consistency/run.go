@@ -27,7 +27,7 @@ type run struct {
 	stop       context.CancelFunc // called after maxViolations
 }
 
-// A run ends early after this many violations. Each is printed with its history.
+// Number of violations after which a run ends early. Each violation is printed with its history.
 const maxViolations = 10
 
 func newRun(tenants []*tenant, out io.Writer) *run {

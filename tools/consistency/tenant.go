@@ -251,5 +251,5 @@ func (t *tenant) query(ctx context.Context, c *client.Client, store int, text st
 	return c.QueryDatastore(ctx, t.stores[store], client.DatastoreQuery{Query: text, TopK: &top, Filters: filter})
 }
 
-// Number of fragments per query. No text has more chunks than this.
+// Number of fragments per query. No text has more chunks than that.
 const maxFragments = 20

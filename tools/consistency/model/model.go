@@ -6,8 +6,8 @@
 // every later read of the datasource must show the change. The visible register is what queries find. It follows the
 // accepted register in the same order, but may lag behind and skip versions. A deletion takes effect on both at once.
 //
-// An operation without an answer may take effect at any later time, or never. Once a reader has seen its version, it is
-// known to have taken effect.
+// An operation without an answer may take effect at any later time, or never. Once a reader has seen the version that
+// it wrote, the operation is known to have taken effect.
 package model
 
 import (

@@ -117,8 +117,8 @@ func (d *Document) Missing(in Interval, how string) error {
 	return nil
 }
 
-// Present checks a read that found a datasource by its id, which is a violation if it was deleted before. Only the
-// latest deletions are remembered. Visible and Accepted notice older ones by the document's version.
+// Present checks a read that found a datasource by its id, which is a violation if the datasource was deleted before.
+// Only the latest deletions are remembered. Visible and Accepted notice older deletions by the document's version.
 func (d *Document) Present(id string, in Interval, how string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
