@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A new page begins after this many characters.
+// Number of characters after which a new page begins.
 const charactersPerPage = 2800
 
 // layout writes a document as plain text with pages, as a web page whose headings are bold paragraphs, or as Markdown.
