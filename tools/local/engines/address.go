@@ -57,7 +57,7 @@ const reservation = 10 * time.Minute
 
 // reservePort returns a port between `first` and `last` that is not in use and that no process has reserved in the last
 // 10 minutes. A port looks free until its engine listens, so without reservations, engines started at the same time
-// would get the same one. The directory has a file per reserved port, and a lock.
+// would get the same port. `dir` has a file per reserved port, and a lock.
 func reservePort(dir string, first, last int) (int, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return 0, fmt.Errorf("creating the directory of reserved ports: %w", err)
