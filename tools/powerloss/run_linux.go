@@ -106,8 +106,8 @@ func lacking() error {
 	return nil
 }
 
-// enter runs the command again in new mount and PID namespaces. However that process exits, the kernel then kills all
-// its children and removes all its mounts, which also frees their loop devices.
+// enter runs the command again in new mount and PID namespaces. When that process exits, for whatever reason, the
+// kernel kills all its children and removes all its mounts, which also frees their loop devices.
 func enter(ctx context.Context, args []string) error {
 	runtime.LockOSThread() // the child dies with the thread that started it
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", args...)
