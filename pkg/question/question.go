@@ -117,8 +117,8 @@ func newWord(sentence string, start, end int) word {
 	return word{lower: strings.ToLower(sentence[start:end]), start: start, end: end}
 }
 
-// split returns the questions in one sentence. It cuts before each conjunction followed by another question and, if
-// there is one, also at commas followed by a question.
+// split returns the questions in one sentence. It cuts before each conjunction followed by another question. If the
+// sentence has such a conjunction, split also cuts at commas followed by a question.
 func split(sentence string) []string {
 	if unspaced(sentence) {
 		return splitUnspaced(sentence)
@@ -244,8 +244,8 @@ func hasContent(lower string) bool {
 }
 
 // completeQuestion turns a part into a query that can be searched on its own. before is the previous part. If the part
-// contains no names and either refers back or says too little on its own, completeQuestion prepends the previous part's
-// names or, if it has none, all of it.
+// contains no names and either refers back or says too little on its own, completeQuestion prepends the names in
+// before. If before has no names, it prepends all of before.
 func completeQuestion(part, before string) string {
 	if unspaced(part) {
 		if utf8.RuneCountInString(part) <= maxUnspacedRest || containsAny(part, unspacedBackReferences) {
@@ -268,8 +268,8 @@ func completeQuestion(part, before string) string {
 	}
 }
 
-// When a part says too little to be searched on its own, such as "who starred?": it has fewer than minWordsAlone words
-// or, in scripts without spaces, at most maxUnspacedRest characters.
+// A part such as "who starred?" says too little to be searched on its own. That is assumed if it has fewer than
+// minWordsAlone words or, in scripts without spaces, at most maxUnspacedRest characters.
 const (
 	minWordsAlone   = 3
 	maxUnspacedRest = 6

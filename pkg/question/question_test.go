@@ -25,7 +25,7 @@ func TestPartsAreTheQuestionsOfAText(t *testing.T) {
 		"How does the export work and can I restrict the import?":               {"How does the export work", "can I restrict the import?"},
 		"Who signed the lease and upon his return, what did the tenant pay?":    {"Who signed the lease", "Who signed the lease upon his return, what did the tenant pay?"},
 		"How far must I stay from power lines, and what does the Kestrel cost?": {"How far must I stay from power lines", "what does the Kestrel cost?"},
-		// If a part refers to the previous one, its query repeats the names from there.
+		// If a part refers to the previous part, its query repeats the previous part's names.
 		"How heavy is the Aurora X2 and what does it cost?":         {"How heavy is the Aurora X2", "Aurora X2 what does it cost?"},
 		"Who directed the film about Gdansk and who wrote it?":      {"Who directed the film about Gdansk", "Gdansk who wrote it?"},
 		"How heavy is the pump? How much does it cost?":             {"How heavy is the pump?", "How heavy is the pump? How much does it cost?"},

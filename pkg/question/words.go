@@ -26,8 +26,8 @@ var nonRelativeInterrogatives = wordset.Of(`
 	какой какая какое какие какого каком какому какую каким какими каких сколько скольких насколько
 `)
 
-// inSituInterrogatives are question words in languages that put them where the answer would be in a statement, instead
-// of first.
+// inSituInterrogatives are question words in languages whose questions have the word order of statements: the question
+// word takes the place of the answer instead of coming first.
 var inSituInterrogatives = wordset.Of(`
 	ne neyi neye neler nedir neydi nelerdir kim kimdir kimdi kimin kime kimi kimler nerede nereye nereden nerededir hangi hangisi hangisidir hangisiydi
 	hangileri kaç kaçıncı kaçtır nasıl nasıldır neden niçin niye
