@@ -110,7 +110,7 @@ type buffer struct {
 	err  error // returned by later Reads
 }
 
-// read reads from the current chunk. At its end, it calls fetch, which must put the next one in the buffer.
+// read reads from the current chunk. At the chunk's end, it calls fetch, which must put the next chunk in the buffer.
 func (b *buffer) read(p []byte, fetch func() error) (int, error) {
 	if len(b.rest) == 0 && b.err == nil {
 		b.err = fetch()

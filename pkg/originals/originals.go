@@ -82,8 +82,8 @@ func Open(ctx context.Context, js jetstream.JetStream, o Options) (*Store, error
 	return o.store(ctx, js)
 }
 
-// Repair recreates a store that was deleted or lost with its disk and reports whether it did. Any number of processes
-// may call it at once.
+// Repair recreates a store that was deleted or lost with its disk. It reports whether it created the store. Any number
+// of processes may call it at once.
 func (s *Store) Repair(ctx context.Context) (bool, error) {
 	err := quorum.Retry(ctx, quorum.DefaultTimeout, func(ctx context.Context) error {
 		_, err := s.js.Stream(ctx, streamName)
@@ -135,8 +135,8 @@ func metaSubject(key string) string {
 	return metaPrefix + base64.URLEncoding.EncodeToString([]byte(key))
 }
 
-// lookUp returns a key's metadata, or ErrNotFound if the original is certain not to exist, because ErrNotFound ends the
-// job that needs it.
+// lookUp returns a key's metadata. It returns ErrNotFound only if the original is certain not to exist, because a job
+// that needs the original ends when it gets ErrNotFound.
 func (s *Store) lookUp(ctx context.Context, key string) (jetstream.ObjectInfo, error) {
 	if _, err := DatasourceID(key); err != nil {
 		return jetstream.ObjectInfo{}, err

@@ -116,7 +116,7 @@ func (s *Store) withBrokenCancel(ctx context.Context) (_ context.Context, done f
 	}
 }
 
-// storedCopy returns the stored original if it has the same content, and otherwise err.
+// storedCopy returns the original stored under o's key if its content is the same as o's, and otherwise err.
 func (s *Store) storedCopy(ctx context.Context, o domain.Original, err error) (domain.Original, error) {
 	info, lookErr := s.lookUp(ctx, o.Key)
 	if lookErr != nil { // omit err, because it is unknown whether the original exists
@@ -170,7 +170,7 @@ func (p *put) run(ctx context.Context, r io.Reader) (domain.Original, error) {
 			continue
 		}
 		hash.Write(buffer[:n])
-		// One at a time, because chunks are ordered by sequence number.
+		// Store one chunk at a time, because chunks are ordered by sequence number.
 		if err := p.store(ctx, chunkPrefix+p.id, buffer[:n]); err != nil {
 			return domain.Original{}, fmt.Errorf("storing original %s: %w", p.key, err)
 		}

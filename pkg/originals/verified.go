@@ -18,8 +18,9 @@ import (
 
 // Verified verifies an original and returns its content, or ErrNotFound. If one server's copy is damaged, it reads the
 // other servers' copies. It fails with ErrCorrupt if no server has an undamaged copy, and with a temporary error if a
-// server that may have one does not answer. The returned reader reads the content a second time and verifies each
-// chunk, but content that fits in one chunk is read only once. Otherwise, the reader is like Get's.
+// server that may have an undamaged copy does not answer. The returned reader reads the content a second time and
+// verifies each chunk, except that content of a single chunk is read only once. In other respects, the reader is like
+// Get's.
 func (s *Store) Verified(ctx context.Context, key string) (io.ReadCloser, error) {
 	info, sum, err := s.find(ctx, key)
 	if err != nil {
