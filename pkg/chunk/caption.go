@@ -63,8 +63,8 @@ func (c *tableCaption) enter(b domain.Block, begins bool) {
 }
 
 // captionOf returns a table's caption, or "". before holds the two paragraphs above the table, the nearer one last. The
-// caption is that paragraph's last sentence, if it introduces the table. If the paragraph only gives a unit, the
-// caption comes from the one above it, with the unit appended.
+// caption is the last sentence of the nearer paragraph, if that sentence introduces the table. If the nearer paragraph
+// only gives a unit, the caption comes from the paragraph above it, with the unit appended.
 func captionOf(before [2]string) string {
 	near := strings.TrimSpace(before[1])
 	if near == "" {

@@ -70,8 +70,9 @@ func (c *Chunker) Sized(sizes domain.Chunking) *Chunker {
 // Chunks splits the document. The chunks contain all of its text in reading order, except for white space at their
 // ends. No chunk crosses one of the document's top-level headings. A document without text has no chunks.
 //
-// Two things are repeated. If a table with a header spans several chunks, the header is repeated in each of them. If a
-// paragraph does, each chunk after the first begins with the last sentence of the previous one, unless that is long.
+// Some text is repeated. If a table with a header spans several chunks, each of them contains the header. If a
+// paragraph spans several chunks, each chunk after the first begins with the last sentence of the previous one, unless
+// that sentence is long.
 //
 // A heading shares a chunk with the start of its text. Headings at the end of the document join the chunk before them.
 // Headings form a chunk of their own only if the document has no other text or if they leave no space for text.

@@ -35,8 +35,8 @@ func (s *chunkLocation) add(page int, h headingContext, term string, tokens int)
 	s.entries.add(definedTerm{h, term}, tokens)
 }
 
-// headings returns the headings above most of the chunk's text, or other if it has no text. If most of the text below
-// them defines one term, the result has that term's anchor.
+// headings returns the headings above most of the chunk's text, or `other` if the chunk has no text. If most of the
+// text below these headings defines one term, the result has that term's anchor.
 func (s *chunkLocation) headings(other headingContext) headingContext {
 	at := s.heads.largest(other)
 	var below tokenCount[definedTerm]
@@ -51,7 +51,7 @@ func (s *chunkLocation) headings(other headingContext) headingContext {
 	return at
 }
 
-// largestLabel returns the label of most of the text below the given headings.
+// largestLabel returns the label that applies to the most text under the headings `at`.
 func largestLabel(labels tokenCount[placedLabel], at headingContext) string {
 	var below tokenCount[string]
 	for i, l := range labels.keys {
@@ -76,7 +76,8 @@ func (t *tokenCount[K]) add(key K, tokens int) {
 	t.keys, t.tokens = append(t.keys, key), append(t.tokens, tokens)
 }
 
-// largest returns the key with the most tokens, the first one if there is a tie, or other if nothing was counted.
+// largest returns the key with the most tokens, or the first such key if there is a tie. It returns `other` if nothing
+// was counted.
 func (t *tokenCount[K]) largest(other K) K {
 	best := -1
 	for i, n := range t.tokens {

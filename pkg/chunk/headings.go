@@ -10,8 +10,8 @@ import (
 // A heading alone makes a bad chunk: short and full of query words, it would outrank the text with the answer. The
 // functions in this file keep headings and text together.
 
-// trackTail records where the headings at the end of the current chunk begin. The packer calls it before appending a
-// piece of block b, at this offset in the document, to a chunk that already has text.
+// trackTail records where the headings at the end of the current chunk begin. The packer calls it before it appends a
+// piece of block b to a chunk that already has text. offset is the piece's offset in the document.
 func (p *packer) trackTail(b domain.Block, offset int) {
 	d := &p.cur
 	switch {
@@ -46,9 +46,9 @@ func (p *packer) next() error {
 	return nil
 }
 
-// divide splits a piece that does not fit below the headings in the current chunk. It returns at most one part if the
-// piece must stay whole, because it can't be split or because the headings fill more than half of the chunk and may
-// form a chunk of their own.
+// divide splits a piece that does not fit below the headings in the current chunk. If the piece must stay whole, divide
+// returns at most one part. A piece must stay whole if it can't be split, or if the headings fill more than half of the
+// chunk and may therefore form a chunk of their own.
 func (p *packer) divide(b domain.Block, s piece) []piece {
 	used := p.cur.tokens
 	if used > p.opts.MaxTokens/2 || b.Kind == domain.BlockHeading {
@@ -60,9 +60,9 @@ func (p *packer) divide(b domain.Block, s piece) []piece {
 	return o.appendFitting(nil, b.Text, s.start, s.end)
 }
 
-// joinLast appends the current chunk, which has only headings, to the last finished one. It returns false and changes
-// nothing if the result would be too large, or if the white space between the two texts isn't the separator it would
-// insert.
+// joinLast appends the current chunk, which has only headings, to the last finished chunk. It returns false and changes
+// nothing if the result would be too large, or if the white space between the two texts in the document isn't the
+// separator that joinLast would insert.
 func (p *packer) joinLast() bool {
 	if len(p.chunks) == 0 {
 		return false

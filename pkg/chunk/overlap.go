@@ -18,7 +18,8 @@ func (p *packer) isLong(b domain.Block, pieces []piece) bool {
 }
 
 // overlapping prepends the previous sentence to a piece that starts a chunk in the middle of a long paragraph, because
-// the piece often refers to it. A sentence that is long or makes up most of the previous chunk is not repeated.
+// the piece often refers to that sentence. A sentence that is long or makes up most of the previous chunk is not
+// repeated.
 func (p *packer) overlapping(s piece) piece {
 	b := p.before
 	if b.end == 0 || b.end != s.start || b.tokens > p.opts.TargetTokens/overlapShare || p.cur.tokens < 2*b.tokens ||

@@ -9,7 +9,7 @@ import (
 )
 
 // Minimum length of a wrapped line in characters. Text files and PDFs break lines within sentences, so a line of at
-// least this length continues on the next one unless it ends a sentence. A shorter line may be a list item. Scripts
+// least this length continues on the next line unless it ends a sentence. A shorter line may be a list item. Scripts
 // without spaces need fewer characters for the same content.
 const (
 	wrappedCharacters         = 40

@@ -10,9 +10,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Maximum size of a piece in bytes, so that domain.MaxChunkBytes allows several pieces with separators and a repeated
-// table header. A grapheme, such as a letter with thousands of combining marks, is split only if it exceeds this size
-// by itself.
+// Maximum size of a piece in bytes. It is low enough that domain.MaxChunkBytes leaves space for several pieces, their
+// separators and a repeated table header. A grapheme, such as a letter with thousands of combining marks, is split only
+// if it exceeds this size by itself.
 const maxPieceBytes = domain.MaxChunkBytes / 8
 
 // piece is a part of a block that is not split further.

@@ -28,7 +28,7 @@ var (
 	defined = lazyregexp.New(`\([^()“”"„«»]{0,60}[“"„«][^“”"„«»()]{1,50}[”"“»][^()]{0,80}\)`)
 	// between matches the words before the first party.
 	between = lazyregexp.New(`(?i)\b(?:between|among|zwischen|entre|tra|fra|tussen|pomiędzy|między|между)\b:?\s*`)
-	// description matches the start of what follows a party's name, up to its short name.
+	// description matches the beginning of the text that follows a party's name, such as "(" or "with".
 	description = lazyregexp.New(`\s+(?:\(|with\s|whose\s|having\s|mit\s)`)
 	// legalForm matches a legal form, which is part of the name even after a comma.
 	legalForm   = lazyregexp.New(`(?i)^(?:inc|llc|l\.l\.c|ltd|limited|l\.?p|llp|corp|corporation|co|company|plc|n\.a|s\.a|gmbh|ag|kg)\b`)

@@ -6,8 +6,8 @@ import "fmt"
 // unchanged content is split again only then.
 const Version = 6
 
-// Version identifies everything except the document that affects its chunks: the Version constant and the configured
-// sizes.
+// Version identifies everything that affects a document's chunks other than the document itself: the Version constant
+// and the configured sizes.
 func (c *Chunker) Version() string {
 	return fmt.Sprintf("%d:%d:%d", Version, c.opts.TargetTokens, c.opts.MaxTokens)
 }
