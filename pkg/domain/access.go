@@ -46,8 +46,8 @@ var reservedHeaders = func() map[string]string {
 	return out
 }()
 
-// CleanHeaders returns the headers with canonical names and trimmed values, or what is wrong with them. The messages
-// never contain header values.
+// CleanHeaders returns the headers with canonical names and trimmed values, or errors that say what is wrong with them.
+// The errors never contain header values.
 func CleanHeaders(field string, headers map[string]string) (map[string]string, []FieldError) {
 	var faults []FieldError
 	fault := func(name, format string, args ...any) {

@@ -23,8 +23,8 @@ func applyArchive(d *Datasource, store Datastore, ev Event, current bool) Outcom
 	return out
 }
 
-// applyUnpacked handles the end of an archive's job. If an overtaken job began before the datasource became an archive,
-// it has read the earlier content, whose rows are swept.
+// applyUnpacked handles the end of an archive's job. If the job was overtaken, it may have started before the
+// datasource became an archive. It has then read the datasource's earlier content, so its rows are swept.
 func applyUnpacked(d *Datasource, ev Event, current bool) (out Outcome) {
 	if current {
 		return applyDiscoveryDone(d, ev, current)
@@ -41,8 +41,8 @@ func (d *Datasource) SetOriginal(o Original) {
 	d.Config.MIMEType, d.Config.FileSize, d.Config.SHA256 = o.MIMEType, o.Size, o.SHA256
 }
 
-// NewMember returns the datasource for a file in the archive d. o is its content, and o.Name its path in the archive.
-// It inherits the archive's metadata.
+// NewMember returns the datasource for a file in the archive d. o is the file's content, and o.Name its path in the
+// archive. The datasource inherits the archive's metadata.
 func (d *Datasource) NewMember(o Original) Datasource {
 	m := Datasource{
 		ID: MemberID(d.ID, o.Name), WorkspaceID: d.WorkspaceID, DatastoreID: d.DatastoreID, GroupID: d.ID, Type: TypeFile,
@@ -52,14 +52,14 @@ func (d *Datasource) NewMember(o Original) Datasource {
 	return m
 }
 
-// HasMember reports whether an archive's file needs no new job after another unpacking: its content is still o, and it
-// was or will be read. Files that couldn't be read are read again.
+// HasMember reports whether an archive's file needs no new job after the archive was unpacked again: the file's content
+// is still o, and it was or will be read. A file that couldn't be read is read again.
 func (d *Datasource) HasMember(o Original) bool {
 	return d.Original != nil && d.Original.SHA256 == o.SHA256 && d.Original.Size == o.Size && d.Status != StatusError
 }
 
-// ReplaceMember replaces a file's content with that in a new version of its archive. It returns the key of the original
-// that is no longer needed.
+// ReplaceMember replaces a file's content with the file's content in a new version of its archive. It returns the key
+// of the original that is no longer needed.
 func (d *Datasource) ReplaceMember(o Original) (unneeded string) {
 	if old := d.Original; old != nil {
 		unneeded = old.Key

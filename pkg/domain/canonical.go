@@ -32,9 +32,10 @@ func (d *Datasource) IsReplacedBy(page, keeper Datasource, similar bool) bool {
 // maxCanonicals is the maximum number of canonical addresses that CanonicalCycle follows.
 const maxCanonicals = 8
 
-// CanonicalCycle reports whether canonical addresses lead from the page `from` to the page with this id. The caller
-// must then not replace either page, because they would replace each other forever. If `from` itself names that page as
-// canonical, the result is false, because the caller keeps one of the two anyway. read returns a page by id, or nil.
+// CanonicalCycle reports whether canonical addresses lead from the page `from` to the page with this id. If they do,
+// the caller must not replace one of the two pages by the other, because they would replace each other forever. If
+// `from` itself names the page with this id as canonical, the result is false, because the caller keeps one of the two
+// anyway. read returns a page by id, or nil.
 func (d *Datasource) CanonicalCycle(from Datasource, id string, read func(id string) (*Datasource, error)) (bool, error) {
 	for hop := range maxCanonicals {
 		if from.Config.Canonical == "" {
@@ -96,8 +97,8 @@ func (d *Datasource) ChangeFrom(before Datasource) PageChange {
 	}
 }
 
-// FetchesAgain reports whether a page of site d, skipped in favour of the page keeperID, must be fetched again because
-// keeperID has changed. similar says whether the two have similar texts.
+// FetchesAgain reports whether a page of site d must be fetched again. The page was skipped in favour of the page
+// keeperID, which has now changed. similar says whether the two pages have similar texts.
 func (d *Datasource) FetchesAgain(page Datasource, keeperID string, change PageChange, similar bool) bool {
 	if page.Status != StatusSkipped || page.GroupID != d.ID {
 		return false

@@ -86,8 +86,8 @@ type Processing struct {
 	Target *Target
 	// MoveID is the id of the last move that queued a job to copy the active generation.
 	MoveID string
-	// Resume is the state to restore after the newest job, if that is a move job. nil otherwise, and after a move job
-	// has succeeded.
+	// Resume is the state to restore after the newest job, if that is a move job. It is nil for other jobs, and after a
+	// move job has succeeded.
 	Resume *Resume
 }
 

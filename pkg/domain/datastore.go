@@ -22,8 +22,8 @@ type Datastore struct {
 	EmbeddingModel string // the embedding model's id
 	Chunking       Chunking
 	OCRLanguages   OCRLanguages // for scans
-	// Since is set by a move. Only rows with generations above it are valid in the place that serves readers; lower
-	// ones are left over from an earlier time in the same place.
+	// Since is set by a move. In the place that serves readers, only rows with generations above Since are valid. Rows
+	// with lower generations are left over from an earlier time when the datastore was in the same place.
 	Since uint64
 	Move  *Move // nil if no move is in progress
 	// SearchVersion is the version of the datastore's search settings, or 0 if it has none. See SearchSettings.

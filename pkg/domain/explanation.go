@@ -56,7 +56,7 @@ type ExplainedDatastore struct {
 	Evidence        *ExplainedEvidence // why DenseWeight differs from AverageWeight; nil if it does not
 }
 
-// ExplainedEvidence shows why the dense leg's weight differs from its average.
+// ExplainedEvidence shows why the weight of dense (vector) search for this query differs from its average.
 type ExplainedEvidence struct {
 	// AverageWeight is the model's weight, lowered if the model does not know every word in the query.
 	AverageWeight float64

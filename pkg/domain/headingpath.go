@@ -22,8 +22,8 @@ func (p *HeadingPath) Enter(b Block) {
 	clear(p.anchors[level:])
 }
 
-// Anchor returns the innermost heading's URL fragment. If it has none, Anchor returns that of the nearest enclosing
-// heading that has one, not counting the page's title, or "".
+// Anchor returns the innermost heading's URL fragment. If that heading has none, Anchor returns the fragment of the
+// nearest enclosing heading that has one, other than the page's title. If there is none, it returns "".
 func (p *HeadingPath) Anchor() string {
 	innermost := true
 	for i := len(p.headings) - 1; i >= 0; i-- {

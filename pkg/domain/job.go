@@ -147,10 +147,10 @@ type Event struct {
 	Document *DocumentInfo `json:"document,omitempty"`
 	// Scan, in synched events, says that text in the document's pictures is missing and a scan job follows.
 	Scan bool `json:"scan,omitempty"`
-	// Fingerprint, in synched events, is that of the written rows (see Version). In unchanged events, it is a page's
-	// new fingerprint, set only if its bytes changed but its text did not.
+	// Fingerprint, in synched events, is the fingerprint of the written rows (see Version). In unchanged events, it is
+	// a page's new fingerprint, set only if the page's bytes changed but its text did not.
 	Fingerprint string `json:"fingerprint,omitempty"`
-	// TextID, in synched events, is a hash of the written rows' text and the document's properties that ignores markup,
+	// TextID, in synched events, is a hash of the written rows' text and the document's properties. It ignores markup,
 	// generation times, view counters and tokens in the page. It is "" if the content is not a web page.
 	TextID string `json:"text_id,omitempty"`
 	// Inputs is Job.Inputs. It is set in an ingest job's synched and unchanged events.

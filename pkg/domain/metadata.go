@@ -13,8 +13,8 @@ const metaDocument = "document"
 // metaLanguage is the key, below metaDocument, for the language stated by the document.
 const metaLanguage = "language"
 
-// Maximum size of the document metadata in each row, in bytes of keys and values. The rest is stored only in the
-// datasource.
+// Maximum size of the document metadata in each row, in bytes of keys and values. Metadata beyond this size is stored
+// only in the datasource.
 const maxFoundMetadata = 2 << 10
 
 // FragmentMetadata returns a fragment's metadata, for filters and readers: the caller's metadata together with the

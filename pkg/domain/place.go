@@ -79,8 +79,8 @@ func (j Job) Lane() Lane {
 	return LaneIngest
 }
 
-// usesEmbedded reports whether the job writes to the embedded index or copies vectors from it. Only the api process
-// can.
+// usesEmbedded reports whether the job writes to the embedded index or copies vectors from it. Only the api process can
+// do either.
 func (j Job) usesEmbedded() bool {
 	return slices.ContainsFunc(j.Places, func(p Place) bool { return p.Engine == EngineEmbedded }) ||
 		j.Previous != nil && j.Previous.Place.Engine == EngineEmbedded

@@ -74,7 +74,7 @@ func (d *Datasource) crawl(at time.Time) *Crawl {
 	return &c
 }
 
-// Removed counts pages that were removed from the datastore.
+// Removed adds `pages` to the number of pages that were removed from the datastore during the newest crawl.
 func (d *Datasource) Removed(pages int64) { d.crawl(d.UpdatedAt).Removed += pages }
 
 // CrawlWidened notes that new settings include more pages than when the newest crawl started.
@@ -123,7 +123,7 @@ func (d *Datasource) WarnSitemap() {
 
 const rereadSitemapWarning = "The site now includes more pages than before. Refresh it to find new pages in its sitemap." //nolint:gosec // G101: a warning, no credential
 
-// Warnings from SettlePages, which also recognises them in order to replace them.
+// Texts of warnings that SettlePages adds. It also looks for them among the existing warnings, to replace them.
 const (
 	pagesFailed     = " pages could not be read; each shows its error"
 	filesFailed     = " files could not be read; each shows its error"
@@ -224,9 +224,9 @@ func (s SiteScope) LeftOutReason(why, address string) string {
 	return address + " was skipped: " + why + "."
 }
 
-// IsBetterThan reports whether to keep this page and not another one with the same content. It prefers pages that don't
-// redirect, then a redirect's target over its source, then the page with fewer links from the root, and finally the
-// shorter address.
+// IsBetterThan reports whether to keep the page c and not the page `than`, which has the same content. It prefers pages
+// that don't redirect, then a redirect's target over its source, then the page with fewer links from the root, and
+// finally the shorter address.
 func (c DatasourceConfig) IsBetterThan(than DatasourceConfig) bool {
 	leads, target := c.FinalURL == than.SourceURL, than.FinalURL == c.SourceURL
 	switch {
@@ -278,8 +278,8 @@ type Pace struct {
 // HostSlot is the reply to a crawler that asked for a slot at a host.
 type HostSlot struct {
 	Granted bool
-	// If a slot was granted, how long to wait before starting the request. Otherwise, how long to wait before asking
-	// again.
+	// Wait is how long to wait before starting the request if a slot was granted. If not, it is how long to wait before
+	// asking again.
 	Wait time.Duration
 	// Release gives back a granted slot. Call it exactly once, when the request is complete. nil if no slot was
 	// granted.

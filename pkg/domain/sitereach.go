@@ -11,9 +11,9 @@ type SiteReach struct {
 	patterns *Patterns
 }
 
-// Judge decides whether a link becomes a page of the site. why is the reason if it doesn't, or "". The second result is
-// the new page's Lead (see DatasourceConfig.Lead): 0 for the root and for pages that match an include pattern, and lead
-// for all others.
+// Judge decides whether a link becomes a page of the site. If it doesn't, why is the reason; otherwise, why is "". The
+// second result is the new page's Lead (see DatasourceConfig.Lead). It is 0 for the root and for pages that match an
+// include pattern, and `lead` for all other pages.
 func (r *SiteReach) Judge(l Link, lead int) (why string, _ int) {
 	if SameAddress(l.URL, r.Scope.Root) {
 		return "", 0 // the root is always read for its links

@@ -22,8 +22,9 @@ type TextRuns []TextRun
 // Maximum length in bytes of encoded runs. Longer ones are not stored.
 const maxEncodedRuns = 16 << 10
 
-// Add appends a run that begins at these offsets in the chunk's and the document's text and ends the previous run
-// there. It does nothing if the new run merely continues the previous one. Call End after the last Add.
+// Add appends a run that begins at the offset `text` in the chunk's text and at the offset `document` in the document's
+// text. The previous run ends there. Add does nothing if the new run merely continues the previous one. Call End after
+// the last Add.
 func (r *TextRuns) Add(text, document int) {
 	if n := len(*r); n > 0 {
 		last := &(*r)[n-1]
@@ -50,7 +51,8 @@ func (r TextRuns) End(length int) TextRuns {
 	return r
 }
 
-// Clip returns the runs within text[start:end], for another text that contains this range `moved` bytes later.
+// Clip returns the runs within text[start:end], with their positions in another text. That text contains the same
+// range, but `moved` bytes later.
 func (r TextRuns) Clip(start, end, moved int) TextRuns {
 	var out TextRuns
 	for _, run := range r {

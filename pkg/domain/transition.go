@@ -99,8 +99,9 @@ func Apply(d *Datasource, store Datastore, ev Event) Outcome {
 	return Outcome{}
 }
 
-// OrphanSweeps returns sweeps for a job's results after its datasource was deleted. ev is an event from the job. Later
-// generations are kept, because a datasource with the same id, such as a site's page, may have been created since.
+// OrphanSweeps returns sweeps for a job's results after its datasource was deleted. ev is an event from the job. Rows
+// of later generations are kept, because a datasource with the same id, such as a site's page, may have been created
+// since.
 func OrphanSweeps(ev Event) []Sweep {
 	base := Sweep{WorkspaceID: ev.WorkspaceID, DatastoreID: ev.DatastoreID, DatasourceID: ev.DatasourceID}
 	switch ev.Type {

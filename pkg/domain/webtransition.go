@@ -167,7 +167,7 @@ func applySkipped(d *Datasource, ev Event, current bool) Outcome {
 }
 
 // Exclude ends a page's crawl and removes its content. reason is for users. keeper is the id of the page kept instead,
-// or "". Generations up to the given one can no longer become active.
+// or "". No generation up to `generation` can become active any more.
 func (d *Datasource) Exclude(reason, keeper string, generation uint64, at time.Time) Outcome {
 	out := Outcome{Changed: true, Settled: true}
 	out.removeContent(d, generation)
@@ -220,8 +220,8 @@ func applySitemap(d *Datasource, store Datastore, ev Event, current bool) Outcom
 	return out
 }
 
-// removeContent removes the datasource's active content and its original. The given generation, and any that is lower
-// or already known, can no longer become active. Rows written by later jobs stay.
+// removeContent removes the datasource's active content and its original. Afterwards, no generation up to `generation`
+// can become active, nor can any generation that d already knows. Rows written by later jobs stay.
 func (o *Outcome) removeContent(d *Datasource, generation uint64) {
 	last := max(generation, d.ActiveGeneration, d.Fence)
 	if d.Target != nil {

@@ -40,7 +40,7 @@ func brings(content string) func(*Event) {
 	}
 }
 
-// everywhere returns a sweep for lower generations in all places.
+// everywhere returns a sweep for generations lower than `below` in all places.
 func everywhere(below uint64) Sweep { return rows(Place{}, 0, below) }
 
 func original(key string) Sweep {
@@ -260,8 +260,8 @@ func TestTheEndOfACrawlCountsOnceAndOnlyForItsNewestJob(t *testing.T) {
 	}
 }
 
-// withoutRemoval returns the outcome, or an empty one if the datasource is removed, because no event applies to it
-// then.
+// withoutRemoval returns the outcome o. If o removes the datasource, it returns an empty outcome, because no event
+// applies to a removed datasource.
 func (o Outcome) withoutRemoval() Outcome {
 	if o.Removed {
 		return Outcome{}
