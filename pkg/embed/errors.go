@@ -29,8 +29,8 @@ func (k Kind) String() string {
 	}
 }
 
-// Error is a failure of an embedding model. Its chain also contains a domain.Error with the code UNAVAILABLE, for API
-// callers, that says how long to wait but not what went wrong.
+// Error is a failure of an embedding model. For API callers, its chain also contains a domain.Error with the code
+// UNAVAILABLE, which says how long to wait but not what went wrong.
 type Error struct {
 	Kind       Kind
 	Model      string        // the model's ID

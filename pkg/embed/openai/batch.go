@@ -47,8 +47,8 @@ func (e *Embedder) batches(texts []string, purpose embed.Purpose) []batch {
 // character counts as one token, which is correct for Chinese and too many for other scripts.
 const asciiPerToken = 3
 
-// truncate returns the longest prefix of the text with at most limit tokens, as estimated, and that estimate, rounded
-// up.
+// truncate returns the longest prefix of the text with an estimated number of at most limit tokens. It also returns the
+// prefix's estimated number of tokens, rounded up.
 func truncate(text string, limit int) (string, int) {
 	thirds := 0
 	for i, r := range text {

@@ -25,8 +25,8 @@ func retryDelay(status int, header http.Header, now time.Time) time.Duration {
 	return wait
 }
 
-// delayPassages delays further passage requests after a 429. They would also be rejected, because all documents share
-// the limit, and would count towards it.
+// delayPassages delays further passage requests after a 429 response. Without the delay, they would be rejected as
+// well, because all documents share the limit, and the rejected requests would count towards the limit.
 func (e *Embedder) delayPassages(failure *embed.Error, wait time.Duration) {
 	if failure.Status == http.StatusTooManyRequests {
 		e.resume.Store(time.Now().Add(wait).UnixNano())

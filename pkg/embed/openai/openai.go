@@ -84,8 +84,9 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// newClient returns an HTTP client that keeps up to this many idle connections to the server and does not follow
-// redirects to other hosts. Go's default client keeps only two, so most requests would need a new handshake.
+// newClient returns an HTTP client that keeps up to `connections` idle connections to the server and does not follow
+// redirects to other hosts. Go's default client keeps only two idle connections, so most requests would need a new
+// handshake.
 func newClient(connections int) *http.Client {
 	transport, ok := http.DefaultTransport.(*http.Transport)
 	if !ok { // the transport was replaced, e.g. by instrumentation
@@ -183,7 +184,7 @@ func (e *Embedder) Embed(ctx context.Context, texts []string, purpose embed.Purp
 	return vectors, nil
 }
 
-// setZeroVectors sets zero vectors for texts that were not sent. If their length is unknown, it calls Discover.
+// setZeroVectors sets zero vectors for texts that were not sent. If the vectors' length is unknown, it calls Discover.
 func (e *Embedder) setZeroVectors(ctx context.Context, vectors [][]float32) error {
 	for i, vector := range vectors {
 		if vector != nil {

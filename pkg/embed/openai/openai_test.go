@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-// sameDirection requires that vector is the server's vector for the text, but of unit length.
+// sameDirection requires that vector has the same direction as the server's vector for the text, and unit length.
 func sameDirection(t *testing.T, vector []float32, text string) {
 	t.Helper()
 	want := vectorOf(text)

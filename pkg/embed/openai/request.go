@@ -19,9 +19,9 @@ const (
 	minHalvedBytes = 16 // a text is halved only if each half has at least this many bytes
 )
 
-// request returns one batch's vectors. If the server rejects the batch for its length, request sends the halves
-// separately, and so on. This isolates a text that is too long, and helps if the server allows fewer texts per request.
-// If a single text is too long, only its first half is embedded.
+// request returns one batch's vectors. If the server rejects the batch as too long, request splits it in half and sends
+// each half separately, which may be split again. This isolates a text that is too long, and helps if the server allows
+// fewer texts per request. If a single text is too long, only its first half is embedded.
 func (e *Embedder) request(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
 	vectors, err := e.retry(ctx, texts, purpose)
 	if err == nil || !isTooLong(err) {
@@ -127,7 +127,7 @@ func (e *Embedder) send(ctx context.Context, texts []string, dimensions int) ([]
 	return bounded.ReadAll(response.Body, maxResponse)
 }
 
-// checkDimensions checks that the vectors have the known length, which the first response sets.
+// checkDimensions checks that the vectors have the model's known length. The first response determines that length.
 func (e *Embedder) checkDimensions(vectors [][]float32) error {
 	got := int64(len(vectors[0]))
 	e.dimensions.CompareAndSwap(0, got)

@@ -25,8 +25,8 @@ type wireRequest struct {
 	Dimensions     int      `json:"dimensions"`
 }
 
-// server is an embedding server with the real protocol. The direction of a text's vector depends on the text's length
-// in bytes.
+// server is an embedding server that implements the real protocol. The direction of a text's vector depends on the
+// text's length in bytes.
 type server struct {
 	*httptest.Server
 	// answer handles the n-th request, from 1. If it returns false, the server responds normally.

@@ -85,7 +85,7 @@ func (d *download) attempt(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	// The file was damaged in transit or is another version, so start over.
+	// The file was damaged in transit or is from another version, so start over.
 	if err := file.Truncate(0); err != nil {
 		return permanentError{fmt.Errorf("emptying a damaged file: %w", err)}
 	}

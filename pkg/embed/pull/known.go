@@ -104,8 +104,8 @@ func Known() []Model {
 	}}
 }
 
-// prompts returns config_sentence_transformers.json with the query and passage prefixes. It is for models published
-// without it.
+// prompts returns config_sentence_transformers.json with the query and passage prefixes in content. It is for models
+// published without that file.
 func prompts(content string) File {
 	sum := sha256.Sum256([]byte(content))
 	return File{Name: "config_sentence_transformers.json", Size: int64(len(content)), SHA256: hex.EncodeToString(sum[:]), Content: content}
@@ -135,8 +135,8 @@ func (m Model) check(directory string) error {
 // errMismatch means that a file differs from the published file.
 var errMismatch = errors.New("differs from the published file")
 
-// check compares a file with the published one. It returns errMismatch if only the content differs and not the size,
-// and fs.ErrNotExist if the file is missing.
+// check compares a file with the published one. It returns errMismatch if the file has the right size but different
+// content, and fs.ErrNotExist if the file is missing.
 func (f File) check(path string) error {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

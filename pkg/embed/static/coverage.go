@@ -1,15 +1,15 @@
 package static
 
-// A word with several tokens is known only if these have at least this many letters on average. Shorter tokens occur in
-// any text, so they don't show that the model knows the word.
+// A word with several tokens is known only if the tokens have at least this many letters on average. Shorter tokens
+// occur in any text, so they don't show that the model knows the word.
 const minFragmentLetters = 3
 
 // Coverage returns the fraction, from 0 to 1, of a text's characters that are in known words. A word is known if all
-// its tokens occurred in training and, if it has several, have at least minFragmentLetters letters on average. Mean
-// coverage of public question sets: English 0.88 to 0.95, medical English 0.74 to 0.82, French, Spanish, Romanian and
-// Italian 0.44 to 0.59, Vietnamese 0.32, Turkish 0.14, other scripts below 0.05. A threshold of 0.65 therefore
-// separates English from other languages. Single-character words do not count. A text without longer words has coverage
-// 1.
+// its tokens occurred in training. If it has several tokens, they must also have at least minFragmentLetters letters on
+// average. Mean coverage of public question sets: English 0.88 to 0.95, medical English 0.74 to 0.82, French, Spanish,
+// Romanian and Italian 0.44 to 0.59, Vietnamese 0.32, Turkish 0.14, other scripts below 0.05. A threshold of 0.65
+// therefore separates English from other languages. Single-character words do not count. A text that has only such
+// words has coverage 1.
 func (e *Embedder) Coverage(text string) float64 {
 	s := scratchPool.Get().(*scratch)
 	defer scratchPool.Put(s)

@@ -12,8 +12,8 @@ type trie struct {
 	ids   []int32 // id of the string that ends at each node, or unknown; the first node is the root
 }
 
-// edge leads from a node to the next one for a byte. The zero edge marks an empty slot, because no edge leads to node
-// 0, the root.
+// edge leads from one node to another along a byte. The zero edge marks an empty slot, because no edge leads to node 0,
+// the root.
 type edge struct {
 	from uint32 // node<<8 | byte
 	to   int32

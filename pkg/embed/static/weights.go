@@ -5,13 +5,15 @@ import "math"
 // An entry's vector is trusted only if at least this many training texts contain it.
 const minKnown = 3
 
-// weightOf returns the weight of a vocabulary entry that occurs in `frequency` of the `texts` training texts: the
-// smooth inverse frequency (Arora et al. 2017), up to 255 for an entry that occurs in none. "The" counts little, and
-// rare words count fully. The weight is never 0, so even a text of common words has a vector.
+// weightOf returns the weight of a vocabulary entry that occurs in `frequency` of the `texts` training texts. It is the
+// smooth inverse frequency (Arora et al. 2017), scaled so that an entry that occurs in no text has the weight 255.
+// "The" counts little, and rare words count almost fully. The weight is never 0, so even a text of common words has a
+// vector.
 func weightOf(frequency, texts uint32) uint8 {
 	share := float64(frequency) / float64(max(texts, 1))
 	return uint8(max(1, math.Round(255*smoothing/(smoothing+share))))
 }
 
-// An entry in this share of the training texts has half the maximum weight. train/fit.py uses the same formula.
+// An entry that occurs in this share of the training texts has half the maximum weight. train/fit.py uses the same
+// formula.
 const smoothing = 0.06

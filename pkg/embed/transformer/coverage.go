@@ -3,10 +3,10 @@ package transformer
 import "unicode/utf8"
 
 const (
-	// Minimum average number of letters per piece for a split word to count. Shorter pieces occur in any text, so they
-	// don't show that the model knows the word.
+	// A split word counts only if its pieces have at least this many letters on average. Shorter pieces occur in any
+	// text, so they don't show that the model knows the word.
 	minFragmentLetters = 3
-	// Weights per character: wholeWord for words that are a single piece, fragmentShare for words split into long
+	// Weights of a word's characters: wholeWord if the word is a single piece, fragmentShare if it is split into long
 	// pieces. English texts have few split words, mostly technical terms, whereas related languages split all but the
 	// shortest words. These weights separate medical English from Spanish better than the share of known words does.
 	wholeWord     = 1.3

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-// vocabularyOf returns an embedder whose vocabulary has these words and, if chinese is set, a Chinese model's
-// ideographs.
+// vocabularyOf returns an embedder whose vocabulary has these words. If chinese is set, the vocabulary also has as many
+// ideographs as a Chinese model's.
 func vocabularyOf(t *testing.T, chinese bool, words ...string) *Embedder {
 	t.Helper()
 	ids := map[string]int32{}

@@ -31,8 +31,8 @@ type CrossEncoderConfig struct {
 	// Threads is the number of batches to compute concurrently; default processors.Count.
 	Threads int
 
-	// Priority makes passages wait while pairs are being scored, in all embedding models with the same Priority. By
-	// default, all models in the process share one.
+	// Priority makes passages wait while pairs are being scored. It affects all embedding models that share the same
+	// Priority. By default, all models in the process share one.
 	Priority *Priority
 }
 

@@ -96,7 +96,7 @@ func TestSumsAndNormsOfEveryKernelAreTheSameToTheLastBit(t *testing.T) {
 	}
 }
 
-// A product just outside the 16-bit range must be rounded to the nearest number in it.
+// A number whose scaled value is just outside the 16-bit range must be rounded to the nearest number in that range.
 func TestRoundingStaysWithinSixteenBits(t *testing.T) {
 	t.Parallel()
 	for _, kn := range kernels() {

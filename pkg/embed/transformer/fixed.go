@@ -3,11 +3,12 @@ package transformer
 import "math"
 
 // fixedPoint multiplies matrices by linear layers' weights in fixed point. Each row of both matrices is scaled so that
-// its numbers become 16-bit integers and sums of products fit into 32 bits; the sums are scaled back. This takes half
-// as long as with floats on most processors, which have instructions for pairs of 16-bit integers. The relative error
-// of a sum of k products is about 1e-5 in practice, and at most √k/46000 if all rounding errors have the same sign. It
-// is relative to the product of the two rows' lengths. This is seven bits more precise than bfloat16, which other
-// software uses for these models.
+// its numbers become 16-bit integers and sums of products fit into 32 bits. The sums are then scaled back. This takes
+// half as long as floating point on most processors, which have instructions for pairs of 16-bit integers.
+//
+// The error of a sum of k products, relative to the product of the two rows' lengths, is about 1e-5 in practice. It is
+// at most √k/46000, if all rounding errors have the same sign. This is seven bits more precise than bfloat16, which
+// other software uses for these models.
 type fixedPoint struct {
 	// tile sets c[i*ldc+j] = bias[j] + rows[i] * columns[j] * Σ a[i*lda+p] * b(p, j) for all i < kernel.rows, j <
 	// kernel.cols and p < k. k is a multiple of fixedStep. b contains k/2 × kernel.cols pairs of numbers for consecutive
@@ -23,8 +24,8 @@ type fixedPoint struct {
 
 const (
 	// Maximum Euclidean length of a row of integers. By the Cauchy–Schwarz inequality, the sum of two rows' products is
-	// at most 46000², slightly below 2³¹. The difference covers rounding errors in rows of up to 400,000 numbers.
-	// Partial sums may overflow: they wrap around, and the total is still correct.
+	// at most 46000², slightly below 2³¹. The difference between 46000² and 2³¹ covers rounding errors in rows of up to
+	// 400,000 numbers. Partial sums may overflow: they wrap around, and the total is still correct.
 	fixedLength = 46000
 	// Rows are padded with zeros to a multiple of this length.
 	fixedStep = 16

@@ -58,7 +58,8 @@ func TestFixedPointIsCloseForAnyShapeAndScale(t *testing.T) {
 	}
 }
 
-// Sums are largest if both rows have the same direction, and numbers if a row has a single non-zero number.
+// Sums are largest if both rows have the same direction. Single numbers are largest if a row has only one non-zero
+// number.
 func TestFixedPointHoldsTheLargestSums(t *testing.T) {
 	t.Parallel()
 	for _, kn := range kernels() {

@@ -58,7 +58,7 @@ func grow(s []float32, n int) []float32 {
 	return s[:n]
 }
 
-// fit allocates memory for a batch with this total number of tokens and this many in the longest text.
+// fit allocates memory for a batch with `tokens` tokens in total, where the longest text has `longest` tokens.
 func (n *network) fit(w *workspace, tokens, longest int) {
 	rows := tokens + n.kernel.rows // tiles may read past the last row
 	w.x = grow(w.x, rows*n.hidden)
@@ -102,7 +102,7 @@ func (n *network) fitTexts(w *workspace, texts [][]int32) (tokens int) {
 	return tokens
 }
 
-// encode feeds the tokens' vectors in w.x through these layers.
+// encode feeds the tokens' vectors in w.x through the given layers.
 func (n *network) encode(ctx context.Context, w *workspace, texts [][]int32, layers []layer, between func(context.Context)) error {
 	tokens := 0
 	for _, text := range texts {
@@ -149,8 +149,9 @@ func (n *network) lookUp(x []float32, texts [][]int32) {
 	}
 }
 
-// attend computes attention for the first `queries` tokens of the text that starts in row first. For each head and each
-// of these tokens, it mixes all tokens' values, weighted by how well the token's query matches their keys.
+// attend computes attention for the first `queries` tokens of the text that starts in row first and has `tokens`
+// tokens. For each head and each of the first `queries` tokens, it mixes the values of all the text's tokens, weighted
+// by how well the token's query matches their keys.
 func (n *network) attend(w *workspace, first, tokens, queries int) {
 	kn, hidden, size := n.kernel, n.hidden, n.hidden/n.heads
 	wide := roundUp(tokens, kn.cols)
@@ -168,7 +169,7 @@ func (n *network) attend(w *workspace, first, tokens, queries int) {
 			}
 			mixed := w.mixed[(first+row)*hidden+head*size:]
 			kn.multiply(mixed, hidden, w.scores, wide, rows, &values, w.tile)
-			// Normalise the result instead of the softmax weights, because it has fewer numbers.
+			// Normalise the result instead of the softmax weights, because the result has fewer numbers.
 			for i, sum := range w.sums[:rows] {
 				scale := 1 / sum
 				out := mixed[i*hidden:][:size]

@@ -204,7 +204,8 @@ func expWide16(x []float32, shift float32) (sum float32) {
 	return sum
 }
 
-// lastPowers copies x, which has fewer than 16 numbers, to an array for exp8 or exp16, padded with shift.
+// lastPowers copies x, which has fewer than 16 numbers, to an array for exp8 or exp16. It fills the remaining elements
+// with shift.
 func lastPowers(x []float32, shift float32) (last [16]float32) {
 	n := copy(last[:], x)
 	for i := range last[n:] {

@@ -26,8 +26,8 @@ func (kn *kernel) newIntegerLinear(numbers []byte, scales, bias []float32, n, k 
 	return kn.packIntegers(numbers, scales, bias, n, k)
 }
 
-// apply feeds the first m rows of a through the layer and writes the output to c. The rows of both are contiguous. Both
-// slices must have room for whole tiles of rows; their content after row m is arbitrary.
+// apply feeds the first m rows of a through the layer and writes the output to c. The rows in each of the two slices
+// are contiguous. Both slices must have room for whole tiles of rows; their content after row m is arbitrary.
 func (kn *kernel) apply(l *linear, w *workspace, c, a []float32, m int) {
 	kn.multiplyFixed(c, l.n, a, l.k, m, l, &w.fixed, w.tile)
 }

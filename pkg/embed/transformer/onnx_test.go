@@ -31,8 +31,8 @@ func message(parts ...any) []byte {
 	return out
 }
 
-// asONNX encodes tensors as exporters do: linear layers' weights are transposed and lose their names, which are left
-// only in the nodes that add the biases.
+// asONNX encodes tensors as exporters do: linear layers' weights are transposed and lose their names. Only the nodes
+// that add the biases still show the layers' names.
 func asONNX(tensors map[string]tensor) []byte {
 	var graph []byte
 	for i, name := range slices.Sorted(maps.Keys(tensors)) {

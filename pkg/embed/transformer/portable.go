@@ -13,14 +13,14 @@ var portable = &kernel{name: "portable", rows: 2, cols: 4, tile: tilePortable, e
 func fmaEmulated(x, y, z float32) float32 {
 	product := float64(x) * float64(y) // exact
 	sum := float64(product + float64(z))
-	// The sum is now rounded to 53 bits, and will be rounded to 24 bits next. Rounding twice matters only if the first
-	// result is exactly between two float32 numbers or the second is subnormal.
+	// The sum is now rounded to 53 bits, and will be rounded to 24 bits next. Rounding twice matters only if the 53-bit
+	// result is exactly between two float32 numbers or the 24-bit result is subnormal.
 	bits := math.Float64bits(sum)
 	if bits&(1<<29-1) != 1<<28 && math.Abs(sum) >= 0x1p-126 {
 		return float32(sum)
 	}
-	// If the first rounding had an error (2Sum of Knuth and Møller), round to odd instead, which makes the second
-	// rounding correct.
+	// If the first rounding was inexact (as found with 2Sum by Knuth and Møller), round to odd instead. The second
+	// rounding then gives the correct result.
 	b := float64(sum - product)
 	lost := float64(product-float64(sum-b)) + float64(float64(z)-b)
 	if bits&1 == 0 && (lost > 0 || lost < 0) {
@@ -81,7 +81,8 @@ func fixedPortable(a []int16, lda int, b []int16, rows, columns, bias, c []float
 // lanes holds the partial sums of two 512-bit or four 256-bit registers.
 type lanes [32]float32
 
-// total adds the partial sums in the vector kernels' order: always the upper half to the lower one.
+// total adds the partial sums in the same order as the vector kernels: it repeatedly adds the upper half to the lower
+// half.
 func (l *lanes) total() float32 {
 	for n := len(l) / 2; n > 0; n /= 2 {
 		for i := range n {

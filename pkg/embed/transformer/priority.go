@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Maximum time that passages wait for queries before the next layer, so that they progress even if queries keep coming.
+// Maximum time that passages wait for queries before the next layer. It ensures that passages progress even if queries
+// keep coming.
 const maxYieldTime = 50 * time.Millisecond
 
 // Priority lets queries run before passages, because users wait for queries while passages use all cores. Passages

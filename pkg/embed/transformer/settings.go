@@ -223,8 +223,8 @@ func (d directory) readModules(s *settings) error {
 		return err
 	}
 	others := p.Max || p.Weighted || p.Last || p.Prompt != nil && !*p.Prompt
-	// Some models divide the sum of the vectors by the square root of the number of tokens. That makes no difference,
-	// because the vector is then scaled to length 1.
+	// Some models divide the sum of the vectors by the square root of the number of tokens instead of by the number
+	// itself. That makes no difference, because the vector is then scaled to length 1.
 	switch mean := p.Mean || p.Root; {
 	case !found, !others && mean && !p.First && p.Mode == "", p.Mode == "mean" && !others:
 		s.pool = poolMean

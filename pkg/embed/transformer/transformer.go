@@ -47,16 +47,16 @@ type Config struct {
 	// PassagePrefix is part of the model's ID, because passages with and without it can't be compared.
 	QueryPrefix, PassagePrefix *string
 
-	// MaxTokens is the number of tokens to which texts are truncated. 0 or a value above the limit in the model's
-	// configuration means that limit; any other value becomes part of the model's ID.
+	// MaxTokens is the number of tokens to which texts are truncated. 0, or a value above the limit in the model's
+	// configuration, selects the configured limit. Any other value becomes part of the model's ID.
 	MaxTokens int
 
 	// Threads is the number of batches to compute concurrently, for queries and passages separately; default
 	// processors.Count.
 	Threads int
 
-	// Priority makes passages wait while this model's queries are running, in all models with the same Priority. By
-	// default, all models in the process share one.
+	// Priority makes passages wait while this model's queries are running. It affects all models that share the same
+	// Priority. By default, all models in the process share one.
 	Priority *Priority
 }
 
@@ -75,7 +75,7 @@ type Embedder struct {
 
 var _ embed.Embedder = (*Embedder)(nil)
 
-// Number of tokens per batch, unless a single text has more: large enough that weights are rarely read, and small
+// Number of tokens per batch, unless a single text has more. It is large enough that weights are rarely read, and small
 // enough for the batch to fit into the processor's cache.
 const batchTokens = 384
 
@@ -258,13 +258,13 @@ func (e *Embedder) Embed(ctx context.Context, texts []string, purpose embed.Purp
 	return vectors, nil
 }
 
-// batch holds the tokens of some texts and the texts' indexes in the call.
+// batch holds the tokens of some texts. places are the texts' indexes in the slice passed to Embed.
 type batch struct {
 	texts  [][]int32
 	places []int
 }
 
-// batches yields batches of texts, without texts that have only special tokens. It tokenises each text only when it
+// batches splits texts into batches. It omits texts that have only special tokens, and tokenises each text only when it
 // builds the text's batch.
 func (e *Embedder) batches(texts []string, purpose embed.Purpose) func(yield func(batch) bool) {
 	return func(yield func(batch) bool) {

@@ -111,8 +111,8 @@ func (u *unigram) readSplitter(raw json.RawMessage) error {
 		case s.Type == "WhitespaceSplit" && i == 0 && len(steps) == 2:
 			u.split = true
 		case s.Type == "Metaspace" && s.Sign == spaceMark && i == len(steps)-1 && (s.Split == nil || *s.Split):
-			// With the scheme "first", only a text's first word gets a space mark. All others already have one for the
-			// space before them, unless WhitespaceSplit has removed that space.
+			// With the scheme "first", only a text's first word gets a space mark. All other words already have a mark
+			// for the space before them, unless WhitespaceSplit has removed that space.
 			if u.split && s.Scheme == "first" {
 				return errors.New("a Metaspace with the scheme \"first\" after WhitespaceSplit cannot run in-process; run the model on a model server instead")
 			}

@@ -76,8 +76,8 @@ func (w *weights) linear(kn *kernel, name string, n, k int) *linear {
 	return kn.newLinear(weight, bias, n, k)
 }
 
-// attention returns the query, key and value layers as one layer. Scaling the query weights saves dividing the scores
-// later.
+// attention returns the query, key and value layers as one layer. It scales the query weights, so that attend does not
+// have to divide the scores later.
 func (w *weights) attention(kn *kernel, name string, hidden, heads int) *linear {
 	parts := []string{"query", "key", "value"}
 	integers := !slices.ContainsFunc(parts, func(part string) bool {
@@ -160,8 +160,8 @@ func assemble(s *settings, tensors map[string]tensor, kn *kernel) (*network, err
 	return n, nil
 }
 
-// detachWords copies the word vectors, so that the rest of the file can be freed. If they make up most of the file, as
-// in multilingual models, they stay in place, because the copy would double the memory for a while.
+// detachWords copies the word vectors, so that the rest of the file's memory can be freed. If they make up most of the
+// file, as in multilingual models, it does not copy them, because the copy would double the memory for a while.
 func (n *network) detachWords(file []byte) {
 	if len(n.words.data) < len(file)/4*3 {
 		n.words.data = slices.Clone(n.words.data)

@@ -54,7 +54,8 @@ func newWordPiece(ids map[string]int32, unknown, prefix string, maxWord int) (*w
 		} else {
 			w.known.add(id, piece, false)
 		}
-		// Continuing pieces go here as well, with their "##", because a word in a text may really start with "##".
+		// Pieces that continue a word are added to starts as well, with their "##", because a word in a text may really
+		// start with "##".
 		w.starts[piece] = id
 		w.longest = max(w.longest, len(piece))
 	}

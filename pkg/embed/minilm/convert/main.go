@@ -196,8 +196,8 @@ type output struct {
 	data  []byte
 }
 
-// quantise converts the published tensors and returns the results by name. It keeps only these rows of the word
-// vectors.
+// quantise converts the published tensors and returns the results by name. Of the word vectors, it keeps only the given
+// rows.
 func quantise(tensors map[string]matrix, rows []int) (map[string]output, error) {
 	out := make(map[string]output)
 	for name, m := range tensors {
@@ -251,7 +251,7 @@ func addIntegers(out map[string]output, name string, m matrix) {
 // Largest magnitude of an integer.
 const top = 127
 
-// integer returns the integer that is nearest to v when multiplied by the scale.
+// integer returns the integer n for which n*scale is closest to v.
 func integer(v, scale float32) int8 {
 	if scale == 0 {
 		return 0
@@ -259,8 +259,9 @@ func integer(v, scale float32) int8 {
 	return int8(max(-top, min(top, math.RoundToEven(float64(v)/float64(scale)))))
 }
 
-// bestScale returns the scale with the least squared error. That may be too small for the largest number: in a row of
-// small numbers with a single large one, clipping the large one loses less.
+// bestScale returns the scale with the least squared error. With this scale, the row's largest number may be clipped:
+// in a row of small numbers with a single large one, clipping the large one causes a smaller error than rounding all
+// the others more coarsely.
 func bestScale(row []float32) float32 {
 	var largest float32
 	for _, v := range row {
